@@ -1,0 +1,117 @@
+"""The shared values: tools, traces, predicates, rules, verdicts. Every accept has a reject."""
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb import predicate, tool
+from wb.formula import Always, And, Atom, Implies, Not, Or, atoms, conjunction, disjunction, subformulas
+from wb.guard import Verdict, permitted
+from wb.predicate import Predicate, Test
+from wb.rule import Rule, RuleSet
+from wb.trace import Call, Step, Trace, lookup
+
+AGE = Predicate("of_age", "state", "at least 18", test=Test("state.age", ">=", 18))
+PAY = Predicate("pay", "action", "pays", tools=("pay",))
+
+
+def test_both_shapes_of_tools_json_give_the_same_tools() -> None:
+    bare = {"name": "pay", "description": "Pays.", "parameters": {"type": "object", "properties": {"amount": {"type": "number"}},
+                                                                  "required": ["amount"]}}
+    wrapped = {"type": "function", "function": bare}
+    expected = tool.parse(json.dumps([bare])).tools
+    assert tool.parse(json.dumps([wrapped])).tools == expected
+    assert tool.parse(json.dumps({"tools": [bare]})).tools == expected
+    assert expected[0].arguments[0] == tool.Field("amount", "number", required=True)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("{", "JSON was required"),
+    ("3", "a list of tools"),
+    ('[{"description": "x"}]', "'name'"),
+    ('[{"name": "a"}, {"name": "a"}]', "name of its own"),
+    ('[{"name": "a", "parameters": {"properties": {"n": {"type": "date"}}}}]', "'type' must be one of"),
+    ('[{"name": "a", "keywords": "x"}]', "list of texts"),
+    ('{"tools": [], "state": [{"type": "integer"}]}', "state[0]"),
+])
+def test_a_malformed_tools_json_says_where_and_what(text: str, message: str) -> None:
+    with pytest.raises(tool.ToolError, match=message.replace("[", r"\[").replace("]", r"\]")):
+        tool.parse(text)
+
+
+@pytest.mark.parametrize(("op", "value", "field", "expected"), [
+    (">=", 18, 18, True), (">=", 18, 17, False), ("<", 18, 17, True), ("<", 18, 18, False), ("<=", 5, 5, True), (">", 5, 5, False),
+    ("==", True, True, True), ("==", True, False, False), ("==", True, None, None), (">=", 18, None, None),
+    (">=", 18, "18", None), (">=", 1, True, None), ("==", True, 1, None), ("in", ("a", "b"), "b", True), ("in", ("a", "b"), "c", False),
+    ("!=", "a", "b", True),
+])
+def test_a_test_holds_by_its_table_and_unknown_stays_unknown(op, value, field, expected) -> None:
+    assert predicate.satisfies(Test("state.x", op, value), field) is expected
+
+
+def test_a_count_measures_items_and_nothing_else() -> None:
+    limit = Test("book.guests", "<=", 2, "count")
+    assert predicate.satisfies(limit, [1, 2]) is True
+    assert predicate.satisfies(limit, [1, 2, 3]) is False
+    assert predicate.satisfies(limit, 1) is None
+
+
+def test_truth_is_read_off_a_step_and_absence_is_unknown() -> None:
+    step = Step((Call("pay", {"amount": 3}),), {"age": 20})
+    assert predicate.valuation((AGE, PAY), step) == {"of_age": True, "pay": True}
+    assert predicate.valuation((AGE, PAY), Step()) == {"of_age": None, "pay": False}
+    assert lookup(step, "pay.amount") == 3 == lookup(step, "arguments.amount", "pay")
+    assert lookup(step, "send.amount") is None
+
+
+def test_a_free_state_predicate_is_read_by_name_only_when_boolean() -> None:
+    free = Predicate("consented", "state", "the user consented")
+    assert predicate.truth(free, Step(state={"consented": False})) is False
+    assert predicate.truth(free, Step(state={"consented": "yes"})) is None
+
+
+@pytest.mark.parametrize("build", [
+    lambda: Predicate("Bad", "state", ""), lambda: Predicate("a", "other", ""), lambda: Predicate("a", "state", "", tools=("t",)),
+    lambda: Test("age", "==", 1), lambda: Test("state.age", "=", 1), lambda: Trace("t", ()), lambda: Atom("A"),
+    lambda: Verdict("maybe", "x"), lambda: Verdict("allow", ""), lambda: Verdict("allow", "ok", ("r1",)),
+])
+def test_impossible_values_cannot_be_built(build) -> None:
+    with pytest.raises(ValueError):
+        build()
+
+
+def test_a_rule_set_refuses_what_does_not_fit() -> None:
+    rule = Rule("r1", "pay only of age", Always(Implies(Atom("pay"), Atom("of_age"))), "permit_only_if")
+    rules = RuleSet((AGE, PAY), (rule,))
+    assert rules.actions(rule) == (PAY,) and rule.predicates == ("pay", "of_age")
+    with pytest.raises(ValueError, match="not declared"):
+        RuleSet((AGE,), (rule,))
+    with pytest.raises(ValueError, match="id of its own"):
+        RuleSet((AGE, PAY), (rule, rule))
+    with pytest.raises(ValueError, match="name of its own"):
+        RuleSet((AGE, AGE), ())
+
+
+@pytest.mark.parametrize(("decision", "runs"), [("allow", True), ("deny", False), ("undecided", False)])
+def test_only_allow_runs_the_action(decision, runs) -> None:
+    assert permitted(Verdict(decision, "because")) is runs
+
+
+formulas = st.recursive(
+    st.sampled_from("abc").map(Atom),
+    lambda inner: st.one_of(inner.map(Not), inner.map(Always), st.tuples(inner, inner).map(lambda p: And(*p)),
+                            st.tuples(inner, inner).map(lambda p: Or(*p))), max_leaves=12)
+
+
+@given(formulas)
+def test_subformulas_come_before_the_formulas_that_hold_them(formula) -> None:
+    order = subformulas(formula)
+    assert order[-1] == formula and len(set(order)) == len(order)
+    assert set(atoms(formula)) == {f.name for f in order if isinstance(f, Atom)}
+
+
+def test_operators_with_the_same_operands_differ() -> None:
+    a, b = Atom("a"), Atom("b")
+    assert And(a, b) != Or(a, b) and And(a, b) == And(a, b)
+    assert conjunction(()) != disjunction(()) and conjunction((a,)) == a == disjunction((a,))
