@@ -1,0 +1,53 @@
+"""What every test shares: no network, few threads, and a skip that cannot hide in CI."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+ABSENT = "../shared is absent"
+
+# Set before any heavy library is imported, and inherited by the processes that tests start.
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+os.environ.update(JUPYTER_PREFER_ENV_PATH="1", PYDEVD_DISABLE_FILE_VALIDATION="1")
+for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):  # no test may reach somebody's paid endpoint
+    os.environ.pop(variable, None)
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def shared(*parts: str) -> Path:
+    """The path `../shared/<parts>`; skips the test where that folder was not laid beside the project.
+
+    Only the absence of the whole folder skips: a missing file inside it is a failure of the test.
+    """
+    if not SHARED.is_dir():
+        pytest.skip(ABSENT, allow_module_level=True)
+    return SHARED.joinpath(*parts)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """In CI a skipped test is a failed one, unless it skipped for want of `../shared`."""
+    return failed_if_skipped_in_ci((yield), item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """The same for a module that skips itself as a whole."""
+    return failed_if_skipped_in_ci((yield), collector.nodeid)
+
+
+def failed_if_skipped_in_ci(report, name: str):
+    """The report, turned into a failure where a skip would hide something (an expected failure is no skip)."""
+    expected = hasattr(report, "wasxfail") or ABSENT in str(report.longrepr)
+    if os.environ.get("CI") and report.skipped and not expected:
+        report.outcome = "failed"
+        report.longrepr = f"{name} was skipped, and CI allows no skip: {report.longrepr}"
+    return report
