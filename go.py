@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Set everything up, then run it. Needs a Python 3.9 or later and nothing else: no root, conda, Java, key or GPU.
+
+    python3 go.py run  [options of `wb run`]     the seven notebooks, the result table, the report
+    python3 go.py test [options of pytest]       the whole test suite
+    python3 go.py lab  [options of jupyter lab]  JupyterLab on the notebooks
+    python3 go.py wb   ...                       any other command of `wb`, such as `wb show`
+
+Everything lands in `.venv` beside this file, from the names and versions in `requirements.lock`.
+"""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+MARK = VENV / "wb-setup.json"  # says "installing" until the last step is done
+LOCK = ROOT / "requirements.lock"
+WINDOWS = os.name == "nt"
+BIN = VENV / ("Scripts" if WINDOWS else "bin")
+PYTHON = BIN / ("python.exe" if WINDOWS else "python")
+WANTED = (3, 12)
+TRIAL = "import sys, venv, ensurepip, ssl; print('%d %d' % sys.version_info[:2])"
+CUDA = re.compile(r"(nvidia-|cuda-|triton==)")
+NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+
+
+def say(text):
+    print("go.py: " + text, file=sys.stderr, flush=True)
+
+
+def run(*command, **options):
+    """Whether the command ended well; it speaks to stderr, so that stdout stays the work's own."""
+    options.setdefault("stdout", sys.stderr)
+    return subprocess.run([str(part) for part in command], env=environment(), **options).returncode == 0
+
+
+def environment():
+    """The caller's variables, with `.venv` first and nothing of another Python."""
+    foreign = ("PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "UV_PYTHON", "UV_PROJECT_ENVIRONMENT", "PYENV_VERSION")
+    kept = {name: value for name, value in os.environ.items() if name not in foreign}
+    kept["PATH"] = str(BIN) + os.pathsep + kept.get("PATH", os.defpath)
+    return {**kept, "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
+
+
+# ---- a Python 3.12 ------------------------------------------------------------------------------
+
+
+def works(candidate):
+    """Whether it runs, is a 3.12 and can make an environment: a pyenv shim may exist and do none of it."""
+    try:
+        answer = subprocess.run([str(candidate), "-c", TRIAL], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.stdout.split() == [str(part) for part in WANTED]
+
+
+def candidates():
+    """Where a Python 3.12 may be, likeliest first."""
+    yield sys.executable
+    folders = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
+    for folder in folders:
+        yield folder / ("python3.12.exe" if WINDOWS else "python3.12")
+    shims = [folder.parent for folder in folders if folder.name == "shims"]
+    for home in [Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")), *shims]:
+        for version in sorted(home.glob("versions/3.12*"), reverse=True):
+            yield version / "bin" / "python"
+
+
+def fetched_python():
+    """A Python 3.12 that uv has, or downloads. uv itself comes by pip into a folder that is thrown away."""
+    say("no Python 3.12 here; fetching one with uv")
+    with tempfile.TemporaryDirectory() as folder:
+        uv = shutil.which("uv") or borrowed_uv(Path(folder) / "uv")
+        run(uv, "python", "install", "3.12")
+        found = subprocess.run([str(uv), "python", "find", "--no-project", "--system", "3.12"],
+                               capture_output=True, text=True).stdout.strip()
+    if not found or not works(found):
+        sys.exit("go.py: needs a Python 3.12 and found none; uv could not fetch one either (is there a network?).\n"
+                 "Install Python 3.12 so that `python3.12` starts it, then run this again.")
+    return found
+
+
+def borrowed_uv(folder):
+    """uv, installed by pip into a throw-away environment of this Python."""
+    if not run(sys.executable, "-m", "venv", folder):
+        sys.exit("go.py: this Python cannot make an environment. On Debian or Ubuntu run\n"
+                 "    sudo apt install python3-venv\nthen run this again.")
+    scripts = folder / BIN.name
+    if not run(scripts / PYTHON.name, "-m", "pip", "install", "-q", "--disable-pip-version-check", "uv"):
+        sys.exit("go.py: could not install uv by pip, which is needed to fetch a Python 3.12 (is there a network?)")
+    return scripts / "uv"
+
+
+# ---- the environment ----------------------------------------------------------------------------
+
+
+def wanted():
+    """What a finished `.venv` says of itself: these files, in this place."""
+    digest = hashlib.sha256(LOCK.read_bytes() + (ROOT / "pyproject.toml").read_bytes())
+    return {"state": "done", "root": str(ROOT), "digest": digest.hexdigest()}
+
+
+def said():
+    """What `.venv` says of itself; {} where it says nothing."""
+    try:
+        return json.loads(MARK.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def lacking():
+    """What `.venv` has no record of: `wb`, and pins of the lock (CUDA's may be left out). Reads one folder."""
+    records = [*VENV.glob("lib/python3.12/site-packages/*.dist-info"), *VENV.glob("Lib/site-packages/*.dist-info")]
+    present = {re.sub(r"[-_.]+", "-", record.name[:-10].split("-")[0]).lower() for record in records
+               if (record / "RECORD").is_file()}
+    pins = [line for line in LOCK.read_text("utf-8").split("\n") if line and not CUDA.match(line)]
+    return [name for name in ("wb", *(pin.split("==")[0] for pin in pins)) if name not in present]
+
+
+def is_ready():
+    return said() == wanted() and PYTHON.exists() and not lacking()
+
+
+def set_up():
+    """A complete `.venv`, whatever an earlier start left behind."""
+    if VENV.exists() and not sound():
+        say("removing a half-finished or moved .venv")
+        shutil.rmtree(VENV)
+    python = None if PYTHON.exists() else next(filter(works, candidates()), None) or fetched_python()
+    VENV.mkdir(exist_ok=True)
+    MARK.write_text(json.dumps({**wanted(), "state": "installing"}), "utf-8")
+    if python:
+        say("making .venv with " + str(python))
+        if not run(python, "-m", "venv", VENV):
+            sys.exit("go.py: `%s -m venv .venv` failed (see above)" % python)
+    install()
+    if lacking():
+        sys.exit("go.py: these packages did not arrive in .venv: " + ", ".join(lacking()))
+    settings = VENV / "share" / "jupyter" / "lab" / "settings"
+    settings.mkdir(parents=True, exist_ok=True)
+    (settings / "overrides.json").write_text(json.dumps(NO_NEWS), "utf-8")
+    MARK.write_text(json.dumps(wanted()), "utf-8")
+
+
+def sound():
+    """Whether `.venv` can be brought up to date in place: finished once, here, and its Python still runs.
+
+    One that somebody made by hand, without a mark, is kept too if its Python is a 3.12. One that calls itself
+    finished and lacks packages is not: what else it has lost is not known.
+    """
+    mark = {"state": "done", "root": str(ROOT), "digest": "", **said()}
+    robbed = mark["digest"] == wanted()["digest"] and lacking()
+    return mark["state"] == "done" and mark["root"] == str(ROOT) and works(PYTHON) and not robbed
+
+
+def install():
+    """The lock and `wb` itself: by uv with the CPU build of torch, else by uv in full, else by pip."""
+    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    uv = [PYTHON, "-m", "uv", "pip", "install", "--python", PYTHON]
+    has_uv = run(*pip, "uv")
+    say("installing %d packages; the first time takes one to five minutes" % LOCK.read_text("utf-8").count("=="))
+    if not (has_uv and (install_for_cpu(uv) or run(*uv, "-r", LOCK)) or run(*pip, "-r", LOCK)):
+        sys.exit("go.py: the packages of requirements.lock could not be installed (see above)")
+    itself = ["--no-deps", "--no-build-isolation", "-e", str(ROOT)]
+    if not (has_uv and run(*uv, *itself) or run(*pip, *itself)):
+        sys.exit("go.py: wb itself could not be installed (see above)")
+
+
+def install_for_cpu(uv):
+    """Whether the lock could be installed with torch's CPU build and without CUDA: 2 GB less to fetch."""
+    with tempfile.TemporaryDirectory() as folder:
+        lean = Path(folder) / "lean.txt"
+        lean.write_text("".join(line for line in LOCK.read_text("utf-8").splitlines(True) if not CUDA.match(line)))
+        quiet = subprocess.DEVNULL  # where torch's own index is out of reach this fails within seconds
+        return run(*uv, "--torch-backend", "cpu", "-r", lean, stdout=quiet, stderr=quiet)
+
+
+def ready():
+    """Set up unless it is; a second start at the same time waits for the first."""
+    if is_ready():
+        return
+    with open(__file__, "rb") as held:
+        if not WINDOWS:
+            import fcntl
+            fcntl.flock(held, fcntl.LOCK_EX)
+        if not is_ready():
+            set_up()
+
+
+# ---- the work -----------------------------------------------------------------------------------
+
+
+def work(command, rest):
+    """The command line of the work, inside `.venv`."""
+    if command == "test":
+        os.chdir(ROOT)
+        return [PYTHON, "-m", "pytest", *rest]
+    if command == "lab":
+        return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % ROOT,
+                "--LabApp.default_url=/lab/tree/notebooks", *rest]
+    return [BIN / "wb", *(["run"] if command == "run" else []), *rest]
+
+
+def main(arguments):
+    command, rest = (arguments or ["help"])[0], arguments[1:]
+    if command not in ("run", "test", "lab", "wb"):
+        print(__doc__)
+        sys.exit(0 if command in ("help", "-h", "--help") else "go.py: commands are run, test, lab, wb; got %r" % command)
+    ready()
+    line = [str(part) for part in work(command, rest)]
+    sys.stdout.flush()
+    if WINDOWS:
+        sys.exit(subprocess.call(line, env=environment()))
+    os.execve(line[0], line, environment())
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 9):
+        sys.exit("go.py: needs Python 3.9 or later to start; got %s" % sys.version.split()[0])
+    main(sys.argv[1:])
