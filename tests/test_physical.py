@@ -1,0 +1,100 @@
+"""Physical rules against all values of the field that the two tests could see."""
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb import physical
+from wb.formula import Always, And, Atom, Iff, Implies, Not, Or
+from wb.predicate import Predicate, Test, satisfies
+from wb.tool import Field, Toolbox
+
+INTEGER = Toolbox(state=(Field("x", "integer"),))
+
+
+def state(name: str, op: str, value, field: str = "state.x", measure: str = "value") -> Predicate:
+    return Predicate(name, "state", "", test=Test(field, op, value, measure))
+
+
+def meaning(formula, p: bool, q: bool) -> bool:
+    """Truth of a propositional formula over p and q, by its own small table."""
+    match formula:
+        case Atom("p"):
+            return p
+        case Atom("q"):
+            return q
+        case Not(body):
+            return not meaning(body, p, q)
+        case And(a, b):
+            return meaning(a, p, q) and meaning(b, p, q)
+        case Or(a, b):
+            return meaning(a, p, q) or meaning(b, p, q)
+        case Implies(a, b):
+            return not meaning(a, p, q) or meaning(b, p, q)
+        case Iff(a, b):
+            return meaning(a, p, q) == meaning(b, p, q)
+    raise AssertionError(formula)
+
+
+tests_of_numbers = st.tuples(st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), st.integers(-4, 4))
+
+
+@given(left=tests_of_numbers, right=tests_of_numbers, whole=st.booleans())
+def test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur(left, right, whole):
+    p, q = state("p", *left), state("q", *right)
+    values = range(-9, 10) if whole else [v / 4 for v in range(-36, 37)]
+    occur = {(satisfies(p.test, v), satisfies(q.test, v)) for v in values}
+    relation = physical.between(p, q, INTEGER if whole else None)
+    allowed = {(a, b) for a in (True, False) for b in (True, False) if relation is None or meaning(relation, a, b)}
+    assert allowed == occur
+
+
+def test_an_older_age_limit_implies_a_younger_one():
+    rules = physical.rules([state("adult", ">=", 18), state("teen", ">=", 15)])
+    assert [r.formula for r in rules] == [Always(Implies(Atom("adult"), Atom("teen")))]
+    assert rules[0].type == "physical" and "adult implies teen" in rules[0].text
+
+
+def test_over_integers_more_than_17_is_at_least_18_and_over_numbers_it_is_not():
+    pair = state("p", ">", 17), state("q", ">=", 18)
+    assert physical.between(*pair, INTEGER) == Iff(Atom("p"), Atom("q"))
+    assert physical.between(*pair) == Implies(Atom("q"), Atom("p"))
+
+
+def test_two_values_of_one_field_exclude_each_other_and_fill_a_closed_enumeration():
+    pair = state("p", "==", "red"), state("q", "==", "blue")
+    assert physical.between(*pair) == Not(And(Atom("p"), Atom("q")))
+    closed = Toolbox(state=(Field("x", "string", values=("red", "blue")),))
+    assert physical.between(*pair, closed) == Iff(Atom("p"), Not(Atom("q")))
+
+
+def test_true_and_false_of_one_field_are_each_other_s_negation():
+    assert physical.between(state("p", "==", True), state("q", "==", False)) == Iff(Atom("p"), Not(Atom("q")))
+
+
+def test_counts_are_compared_by_how_many_items_there_are():
+    pair = state("p", "<=", 5, "t.items", "count"), state("q", "<=", 3, "t.items", "count")
+    assert physical.between(*pair) == Implies(Atom("q"), Atom("p"))
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), [
+    (("a",), ("a",), Iff(Atom("p"), Atom("q"))),
+    (("a",), ("a", "b"), Implies(Atom("p"), Atom("q"))),
+    (("a", "b"), ("b",), Implies(Atom("q"), Atom("p"))),
+    (("a",), ("b",), None),
+    ((), ("b",), None),
+    ((), (), None),
+])
+def test_actions_are_bound_by_their_tools(left, right, expected):
+    assert physical.between(Predicate("p", "action", "", tools=left), Predicate("q", "action", "", tools=right)) == expected
+
+
+@pytest.mark.parametrize(("left", "right"), [
+    (state("p", ">=", 18), state("q", ">=", 18, "state.y")),
+    (state("p", ">=", 18), state("q", "<=", 3, measure="count")),
+    (state("p", ">=", 18), Predicate("q", "state", "")),
+    (state("p", ">=", 18), Predicate("q", "action", "", tools=("t",))),
+])
+def test_different_fields_measures_or_kinds_are_not_bound(left, right):
+    assert physical.between(left, right) is None
