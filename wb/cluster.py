@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wb.predicate import Predicate
 from wb.rule import RuleSet
+
+if TYPE_CHECKING:
+    from networkx import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def states(ruleset: RuleSet) -> tuple[Predicate, ...]:
     return tuple(p for p in ruleset.without_unused().predicates if p.kind == "state")
 
 
-def graph(ruleset: RuleSet, vectors: np.ndarray, theta: float):
+def graph(ruleset: RuleSet, vectors: np.ndarray, theta: float) -> Graph:
     """The networkx graph of the state predicates: an edge where two co-occur or their cosine is >= theta.
 
     `vectors` are the rows of `states(ruleset)`, of norm 1.  Edges carry `together` (co-occurrence) and
@@ -63,7 +67,7 @@ def cooccurring(ruleset: RuleSet) -> frozenset[frozenset[str]]:
                      for pair in combinations([n for n in rule.predicates if n in known], 2))
 
 
-def clusters(graph, k: int | None = None, *, seed: int = 0) -> Clusters:
+def clusters(graph: Graph, k: int | None = None, *, seed: int = 0) -> Clusters:
     """The clusters of Alg. 3, lines 3 to 11: spectral cut, then union of those that part a co-occurring pair.
 
     Without k the eigengap of the normalised Laplacian chooses it.  k counts clusters of predicates
@@ -80,7 +84,7 @@ def clusters(graph, k: int | None = None, *, seed: int = 0) -> Clusters:
     return Clusters(groups=close(cut, pairs), cut=cut, k=k)
 
 
-def eigengap(graph, *, most: int = 40) -> int:
+def eigengap(graph: Graph, *, most: int = 40) -> int:
     """The k in 1..most after which the eigenvalues of the normalised Laplacian jump most.
 
     Never below the number of connected components: their zero eigenvalues come before any jump.
@@ -96,7 +100,7 @@ def eigengap(graph, *, most: int = 40) -> int:
     return int(least + np.argmax(np.diff(values)[least - 1:]))
 
 
-def spectral(graph, names: Sequence[str], k: int, *, seed: int = 0) -> tuple[int, ...]:
+def spectral(graph: Graph, names: Sequence[str], k: int, *, seed: int = 0) -> tuple[int, ...]:
     """A label for every name, by scikit-learn's spectral clustering of the graph between them into k parts."""
     if k <= 1 or len(names) <= 1:
         return (0,) * len(names)

@@ -1,0 +1,108 @@
+"""Alg. 3 on planted clusters, and the laws of the closure."""
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb import cluster
+from wb.formula import Always, And, Atom, Implies, Not, conjunction
+from wb.predicate import Predicate
+from wb.rule import Rule, RuleSet
+
+
+def rules_over(*bodies: tuple[str, tuple[str, ...]]) -> RuleSet:
+    """A rule ALWAYS(action IMPLIES all of the states) for every (action, states)."""
+    actions = dict.fromkeys(action for action, _ in bodies)
+    states = dict.fromkeys(name for _, names in bodies for name in names)
+    return RuleSet(
+        predicates=tuple(Predicate(n, "action", n) for n in actions) + tuple(Predicate(n, "state", n) for n in states),
+        rules=tuple(Rule(f"r{i}", "", Always(Implies(Atom(action), conjunction(tuple(map(Atom, names))) if names else Not(Atom(action)))),
+                         "permit_only_if") for i, (action, names) in enumerate(bodies, 1)))
+
+
+def planted(groups: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
+    """Unit vectors around orthogonal centres, shuffled, with the group of each."""
+    centres = np.eye(groups + 3)[:groups]
+    home = rng.permutation(np.repeat(np.arange(groups), size))
+    rows = centres[home] + rng.normal(scale=0.1, size=(len(home), groups + 3))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True), home.tolist()
+
+
+@pytest.mark.parametrize("k", [4, None], ids=["k given", "k from the eigengap"])
+def test_planted_clusters_are_found(k):
+    vectors, home = planted(4, 9, np.random.default_rng(3))
+    ruleset = rules_over(*((f"act{i}", (f"s{i}",)) for i in range(36)))
+    found = cluster.clusters(cluster.graph(ruleset, vectors, 0.5), k)
+    expected = {frozenset(f"s{i}" for i in range(36) if home[i] == group) for group in range(4)}
+    assert found.k == 4 and set(map(frozenset, found.groups)) == expected
+
+
+def test_a_bridge_does_not_hide_two_planted_clusters_from_the_cut():
+    graph = networkx.union(networkx.complete_graph(6), networkx.relabel_nodes(networkx.complete_graph(6), lambda n: n + 10))
+    graph.add_edge(0, 10)
+    found = cluster.clusters(graph, 2)
+    assert {frozenset(g) for g in found.cut} == {frozenset(range(6)), frozenset(range(10, 16))}
+    assert found.groups == found.cut, "nothing co-occurs, so nothing is joined"
+
+
+def test_an_edge_needs_a_shared_rule_or_enough_cosine():
+    ruleset = rules_over(("act", ("a", "b")), ("act", ("c",)), ("act", ("d",)))
+    rows = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0.8, 0.6, 0), "d": (0, 0, 1)}
+    graph = cluster.graph(ruleset, np.array([rows[p.name] for p in cluster.states(ruleset)], dtype=float), 0.8)
+    assert {frozenset(e) for e in graph.edges} == {frozenset("ab"), frozenset("ac")}
+    assert graph.edges["a", "b"]["together"] and not graph.edges["a", "c"]["together"]
+    assert graph.edges["a", "c"]["cosine"] == pytest.approx(0.8)
+
+
+def test_an_isolated_predicate_is_a_cluster_of_its_own():
+    graph = networkx.Graph()
+    graph.add_nodes_from(["lonely", "other"])
+    assert cluster.clusters(graph).groups == (("lonely",), ("other",))
+    graph.add_edge("other", "third", together=True)
+    assert set(cluster.clusters(graph, 5).groups) == {("lonely",), ("other", "third")}
+
+
+def test_no_state_predicate_at_all_gives_no_cluster():
+    ruleset = rules_over(("act", ()))
+    assert cluster.clusters(cluster.graph(ruleset, np.zeros((0, 3)), 0.5)).groups == ()
+    assert cluster.by_action(ruleset, ()) == {"act": ("r1",)}
+
+
+def test_a_cut_through_a_rule_is_closed_again():
+    graph = networkx.path_graph(6)
+    networkx.set_edge_attributes(graph, False, "together")
+    graph.edges[2, 3]["together"] = True
+    found = cluster.clusters(graph, 2)
+    assert len(found.cut) == 2 and found.groups == (tuple(range(6)),)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_closure_parts_no_pair_and_joins_no_more_than_it_must(data):
+    n = data.draw(st.integers(1, 9))
+    labels = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=6))
+    groups = tuple(tuple(i for i in range(n) if labels[i] == label) for label in dict.fromkeys(labels))
+    oracle = networkx.Graph()
+    oracle.add_nodes_from(range(n))
+    oracle.add_edges_from(pairs + [(g[0], other) for g in groups for other in g])
+    assert set(map(frozenset, cluster.close(groups, pairs))) == set(map(frozenset, networkx.connected_components(oracle)))
+
+
+def test_a_circuit_holds_the_whole_clusters_that_its_action_touches_and_no_other():
+    ruleset = rules_over(("pay", ("a",)), ("post", ("a", "b")), ("read", ("c",)), ("pay", ()))
+    circuits = cluster.by_action(ruleset, (("a", "b"), ("c",)))
+    assert circuits == {"pay": ("r1", "r2", "r4"), "post": ("r1", "r2"), "read": ("r3",)}
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: cluster.graph(rules_over(("act", ("a",))), np.zeros((2, 3)), 0.5), "one vector a state predicate"),
+    (lambda: cluster.graph(rules_over(("act", ("a",))), np.zeros((1, 3)), 1.5), "theta"),
+    (lambda: cluster.clusters(networkx.path_graph(3), 0), "k must be at least 1"),
+])
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
