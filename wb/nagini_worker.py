@@ -1,0 +1,56 @@
+"""The process that owns the Java machine: one Nagini kept warm, asked by JSON lines.
+
+Run as a script by `nagini`, never imported by `wb`, and importing nothing of it: a crash, a hang or
+a full heap ends this process alone.  Each line in is `{"id", "source"}`; each line out is
+`{"id", "success", "translated", "diagnostics"}` or `{"id", "crash"}`, and `{"ready": …}` comes first.
+Whatever Java or mypy print goes to standard error, so that the answers stay one per line.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TextIO
+
+
+def main() -> int:
+    """Answer requests until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    service = _service()
+    _say(answers, {"ready": os.getpid()})
+    for line in sys.stdin:
+        request = json.loads(line)
+        _say(answers, {"id": request["id"], **_verify(service, request["source"])})
+    return 0
+
+
+def _service() -> object:
+    from nagini_translation.service import VerificationService
+
+    return VerificationService(z3_path=str(Path(sys.executable).with_name("z3")), use_viper_server=False)
+
+
+def _verify(service: object, source: str) -> dict[str, object]:
+    """One file's answer. Nagini raises what it did not foresee (`nagini.md`, Sec. 4): that is a crash."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "guard.py"
+        path.write_text(source, encoding="utf-8")
+        try:
+            result = service.verify(str(path), counterexample=True).to_dict()
+        except Exception as error:  # the one broad catch: a foreign verifier's bug becomes a value, not an exit
+            return {"crash": f"{type(error).__name__}: {error}"[:500]}
+    return {"success": result["success"], "translated": not result["translationFailed"],
+            "diagnostics": result["diagnostics"]}
+
+
+def _say(answers: TextIO, message: dict[str, object]) -> None:
+    answers.write(json.dumps(message, default=str) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
