@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 # One total order: a module imports only modules before it. The floors are for reading.
 ORDER = """
-store prompt ledger replies llm embeddings
+store prompt ledger replies endpoint llm embeddings
 tool trace document policy
 formula syntax automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
