@@ -1,0 +1,104 @@
+"""Rule weights from labelled or simulated runs (ShieldAgent, Eq. 6 and Alg. 3, lines 26 to 37).
+
+Each example is one invocation of a circuit's action: per rule, how much better the rule fares when the
+action is taken than when it is not (+1, 0 or -1), and a label: +1 safe, -1 unsafe.  The loss is the
+paper's hinge on P1 - P0 = tanh(D/2), with what the paper leaves open settled as in SPEC 4 j: weights
+are softplus of free parameters and so never negative, there is a margin, the distance to the decision
+bound epsilon is what is hinged, and a quadratic term pulls every weight towards 1, so that a rule
+that no example exercises keeps its say.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PRIOR = 1.0  # the weight of a rule before anything is learned
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Labelled invocations of one action. `differences` has shape (n, rules), values -1, 0, 1; `labels`
+    are +1 (safe) or -1 (unsafe); `undecided` counts the invocations left out because a rule was unknown."""
+
+    differences: np.ndarray
+    labels: np.ndarray
+    source: Literal["real", "simulated"]
+    undecided: int = 0
+
+    def __post_init__(self) -> None:
+        if self.differences.ndim != 2 or len(self.differences) != len(self.labels):
+            raise ValueError(f"one row of differences a label was required; got {self.differences.shape} for {len(self.labels)}")
+        if not np.isin(self.labels, (-1, 1)).all():
+            raise ValueError(f"labels must be +1 (safe) or -1 (unsafe); got {sorted(set(self.labels.tolist()))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One training run: the weights after it, and the loss before each epoch and after the last."""
+
+    weights: tuple[float, ...]
+    losses: tuple[float, ...]
+    seed: int
+
+
+def hinge(weights: Tensor, differences: Tensor, labels: Tensor, *, epsilon: float, margin: float) -> Tensor:
+    """Eq. 6: the mean of max(0, margin - y (tanh(D/2) - epsilon)), D = differences · weights.
+
+    At epsilon = margin = 0 this is the printed loss.
+    """
+    relative = (differences @ weights / 2).tanh()
+    return (margin - labels * (relative - epsilon)).clamp(min=0).mean()
+
+
+def learn(examples: Examples, *, epsilon: float = 0.0, margin: float = 0.1, l2: float = 1e-3, rate: float = 0.05,
+          epochs: int = 200, seed: int = 0) -> Fit:
+    """Weights of one circuit by Adam from a random start (log-normal around the prior).
+
+    `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
+    as P1 - P0.  Without examples the weights are the prior.
+    """
+    import torch
+    rules = examples.differences.shape[1]
+    if not len(examples.labels):
+        return Fit((PRIOR,) * rules, (), seed)
+    generator = torch.Generator().manual_seed(seed)
+    differences = torch.tensor(examples.differences, dtype=torch.float64)
+    labels = torch.tensor(examples.labels, dtype=torch.float64)
+    start = PRIOR * torch.exp(0.25 * torch.randn(rules, generator=generator, dtype=torch.float64))
+    free = torch.log(torch.expm1(start)).requires_grad_()  # inverse of softplus
+    adam = torch.optim.Adam([free], lr=rate)
+    losses = []
+    for _ in range(epochs):
+        weights = torch.nn.functional.softplus(free)
+        loss = hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + l2 * ((weights - PRIOR) ** 2).sum()
+        losses.append(float(loss.detach()))
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    final = torch.nn.functional.softplus(free).detach()
+    losses.append(float(hinge(final, differences, labels, epsilon=epsilon, margin=margin) + l2 * ((final - PRIOR) ** 2).sum()))
+    return Fit(tuple(final.tolist()), tuple(losses), seed)
+
+
+def restarts(examples: Examples, seeds: Sequence[int], **options: float) -> tuple[Fit, ...]:
+    """One fit a seed; options as in `learn`."""
+    return tuple(learn(examples, seed=seed, **options) for seed in seeds)
+
+
+def best(fits: Sequence[Fit]) -> Fit:
+    """The fit with the lowest final loss; the first of equals."""
+    if not fits:
+        raise ValueError("at least one fit was required; got none")
+    return min(fits, key=lambda fit: fit.losses[-1] if fit.losses else 0.0)
+
+
+def spread(fits: Sequence[Fit]) -> tuple[float, ...]:
+    """Per rule, the largest minus the smallest weight over the fits: how much the seed decides."""
+    table = np.array([fit.weights for fit in fits])
+    return tuple((table.max(axis=0) - table.min(axis=0)).tolist()) if table.size else ()
