@@ -2,12 +2,14 @@
 
 Operators and their names follow De Giacomo & Vardi (IJCAI 2013) and ShieldAgent, Eq. 7; the past
 operators are those of Lichtenstein, Pnueli & Zuck (1985).  Text is read and printed by `syntax`,
-meaning is given by `ltlf`.  Nodes are frozen and compare by structure.
+meaning is given by `ltlf`.  Nodes are frozen and compare by structure; a node knows its own hash,
+and nothing here recurses, so that a formula may be nested as deeply as memory allows.
 """
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -28,21 +30,55 @@ class Atom:
     def __post_init__(self) -> None:
         if not NAME.match(self.name):
             raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*; got {self.name!r}")
+        if self.name in ("true", "false"):
+            raise ValueError(f"{self.name} is a constant, not a predicate name: write Constant({self.name.title()})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unary:
     """One operand."""
 
     body: Formula
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((type(self), self.body)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return _same(self, other)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.body,)
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary:
     """Two operands."""
 
     left: Formula
     right: Formula
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((type(self), self.left, self.right)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return _same(self, other)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.left, self.right)
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class Not(Unary):
@@ -157,25 +193,54 @@ FUTURE = (Next, WeakNext, Eventually, Always, Until, Release, WeakUntil)
 
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The operands of a formula, left to right; none for a constant or a predicate."""
-    if isinstance(formula, (Constant, Atom)):
-        return ()
-    return tuple(getattr(formula, field.name) for field in fields(formula))
+    if isinstance(formula, Binary):
+        return formula.left, formula.right
+    return (formula.body,) if isinstance(formula, Unary) else ()
 
 
 def subformulas(formula: Formula) -> tuple[Formula, ...]:
     """Every distinct subformula, operands before the formulas that hold them."""
     found: dict[Formula, None] = {}
-    stack = [(formula, False)]
+    stack: list[tuple[Formula, bool]] = [(formula, False)]
     while stack:
         node, expanded = stack.pop()
-        if node in found:
-            continue
         if expanded:
             found[node] = None
-        else:
+        elif node not in found:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(children(node)))
     return tuple(found)
+
+
+def fold(formula: Formula, combine: Callable[[Formula, tuple], object]) -> object:
+    """`combine(node, values of its operands)` from the leaves up, once for each distinct subformula."""
+    values: dict[Formula, object] = {}
+    for node in subformulas(formula):
+        values[node] = combine(node, tuple(values[child] for child in children(node)))
+    return values[formula]
+
+
+def rebuild(node: Formula, parts: tuple[Formula, ...]) -> Formula:
+    """The same operator over other operands; a constant or a predicate as it is."""
+    return type(node)(*parts) if parts else node
+
+
+def substitute(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
+    """The formula with each subformula that `by` names replaced, outermost first."""
+    values: dict[Formula, Formula] = {}
+    for node in subformulas(formula):
+        values[node] = by[node] if node in by else rebuild(node, tuple(values[child] for child in children(node)))
+    return values[formula]
+
+
+def depth(formula: Formula) -> int:
+    """The number of operators on the longest way from the root to a leaf."""
+    return int(fold(formula, lambda node, below: 1 + max(below) if below else 0))
+
+
+def propositional(formula: Formula) -> bool:
+    """Whether the formula speaks of one step only."""
+    return not any(isinstance(node, PAST + FUTURE) for node in subformulas(formula))
 
 
 def atoms(formula: Formula) -> tuple[str, ...]:
@@ -201,3 +266,29 @@ def disjunction(parts: tuple[Formula, ...]) -> Formula:
     for part in parts[1:]:
         whole = Or(whole, part)
     return whole
+
+
+def _same(first: Formula, second: object) -> bool:
+    """Equality of structure without recursion; unequal hashes settle almost every case."""
+    pairs: list[tuple] = [(first, second)]
+    seen: set[tuple[int, int]] = set()
+    while pairs:
+        one, two = pairs.pop()
+        if one is two or (id(one), id(two)) in seen:
+            continue
+        if type(one) is not type(two) or hash(one) != hash(two):
+            return False
+        if not isinstance(one, (Unary, Binary)):
+            if one != two:
+                return False
+            continue
+        seen.add((id(one), id(two)))
+        pairs.extend(zip(children(one), children(two), strict=True))
+    return True
+
+
+def _shown(formula: Formula) -> str:
+    """The constructor call that builds the formula."""
+    def show(node: Formula, parts: tuple) -> str:
+        return f"{type(node).__name__}({', '.join(parts)})" if parts else repr(node)
+    return str(fold(formula, show))
