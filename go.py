@@ -46,7 +46,8 @@ def environment():
     foreign = ("PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "UV_PYTHON", "UV_PROJECT_ENVIRONMENT", "PYENV_VERSION")
     kept = {name: value for name, value in os.environ.items() if name not in foreign}
     kept["PATH"] = str(BIN) + os.pathsep + kept.get("PATH", os.defpath)
-    return {**kept, "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
+    return {**kept, "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1", "JUPYTER_PREFER_ENV_PATH": "1",
+            "UV_PYTHON_INSTALL_BIN": "0"}  # a Python that uv fetches stays out of the user's own bin
 
 
 # ---- a Python 3.12 ------------------------------------------------------------------------------
