@@ -130,6 +130,8 @@ class Endpoint:
         if reply is not None:
             course.usages.append(Usage(replayed=1))
         else:
+            if self.replies.mode == "auto" and self.replies.path(request).exists():
+                course.events.append("its recording is damaged; asked anew")
             reply = self._ask(request, course)
             self.replies.keep(request, reply)
         return self._answer(request, reply, course)

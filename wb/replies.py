@@ -66,9 +66,10 @@ class Replies:
             return self._missing(request)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             return self._corrupt(path, str(error))
-        if not isinstance(record, dict) or record.get("request") != request or not isinstance(record.get("reply"), dict):
+        reply = record.get("reply") if isinstance(record, dict) and record.get("request") == request else None
+        if not isinstance(reply, dict) or not isinstance(reply.get("text"), str):
             return self._corrupt(path, "it holds another request, or no reply")
-        return record["reply"]
+        return reply
 
     def keep(self, request: Mapping[str, object], reply: Mapping[str, object]) -> None:
         """Record a reply: whole or not at all, also when the process is killed."""
