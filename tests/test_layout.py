@@ -17,7 +17,7 @@ formula syntax automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
 deontic phrases grounding extract action
 physical vagueness refine cluster circuit weights
-contract guardcode mutant sandbox nagini_worker nagini
+nagini_worker nagini bearing sandbox contract vacuity guardcode mutant
 guard toolguard veriguard shield baseline
 offline
 mind2web evaluate plots report pipeline cli
