@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 # One total order: a module imports only modules before it. The floors are for reading.
 ORDER = """
-store prompt ledger replies endpoint llm embeddings
+notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace document policy
 formula syntax automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
@@ -20,7 +20,7 @@ physical vagueness refine cluster circuit weights
 nagini_worker nagini bearing sandbox contract vacuity guardcode mutant
 guard toolguard veriguard shield baseline
 offline
-mind2web evaluate plots report pipeline cli
+mind2web evaluate plots report kernel pipeline cli
 """.split()
 
 TOP_LEVEL = {

@@ -1,0 +1,151 @@
+"""What a stage's result depends on, as one digest: its key.
+
+Covered: parameters, the policy's files, code cells, the `wb` modules that they use (followed through
+imports), and the files taken from earlier stages.  Not covered: Markdown, outputs, package versions.
+Prompts and recorded replies are known only after a run: they are recorded with the result and
+compared when it is looked up, so that a changed prompt re-runs only the stages that read it.
+"""
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from wb import notebook
+
+ASKS = ("ask", "ask_all", "load")
+MODULE_NAME = re.compile(r"(?:wb\.)?([a-z][a-z0-9_]*)(?:\.py)?\Z")
+
+
+class SourceError(ValueError):
+    """There is no policy where one was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A policy as a key sees it: a name and the digest of its files, wherever they lie."""
+
+    name: str
+    digest: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that is known before a stage runs and that its result depends on.
+
+    `upstream` holds, for each stage read, the digests of the files taken from it: what an earlier
+    stage recomputed to the same bytes re-runs nothing.
+    """
+
+    stage: str
+    mode: str
+    parameters: Mapping[str, object]
+    policy: str
+    cells: tuple[str, ...]
+    modules: Mapping[str, str]
+    upstream: Mapping[str, Mapping[str, str]]
+
+    @property
+    def static(self) -> str:
+        """The digest of all of it."""
+        return digest([self.stage, self.mode, self.parameters, self.policy, self.cells, self.modules, self.upstream])
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a JSON value in its canonical form, in hex."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def policy(value: str, policies: Path) -> Source:
+    """The policy that a parameter names: a folder of `policies/`, any other folder, or one document.
+
+    Its digest covers the files at the top of the folder, or the document with a `tools.json` beside it.
+    """
+    named = policies / value
+    path = named if value and named.parent == policies and named.is_dir() else Path(value).expanduser()
+    if not value or not path.exists():
+        known = sorted(p.name for p in policies.glob("*") if p.is_dir())
+        raise SourceError(f"policy must be one of {known}, a folder or a document; got {value!r}, and nothing is there")
+    path = path.resolve()
+    files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path, path.with_name("tools.json")]
+    found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
+    return Source(path.name if path.is_dir() else path.stem, digest(found), path)
+
+
+def cell_digests(cells: Iterable[str]) -> tuple[str, ...]:
+    """The digest of each code cell that holds anything, whatever space ends it."""
+    return tuple(digest(cell.strip())[:16] for cell in cells if cell.strip())
+
+
+def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
+    """The `wb` modules that code uses, directly or through another one, with the digest of each."""
+    found: dict[str, str] = {}
+    waiting = {name for tree in notebook.trees(cells) for name in _imported(tree)}
+    while waiting:
+        name = waiting.pop()
+        path = package / f"{name}.py"
+        if name not in found and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            found[name] = digest(text)
+            waiting |= _uses(text, package).modules
+    return dict(sorted(found.items()))
+
+
+def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]:
+    """The prompts that modules name in `ask("NAME", …)`, `ask_all("NAME", …)` or `prompt.load("NAME")`,
+    with the digest of each: an upper bound, for a stage that keeps no ledger."""
+    texts = ((package / f"{name}.py").read_text(encoding="utf-8") for name in names)
+    return prompt_digests((asked for text in texts for asked in _uses(text, package).prompts), folder)
+
+
+def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
+    """The digest of each prompt file; those that do not exist are left out."""
+    paths = {name: folder / f"{name}.md" for name in sorted(set(names))}
+    return {name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest() for name, path in paths.items() if path.is_file()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """What the text of one module names."""
+
+    modules: frozenset[str]
+    prompts: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def _uses(text: str, package: Path) -> _Uses:
+    """Imports and asked prompts; a worker is started by name, so `"wb.NAME"` and `"NAME.py"` are uses too."""
+    tree = ast.parse(text)
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+               and (node.value.startswith("wb.") or node.value.endswith(".py"))}
+    started = {match.group(1) for match in map(MODULE_NAME.match, strings) if match}
+    asked = {node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args
+             and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
+             and ast.unparse(node.func).split(".")[-1] in ASKS}
+    return _Uses(frozenset(_imported(tree) | started), frozenset(asked))
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Names of `wb` modules in the import statements of a tree, wherever they stand."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "wb":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wb."):
+            found.add(node.module.split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("wb.")}
+    return found

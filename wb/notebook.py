@@ -1,0 +1,190 @@
+"""A stage's notebook, read without running it: its parameters, code cells, and what it reads.
+
+A notebook is one stage; its name is the stage's.  Exactly one cell is tagged `parameters` and holds
+literals only (papermill's convention), and one call `store.open("STAGE", …, reads=(…))` says which
+earlier stages it reads.  Everything here comes from the text, so that a mistake is found before
+anything runs; papermill itself only warns of a parameter that no cell declares.
+"""
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+SAFE_USES = ("write", "finish", "path", "replies", "cache")
+
+
+class NotebookError(ValueError):
+    """A notebook, or a value for its parameters, is not what a run needs; nothing was run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """What a run must know of a notebook. `defaults` are its parameters and their values, `cells` its
+    other code, `reads` the stages it reads, `files` the files it takes from each; None: any of them."""
+
+    stage: str
+    path: Path
+    defaults: Mapping[str, object]
+    cells: tuple[str, ...]
+    reads: tuple[str, ...]
+    files: Mapping[str, tuple[str, ...] | None]
+
+
+def find(folder: Path) -> tuple[Notebook, ...]:
+    """The notebooks `NN_name.ipynb` of a folder in their order, each checked.
+
+    Raises:
+        NotebookError: there is none, one is malformed, or one reads a stage that does not come before it.
+    """
+    notebooks = tuple(load(path) for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")))
+    if not notebooks:
+        raise NotebookError(f"notebooks named like 01_name.ipynb were required; got none in {folder}")
+    for position, notebook in enumerate(notebooks):
+        earlier = [n.stage for n in notebooks[:position]]
+        late = [name for name in notebook.reads if name not in earlier]
+        if late:
+            raise NotebookError(f"{notebook.path.name}: may read only earlier stages {earlier}; it reads {late}")
+    return notebooks
+
+
+def load(path: Path) -> Notebook:
+    """One notebook; `NotebookError` says what was required and what was got."""
+    cells = [cell for cell in _cells(path) if cell["cell_type"] == "code"]
+    tagged = [cell for cell in cells if "parameters" in cell.get("metadata", {}).get("tags", [])]
+    if len(tagged) != 1:
+        raise NotebookError(f"{path.name}: exactly one code cell tagged 'parameters' was required; got {len(tagged)}")
+    code = tuple(source(cell) for cell in cells if cell is not tagged[0])
+    opening = _opening(code, path)
+    reads = _reads(opening, path)
+    return Notebook(path.stem, path, _literals(source(tagged[0]), path), code, reads, _files(code, reads))
+
+
+def source(cell: Mapping[str, object]) -> str:
+    """The text of a cell, which the file keeps as one string or as lines."""
+    text = cell.get("source", "")
+    return text if isinstance(text, str) else "".join(text)
+
+
+def trees(cells: Iterable[str]) -> tuple[ast.Module, ...]:
+    """The syntax trees of cells, without IPython's magics; a cell that does not parse has none."""
+    found = []
+    for cell in cells:
+        plain = "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in cell.splitlines())
+        try:
+            found.append(ast.parse(plain))
+        except SyntaxError:
+            continue
+    return tuple(found)
+
+
+def typed(notebook: Notebook, name: str, text: str) -> object:
+    """The value that a text of the command line stands for, in the type of the parameter's default.
+
+    Raises:
+        NotebookError: the text is no value of that type.
+    """
+    default = notebook.defaults[name]
+    if isinstance(default, str):
+        return text
+    value = _value(text)
+    if isinstance(default, float) and type(value) is int:
+        value = float(value)
+    if default is not None and type(value) is not type(default):
+        wanted = type(default).__name__
+        raise NotebookError(f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {text!r}")
+    return value
+
+
+def _value(text: str) -> object:
+    """A Python literal, a bool in any case, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _cells(path: Path) -> list[dict]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotebookError(f"a notebook was required at {path}; there is none") from None
+    except ValueError as error:
+        raise NotebookError(f"{path.name}: a notebook in JSON was required; got {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
+        raise NotebookError(f"{path.name}: a notebook of format 4 with a list 'cells' was required; got none")
+    language = data.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+    if language != "python":
+        raise NotebookError(f"{path.name}: a notebook for a Python kernel was required; got one for {language!r}")
+    return data["cells"]
+
+
+def _literals(text: str, path: Path) -> dict[str, object]:
+    """The assignments of the parameters cell."""
+    found: dict[str, object] = {}
+    try:
+        for node in ast.parse(text).body:
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else getattr(node, "target", None)
+            if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
+                raise NotebookError(f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}")
+            found[target.id] = ast.literal_eval(node.value)
+    except (SyntaxError, ValueError) as error:
+        if isinstance(error, NotebookError):
+            raise
+        raise NotebookError(f"{path.name}: every parameter must be a literal; {error}") from None
+    return found
+
+
+def _opening(code: tuple[str, ...], path: Path) -> ast.Call:
+    """The one call `store.open(…)`, which must name the notebook's own stage."""
+    calls = [node for tree in trees(code) for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and isinstance(node.func, ast.Attribute) and ast.unparse(node.func) == "store.open"]
+    if len(calls) != 1:
+        raise NotebookError(f"{path.name}: one call store.open({path.stem!r}, …) was required; got {len(calls)}")
+    name = calls[0].args[0].value if calls[0].args and isinstance(calls[0].args[0], ast.Constant) else None
+    if name != path.stem:
+        raise NotebookError(f"{path.name}: store.open must be given the stage {path.stem!r}; got {name!r}")
+    return calls[0]
+
+
+def _reads(opening: ast.Call, path: Path) -> tuple[str, ...]:
+    for keyword in opening.keywords:
+        if keyword.arg == "reads":
+            try:
+                return tuple(ast.literal_eval(keyword.value))
+            except ValueError:
+                raise NotebookError(f"{path.name}: reads must be a literal tuple of stages; got {ast.unparse(keyword.value)}") from None
+    return ()
+
+
+def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str, ...] | None]:
+    """The files taken from each stage read, where every use of the stage can be followed; else None."""
+    found: dict[str, set[str]] = {name: set() for name in reads}
+    followed = 0
+    modules = trees(code)
+    names = {target.id for tree in modules for node in ast.walk(tree) if isinstance(node, ast.Assign)
+             and ast.unparse(node.value).startswith("store.open(") for target in node.targets if isinstance(target, ast.Name)}
+    uses = [node for tree in modules for node in ast.walk(tree) if isinstance(node, ast.Name)
+            and node.id in names and isinstance(node.ctx, ast.Load)]
+    for node in (node for tree in modules for node in ast.walk(tree)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names and node.attr in SAFE_USES:
+            followed += 1
+        pair = _pair(node, names)
+        if pair and pair[0] in found:
+            found[pair[0]].add(pair[1])
+            followed += 1
+    known = len(names) == 1 and followed == len(uses)
+    return {name: tuple(sorted(files)) if known else None for name, files in found.items()}
+
+
+def _pair(node: ast.AST, names: set[str]) -> tuple[str, str] | None:
+    """Stage and file of a call `stage.read("STAGE", "FILE")`, or of `stage.source(…)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("read", "source")):
+        return None
+    literal = len(node.args) == 2 and not node.keywords and all(isinstance(a, ast.Constant) for a in node.args)
+    owner = isinstance(node.func.value, ast.Name) and node.func.value.id in names
+    return (str(node.args[0].value), str(node.args[1].value)) if literal and owner else None
