@@ -20,7 +20,7 @@ physical vagueness refine cluster circuit weights
 nagini_worker nagini bearing sandbox contract vacuity guardcode mutant
 guard toolguard veriguard shield baseline
 offline
-mind2web evaluate plots report kernel pipeline cli
+mind2web evaluate plots history report kernel pipeline display cli
 """.split()
 
 TOP_LEVEL = {

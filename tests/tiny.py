@@ -1,4 +1,4 @@
-"""A tiny project of its own for the tests of the store: a copy of the store's modules, a policy and notebooks."""
+"""A tiny project of its own for the tests of the store: a copy of `wb`, a policy and notebooks."""
 from __future__ import annotations
 
 import json
@@ -11,7 +11,6 @@ from pathlib import Path
 from wb.artifact import Project
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("__init__", "notebook", "key", "artifact", "store", "kernel", "pipeline", "cli", "report")
 PARAMETERS = 'policy = "rules"\nmodel = "offline"\n'
 COUNT = '''from wb import prompt
 
@@ -53,11 +52,9 @@ def project(folder: Path) -> Project:
     here = Project(folder, folder / "artifacts")
     for part in (here.notebooks, here.package, here.prompts, here.policies / "rules", here.artifacts):
         part.mkdir(parents=True)
-    for name in COPIED:
-        if (ROOT / "wb" / f"{name}.py").exists():
-            shutil.copy(ROOT / "wb" / f"{name}.py", here.package)
+    for module in (ROOT / "wb").glob("*.py"):
+        shutil.copy(module, here.package)
     (here.package / "count.py").write_text(COUNT, "utf-8")
-    (here.package / "prompt.py").write_text('"""Prompts."""\n\n\ndef load(name):\n    return name\n', "utf-8")
     (here.prompts / "count.md").write_text("Count.", "utf-8")
     (here.prompts / "other.md").write_text("Other.", "utf-8")
     (here.policies / "rules" / "policy.md").write_text("You must not run.\n", "utf-8")

@@ -1,17 +1,22 @@
 """The command line: `wb run`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
+Results go to standard output, progress and messages to standard error.
 """
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
-                  help="Policy documents into guards for LLM agents, proved where they can be and measured always.")
+if TYPE_CHECKING:
+    from wb.artifact import Project, Version
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
 
 
 @app.callback()
@@ -21,33 +26,64 @@ def _commands() -> None:
 
 @app.command()
 def run(
-    policy: Annotated[str | None, typer.Option(help="A name under policies/, a folder, or one document.")] = None,
-    model: Annotated[str | None, typer.Option(help="'offline', or a model's name at an OpenAI-compatible endpoint.")] = None,
-    parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A notebook's parameter; may be repeated.")] = None,
+    policy: Annotated[str | None, typer.Option(metavar="P", help="A name under policies/, a folder, or one document.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="'offline', or a model's name at an OpenAI-compatible endpoint.")] = None,
+    parameter: Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebooks; may be repeated.")] = None,
     first: Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Start here; earlier stages must be finished.")] = None,
     last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
 ) -> None:
     """Run the notebooks in order; what is finished and unchanged is kept."""
     from wb import artifact, kernel, pipeline
+    from wb.display import Display
     here = artifact.project()
-    values = _values(parameter or [], policy=policy, model=model)
-    steps = pipeline.plan(here, values, first=first, last=last)
+    steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
     kernel.check()
-    done = pipeline.run(here, steps, lambda event: print(event, file=sys.stderr))
-    print({stage: version.key for stage, version in done.items()})
+    with Display([step.stage for step in steps], _console(error=True)) as tell:
+        done = pipeline.run(here, steps, tell)
+    _conclude(here, done[steps[-1].stage])
 
 
-def _values(pairs: list[str], **named: str | None) -> dict[str, str]:
-    """Parameters as texts; `ValueError` for one that is not NAME=VALUE or is given twice."""
-    found = {name: value for name, value in named.items() if value is not None}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise ValueError(f"-p takes NAME=VALUE; got {pair!r}")
-        if name.strip() in found:
-            raise ValueError(f"each parameter may be given once; {name.strip()!r} came twice")
-        found[name.strip()] = value
-    return found
+@app.command()
+def show(
+    stage: Annotated[str | None, typer.Argument(metavar="[STAGE]", help="A stage by name or number.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
+) -> None:
+    """List the versions of a stage and what sets the newest apart from the one before."""
+    from wb import artifact, history, pipeline
+    here = artifact.project()
+    stages = sorted(path.stem for path in here.notebooks.glob("[0-9][0-9]_*.ipynb"))
+    names = [pipeline.stage_named(stage, stages)] if stage else stages
+    found = {name: artifact.versions(here, name) for name in names}
+    if as_json:
+        rows = [history.with_results(artifact.newest(here, name)) for name in names if stage or found[name]]
+        print(json.dumps(rows[0] if stage else rows, indent=1, ensure_ascii=False))
+        return
+    for name in names:
+        _show(name, found[name])
+
+
+@app.command()
+def report(
+    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Keys or folders of 07_evaluation; the newest if none.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="F", help="Where to write it.")] = None,
+) -> None:
+    """Write one self-contained HTML file with the figures of a run, or of several laid over one another."""
+    from wb import artifact
+    from wb import report as reports
+    here = artifact.project()
+    versions = [reports.find(here, name) for name in runs or [None]]
+    print(_report(here, versions, out))
+
+
+@app.command()
+def check(
+    rules: Annotated[Path, typer.Argument(metavar="RULES", help="A rule file, as JSON or as text.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Check a rule file: contradictions, rules that say nothing, rules that others imply."""
+    from wb import check as checks
+    findings = checks.check(rules)
+    print(json.dumps(findings, indent=1, ensure_ascii=False) if as_json else findings)
 
 
 def main() -> None:
@@ -57,6 +93,65 @@ def main() -> None:
     except ValueError as error:
         print(f"wb: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _values(pairs: list[str], **named: str | None) -> dict[str, str]:
+    """Parameters as texts; `ValueError` for one that is not NAME=VALUE or is given twice."""
+    found = {name: value for name, value in named.items() if value is not None}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"-p takes NAME=VALUE; got {pair!r}")
+        if name in found:
+            raise ValueError(f"each parameter may be given once; {name!r} came twice")
+        found[name] = value
+    return found
+
+
+def _conclude(here: Project, last: Version) -> None:
+    """The result table and where the report is, for a run that reached an evaluation."""
+    from wb import report as reports
+    from wb.display import table
+    if "results.json" not in last.digests:
+        print(last.folder)
+        return
+    methods = last.read("results.json").get("methods", [])
+    measured = [row for row in methods if not row.get("reason")]
+    if measured:
+        _console().print(table(reports.table(measured)))
+    for line in reports.not_run(methods):
+        print(line)
+    print(f"\nresults  {last.folder / 'results.json'}\nreport   {_report(here, [last], None)}")
+
+
+def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
+    """Write the report of these runs, unless the same one is there already; returns its path."""
+    from wb import artifact, key
+    from wb import report as reports
+    made_by = key.modules(["from wb import report"], here.package)
+    name = key.digest([[version.key for version in versions], made_by])[:artifact.KEY_LENGTH]
+    path = out or here.artifacts / "reports" / f"{name}.html"
+    if out or not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        artifact.write_whole(path, reports.page({reports.name_of(v): reports.followed(here, v) for v in versions}))
+    return path
+
+
+def _show(name: str, versions: tuple[Version, ...]) -> None:
+    from wb import display, history
+    print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
+    if versions:
+        _console().print(display.versions(history.described(version) for version in versions))
+    if len(versions) > 1:
+        print(f"from {versions[1].key} to {versions[0].key}:")
+        for line in history.differences(versions[1].manifest, versions[0].manifest) or ("nothing but the time",):
+            print(f"  {line}")
+
+
+def _console(*, error: bool = False) -> object:
+    from rich.console import Console
+    console = Console(stderr=error)
+    return console if console.is_terminal else Console(stderr=error, width=PIPED_COLUMNS)
 
 
 if __name__ == "__main__":
