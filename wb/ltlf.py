@@ -9,14 +9,17 @@ every witness of `decide` is checked by; the verdicts of a running trace are tho
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Literal
 
+from wb import automaton
 from wb import formula as F
 from wb.formula import Formula
 from wb.syntax import FormulaError, parse, render
 
-__all__ = ["FormulaError", "holds", "parse", "render", "table"]
+__all__ = ["FormulaError", "Monitor", "Verdict", "holds", "parse", "render", "table"]
 
 Step = Collection[str]
+Verdict = Literal["permanently_true", "currently_true", "currently_false", "permanently_false"]
 
 
 def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
@@ -30,6 +33,38 @@ def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
 def table(formula: Formula, trace: Sequence[Step]) -> tuple[bool, ...]:
     """The truth of the formula at every step of a trace."""
     return F.fold(formula, lambda node, below: _row(node, below, trace))
+
+
+class Monitor:
+    """One formula followed along a running trace, at the same cost for every step.
+
+    `verdict` is "permanently_true" or "permanently_false" when no continuation can change it, else
+    "currently_true" or "currently_false": what `holds` says of the trace so far.  Before the first
+    step there is no trace yet: "currently_false" unless every trace has the same verdict.
+    `automaton.AutomatonError` when the formula has too many predicates to follow.
+    """
+
+    def __init__(self, formula: Formula) -> None:
+        self.formula = formula
+        self._automaton = automaton.compile(formula)
+        self._verdicts = verdicts(self._automaton)
+        self._state = 0
+
+    def step(self, state: Step) -> Verdict:
+        """Read one step, the set of names true in it, and give the verdict on the trace so far."""
+        self._state = self._automaton.rows[self._state][self._automaton.letter(state)]
+        return self._verdicts[self._state]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the steps read so far."""
+        return self._verdicts[self._state]
+
+
+def verdicts(compiled: automaton.Automaton) -> tuple[Verdict, ...]:
+    """The verdict of each state of an automaton."""
+    return tuple(f"{'currently' if settled is None else 'permanently'}_{str(yes if settled is None else settled).lower()}"
+                 for yes, settled in zip(compiled.accepting, compiled.settled, strict=True))
 
 
 def _row(node: Formula, below: tuple, trace: Sequence[Step]) -> tuple[bool, ...]:
