@@ -55,9 +55,18 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
         return _between_tools(a, b, frozenset(left.tools), frozenset(right.tools))
     if left.test is None or right.test is None or (left.test.field, left.test.measure) != (right.test.field, right.test.measure):
         return None
-    points = tuple(_points(left.test, right.test, _field(left.test, toolbox)))
+    points = tuple(_points(left.test, right.test, bound(left.test, toolbox)))
     seen = {(satisfies(left.test, v), satisfies(right.test, v)) for v in points}
     return _relation(a, b, {pair for pair in seen if None not in pair})
+
+
+def bound(test: Test, toolbox: Toolbox | None) -> Field | None:
+    """The field that a test reads, as the toolbox declares it; None where it does not."""
+    if toolbox is None:
+        return None
+    owner, _, name = test.field.partition(".")
+    fields = toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
+    return next((field for field in fields if field.name == name), None)
 
 
 def _between_tools(a: Atom, b: Atom, left: frozenset[str], right: frozenset[str]) -> Formula | None:
@@ -105,14 +114,6 @@ def _numbers(constants: list[float], *, whole: bool) -> Iterator[float]:
     yield from constants
     yield from ((low + high) / 2 for low, high in zip(constants, constants[1:]))
     yield from (constants[0] - 1, constants[-1] + 1)
-
-
-def _field(test: Test, toolbox: Toolbox | None) -> Field | None:
-    if toolbox is None:
-        return None
-    owner, _, name = test.field.partition(".")
-    fields = toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
-    return next((field for field in fields if field.name == name), None)
 
 
 def _sentence(left: Predicate, right: Predicate, relation: Formula) -> str:

@@ -1,0 +1,116 @@
+"""What the offline engine proposes when rules are refined: splits, clearer words, merges, repetitions.
+
+The offline answers to the prompts `refine_predicates` and `merge_predicates` (ShieldAgent, Alg. 2),
+from the shape of formulas and from what predicates are bound to.  Proposals only: `refine` puts each
+through the same exact gate, whoever made it.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import permutations
+
+from wb import decide, syntax
+from wb.formula import Always, And, Atom, Formula, Implies, Not, Or, conjunction, disjunction
+
+NEAR = 0.8  # cosine from which two predicates are proposed as one
+
+
+def refine(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The reply to `refine_predicates`: the rule's single requirements, and its predicates in other words."""
+    rule = inputs["rule"]
+    found = parts(syntax.parse(rule["formula"]))
+    rules = [{"text": f"{rule['text']} ({i} of {len(found)})", "formula": syntax.render(part)}
+             for i, part in enumerate(found, 1)] if len(found) > 1 else []
+    words = [{"name": p["name"], "new_name": p["name"], "description": text}
+             for p in inputs["predicates"] if (text := wording(p)) and text != p["description"]]
+    return {"verifiable": not rules and not words, "rules": rules, "predicates": words,
+            "reason": "one requirement a rule, and the words of what each predicate is bound to"}
+
+
+def parts(formula: Formula) -> tuple[Formula, ...]:
+    """The requirements that a rule states together, each a rule of its own; the rule itself if it is one.
+
+    Conjunctions on the right of an implication and disjunctions of conditions in a denial come apart.
+    Alternatives on the left stay together: one requirement may bind several actions.
+    """
+    match formula:
+        case And(left, right):
+            return parts(left) + parts(right)
+        case Always(And() | Implies() | Not() as body):
+            return tuple(Always(part) for part in _requirements(body))
+    return (formula,)
+
+
+def _requirements(body: Formula) -> tuple[Formula, ...]:
+    match body:
+        case And(left, right):
+            return _requirements(left) + _requirements(right)
+        case Not(Or(left, right)):
+            return _requirements(Not(left)) + _requirements(Not(right))
+        case Not(Not(inner)):
+            return _requirements(inner)
+        case Not(Implies(left, right)):
+            return _requirements(left) + _requirements(Not(right))
+        case Implies(left, right):
+            return tuple(Implies(left, part) for part in _requirements(right))
+    return (body,)
+
+
+def wording(predicate: Mapping[str, object]) -> str:
+    """A description in the words of what the predicate is bound to; empty where it is bound to nothing."""
+    meaning = predicate.get("meaning") or {}
+    if predicate["kind"] == "action":
+        return "; ".join(dict.fromkeys(t["description"].rstrip(".") for t in meaning.get("tools", []) if t["description"]))
+    if not meaning.get("test"):
+        return ""
+    return _state_wording(meaning["test"], meaning.get("field") or {})
+
+
+def _state_wording(test: Mapping[str, object], field: Mapping[str, object]) -> str:
+    subject = field.get("description", "").rstrip(".") or test["field"].rpartition(".")[2].replace("_", " ")
+    value, op = test["value"], test["op"]
+    if isinstance(value, bool):
+        return subject if value == (op == "==") else f"it is not the case that {subject}"
+    words = {"==": "is", "!=": "is other than", "<": "is less than", "<=": "is at most", ">": "is more than",
+             ">=": "is at least", "in": "is one of"}[op]
+    shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    count = "the number of " if test.get("measure") == "count" else ""
+    return f"{count}{subject} {words} {shown}"
+
+
+def merge(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The reply to `merge_predicates`: pairs bound to the same, pairs that sound alike, rules that others imply."""
+    known = {p["name"]: p for p in inputs["predicates"]}
+    given = conjunction(tuple(syntax.parse(text) for text in inputs["background"]))
+    same = [_pair(a, b, negated, f"bound to {'the opposite of ' * negated}the same") for a, b in _pairs(known)
+            for negated in (False, True) if decide.equivalent(Always(Atom(a)), Always(Not(Atom(b)) if negated else Atom(b)), given)]
+    settled = {frozenset((m["keep"], m["drop"])) for m in same}
+    alike = [_pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}") for a, b, cosine in inputs["similar"]
+             if cosine >= NEAR and frozenset((a, b)) not in settled]
+    return {"merges": same + alike, "redundant": list(_redundant(inputs["rules"], given))}
+
+
+def _pairs(known: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str]]:
+    """Every pair of bound predicates once, the clearer first."""
+    names = [n for n, p in known.items() if p.get("meaning")]
+    return [_clearer(known[a], known[b]) for i, a in enumerate(names) for b in names[i + 1:]]
+
+
+def _clearer(left: Mapping[str, object], right: Mapping[str, object]) -> tuple[str, str]:
+    """The two names, the one to keep first: less vague, then shorter, then first in the alphabet."""
+    first, second = sorted((left, right), key=lambda p: (p["vagueness"], len(p["name"]), p["name"]))
+    return first["name"], second["name"]
+
+
+def _pair(keep: str, drop: str, negated: bool, reason: str) -> dict[str, object]:
+    return {"keep": keep, "drop": drop, "negated": negated, "reason": reason}
+
+
+def _redundant(rules: list[Mapping[str, str]], given: Formula) -> Iterable[dict[str, object]]:
+    """Rules implied by one other rule of the group; of equals the later one. Each removed rule supports none."""
+    formulas = {r["id"]: syntax.parse(r["formula"]) for r in rules}
+    gone: set[str] = set()
+    for weak, strong in permutations(reversed(formulas), 2):
+        if not {weak, strong} & gone and decide.implies(formulas[strong], formulas[weak], given):
+            gone.add(weak)
+            yield {"rule": weak, "because": [strong], "reason": f"already required by {strong}"}

@@ -1,0 +1,267 @@
+"""Refinement of a rule set (ShieldAgent, Alg. 2): verifiability refinement and redundancy pruning in turn.
+
+Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of
+related predicates (`merge_predicates`); every proposal passes `gate` or is refused on the record.
+Two settlements (SPEC 4 g): the budget counts rules *per round* (counted over all rounds the first
+would spend it, and pruning would never see its effect), and the clustering of pruning is by connected
+components: predicates that sound alike, share a field, or share a tool.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import pydantic
+
+from wb import gate, physical, syntax, vagueness
+from wb.embeddings import Encoder
+from wb.gate import Change
+from wb.llm import LLM, Unanswered
+from wb.predicate import Predicate
+from wb.rule import Rule, RuleSet
+from wb.tool import Toolbox
+
+
+class Part(pydantic.BaseModel):
+    """One requirement of a rule, as a rule of its own."""
+
+    text: str
+    formula: str
+
+
+class Wording(pydantic.BaseModel):
+    """Other words for a predicate."""
+
+    name: str
+    new_name: str
+    description: str
+
+
+class Refined(pydantic.BaseModel):
+    """Reply to `refine_predicates`."""
+
+    verifiable: bool
+    rules: list[Part] = []
+    predicates: list[Wording] = []
+    reason: str = ""
+
+
+class Pair(pydantic.BaseModel):
+    """Two predicates said to mean the same, or the opposite."""
+
+    keep: str
+    drop: str
+    negated: bool = False
+    reason: str = ""
+
+
+class Repetition(pydantic.BaseModel):
+    """A rule said to add nothing to others."""
+
+    rule: str
+    because: list[str]
+    reason: str = ""
+
+
+class Merged(pydantic.BaseModel):
+    """Reply to `merge_predicates`."""
+
+    merges: list[Pair] = []
+    redundant: list[Repetition] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried."""
+
+    number: int
+    ruleset: RuleSet
+    vagueness: Mapping[str, float]
+    changes: tuple[Change, ...] = ()
+
+    def row(self) -> dict[str, object]:
+        """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
+        of_rules = list(vagueness.of_rules(self.ruleset, self.vagueness).values())
+        return {"round": self.number, "rules": len(self.ruleset.rules), "predicates": len(self.ruleset.predicates),
+                "vagueness": float(np.mean(of_rules)) if of_rules else 0.0, "vagueness_max": max(of_rules, default=0.0),
+                "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
+                "changes": [{"kind": c.kind, "before": list(c.before), "after": list(c.after), "accepted": c.accepted,
+                             "certificate": c.certificate, "reason": c.reason, "loss": c.loss} for c in self.changes]}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What refinement needs beside the rules: the model, the encoder, the toolbox, Eq. 3's k, and the cosine of kinship."""
+
+    llm: LLM
+    encoder: Encoder
+    toolbox: Toolbox
+    k: int
+    similarity: float
+
+
+def refine(ruleset: RuleSet, llm: LLM, encoder: Encoder, *, max_rounds: int = 5, budget: int = 20, toolbox: Toolbox | None = None,
+           similarity: float = 0.8, k: int = 5) -> tuple[Round, ...]:
+    """Alg. 2: the rounds of refinement, round 0 first; it ends when nothing changes or after `max_rounds`.
+
+    `budget` is how many rules are refined in a round, the vaguest first.  A rule found verifiable is
+    not asked about again until something changes it; the parts of a split and the rules touched by a
+    merge are (Alg. 2, lines 15 and 27).  `similarity` is the cosine from which two predicates are
+    asked about together; the toolbox sharpens what is known of the predicates' fields.
+    """
+    words = Words(llm, encoder, toolbox or Toolbox(), k, similarity)
+    if max_rounds < 0 or budget < 0:
+        raise ValueError(f"max_rounds and budget must be 0 or more; got {max_rounds} and {budget}")
+    rounds = [_measured(0, ruleset.without_unused(), words)]
+    waiting = {rule.id for rule in ruleset.rules if rule.type == "action"}
+    refused: set[tuple] = set()
+    for number in range(1, max_rounds + 1):
+        before = rounds[-1]
+        verified, asked, tried = verify(before, waiting, words, budget)
+        pruned, more = prune(replace(before, ruleset=verified), words, refused)
+        changes = tuple(c for c in (*tried, *more) if c.accepted or _key(c) not in refused)
+        refused |= {_key(c) for c in changes if not c.accepted}
+        rounds.append(replace(_measured(number, pruned.without_unused(), words), changes=changes))
+        waiting = (waiting - asked) | _touched(before.ruleset, rounds[-1].ruleset)
+        waiting &= {rule.id for rule in rounds[-1].ruleset.rules if rule.type == "action"}
+        if not waiting and not any(c.accepted for c in changes):
+            break
+    return tuple(rounds)
+
+
+def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
+    """Verifiability refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
+    scores = vagueness.of_rules(state.ruleset, state.vagueness)
+    asked = vagueness.vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
+    rules = {rule.id: rule for rule in state.ruleset.rules}
+    rows = _rows(state, words)
+    batch = [{"rule": _rule_row(rules[i]), "predicates": [rows[name] for name in rules[i].predicates]} for i in asked]
+    replies = dict(zip(asked, words.llm.ask_all("refine_predicates", Refined, batch), strict=True))
+    changes = [Change("split", (i,), (i,), False, f"no reply: {r.reason}") for i, r in replies.items() if isinstance(r, Unanswered)]
+    replies = {i: r for i, r in replies.items() if isinstance(r, Refined) and not r.verifiable}
+    ruleset, known = state.ruleset, physical.rules(state.ruleset.predicates, words.toolbox)
+    for name, reply in replies.items():
+        if reply.rules:
+            ruleset, change = gate.split(ruleset, rules[name], [(p.text, p.formula) for p in reply.rules], known, reply.reason)
+            changes.append(change)
+    for wording in (w for reply in replies.values() for w in reply.predicates):
+        ruleset, found = _clarified(ruleset, wording, words)
+        changes.extend(found)
+    return ruleset, set(asked), changes
+
+
+def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSet, list[Change]]:
+    """Other words for a predicate where they make it less vague; none where it is gone or says so already."""
+    old = next((p for p in ruleset.predicates if p.name == wording.name), None)
+    if old is None or (old.name, old.description) == (wording.new_name, wording.description):
+        return ruleset, []
+    after, change = gate.clarify(ruleset, wording.name, wording.new_name, wording.description)
+    if not change.accepted:
+        return ruleset, [change]
+    was = vagueness.of_predicates(ruleset.predicates, words.encoder, words.k)[wording.name]
+    now = vagueness.of_predicates(after.predicates, words.encoder, words.k)[wording.new_name]
+    reason = f"vagueness {was:.3f} would become {now:.3f}: {wording.description}"
+    if now >= was:
+        return ruleset, [replace(change, accepted=False, certificate="not clearer", reason=reason)]
+    return after, [replace(change, reason=reason.replace("would become", "became"))]
+
+
+def prune(state: Round, words: Words, refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
+    """Redundancy pruning: merges of predicates and removal of rules, asked for group by group; the rule set and the changes.
+
+    What was refused before is not asked about again.
+    """
+    ruleset = state.ruleset
+    known = physical.rules(ruleset.predicates, words.toolbox)
+    state = replace(state, vagueness=vagueness.of_predicates(ruleset.predicates, words.encoder, words.k))
+    batch = _groups(state, words, known, refused)
+    replies = [r for r in words.llm.ask_all("merge_predicates", Merged, batch) if isinstance(r, Merged)]
+    changes = []
+    for pair in (pair for reply in replies for pair in reply.merges):
+        if {pair.keep, pair.drop} <= {p.name for p in ruleset.predicates}:
+            ruleset, change = gate.merge(ruleset, pair.keep, pair.drop, pair.negated, known, pair.reason)
+            changes.append(change)
+    for repetition in (r for reply in replies for r in reply.redundant):
+        rules = {rule.id: rule for rule in ruleset.rules}
+        if {repetition.rule, *repetition.because} <= rules.keys():
+            because = [rules[i] for i in repetition.because]
+            ruleset, change = gate.prune(ruleset, rules[repetition.rule], because, known, repetition.reason)
+            changes.append(change)
+    return ruleset, changes
+
+
+def _groups(state: Round, words: Words, known: Sequence[Rule], refused: set[tuple]) -> list[dict[str, object]]:
+    """One request for every component of related predicates with something to merge or to drop."""
+    import networkx
+    predicates = {p.name: p for p in state.ruleset.predicates}
+    cosines = _cosines(tuple(predicates.values()), words)
+    similar = [(a, b, round(c, 3)) for (a, b), c in cosines.items() if c >= words.similarity]
+    graph = networkx.Graph()
+    graph.add_nodes_from(predicates)
+    graph.add_edges_from((a, b) for a, b, _ in similar)
+    graph.add_edges_from(rule.predicates for rule in known)
+    rows, batch = _rows(state, words), []
+    for group in networkx.connected_components(graph):
+        names = [n for n in predicates if n in group]
+        rules = [r for r in state.ruleset.rules if r.type == "action" and group & set(r.predicates)]
+        if len(names) > 1 or len(rules) > 1:
+            inside = {n for r in rules for n in r.predicates} | group
+            batch.append({
+                "predicates": [rows[n] for n in names], "rules": [_rule_row(r) for r in rules],
+                "similar": [[a, b, c] for a, b, c in similar if a in group and ("merge", frozenset((a, b))) not in refused],
+                "background": [syntax.render(r.formula) for r in known if inside.issuperset(r.predicates)]})
+    return batch
+
+
+def _cosines(predicates: Sequence[Predicate], words: Words) -> dict[tuple[str, str], float]:
+    """The cosine of every pair of one kind."""
+    if not predicates:
+        return {}
+    vectors = words.encoder.encode([vagueness.describe(p) for p in predicates])
+    table = vectors @ vectors.T
+    return {(a.name, b.name): float(table[i, j]) for (i, a), (j, b) in combinations(enumerate(predicates), 2) if a.kind == b.kind}
+
+
+def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
+    return Round(number, ruleset, vagueness.of_predicates(ruleset.predicates, words.encoder, words.k))
+
+
+def _key(change: Change) -> tuple:
+    """What makes a proposal the same one: merges are symmetric, words are not compared."""
+    return (change.kind, frozenset(change.before)) if change.kind == "merge" else (change.kind, change.before, change.after)
+
+
+def _touched(before: RuleSet, after: RuleSet) -> set[str]:
+    """The ids of the rules whose formula is new."""
+    formulas = {rule.id: rule.formula for rule in before.rules}
+    return {rule.id for rule in after.rules if formulas.get(rule.id) != rule.formula}
+
+
+def _rule_row(rule: Rule) -> dict[str, str]:
+    return {"id": rule.id, "text": rule.text, "quote": rule.quote, "formula": syntax.render(rule.formula)}
+
+
+def _rows(state: Round, words: Words) -> dict[str, dict[str, object]]:
+    """Every predicate as a model is shown it: words, vagueness, neighbours, and what it is bound to."""
+    near: dict[str, list[tuple[float, str]]] = {p.name: [] for p in state.ruleset.predicates}
+    for (a, b), cosine in _cosines(state.ruleset.predicates, words).items():
+        near[a].append((cosine, b))
+        near[b].append((cosine, a))
+    return {p.name: {"name": p.name, "kind": p.kind, "description": p.description, "vagueness": round(state.vagueness[p.name], 3),
+                     "neighbours": [n for _, n in sorted(near[p.name], key=lambda row: (-row[0], row[1]))[:3]],
+                     "meaning": _meaning(p, words.toolbox)} for p in state.ruleset.predicates}
+
+
+def _meaning(predicate: Predicate, toolbox: Toolbox) -> dict[str, object]:
+    """The tools of an action predicate, or the test and field of a state predicate; empty where it is bound to nothing."""
+    if predicate.kind == "action":
+        tools = {t.name: t.description for t in toolbox.tools}
+        return {"tools": [{"name": t, "description": tools.get(t, "")} for t in predicate.tools]} if predicate.tools else {}
+    if predicate.test is None:
+        return {}
+    test, known = predicate.test, physical.bound(predicate.test, toolbox)
+    value = list(test.value) if isinstance(test.value, tuple) else test.value
+    return {"test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure},
+            "field": {"type": known.type, "description": known.description} if known else {}}
