@@ -15,7 +15,7 @@ notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace document policy
 formula syntax automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
-deontic phrases grounding extract action
+deontic phrases grounding extract recognise action
 physical vagueness refine cluster circuit weights
 nagini_worker nagini bearing sandbox contract vacuity guardcode mutant
 guard toolguard veriguard shield baseline
