@@ -1,0 +1,191 @@
+"""Versions are whole or absent, checked when read, and never replaced."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb import artifact
+from wb.artifact import ArtifactError, Project
+from wb.key import Inputs
+
+INPUTS = Inputs("01_a", "batch", {"policy": "rules", "model": "offline"}, "p", ("c",), {}, {})
+DONE = {"summary": {"n": 1}, "recorded": {"finished": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "packages": {}, "python": "3.12"}}
+
+
+@pytest.fixture
+def here(tmp_path):
+    return Project(tmp_path, tmp_path / "artifacts")
+
+
+def make(here, files=None, inputs=INPUTS):
+    """A finished version with these files."""
+    place = artifact.workplace(here, inputs.stage)
+    for name, text in (files or {"a.json": "[1]\n"}).items():
+        path = place.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")
+    try:
+        return artifact.seal(here, place.folder, inputs, policy={"name": "rules", "digest": "p"}, upstream={}, done=DONE)
+    finally:
+        place.lock.release()
+
+
+def test_a_sealed_version_is_found_with_its_files_and_manifest(here):
+    made = make(here, {"a.json": "[1]\n", "deep/b.txt": "text"})
+    found, = artifact.versions(here, "01_a")
+    assert found == made and sorted(found.digests) == ["a.json", "deep/b.txt"] and not found.damaged()
+    assert found.read("a.json") == [1] and found.read("deep/b.txt") == "text"
+    assert sorted(p.name for p in found.folder.iterdir()) == ["a.json", "deep", "manifest.json"]
+    assert found.manifest["static"] == INPUTS.static and found.manifest["summary"] == {"n": 1}
+
+
+@pytest.mark.parametrize("damage", [lambda p: p.write_text("[2]\n"), lambda p: p.unlink(), lambda p: p.write_bytes(b"")], ids=["changed", "lost", "emptied"])
+def test_a_damaged_file_is_found_by_its_digest(here, damage):
+    made = make(here)
+    damage(made.folder / "a.json")
+    assert made.damaged() == ["a.json"]
+    with pytest.raises(ArtifactError, match="it was changed or lost"):
+        made.read("a.json")
+
+
+@pytest.mark.parametrize("change", [lambda m: m | {"summary": {"n": 2}}, lambda m: m | {"outputs": {}}, lambda m: {k: v for k, v in m.items() if k != "seal"}, lambda m: []])
+def test_a_manifest_that_was_edited_is_not_believed(here, change):
+    made = make(here)
+    path = made.folder / "manifest.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text("utf-8")))), "utf-8")
+    assert artifact.versions(here, "01_a") == () and artifact.unreadable(here, "01_a") == (made.folder,)
+
+
+def test_a_file_that_was_not_written_is_named_with_those_that_were(here):
+    with pytest.raises(ArtifactError, match=r"01_a wrote \['a.json'\]; 'b.json' was asked for"):
+        make(here).read("b.json")
+
+
+def test_the_same_version_made_twice_keeps_the_first(here):
+    first = make(here)
+    second = make(here, {"a.json": "[2]\n"})
+    assert second == first and first.read("a.json") == [1] and len(artifact.versions(here, "01_a")) == 1
+
+
+def test_a_damaged_version_is_made_again_and_the_old_one_kept_aside(here):
+    first = make(here)
+    (first.folder / "a.json").write_text("[9]\n", "utf-8")
+    second = make(here)
+    assert second.key == first.key and second.read("a.json") == [1]
+    aside, = (here.artifacts / "01_a").glob(".damaged-*")
+    assert (aside / "a.json").read_text("utf-8") == "[9]\n"
+
+
+def test_what_a_person_stepped_through_never_shares_a_version(here):
+    stepped = replace(INPUTS, mode="interactive")
+    keys = {make(here).key, make(here, inputs=stepped).key, make(here, {"a.json": "[2]\n"}, stepped).key}
+    assert len(keys) == 3
+
+
+def test_the_newest_is_the_one_used_last(here):
+    old, new = make(here), make(here, inputs=replace(INPUTS, parameters={"model": "m"}))
+    os.utime(old.folder / "manifest.json", ns=(2**62, 2**62))
+    assert artifact.newest(here, "01_a") == old and artifact.newest(here, "01_a", model="m") == new
+    with pytest.raises(ArtifactError, match="a finished 01_a for this policy and model 'other' was required; there is none"):
+        artifact.newest(here, "01_a", model="other")
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"a": object()}, {(1, 2): 3}])
+def test_a_value_that_json_cannot_hold_is_refused(value):
+    with pytest.raises(ArtifactError, match="a value that JSON can hold was required"):
+        artifact.dumps(value, "a.json")
+
+
+@given(st.frozensets(st.integers()), st.lists(st.text()))
+def test_dataclasses_and_sets_become_plain_json(numbers, texts):
+    @dataclass(frozen=True)
+    class Value:
+        numbers: frozenset
+        texts: tuple
+
+    assert json.loads(artifact.dumps(Value(numbers, tuple(texts)), "v")) == {"numbers": sorted(numbers), "texts": texts}
+
+
+# ---- killed at any moment -------------------------------------------------------------------------
+
+
+def killed_while_making(here, moment):
+    """Make a version in a process that is killed with -9 at its n-th step on disk; False where it lived to the end."""
+    child = os.fork()
+    if child == 0:
+        steps = iter(range(moment))
+
+        def step(event, arguments):
+            if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.utime", "os.chmod", "shutil.rmtree") and next(steps, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(step)
+        make(here)
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def test_killed_at_any_step_a_version_is_whole_or_absent(here):
+    moment, seen = 0, set()
+    while killed_while_making(here, moment):
+        found = artifact.versions(here, "01_a")
+        assert all(not v.damaged() and v.read("a.json") == [1] for v in found)
+        assert not artifact.unreadable(here, "01_a"), "a half version must not look like one"
+        seen.add(len(found))
+        again = make(here)
+        assert again.read("a.json") == [1] and not list((here.artifacts / "01_a").glob(".damaged-*"))
+        shutil.rmtree(again.folder)
+        moment += 1
+    assert moment > 10 and 0 in seen
+
+
+def test_workplaces_of_killed_processes_are_swept_and_others_are_not(here):
+    killed_while_making(here, 4)
+    place = artifact.workplace(here, "01_a")
+    folders = list((here.artifacts / "01_a").glob(".making-*"))
+    assert len(folders) == 2 and artifact.sweep(here, "01_a") == 0, "a young workplace may not have its lock yet"
+    for folder in folders:
+        os.utime(folder, (time.time() - 60,) * 2)
+    child = os.fork()  # a lock keeps other processes out
+    if child == 0:
+        os._exit(artifact.sweep(here, "01_a"))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert list((here.artifacts / "01_a").glob(".making-*")) == [place.folder]
+    place.lock.release()
+
+
+# ---- prompts and replies, known only after a run ---------------------------------------------------
+
+
+@pytest.fixture
+def asked(here):
+    """A version whose ledger says that it used the prompt 'one' and one reply."""
+    here.prompts.mkdir(parents=True)
+    here.replies.mkdir(parents=True)
+    for name in ("one", "two"):
+        (here.prompts / f"{name}.md").write_text(name, "utf-8")
+    (here.replies / f"one.{'d' * 32}.json").write_text("{}", "utf-8")
+    return make(here, {"ledger.json": json.dumps({"prompts": {"one": {}}, "replies": ["d" * 64]})})
+
+
+def test_a_version_stays_current_while_its_prompts_and_replies_do(here, asked):
+    assert sorted(asked.manifest["prompts"]) == ["one"] and artifact.current(here, asked)
+    (here.prompts / "two.md").write_text("another", "utf-8")
+    assert artifact.current(here, asked)
+
+
+@pytest.mark.parametrize("change", ["prompts/one.md", f"artifacts/replies/one.{'d' * 32}.json"])
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_changed_or_lost_prompt_or_reply_makes_it_old(here, asked, change, lost):
+    path = here.root / change
+    path.unlink() if lost else path.write_text("changed", "utf-8")
+    assert not artifact.current(here, asked)
