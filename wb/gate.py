@@ -8,11 +8,12 @@ stay; a rule that is absorbed is named among the parents of the one that absorbs
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from wb import decide, physical, syntax
+from wb.automaton import AutomatonError
 from wb.formula import NAME, TRUE, Always, Atom, Formula, Iff, Not, atoms, conjunction, fold, rebuild, substitute
 from wb.predicate import Predicate
 from wb.rule import Rule, RuleSet
@@ -56,9 +57,10 @@ def split(ruleset: RuleSet, rule: Rule, parts: Sequence[tuple[str, str]], known:
     problem = _unfit(ruleset, rule, formulas, ids)
     if problem:
         return Gated(ruleset, replace(record, certificate=problem))
-    answer = decide.equivalent(conjunction(formulas), rule.formula, physical.relevant(known, rule.formula, *formulas))
-    if not answer:
-        return Gated(ruleset, replace(record, certificate=f"not equivalent: {_shown(answer)}"))
+    background = physical.relevant(known, rule.formula, *formulas)
+    problem = _unproved(decide.equivalent, conjunction(formulas), rule.formula, background)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=f"not equivalent: {problem}"))
     parents = (rule.id,) if len(parts) > 1 else rule.parents
     made = tuple(replace(rule, id=i, text=text or rule.text, formula=formula, parents=parents)
                  for i, (text, _), formula in zip(ids, parts, formulas, strict=True))
@@ -94,9 +96,9 @@ def merge(ruleset: RuleSet, keep: str, drop: str, negated: bool, known: Sequence
         return Gated(ruleset, replace(record, certificate="two predicates of one kind were required"))
     target: Formula = Not(Atom(keep)) if negated else Atom(keep)
     claim = Always(Iff(Atom(drop), target))
-    answer = decide.implies(TRUE, claim, physical.relevant(known, claim))
-    if not answer:
-        return Gated(ruleset, replace(record, certificate=f"nothing forces {syntax.render(claim)}: {_shown(answer)}"))
+    problem = _unproved(decide.implies, TRUE, claim, physical.relevant(known, claim))
+    if problem:
+        return Gated(ruleset, replace(record, certificate=f"nothing forces {syntax.render(claim)}: {problem}"))
     rules = tuple(replace(r, formula=affirmative(substitute(r.formula, {Atom(drop): target}))) for r in ruleset.rules)
     merged = _joined(ruleset.predicate(keep), ruleset.predicate(drop), negated)
     predicates = tuple(merged if p.name == keep else p for p in ruleset.predicates if p.name != drop)
@@ -111,9 +113,9 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
     if not others or rule.type == "physical":
         return Gated(ruleset, replace(record, certificate="other rules that imply this action rule were required; got none"))
     background = physical.relevant(known, rule.formula, *(r.formula for r in others))
-    answer = decide.implies(conjunction(tuple(r.formula for r in others)), rule.formula, background)
-    if not answer:
-        return Gated(ruleset, replace(record, certificate=f"not implied: {_shown(answer)}"))
+    problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=f"not implied: {problem}"))
     heir = replace(others[0], parents=tuple(dict.fromkeys((*others[0].parents, rule.id, *rule.parents))))
     rules = tuple(heir if r.id == heir.id else r for r in ruleset.rules if r.id != rule.id)
     certificate = f"{' AND '.join(f'({syntax.render(r.formula)})' for r in others)} implies {syntax.render(rule.formula)}"
@@ -162,9 +164,12 @@ def _unfit(ruleset: RuleSet, rule: Rule, formulas: Sequence[Formula], ids: Seque
     return f"the ids {sorted(taken & set(ids))} are taken" if taken & set(ids) else ""
 
 
-def _shown(answer: object) -> str:
-    """The witness of an answer as text: the steps' true predicates."""
-    witness = getattr(answer, "witness", None)
-    if not witness:
-        return "no witness"
-    return "; ".join(", ".join(sorted(step)) or "nothing true" for step in witness) + " tells them apart"
+def _unproved(question: Callable[..., decide.Answer], *formulas: Formula) -> str:
+    """Why the answer is not yes: the steps' true predicates in a shortest witness; empty where it is yes."""
+    try:
+        answer = question(*formulas)
+    except AutomatonError as error:
+        return f"too large to decide ({error})"
+    if answer:
+        return ""
+    return "; then ".join(", ".join(sorted(step)) or "nothing true" for step in answer.witness or ()) + " tells them apart"

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from itertools import permutations
 
 from wb import decide, syntax
-from wb.formula import Always, And, Atom, Formula, Implies, Not, Or, conjunction, disjunction
+from wb.automaton import AutomatonError
+from wb.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction
 
 NEAR = 0.8  # cosine from which two predicates are proposed as one
 
@@ -83,7 +84,7 @@ def merge(inputs: Mapping[str, object]) -> dict[str, object]:
     known = {p["name"]: p for p in inputs["predicates"]}
     given = conjunction(tuple(syntax.parse(text) for text in inputs["background"]))
     same = [_pair(a, b, negated, f"bound to {'the opposite of ' * negated}the same") for a, b in _pairs(known)
-            for negated in (False, True) if decide.equivalent(Always(Atom(a)), Always(Not(Atom(b)) if negated else Atom(b)), given)]
+            for negated in (False, True) if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)]
     settled = {frozenset((m["keep"], m["drop"])) for m in same}
     alike = [_pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}") for a, b, cosine in inputs["similar"]
              if cosine >= NEAR and frozenset((a, b)) not in settled]
@@ -111,6 +112,14 @@ def _redundant(rules: list[Mapping[str, str]], given: Formula) -> Iterable[dict[
     formulas = {r["id"]: syntax.parse(r["formula"]) for r in rules}
     gone: set[str] = set()
     for weak, strong in permutations(reversed(formulas), 2):
-        if not {weak, strong} & gone and decide.implies(formulas[strong], formulas[weak], given):
+        if not {weak, strong} & gone and _implied(formulas[strong], formulas[weak], given):
             gone.add(weak)
             yield {"rule": weak, "because": [strong], "reason": f"already required by {strong}"}
+
+
+def _implied(strong: Formula, weak: Formula, given: Formula) -> bool:
+    """Whether one rule surely requires the other; False also where that is too large to decide."""
+    try:
+        return bool(decide.implies(strong, weak, given))
+    except AutomatonError:
+        return False

@@ -1,0 +1,176 @@
+"""Alg. 2 from end to end on a small rule set, with the offline proposals and with a model that lies."""
+from __future__ import annotations
+
+import itertools
+import zlib
+
+import numpy as np
+import pytest
+
+from wb import ltlf, physical, proposals, refine, syntax, vagueness
+from wb.endpoint import Answer
+from wb.formula import conjunction
+from wb.llm import LLM
+from wb.predicate import Predicate, Test, valuation
+from wb.rule import Rule, RuleSet
+from wb.tool import Field, Tool, Toolbox
+from wb.trace import Call, Step
+
+TOOLBOX = Toolbox(tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),
+                  state=(Field("age", "integer", "age of the user in years"), Field("agreed", "boolean", "the user has agreed to it")))
+PREDICATES = (
+    Predicate("pay", "action", "do it", tools=("pay",)), Predicate("paying", "action", "do it", tools=("pay",)),
+    Predicate("post", "action", "do that", tools=("post",)),
+    Predicate("grown", "state", "the user", test=Test("state.age", ">=", 18)),
+    Predicate("minor", "state", "the user", test=Test("state.age", "<", 18)),
+    Predicate("teen", "state", "the user", test=Test("state.age", ">=", 15)),
+    Predicate("agreed", "state", "the user", test=Test("state.agreed", "==", True)),
+    Predicate("asked", "state", "the user"), Predicate("asked_politely", "state", "the user asked"),
+)
+TEXTS = ("ALWAYS (pay IMPLIES (grown AND agreed))", "ALWAYS (paying IMPLIES NOT minor)", "ALWAYS (pay IMPLIES teen)",
+         "ALWAYS (post IMPLIES asked)", "ALWAYS (post IMPLIES asked_politely)", "ALWAYS (post IMPLIES (teen OR agreed))")
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", f"sentence {i}", syntax.parse(t), "permit_only_if", clause=f"c{i}", quote=f"q{i}")
+                                  for i, t in enumerate(TEXTS, 1)))
+
+
+class Words:
+    """An encoder of hashed words: texts that share words are near, nothing is learned."""
+
+    def encode(self, texts):
+        rows = np.zeros((len(texts), 512), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.replace(":", " ").split():
+                row[zlib.crc32(word.encode()) % 512] += 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+class Engine:
+    """An engine that answers both refinement prompts by two functions."""
+
+    name = "scripted"
+
+    def __init__(self, verify=proposals.refine, prune=proposals.merge):
+        self.by = {"refine_predicates": verify, "merge_predicates": prune}
+        self.asked = []
+
+    def answer(self, prompt, inputs, schema):
+        prompt.render(**inputs)  # what is asked fits the prompt's declared inputs and is JSON
+        self.asked.append((prompt.name, inputs))
+        return Answer(self.by[prompt.name](inputs), engine=self.name)
+
+
+def run(engine=None, **options):
+    return refine.refine(RULES, LLM(engine or Engine(), workers=1), Words(), toolbox=TOOLBOX, **{"similarity": 0.3, **options})
+
+
+def meaning(rules: RuleSet) -> list[bool]:
+    """Whether the whole set holds in each situation of one step: every call and every value of every field."""
+    found = []
+    for calls, age, agreed, asked, politely in itertools.product(
+            itertools.product((0, 1), repeat=2), (14, 15, 17, 18), (0, 1), (0, 1), (0, 1)):
+        step = Step(tuple(Call(t) for t, c in zip(("pay", "post"), calls, strict=True) if c),
+                    {"age": age, "agreed": bool(agreed), "asked": bool(asked), "asked_politely": bool(politely)})
+        world = frozenset(n for n, v in valuation(rules.predicates, step).items() if v)
+        found.append(ltlf.holds(conjunction(tuple(r.formula for r in rules.rules)), [world]))
+    return found
+
+
+def test_refinement_leaves_the_same_behaviour_with_fewer_rules_and_less_vagueness():
+    rounds = run()
+    rows = [r.row() for r in rounds]
+    assert meaning(rounds[-1].ruleset) == meaning(RULES)
+    assert rows[-1]["rules"] < rows[0]["rules"] and rows[-1]["predicates"] < rows[0]["predicates"]
+    assert rows[-1]["vagueness"] < rows[0]["vagueness"]
+
+
+def test_every_accepted_change_has_a_certificate_and_no_loss():
+    changes = [c for r in run() for c in r.changes]
+    assert {c.kind for c in changes if c.accepted} == {"split", "clarify", "merge", "prune"}
+    assert all(c.certificate and not c.loss for c in changes if c.accepted)
+
+
+def test_predicates_that_sound_alike_are_proposed_and_refused_without_proof():
+    refused = [c for r in run() for c in r.changes if not c.accepted and c.kind == "merge"]
+    assert any({"asked", "asked_politely"} == set(c.before) and "tells them apart" in c.certificate for c in refused)
+    assert len({frozenset(c.before) for c in refused}) == len(refused), "refused once is not proposed again"
+
+
+def test_no_rule_loses_its_sentence_its_modality_or_its_tests():
+    rounds = run()
+    first, last = RULES, rounds[-1].ruleset
+    named = {i for r in last.rules for i in (r.id, *r.parents)}
+    assert {r.id for r in first.rules} <= named, "every extracted rule lives on or is named by its heir"
+    origin = {r.id: r for r in first.rules}
+    for r in last.rules:
+        old = origin[r.id.split("_")[0]]
+        assert (r.clause, r.quote, r.modality) == (old.clause, old.quote, old.modality)
+    tests = {p.test for p in last.predicates if p.test}
+    assert Test("state.agreed", "==", True) in tests and any(t.value == 18 for t in tests)
+    assert {t for p in last.predicates for t in p.tools} == {"pay", "post"}
+
+
+def test_the_budget_is_spent_on_the_vaguest_rules_first_and_one_round_is_less_than_all():
+    engine = Engine()
+    rounds = run(engine, budget=2)
+    scores = vagueness.of_rules(RULES, rounds[0].vagueness)
+    asked = [i["rule"]["id"] for name, i in engine.asked if name == "refine_predicates"][:2]
+    assert tuple(asked) == vagueness.vaguest(scores, 2)
+    assert len(rounds) >= 4, "three rounds or more beside the extracted set"
+    one = run(budget=2, max_rounds=1)
+    assert len(one) == 2 and one[-1].row()["vagueness"] != rounds[-1].row()["vagueness"]
+
+
+def test_it_ends_when_nothing_changes_and_a_second_refinement_finds_nothing():
+    rounds = run(max_rounds=9)
+    assert len(rounds) < 10 and not any(c.accepted for c in rounds[-1].changes)
+    again = refine.refine(rounds[-1].ruleset, LLM(Engine(), workers=1), Words(), toolbox=TOOLBOX, similarity=0.3)
+    assert not any(c.accepted and c.kind != "clarify" for r in again for c in r.changes)
+
+
+def test_refinement_repeats_exactly():
+    assert [r.row() for r in run()] == [r.row() for r in run()]
+
+
+def lying_refine(inputs):
+    """A model that weakens, reverses and invents."""
+    formula, action = inputs["rule"]["formula"], inputs["predicates"][0]["name"]
+    return {"verifiable": False, "rules": [{"text": "weaker", "formula": f"({formula}) OR ALWAYS NOT {action}"},
+                                           {"text": "other", "formula": f"ALWAYS ({action} OR NOT {action})"}],
+            "predicates": [{"name": p["name"], "new_name": "not_" + p["name"], "description": "the opposite"} for p in inputs["predicates"]]}
+
+
+def lying_merge(inputs):
+    names, rules = [p["name"] for p in inputs["predicates"]], [r["id"] for r in inputs["rules"]]
+    return {"merges": [{"keep": a, "drop": b, "negated": True} for a, b in itertools.permutations(names, 2)],
+            "redundant": [{"rule": r, "because": [s]} for r in rules[:1] for s in rules[1:]] + [{"rule": "nowhere", "because": []}]}
+
+
+def test_a_model_that_lies_changes_nothing_that_the_rules_mean():
+    rounds = run(Engine(lying_refine, lying_merge))
+    assert meaning(rounds[-1].ruleset) == meaning(RULES)
+    assert sum(not c.accepted for r in rounds for c in r.changes) > 10
+
+
+def test_a_reply_that_never_comes_is_on_the_record():
+    def silent(inputs):
+        return {"nothing": "useful"}
+    rounds = run(Engine(verify=silent), max_rounds=1)
+    assert any("no reply" in c.certificate for c in rounds[1].changes) and meaning(rounds[-1].ruleset) == meaning(RULES)
+
+
+@pytest.mark.parametrize("options", [{"max_rounds": -1}, {"budget": -1}])
+def test_bad_limits_are_refused(options):
+    with pytest.raises(ValueError, match="0 or more"):
+        run(**options)
+
+
+def test_no_rules_at_all_end_after_one_round():
+    rounds = refine.refine(RuleSet(), LLM(Engine(), workers=1), Words())
+    assert [r.row()["rules"] for r in rounds] == [0, 0]
+
+
+def test_physical_rules_of_the_document_are_left_alone():
+    fixed = Rule("p1", "", syntax.parse("ALWAYS (grown IMPLIES teen)"), "oblige", "physical")
+    rounds = refine.refine(RuleSet(PREDICATES, (*RULES.rules, fixed)), LLM(Engine(), workers=1), Words(), toolbox=TOOLBOX)
+    assert fixed.id in {r.id for r in rounds[-1].ruleset.rules}
+    assert physical.rules(PREDICATES, TOOLBOX)
