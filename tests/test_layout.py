@@ -17,9 +17,9 @@ formula syntax automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
 deontic phrases grounding extract recognise action
 physical vagueness refine cluster circuit weights
-nagini_worker nagini bearing sandbox contract vacuity guardcode mutant
-guard toolguard veriguard shield baseline
-offline
+nagini_worker nagini bearing sandbox contract vacuity examples mutant
+guard guarding synthesis guardcode toolguard veriguard shield baseline
+drafting offline
 mind2web evaluate plots history report kernel pipeline display cli
 """.split()
 

@@ -1,0 +1,192 @@
+"""A call is judged by its tool's code; what is missing, broken or unknown never lets it run."""
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb import contract, guarding, ltlf, sandbox
+from wb.contract import assemble
+from wb.guard import permitted
+from wb.guarding import CallGuard, Guarded, from_row, to_row
+from wb.predicate import Predicate, Test, valuation
+from wb.rule import Rule, RuleSet
+from wb.tool import Field, Tool, Toolbox
+from wb.trace import Call, Step, Trace
+
+PREDICATES = (
+    Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
+    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("few", "state", "", test=Test("book.guests", "<=", 2, "count")),
+    Predicate("special", "state", "", test=Test("state.level", "==", "gold")),
+    Predicate("confirmed", "state", ""),
+)
+TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)", "ALWAYS (book IMPLIES ONCE confirmed)",
+         "ALWAYS (pay IMPLIES ONCE book)")
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, ltlf.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
+TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"), Tool("look")))
+BOOK = '''
+def policy_book(age: int, level: str, count_guests: int, once_confirmed: bool) -> Tuple[bool, str]:
+    if age < 18:
+        return (False, "too young")
+    if level != "gold" and count_guests > 2:
+        return (False, "too many")
+    if not once_confirmed:
+        return (False, "not confirmed")
+    return (True, "allowed")
+'''
+PAY = "def policy_pay(once_book: bool) -> Tuple[bool, str]:\n    if not once_book:\n        return (False, 'no booking')\n    return (True, 'allowed')\n"
+LOOK = "def policy_look() -> Tuple[bool, str]:\n    return (True, 'no rule')\n"
+CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
+
+
+def entry(tool: str, source: str, grade: str = "proved") -> Guarded:
+    return Guarded(CONTRACTS[tool], assemble(source, CONTRACTS[tool]), grade)
+
+
+GUARDS = (entry("book", BOOK), entry("pay", PAY), entry("look", LOOK))
+GUARD = CallGuard("g", RULES, GUARDS, frozenset({"proved"}))
+
+
+def trace(*calls: Call, before: tuple[Step, ...] = (), **state: object) -> Trace:
+    return Trace("t", (*before, Step(calls, state)))
+
+
+def book(*guests: str) -> Call:
+    return Call("book", {"guests": guests})
+
+
+FINE = {"age": 18, "level": "gold", "confirmed": True}
+
+
+def test_a_call_that_breaks_no_rule_is_allowed() -> None:
+    assert GUARD.decide(trace(book("a"), **FINE)).decision == "allow"
+
+
+@pytest.mark.parametrize(("state", "guests", "rule"), [
+    ({**FINE, "age": 17}, ("a",), "r1"), ({**FINE, "level": "tin"}, ("a", "b", "c"), "r2"), ({**FINE, "confirmed": False}, ("a",), "r3")])
+def test_a_call_that_breaks_a_rule_is_denied_and_the_rule_is_named(state: dict, guests: tuple, rule: str) -> None:
+    verdict = GUARD.decide(trace(book(*guests), **state))
+    assert (verdict.decision, verdict.violated, verdict.grade) == ("deny", (rule,), "proved")
+
+
+@pytest.mark.parametrize("state", [{**FINE, "age": None}, {k: v for k, v in FINE.items() if k != "age"}, {**FINE, "age": "18"},
+                                   {**FINE, "age": True}, {**FINE, "age": 18.0}, {**FINE, "confirmed": "yes"}])
+def test_a_missing_or_mistyped_value_is_undecided_and_not_permitted(state: dict) -> None:
+    verdict = GUARD.decide(trace(book("a"), **state))
+    assert verdict.decision == "undecided" and not permitted(verdict)
+
+
+def test_an_unknown_value_does_not_hide_another_rule_that_denies() -> None:
+    verdict = GUARD.decide(trace(book("a"), age=17))
+    assert (verdict.decision, verdict.violated) == ("deny", ("r1",))
+
+
+def test_an_unknown_value_that_no_rule_needs_does_not_matter() -> None:
+    assert GUARD.decide(trace(book("a", "b"), age=18, confirmed=True)).decision == "allow"
+    assert GUARD.decide(trace(book("a", "b", "c"), age=18, confirmed=True)).decision == "undecided"
+
+
+def test_what_happened_before_counts() -> None:
+    step = Step((book("a"),), FINE)
+    assert GUARD.decide(trace(Call("pay"), before=(step,))).decision == "allow"
+    assert GUARD.decide(trace(Call("pay"), before=(Step(),))).violated == ("r4",)
+
+
+def test_every_call_of_a_step_is_judged_with_its_own_arguments() -> None:
+    state = {**FINE, "level": "tin"}
+    assert GUARD.decide(trace(book("a"), book("a", "b"), **state)).decision == "allow"
+    assert GUARD.decide(trace(book("a"), book("a", "b", "c"), **state)).violated == ("r2",)
+
+
+def test_a_step_without_a_call_is_allowed_and_says_so() -> None:
+    assert GUARD.decide(trace(age=1)).reason == "the step calls no tool"
+
+
+def test_a_tool_without_a_guard_is_denied() -> None:
+    assert GUARD.decide(trace(Call("fly"))).decision == "deny"
+
+
+@pytest.mark.parametrize("grade", ["tested", "stub", "error", "none", "bounded"])
+def test_a_guard_that_is_not_proved_is_denied_with_its_reason(grade: str) -> None:
+    guards = (replace(GUARDS[0], grade=grade, reason="no proof yet"), *GUARDS[1:])
+    verdict = CallGuard("g", RULES, guards, frozenset({"proved"})).decide(trace(book("a"), **FINE))
+    assert verdict.decision == "deny" and "no proof yet" in verdict.reason
+
+
+@pytest.mark.parametrize("body", ["return (age < level, 'x')", "return (True, 3)", "pass", "return (later, 'x')\n    later = 1",
+                                  "return (1, 'x')", "import os"])
+def test_a_guard_that_breaks_denies(body: str) -> None:
+    source = BOOK.split("    if")[0] + f"    {body}\n"
+    guards = (Guarded(CONTRACTS["book"], source, "proved"),)
+    assert CallGuard("g", RULES, guards, frozenset({"proved"})).decide(trace(book("a"), **FINE)).decision == "deny"
+
+
+def test_a_kept_guard_comes_back_as_it_was() -> None:
+    assert from_row(to_row(GUARDS[0]), CONTRACTS["book"]) == GUARDS[0]
+
+
+def test_a_kept_guard_whose_source_was_changed_is_no_guard() -> None:
+    row = to_row(GUARDS[0])
+    assert from_row({**row, "source": row["source"].replace("18", "8")}, CONTRACTS["book"]).grade == "error"
+
+
+def test_a_kept_guard_that_was_proved_against_other_rules_is_no_guard() -> None:
+    other = contract.contract(TOOLS.tool("book"), RuleSet(PREDICATES, RULES.rules[:2]))
+    assert from_row(to_row(GUARDS[0]), other).grade == "error"
+
+
+STATES = st.fixed_dictionaries({}, optional={
+    "age": st.sampled_from((17, 18, None)), "level": st.sampled_from(("gold", "tin", None)),
+    "confirmed": st.sampled_from((True, False, None))})
+STEPS = st.builds(Step, st.lists(st.sampled_from((book(), book("a", "b", "c"), Call("book"), Call("pay"))), max_size=2).map(tuple), STATES)
+
+
+@settings(max_examples=150)
+@given(st.lists(STEPS, max_size=2), st.sampled_from(("book", "pay")), st.data())
+def test_the_guard_agrees_with_the_rules_semantics_on_every_completion(before: list, tool: str, data: st.DataObject) -> None:
+    """The oracle: LTLf on each way to fill in what the trace does not tell; the guard denies (allows) where all ways do.
+
+    Unknown fields are filled with values, not predicates, so that what two predicates share stays shared.
+    """
+    call = data.draw(st.sampled_from((book("a"), book("a", "b", "c"), Call("book")))) if tool == "book" else Call("pay")
+    given_ = Trace("t", (*before, Step((call,), data.draw(STATES))))
+    outcomes = {all(_holds_now(rule, filled) for rule in RULES.rules) for filled in _filled(given_)}
+    verdict = CallGuard("g", RULES, GUARDS, frozenset({"proved"})).decide(given_)
+    if outcomes == {True}:
+        assert verdict.decision in ("allow", "undecided")  # Kleene's past operators may know less, never more
+    elif outcomes == {False}:
+        assert verdict.decision in ("deny", "undecided")
+    else:
+        assert verdict.decision == "undecided"
+    if len(given_.steps) == 1:
+        assert verdict.decision == {(True,): "allow", (False,): "deny"}.get(tuple(outcomes), "undecided")
+
+
+def _holds_now(rule: Rule, filled: list[dict[str, bool]]) -> bool:
+    sets = [{n for n, v in row.items() if v} for row in filled]
+    return ltlf.holds(rule.formula.body, sets, at=len(sets) - 1)
+
+
+def _filled(given_: Trace) -> list[list[dict[str, bool]]]:
+    """Every completion of the valuations of a trace, step by step."""
+    rows: list[list[dict[str, bool]]] = [[]]
+    for step in given_.steps:
+        known = valuation(PREDICATES, step)
+        options: list[dict[str, bool]] = [{}]
+        for name, value in known.items():
+            options = [{**o, name: v} for o in options for v in ((value,) if value is not None else (False, True))]
+        rows = [[*row, option] for row in rows for option in options]
+    return rows
+
+
+def test_the_sandboxed_code_is_what_is_judged() -> None:
+    assert isinstance(GUARD.programs["book"], sandbox.Program) and "Ensures" in GUARDS[0].source
+
+
+@pytest.mark.parametrize(("text", "rows", "expected"), [
+    ("ONCE a", [None, True], True), ("ONCE a", [None, False], None), ("ONCE a", [False, False], False),
+    ("HISTORICALLY a", [False, True], False), ("HISTORICALLY a", [None, True], None), ("PREVIOUSLY a", [True, False], True),
+    ("PREVIOUSLY a", [True], False), ("NOT ONCE a", [None], None)])
+def test_a_past_formula_is_unknown_only_where_the_unknown_matters(text: str, rows: list, expected: bool | None) -> None:
+    assert guarding.past(ltlf.parse(text), [{"a": value} for value in rows]) is expected

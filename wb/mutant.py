@@ -1,0 +1,139 @@
+"""Mutants of a guard: one small fault each, to see whether the contract would notice.
+
+A proof is worth what its contract refuses.  Five kinds of fault are planted in the guard's code:
+another comparison, a constant one off, a dropped rule, a negation, a swapped field.  Each mutant is
+given to Nagini under the same contract; one that still proves must decide as the guard does.
+"""
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wb import examples, sandbox
+from wb.contract import Contract, assemble
+from wb.nagini import Verifier
+
+Operator = Literal["comparison", "constant", "dropped rule", "negation", "swapped field"]
+Fate = Literal["refuted", "equivalent", "survived", "unsettled"]
+FLIPS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A guard with one fault: its operator, the line of the guard it is in, what became what."""
+
+    operator: Operator
+    line: int
+    change: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A mutant's fate: `refuted` by Nagini with a witness, `equivalent` on every value, `survived` (proved
+    though it decides otherwise: the contract is weak), or `unsettled`."""
+
+    tool: str
+    mutant: Mutant
+    fate: Fate
+    witness: tuple[tuple[str, sandbox.Value], ...] = ()
+
+
+def mutants(guard: str) -> tuple[Mutant, ...]:
+    """Every mutant of a guard's source, grouped by nothing: in the order of its code."""
+    tree = ast.parse(sandbox.strip(guard))
+    original = ast.unparse(tree)
+    found: dict[str, Mutant] = {}
+    for index, node in enumerate(ast.walk(tree)):
+        for operator, replacement in _faults(node, tree.body[0]):
+            mutated = _replaced(tree, index, replacement)
+            if mutated != original:
+                found.setdefault(mutated, Mutant(operator, node.lineno, f"{_shown(node)} -> {_shown(replacement)}", mutated))
+    return tuple(found.values())
+
+
+def choose(made: Sequence[Mutant], most: int) -> tuple[Mutant, ...]:
+    """At most so many, taken from the operators in turn, so that each kind of fault is there."""
+    lanes = [[m for m in made if m.operator == o] for o in ("comparison", "constant", "dropped rule", "negation", "swapped field")]
+    turns = [lane[i] for i in range(max(map(len, lanes), default=0)) for lane in lanes if i < len(lane)]
+    return tuple(turns[:most])
+
+
+def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 8) -> tuple[Judged, ...]:
+    """The fate of at most `most` mutants of each proved guard, all given to Nagini together."""
+    rows = [(contract, guard, mutant) for contract, guard in proved for mutant in choose(mutants(guard), most)]
+    sources = [_named(assemble(m.source, contract), i) for i, (contract, _, m) in enumerate(rows)]
+    return tuple(_fate(contract, guard, mutant, proof.status)
+                 for (contract, guard, mutant), proof in zip(rows, verifier.verify(sources), strict=True))
+
+
+def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> Judged:
+    one, other = sandbox.load(guard), sandbox.load(mutant.source)
+    points = examples.points(contract, assemble(guard, contract), assemble(mutant.source, contract))
+    try:
+        witness = examples.difference(one, other, points)
+    except sandbox.TooMany:
+        return Judged(contract.tool, mutant, "unsettled")
+    if status == "proved":
+        return Judged(contract.tool, mutant, "equivalent" if witness is None else "survived", tuple((witness or {}).items()))
+    if status == "unproved" and witness is not None:
+        return Judged(contract.tool, mutant, "refuted", tuple(witness.items()))
+    return Judged(contract.tool, mutant, "unsettled")
+
+
+def _faults(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[Operator, ast.AST | None]]:
+    """What may be put in a node's place; None drops it."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in FLIPS:
+            yield "comparison", ast.Compare(node.left, [FLIPS[type(op)]()], node.comparators)
+            for delta in (1, -1) if _number(node.comparators[0]) else ():
+                yield "constant", ast.Compare(node.left, node.ops, [ast.Constant(node.comparators[0].value + delta)])
+        case ast.If(test=test):
+            yield "negation", ast.If(ast.UnaryOp(ast.Not(), test), node.body, node.orelse)
+            yield "dropped rule", None
+        case ast.Name(id=name, ctx=ast.Load()):
+            for other in _alike(name, function):
+                yield "swapped field", ast.Name(other, ast.Load())
+        case _:
+            return
+
+
+def _number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def _alike(name: str, function: ast.FunctionDef) -> list[str]:
+    """The other parameters of the same type."""
+    types = {a.arg: ast.unparse(a.annotation) for a in function.args.args if a.annotation}
+    return [other for other, kind in types.items() if name in types and kind == types[name] and other != name]
+
+
+def _replaced(tree: ast.Module, index: int, replacement: ast.AST | None) -> str:
+    fresh = copy.deepcopy(tree)
+    target = next(node for i, node in enumerate(ast.walk(fresh)) if i == index)
+    return ast.unparse(ast.fix_missing_locations(_Put(target, copy.deepcopy(replacement)).visit(fresh))) + "\n"
+
+
+class _Put(ast.NodeTransformer):
+    """Puts one node in another's place; a dropped statement becomes `pass`."""
+
+    def __init__(self, target: ast.AST, replacement: ast.AST | None) -> None:
+        self.target, self.replacement = target, replacement
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """The node, or what takes its place."""
+        return (self.replacement or ast.Pass()) if node is self.target else self.generic_visit(node)
+
+
+def _named(assembled: str, number: int) -> str:
+    return assembled.replace("def policy_", f"def mutant_{number}_policy_", 1)
+
+
+def _shown(node: ast.AST | None) -> str:
+    if node is None:
+        return "nothing"
+    text = ast.unparse(node.test if isinstance(node, ast.If) else node)
+    return text if len(text) <= 90 else text[:87] + "..."
