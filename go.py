@@ -198,13 +198,13 @@ def ready():
 # ---- the work -----------------------------------------------------------------------------------
 
 
-def work(command, rest):
-    """The command line of the work, inside `.venv`."""
+def work(command, rest, root=ROOT):
+    """The command line of the work, inside `.venv`; `root` is the folder that JupyterLab shows."""
     if command == "test":
         os.chdir(ROOT)
         return [PYTHON, "-m", "pytest", *rest]
     if command == "lab":
-        return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % ROOT,
+        return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % root,
                 "--LabApp.default_url=/lab/tree/notebooks", *rest]
     return [BIN / "wb", *(["run"] if command == "run" else []), *rest]
 
