@@ -37,6 +37,29 @@ class Case:
     denied: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A result that others published on all the cases; fractions 0..1, `source` names the paper."""
+
+    method: str
+    model: str
+    accuracy: float
+    precision: float
+    recall: float
+    source: str
+    n: int = COUNT
+
+
+PUBLISHED = (
+    Published("hard-coded rules", "no model", 0.775, 0.951, 0.58, "VeriGuard, Table 2"),
+    Published("guardagent", "GPT-4", 0.9, 1.0, 0.8, "VeriGuard, Table 2"),
+    Published("agrail", "GPT-4o", 0.984, 0.99, 0.98, "VeriGuard, Table 2"),
+    Published("veriguard", "GPT-4o", 0.951, 0.913, 0.99, "VeriGuard, Table 2"),
+    Published("veriguard", "GPT-4.1", 0.962, 0.912, 1.0, "VeriGuard, Table 2"),
+    Published("veriguard", "Gemini-2.5-pro", 0.972, 0.95, 0.99, "VeriGuard, Table 2"),
+)
+
+
 def locate() -> Path:
     """Where the installed package keeps the official file; `BenchmarkError` says how to get it."""
     try:

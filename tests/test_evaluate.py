@@ -1,0 +1,112 @@
+"""Rates, intervals and tests against textbook values and definitions."""
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb import evaluate
+from wb.action import Recognition
+from wb.evaluate import Confusion, Outcome, confusion, judge, mcnemar, rates, rows, wilson
+from wb.guard import Verdict
+from wb.mind2web import PUBLISHED
+from wb.trace import Call, Step, Trace
+
+ALLOW, DENY, OPEN = Verdict("allow", "fine"), Verdict("deny", "not fine", ("r1",)), Verdict("undecided", "unknown")
+outcomes = st.lists(st.tuples(st.booleans(), st.sampled_from([ALLOW, DENY, OPEN])), max_size=30).map(
+    lambda rows: [Outcome(f"c{i}", denied, verdict) for i, (denied, verdict) in enumerate(rows)])
+
+
+class ByTool:
+    """A guard that looks its verdict up by the tool called."""
+
+    name = "by tool"
+
+    def __init__(self, table: dict[str, Verdict]) -> None:
+        self.table = table
+
+    def decide(self, trace: Trace) -> Verdict:
+        return self.table[trace.steps[-1].calls[0].tool]
+
+
+@pytest.mark.parametrize(("denied", "verdict", "cell", "undecided"), [
+    (True, DENY, "tp", 0), (True, OPEN, "tp", 1), (True, ALLOW, "fn", 0),
+    (False, DENY, "fp", 0), (False, OPEN, "fp", 1), (False, ALLOW, "tn", 0)])
+def test_an_undecided_verdict_counts_as_a_denial_and_apart(denied: bool, verdict: Verdict, cell: str, undecided: int) -> None:
+    counts = confusion([Outcome("c", denied, verdict)])
+    assert getattr(counts, cell) == 1 and counts.n == 1 and counts.undecided == undecided
+
+
+def test_rates_follow_their_definitions() -> None:
+    found = rates(Confusion(tp=40, fp=10, fn=5, tn=45))
+    assert (found["accuracy"].value, found["precision"].value) == (0.85, 0.8)
+    assert (found["recall"].value, found["fpr"].value) == (40 / 45, 10 / 55)
+
+
+@pytest.mark.parametrize(("hits", "n", "low", "high"), [
+    (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662)])
+def test_intervals_agree_with_published_values(hits: int, n: int, low: float, high: float) -> None:
+    """81 of 263 is Newcombe's (1998) example; the others are the closed form at z = 1.96."""
+    assert wilson(hits, n)[1:] == pytest.approx((low, high), abs=1e-4)
+
+
+def test_a_rate_without_a_denominator_is_no_number() -> None:
+    found = rates(confusion([Outcome("c", False, ALLOW)]))
+    assert found["precision"].value is None and found["recall"].value is None and found["fpr"].value == 0
+
+
+@given(outcomes, outcomes)
+def test_mcnemar_is_the_binomial_tail_over_the_turns_that_differ(first: list[Outcome], second: list[Outcome]) -> None:
+    n = min(len(first), len(second))
+    first, second = first[:n], [Outcome(a.case, a.denied, b.verdict) for a, b in zip(first, second, strict=False)]
+    found = mcnemar(first, second)
+    b = sum(x.right and not y.right for x, y in zip(first, second, strict=True))
+    c = sum(y.right and not x.right for x, y in zip(first, second, strict=True))
+    tail = sum(comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)
+    assert (found.only_first, found.only_second) == (b, c)
+    assert found.p == pytest.approx(min(1.0, 2 * tail))
+
+
+def test_methods_on_different_turns_are_not_compared() -> None:
+    with pytest.raises(ValueError, match="same cases in the same order were required"):
+        mcnemar([Outcome("a", True, DENY)], [Outcome("b", True, DENY)])
+
+
+@given(outcomes)
+def test_the_splits_add_up_to_all(found: list[Outcome]) -> None:
+    tuned = {o.case for o in found[::2]}
+    table = {row["split"]: row for row in rows("m", found, tuned, queries=0, seconds=1.0)}
+    if found:
+        parts = [table[s] for s in ("tuned", "other") if s in table]
+        assert sum(p["n"] for p in parts) == table["all"]["n"] == len(found)
+        assert sum(p["undecided"] for p in parts) == table["all"]["undecided"]
+        assert sum(p["counts"]["tp"] for p in parts) == table["all"]["counts"]["tp"]
+
+
+def step(tool: str) -> Step:
+    return Step((Call(tool),))
+
+
+def test_readings_that_agree_decide_and_readings_that_differ_do_not() -> None:
+    guard = ByTool({"a": ALLOW, "b": DENY, "c": ALLOW})
+    assert judge(Recognition((step("a"),), "sure"), guard) == ALLOW
+    assert judge(Recognition((step("a"), step("c")), "either"), guard) == ALLOW
+    assert judge(Recognition((step("a"), step("b")), "either"), guard).decision == "undecided"
+    assert judge(Recognition((), "nothing"), guard).decision == "undecided"
+
+
+def test_published_rows_are_marked_and_hold_only_what_was_published() -> None:
+    table = [evaluate.published(row) for row in PUBLISHED]
+    assert all(row["published"] and row["fpr"] is None and row["queries"] is None for row in table)
+    assert ("veriguard", 0.951, 0.913, 0.99) in {(r["method"], r["accuracy"], r["precision"], r["recall"]) for r in table}
+
+
+def test_a_method_that_did_not_run_has_a_reason_and_no_figures() -> None:
+    row = evaluate.not_run("guardagent", "it needs a model, and none was given")
+    assert row["reason"] and row["accuracy"] is None and row["undecided"] is None
+
+
+def test_violated_rules_are_counted_against_the_labels() -> None:
+    found = [Outcome("a", True, DENY), Outcome("b", False, DENY), Outcome("c", True, ALLOW)]
+    assert evaluate.by_rule(found) == {"r1": {"denied": 1, "allowed": 1}}
+    assert [m["case"] for m in evaluate.mistakes(found)] == ["b", "c"]
