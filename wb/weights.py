@@ -9,11 +9,17 @@ that no example exercises keeps its say.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from wb import circuit
+from wb.automaton import Automaton
+from wb.circuit import Circuit
+from wb.predicate import Predicate, valuation
+from wb.trace import Trace
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,6 +42,38 @@ class Examples:
             raise ValueError(f"one row of differences a label was required; got {self.differences.shape} for {len(self.labels)}")
         if not np.isin(self.labels, (-1, 1)).all():
             raise ValueError(f"labels must be +1 (safe) or -1 (unsafe); got {sorted(set(self.labels.tolist()))}")
+
+
+def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trace]) -> Examples:
+    """The labelled traces whose last step takes the circuit's action, as examples (label -1: to be denied).
+
+    A trace on which some rule of the circuit is unknown teaches nothing about its weights and is
+    counted as undecided.
+    """
+    machines = circuit.automata(of.rules)
+    rows, labels, undecided = [], [], 0
+    for trace in traces:
+        steps = [valuation(tuple(predicates), step) for step in trace.steps]
+        if trace.denied is None or not steps[-1].get(of.action):
+            continue
+        row = differences(of, machines, steps)
+        if row is None:
+            undecided += 1
+            continue
+        rows.append(row)
+        labels.append(-1 if trace.denied else 1)
+    return Examples(np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "real", undecided)
+
+
+def differences(of: Circuit, machines: Mapping[str, Automaton | None], steps: Sequence[Mapping[str, bool | None]]) -> list[int] | None:
+    """Per rule: kept with the action taken minus kept with it left (-1, 0, 1); None where one is unknown."""
+    row = []
+    for rule in of.rules:
+        gains = {int(o.taken) - int(o.left) for o in circuit.outcomes(machines[rule.id], of.action, steps)}
+        if len(gains) > 1:
+            return None
+        row.append(gains.pop())
+    return row
 
 
 @dataclass(frozen=True, slots=True)

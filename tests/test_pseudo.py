@@ -1,0 +1,44 @@
+"""Simulated situations are labelled as the rules say, by their definition and not by their automata."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wb import physical, pseudo, syntax, weights
+from wb.circuit import Circuit
+from wb.predicate import Predicate, Test
+from wb.rule import Rule
+
+TEXTS = ("ALWAYS (act IMPLIES grown)", "ALWAYS (act IMPLIES NOT barred)", "ALWAYS (act IMPLIES ONCE asked)", "ALWAYS (other IMPLIES teen)")
+RULES = tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if") for i, t in enumerate(TEXTS, 1))
+CIRCUIT = Circuit("act", RULES, (1.0,) * 4)
+KNOWN = physical.rules([Predicate("grown", "state", "", test=Test("state.age", ">=", 18)),
+                        Predicate("teen", "state", "", test=Test("state.age", ">=", 15))])
+
+
+def test_half_are_safe_and_each_unsafe_one_breaks_a_rule_of_the_action():
+    found = pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=30)
+    assert found.source == "simulated" and len(found.labels) == 60 and found.labels.sum() == 0
+    safe, unsafe = found.differences[found.labels == 1], found.differences[found.labels == -1]
+    assert (safe == 0).all() and (unsafe.min(axis=1) == -1).all()
+    assert (unsafe[:, :3].min(axis=0) == -1).all(), "every rule of the action gets its turn"
+    assert (unsafe[:, 3] == 0).all(), "a rule without the action cannot be broken by it"
+
+
+def test_the_same_seed_gives_the_same_examples():
+    one, same = (pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(1), pairs=20) for _ in range(2))
+    assert (one.differences == same.differences).all() and (one.labels == same.labels).all()
+
+
+def test_learned_weights_deny_every_single_breach():
+    found = pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=60)
+    fit = weights.best(weights.restarts(found, (0, 1), epsilon=-0.2, margin=0.2))
+    assert fit.losses[-1] < fit.losses[0]
+    assert all(np.tanh(-w / 2) < -0.2 for w in fit.weights[:3])
+
+
+@pytest.mark.parametrize("texts", [("ALWAYS (other IMPLIES teen)",), ("ALWAYS NOT act", "ALWAYS (act OR grown)", "ALWAYS act")])
+def test_without_a_breach_or_without_a_safe_situation_there_are_no_examples(texts):
+    rules = tuple(Rule(f"r{i}", t, syntax.parse(t), "oblige") for i, t in enumerate(texts))
+    found = pseudo.simulated(Circuit("act", rules, (1.0,) * len(rules)), (), np.random.default_rng(0), pairs=3)
+    assert len(found.labels) == 0 and found.differences.shape == (0, len(rules))

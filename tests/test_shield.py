@@ -1,0 +1,86 @@
+"""The shield decides as its rules say, and never lets an unknown pass."""
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from wb import circuit, cluster, guard, ltlf, syntax
+from wb.predicate import Predicate, Test, valuation
+from wb.rule import Rule, RuleSet
+from wb.shield import Shield
+from wb.trace import Call, Step, Trace
+
+PREDICATES = (
+    Predicate("pay", "action", "", tools=("pay",)), Predicate("post", "action", "", tools=("post",)), Predicate("ask", "action", "", tools=("ask",)),
+    Predicate("grown", "state", "", test=Test("state.age", ">=", 18)), Predicate("agreed", "state", ""))
+TEXTS = ("ALWAYS (pay IMPLIES grown)", "ALWAYS (pay IMPLIES ONCE ask)", "ALWAYS (post IMPLIES agreed)", "ALWAYS (ask IMPLIES EVENTUALLY post)")
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if", quote=f"sentence {i}") for i, t in enumerate(TEXTS, 1)))
+GROUPS = (("grown",), ("agreed",))
+
+
+def shield(epsilon: float = 0.0, **weights: float) -> Shield:
+    by_action = cluster.by_action(RULES, GROUPS)
+    return Shield(PREDICATES, circuit.build(RULES, by_action, {a: weights for a in by_action}), epsilon)
+
+
+def trace(*steps: tuple[str, dict]) -> Trace:
+    return Trace("t", tuple(Step(tuple(Call(t) for t in tools.split()), state) for tools, state in steps))
+
+
+@pytest.mark.parametrize(("steps", "decision", "violated"), [
+    ([("ask", {}), ("pay", {"age": 18})], "allow", ()),
+    ([("ask", {}), ("pay", {"age": 17})], "deny", ("r1",)),
+    ([("", {}), ("pay", {"age": 18})], "deny", ("r2",)),
+    ([("pay", {"age": 3})], "deny", ("r1", "r2")),
+    ([("ask", {}), ("pay", {})], "undecided", ()),
+    ([("pay", {})], "deny", ("r2",)),
+    ([("post", {"agreed": True})], "allow", ()),
+    ([("post", {"agreed": False})], "deny", ("r3",)),
+    ([("post", {"agreed": "yes"})], "undecided", ()),
+    ([("ask pay", {"age": 18})], "allow", ()),
+    ([("unheard_of", {})], "allow", ()),
+    ([("", {})], "allow", ()),
+])
+def test_the_decision_and_its_reasons(steps, decision, violated):
+    verdict = shield().decide(trace(*steps))
+    assert (verdict.decision, verdict.violated) == (decision, violated)
+    assert guard.permitted(verdict) == (decision == "allow")
+
+
+def test_a_denial_quotes_the_sentence_and_says_the_margin():
+    verdict = shield().decide(trace(("ask", {}), ("pay", {"age": 17})))
+    assert "sentence 1" in verdict.reason and f"{-math.tanh(0.5):.3f}" in verdict.reason and "sentence 2" not in verdict.reason
+
+
+def test_an_undecided_verdict_names_what_is_not_known():
+    assert "sentence 1" in shield().decide(trace(("ask", {}), ("pay", {}))).reason
+
+
+def test_a_lower_epsilon_tolerates_a_light_rule_and_no_heavy_one():
+    young = trace(("ask", {}), ("pay", {"age": 17}))
+    assert shield(-0.2, r1=0.1).decide(young).decision == "allow"
+    assert shield(-0.2, r1=0.9).decide(young).decision == "deny"
+    assert shield(0.0, r1=0.1).decide(young).decision == "deny"
+
+
+def test_that_no_rule_is_decisive_is_said():
+    assert "no rule is decisive" in shield().decide(trace(("post", {"agreed": True}))).reason
+
+
+def test_several_actions_at_once_need_every_circuit_s_consent():
+    assert shield().decide(trace(("ask pay post", {"age": 18, "agreed": False}))).violated == ("r3",)
+
+
+def test_rule_verdicts_agree_with_the_definition_on_the_whole_trace():
+    run = trace(("", {"agreed": False, "age": 30}), ("pay", {"age": 17, "agreed": True}))
+    states = [frozenset(n for n, v in valuation(PREDICATES, step).items() if v) for step in run.steps]
+    for name, kept in shield().verdicts(run).items():
+        formula = next(r.formula for r in RULES.rules if r.id == name)
+        assert kept == ltlf.holds(formula, states)
+    assert shield().verdicts(trace(("ask", {}), ("pay", {})))["r1"] is None
+
+
+def test_an_epsilon_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="epsilon"):
+        shield(1.5)
