@@ -239,11 +239,12 @@ def dumps(value: object, name: str) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all, also after a power cut."""
-    temporary = path.with_name(f".writing-{path.name}")
-    with temporary.open("w", encoding="utf-8") as file:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")  # a name of its own for each writer
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    os.chmod(temporary, 0o644)
     os.replace(temporary, path)
 
 

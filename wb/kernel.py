@@ -36,7 +36,6 @@ def execute(path: Path, output: Path, *, parameters: Mapping[str, object], envir
     Raises:
         KernelError: a cell failed, or the kernel did not start or died.
     """
-    from nbclient.exceptions import DeadKernelError
     from papermill import execute_notebook
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
@@ -46,7 +45,7 @@ def execute(path: Path, output: Path, *, parameters: Mapping[str, object], envir
                          start_timeout=START_S, cwd=path.parent, kernel_manager_class=_manager(environment), on_cell=on_cell)
     except PapermillExecutionError as error:
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
-    except (DeadKernelError, RuntimeError) as error:
+    except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
         raise KernelError(f"{path.stem}: its kernel must start and live to the last cell; {error}") from None
 
 

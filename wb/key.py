@@ -75,7 +75,7 @@ def policy(value: str, policies: Path) -> Source:
     Its digest covers the files at the top of the folder, or the document with a `tools.json` beside it.
     """
     named = policies / value
-    path = named if value and named.parent == policies and named.is_dir() else Path(value).expanduser()
+    path = named if value == named.name and named.is_dir() else Path(value).expanduser()
     if not value or not path.exists():
         known = sorted(p.name for p in policies.glob("*") if p.is_dir())
         raise SourceError(f"policy must be one of {known}, a folder or a document; got {value!r}, and nothing is there")

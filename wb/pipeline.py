@@ -19,7 +19,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from wb import artifact, kernel, key, notebook, store
+from wb import artifact, kernel, key, notebook, policy, store
 from wb.artifact import ArtifactError, Project, Version
 from wb.kernel import KernelError
 from wb.key import Inputs
@@ -184,13 +184,15 @@ def _lock(here: Project, inputs: Inputs, tell: Tell) -> Iterator[None]:
 
 def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Version:
     """Execute a notebook in a new workplace and seal what it wrote."""
+    source = store.policy_of(here, step.parameters)
+    if source:
+        policy.load(source.path)  # a document that cannot be read is found before a kernel starts
     artifact.sweep(here, step.stage)
     place = artifact.workplace(here, step.stage)
     started = time.monotonic()
     try:
         done = _executed(here, step, upstream, place.folder, tell)
         sealed = _unless_changed(here, step, inputs, upstream, tell)
-        source = store.policy_of(here, step.parameters)
         version = artifact.seal(here, place.folder, sealed, policy=store.described(source),
                                 upstream={name: v.key for name, v in upstream.items()}, done=done)
     finally:
