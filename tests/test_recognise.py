@@ -1,0 +1,94 @@
+"""Recognition of tools from free text: by the toolbox's own words, whatever the domain."""
+import numpy as np
+import pytest
+
+from wb.embeddings import Encoder
+from wb.recognise import Ranking, Recogniser, candidates
+from wb.tool import Tool, Toolbox
+
+GARDEN = Toolbox((
+    Tool("water_plants", "Water the plants in the greenhouse.", keywords=("water", "watering can", "sprinkler", "growers.com"),
+         examples=("Water the tomatoes in the morning", "Turn the sprinkler on for ten minutes", "Give the ferns some water")),
+    Tool("harvest", "Pick ripe fruit and vegetables.", keywords=("harvest", "pick", "ripe", "water melon"),
+         examples=("Pick the ripe tomatoes", "Harvest all carrots before the frost", "Collect the strawberries in a bowl")),
+    Tool("order_seeds", "Order seeds and bulbs from a catalogue.", keywords=("order", "seed", "catalogue"),
+         examples=("Order two bags of sunflower seeds", "Find tulip bulbs in the catalogue", "Get basil seeds for spring")),
+    Tool("ring_bell", "Ring the bell of the garden house."),
+))
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    return Encoder(cache=tmp_path_factory.mktemp("vectors"))
+
+
+@pytest.fixture(scope="module")
+def garden(encoder: Encoder) -> Recogniser:
+    return Recogniser(GARDEN, encoder)
+
+
+@pytest.mark.parametrize(("text", "tool"), [
+    ("Please sprinkle water on the beans tonight", "water_plants"),
+    ("The peas are ripe, bring them in", "harvest"),
+    ("We need poppy seed for the border, look through the catalogue", "order_seeds")])
+def test_a_request_is_recognised_by_its_words_and_its_likeness_to_examples(garden: Recogniser, text: str, tool: str) -> None:
+    ranking = garden.rank({"task": text})
+    assert ranking.tools[0] == tool and ranking.possible == (tool,)
+    assert garden.answer(dict.fromkeys(("website", "previous_actions", "target_action", "agent_output"), "") | {"task": text})["tools"] == [tool]
+
+
+def test_shares_sum_to_one_and_fall(garden: Recogniser) -> None:
+    ranking = garden.rank({"task": "pick the beans"})
+    assert np.isclose(sum(ranking.share), 1) and list(ranking.share) == sorted(ranking.share, reverse=True)
+
+
+def test_a_longer_keyword_masks_a_shorter_one_inside_it(garden: Recogniser) -> None:
+    assert garden.rank({"task": "water melons"}).keywords == ("water melon",)
+    assert garden.rank({"task": "water the melons"}).keywords == ("water",)
+
+
+def test_a_keyword_inside_a_word_is_no_keyword(garden: Recogniser) -> None:
+    assert garden.rank({"task": "underwater pickup"}).keywords == ()
+
+
+def test_a_site_is_matched_by_its_name_alone(garden: Recogniser) -> None:
+    assert garden.rank({"website": "growers"}).keywords == ("growers.com",)
+    assert garden.rank({"task": "growers"}).keywords == ()
+
+
+def test_what_may_be_two_things_is_not_decided(garden: Recogniser) -> None:
+    answer = garden.answer({"task": "pick and water", "website": "", "previous_actions": [], "target_action": "", "agent_output": ""})
+    assert answer["tools"] == [] and set(answer["possible"]) >= {"harvest", "water_plants"}
+
+
+def test_a_tool_without_examples_is_called_by_name_only() -> None:
+    assert [t.name for t in candidates(GARDEN)] == ["water_plants", "harvest", "order_seeds"]
+    bare = Toolbox(tuple(Tool(t.name, t.description) for t in GARDEN.tools))
+    assert candidates(bare) == bare.tools
+
+
+def test_without_examples_the_descriptions_stand_in(encoder: Encoder) -> None:
+    bare = Toolbox(tuple(Tool(t.name, t.description) for t in GARDEN.tools))
+    assert Recogniser(bare, encoder).rank({"task": "ring the bell at the gate"}).tools[0] == "ring_bell"
+
+
+def test_no_text_or_nothing_to_tell_apart_is_no_ranking(garden: Recogniser, encoder: Encoder) -> None:
+    assert garden.rank({"task": ""}) is None
+    assert Recogniser(Toolbox(GARDEN.tools[:1]), encoder).rank({"task": "water"}) is None
+    assert Recogniser(Toolbox(), encoder).rank({"task": "water"}) is None
+
+
+def test_two_tools_are_told_apart(encoder: Encoder) -> None:
+    two = Recogniser(Toolbox(GARDEN.tools[:2]), encoder)
+    assert two.rank({"task": "give the roses water"}).tools[0] == "water_plants"
+    assert two.rank({"task": "pick the roses"}).tools[0] == "harvest"
+
+
+def test_the_order_of_the_tools_does_not_matter(garden: Recogniser, encoder: Encoder) -> None:
+    turned = Recogniser(Toolbox(GARDEN.tools[::-1]), encoder)
+    one, other = garden.rank({"task": "carry water to the ripe pears"}), turned.rank({"task": "carry water to the ripe pears"})
+    assert one.tools == other.tools and np.allclose(one.share, other.share, atol=1e-3)
+
+
+def test_tools_at_least_a_third_as_likely_as_the_first_stay_possible() -> None:
+    assert Ranking(("a", "b", "c"), (0.6, 0.25, 0.15)).possible == ("a", "b")
