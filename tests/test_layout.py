@@ -16,11 +16,11 @@ tool trace document policy
 formula syntax automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
 deontic phrases grounding extract recognise action
-physical vagueness refine cluster circuit weights
+physical vagueness gate refine proposals cluster circuit weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant
 guard guarding synthesis guardcode toolguard veriguard shield baseline
 drafting offline
-mind2web evaluate plots history report kernel pipeline display cli
+mind2web labels evaluate plots history report kernel pipeline display cli
 """.split()
 
 TOP_LEVEL = {

@@ -1,11 +1,13 @@
 """The shield decides as its rules say, and never lets an unknown pass."""
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 
 from wb import circuit, cluster, guard, ltlf, syntax
+from wb import shield as shields
 from wb.predicate import Predicate, Test, valuation
 from wb.rule import Rule, RuleSet
 from wb.shield import Shield
@@ -84,3 +86,18 @@ def test_rule_verdicts_agree_with_the_definition_on_the_whole_trace():
 def test_an_epsilon_out_of_range_is_refused():
     with pytest.raises(ValueError, match="epsilon"):
         shield(1.5)
+
+
+def test_a_shield_comes_back_from_its_json_the_same():
+    one = shield(-0.2, r1=0.3, r2=circuit.HARD)
+    back = shields.from_json(json.loads(json.dumps(shields.to_json(one), allow_nan=False)))
+    assert (back.circuits, back.epsilon) == (one.circuits, one.epsilon)
+    for steps in ([("pay", {"age": 17})], [("ask", {}), ("pay", {})], [("post", {"agreed": False})]):
+        assert back.decide(trace(*steps)) == one.decide(trace(*steps))
+
+
+@pytest.mark.parametrize(("change", "message"), [({"epsilon": None}, "missing"), ({"circuits": {"pay": {"r9": 1.0}}}, "r9")])
+def test_a_shield_with_a_part_missing_is_refused(change, message):
+    value = {k: v for k, v in (shields.to_json(shield()) | change).items() if v is not None}
+    with pytest.raises(ValueError, match=message):
+        shields.from_json(value)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from wb import circuit
+from wb import circuit, rulefile
 from wb.automaton import Automaton
-from wb.circuit import Circuit, Inference
+from wb.circuit import HARD, Circuit, Inference
 from wb.guard import Verdict
 from wb.predicate import Predicate, valuation
+from wb.rule import RuleSet
 from wb.trace import Trace
 
 
@@ -76,6 +77,31 @@ class Shield:
     def _sentences(self, names: list[str] | tuple[str, ...]) -> str:
         texts = {rule.id: rule.quote or rule.text for c in self.circuits.values() for rule in c.rules}
         return " / ".join(dict.fromkeys(texts[name] for name in names))
+
+
+def to_json(shield: Shield) -> dict[str, object]:
+    """The shield as JSON values: its rules, for each action the weight of each rule, epsilon; `from_json` gives it back."""
+    rules = {rule.id: rule for c in shield.circuits.values() for rule in c.rules}
+    weights = {action: {r.id: "hard" if w == HARD else w for r, w in zip(c.rules, c.weights, strict=True)} for action, c in shield.circuits.items()}
+    return {"epsilon": shield.epsilon, "circuits": weights, "rules": rulefile.to_json(RuleSet(shield.predicates, tuple(rules.values())))}
+
+
+def from_json(value: Mapping[str, object]) -> Shield:
+    """The shield that `to_json` described.
+
+    Raises:
+        ValueError: an entry is missing, or a circuit names a rule that is not there.
+    """
+    missing = [key for key in ("epsilon", "circuits", "rules") if key not in value]
+    if missing:
+        raise ValueError(f"a shield has the entries epsilon, circuits and rules; {missing} are missing")
+    ruleset = rulefile.from_json(value["rules"])
+    weights = {action: {name: HARD if w == "hard" else float(w) for name, w in row.items()} for action, row in value["circuits"].items()}
+    strange = sorted({name for row in weights.values() for name in row} - {rule.id for rule in ruleset.rules})
+    if strange:
+        raise ValueError(f"circuits may name only the shield's rules; got {strange}")
+    circuits = circuit.build(ruleset, {action: tuple(row) for action, row in weights.items()}, weights)
+    return Shield(ruleset.predicates, circuits, float(value["epsilon"]))
 
 
 def _interval(inference: Inference) -> str:
