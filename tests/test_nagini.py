@@ -1,0 +1,206 @@
+"""Nagini proves what is right and refutes what is wrong, without a Java on the path; one warm worker for the file.
+
+Everything that asks the prover is here, so that its start is paid once.
+"""
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wb import contract, drafting, ltlf, mutant, nagini, synthesis, veriguard
+from wb.contract import assemble
+from wb.examples import examples
+from wb.nagini import HEADER, Verifier
+from wb.predicate import Predicate, Test
+from wb.rule import Rule, RuleSet
+from wb.synthesis import Attempt, Draft
+from wb.tool import Field, Tool, Toolbox
+
+PREDICATES = (
+    Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
+    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
+    Predicate("special", "state", "", test=Test("state.level", "in", ("gold", "silver"))),
+    Predicate("confirmed", "state", ""), Predicate("active", "state", "", test=Test("state.active", "==", True)),
+)
+TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)", "ALWAYS (pay IMPLIES ONCE confirmed)",
+         "ALWAYS (pay IMPLIES active)")
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, ltlf.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
+TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"), Tool("look")))
+CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
+GUARDS = {
+    "book": ('def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, "young")\n'
+             '    if level != "gold" and level != "silver" and count_guests >= 6:\n        return (False, "many")\n    return (True, "allowed")\n'),
+    "pay": ('def policy_pay(once_confirmed: bool, active: bool) -> Tuple[bool, str]:\n    if not active:\n        return (False, "inactive")\n'
+            '    if not once_confirmed:\n        return (False, "unconfirmed")\n    return (True, "allowed")\n'),
+    "look": 'def policy_look() -> Tuple[bool, str]:\n    return (True, "no rule")\n',
+}
+TWINS = {
+    "book": GUARDS["book"].replace("age < 18", "age <= 18"),
+    "pay": GUARDS["pay"].replace("if not active", "if active"),
+    "look": GUARDS["look"].replace("True", "False"),
+}
+
+
+def put(tool: str, source: str) -> str:
+    return assemble(source, CONTRACTS[tool])
+
+
+def renamed(source: str, name: str) -> str:
+    return source.replace("def policy_", f"def {name}_policy_")
+
+
+@pytest.fixture(scope="module")
+def verifier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verifier]:
+    """A worker started where no Java can be found: neither on the path nor by JAVA_HOME."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path_factory.mktemp("empty")))
+        patch.delenv("JAVA_HOME", raising=False)
+        with Verifier(cache=tmp_path_factory.mktemp("proofs")) as found:
+            yield found
+
+
+@pytest.fixture(scope="module")
+def proofs(verifier: Verifier) -> dict[str, nagini.Proof]:
+    sources = {f"{t}": put(t, g) for t, g in GUARDS.items()} | {f"{t} twin": renamed(put(t, g), "twin") for t, g in TWINS.items()}
+    probes = {f"{t} probe": contract.probe(s) for t, s in sources.items() if t in GUARDS}
+    empty = HEADER + ("\n\ndef empty(a: int) -> Tuple[bool, str]:\n    Requires(a > 3)\n    Requires(a < 3)\n"
+                      "    Ensures(Result()[0])\n    return (False, '')\n")
+    rows = sources | probes | {"empty": empty, "empty probe": contract.probe(empty)}
+    return dict(zip(rows, verifier.verify(tuple(rows.values())), strict=True))
+
+
+def test_java_is_not_found_by_chance(verifier: Verifier) -> None:
+    with pytest.raises(FileNotFoundError):
+        subprocess.run(["java", "-version"], check=False)
+    assert "JAVA_HOME" not in os.environ
+
+
+@pytest.mark.parametrize("tool", GUARDS)
+def test_a_right_guard_proves(proofs: dict[str, nagini.Proof], tool: str) -> None:
+    assert proofs[tool] and not proofs[tool].findings
+
+
+@pytest.mark.parametrize("tool", TWINS)
+def test_its_wrong_twin_does_not_prove(proofs: dict[str, nagini.Proof], tool: str) -> None:
+    assert proofs[f"{tool} twin"].status == "unproved" and proofs[f"{tool} twin"].findings
+
+
+def test_a_counterexample_shows_the_edge(proofs: dict[str, nagini.Proof]) -> None:
+    (finding,) = proofs["book twin"].findings
+    assert ("age", 18) in finding.counterexample and finding.code.startswith("postcondition.violated")
+
+
+@pytest.mark.parametrize("tool", GUARDS)
+def test_the_probe_of_a_reachable_guard_passes(proofs: dict[str, nagini.Proof], tool: str) -> None:
+    assert proofs[f"{tool} probe"]
+
+
+def test_a_contradictory_precondition_proves_anything_and_the_probe_finds_it(proofs: dict[str, nagini.Proof]) -> None:
+    assert proofs["empty"] and proofs["empty probe"].status == "unproved"
+    assert proofs["empty probe"].findings[0].code == "refute.failed:refutation.true"
+
+
+def test_at_least_twenty_mutants_are_each_refuted_or_equivalent(verifier: Verifier) -> None:
+    judged = mutant.judged([(CONTRACTS[t], g) for t, g in GUARDS.items()], verifier, most=24)
+    assert len(judged) >= 20 and {j.mutant.operator for j in judged} >= {"comparison", "constant", "dropped rule", "negation", "swapped field"}
+    assert {j.fate for j in judged} <= {"refuted", "equivalent"}, [j for j in judged if j.fate not in ("refuted", "equivalent")]
+    assert sum(j.fate == "refuted" for j in judged) >= 15
+
+
+def test_a_weak_contract_lets_a_mutant_survive(verifier: Verifier) -> None:
+    """Without its allow side a contract is met by denying more: the survivor is called so, not equivalent."""
+    weak = CONTRACTS["book"]
+
+    class OneSided(contract.Contract):
+        __slots__ = ()
+
+        def lines(self) -> tuple[str, ...]:
+            return super().lines()[:-1]
+
+    judged = mutant.judged([(OneSided(weak.tool, weak.parameters, weak.items), GUARDS["book"])], verifier, most=1)
+    assert [(j.fate, j.mutant.change) for j in judged] == [("survived", "age < 18 -> age <= 18")]
+
+
+def revise(drafts: list[Draft]) -> list[str]:
+    """The offline author, asked as `guardcode.reviser` asks it."""
+    return [drafting.repair({"code": d.source, "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
+                             "examples": [_row(e.arguments, e.allowed) for e in examples(d.contract)]})["code"] for d in drafts]
+
+
+def _row(arguments: tuple, allowed: bool | None) -> dict:
+    return {"arguments": dict(arguments), "allowed": allowed}
+
+
+def test_the_loop_repairs_from_examples_and_ends_proved(verifier: Verifier) -> None:
+    drafts = veriguard.prove([Draft(CONTRACTS[t], (Attempt(g),)) for t, g in TWINS.items() if t != "look"], revise, verifier)
+    assert [(len(d.attempts), synthesis.guarded(d).grade) for d in drafts] == [(2, "proved"), (2, "proved")]
+
+
+def test_the_prover_s_counterexample_is_replayed_and_says_what_is_demanded(verifier: Verifier) -> None:
+    _, check = veriguard.proof(verifier)
+    ((complaint,),) = check([Draft(CONTRACTS["book"], (Attempt(TWINS["book"]),))])
+    assert dict(complaint.arguments)["age"] == 18 and complaint.allowed is True
+    assert revise([Draft(CONTRACTS["book"], (Attempt(TWINS["book"], (complaint,)),))])[0].count("age < 18") == 1
+
+
+def test_a_guard_beyond_repair_ends_as_an_error_with_its_reason(verifier: Verifier) -> None:
+    lost = Draft(CONTRACTS["pay"], (Attempt("# no reply\n"),))
+    (draft,) = veriguard.prove([lost], lambda drafts: [None for _ in drafts], verifier)
+    assert synthesis.guarded(draft).grade == "error" and "required" in synthesis.guarded(draft).reason
+
+
+def test_a_source_of_the_wrong_type_is_rejected_and_its_neighbours_are_proved(verifier: Verifier) -> None:
+    wrong = renamed(put("look", GUARDS["look"]), "bad").replace("(True, 'no rule')", "(3, 'no rule')")
+    right = renamed(put("look", GUARDS["look"]), "good")
+    assert [p.status for p in verifier.verify([wrong, right])] == ["rejected", "proved"]
+
+
+def test_what_was_proved_once_is_not_asked_again(verifier: Verifier, proofs: dict[str, nagini.Proof]) -> None:
+    before = verifier.asked
+    assert verifier.verify([put("book", GUARDS["book"])]) == (proofs["book"],) and verifier.asked == before
+
+
+def test_a_torn_result_is_asked_again_and_not_believed(tmp_path: Path) -> None:
+    source = put("look", TWINS["look"])
+    (tmp_path / f"{nagini.digest(source)}.json").write_text('{"status": "proved"', encoding="utf-8")
+    assert Verifier(cache=tmp_path)._remembered(source) is None
+
+
+def test_a_result_of_another_source_is_not_believed(tmp_path: Path) -> None:
+    source = put("look", TWINS["look"])
+    (tmp_path / f"{nagini.digest(source)}.json").write_text(
+        '{"status": "proved", "findings": [], "digest": "of something else"}', encoding="utf-8")
+    assert Verifier(cache=tmp_path)._remembered(source) is None
+
+
+def test_a_time_out_is_no_proof_is_not_kept_and_the_worker_is_started_anew(verifier: Verifier) -> None:
+    source = renamed(put("look", GUARDS["look"]), "slow")
+    verifier.verify([source.replace("slow", "warm")])
+    pid = verifier._worker.process.pid
+    os.kill(pid, signal.SIGSTOP)  # a worker that hangs
+    verifier.timeout_s, patience = 0.5, verifier.timeout_s
+    (proof,) = verifier.verify([source])
+    verifier.timeout_s = patience
+    assert proof.status == "timeout" and not proof
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert verifier.verify([source])[0].status == "proved"
+
+
+def test_a_worker_that_dies_is_a_crash_and_no_proof(verifier: Verifier) -> None:
+    verifier.verify([renamed(put("look", GUARDS["look"]), "alive")])
+    os.kill(verifier._worker.process.pid, signal.SIGKILL)
+    assert verifier.verify([renamed(put("look", GUARDS["look"]), "dead")])[0].status == "crash"
+
+
+def test_the_worker_imports_nothing_of_wb() -> None:
+    assert "wb" not in nagini.WORKER.read_text("utf-8").replace("`wb`", "")
+
+
+def test_a_time_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        Verifier(timeout_s=0)
