@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 
 import pytest
+import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from wb.artifact import ArtifactError, Project
 from wb.key import Inputs
 
 INPUTS = Inputs("01_a", "batch", {"policy": "rules", "model": "offline"}, "p", ("c",), {}, {})
-DONE = {"summary": {"n": 1}, "recorded": {"finished": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "packages": {}, "python": "3.12"}}
 
 
 @pytest.fixture
@@ -28,15 +28,7 @@ def here(tmp_path):
 
 def make(here, files=None, inputs=INPUTS):
     """A finished version with these files."""
-    place = artifact.workplace(here, inputs.stage)
-    for name, text in (files or {"a.json": "[1]\n"}).items():
-        path = place.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    try:
-        return artifact.seal(here, place.folder, inputs, policy={"name": "rules", "digest": "p"}, upstream={}, done=DONE)
-    finally:
-        place.lock.release()
+    return tiny.version(here, inputs, files or {"a.json": "[1]\n"})
 
 
 def test_a_sealed_version_is_found_with_its_files_and_manifest(here):
