@@ -37,7 +37,8 @@ class Parameter:
     """One typed input of a guard, and what fills it at run time.
 
     Exactly one of `field` (the value of that path, or how many items it holds), `fact` (a predicate's
-    truth, told from outside) and `past` (a past subformula over the trace) is set.
+    truth, told from outside) and `past` (a past subformula over the trace) is set.  A fact that is the
+    result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Parameter:
     measure: Literal["value", "count"] = "value"
     fact: str | None = None
     past: Formula | None = None
+    test: Test | None = None
+    words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(x is not None for x in (self.field, self.fact, self.past)) != 1:
@@ -149,14 +152,16 @@ class _Names:
             case f.Iff(left, right):
                 return f"{bracketed(self.expression(left))} == {bracketed(self.expression(right))}"
             case f.Previously() | f.Once() | f.Historically() | f.Since():
-                return self._parameter(formula, slug(formula), "bool", "over the steps so far", past=formula)
+                met = [self.ruleset.predicate(name) for name in f.atoms(formula)]
+                return self._parameter(formula, slug(formula), "bool", "over the steps so far: " + "; ".join(p.description for p in met if p.description),
+                                       past=formula, words=tuple(dict.fromkeys(w for p in met for w in p.keywords)))
             case _:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
 
     def _predicate(self, predicate: Predicate) -> str:
         test = predicate.test
         if test is None or not self._provable(test):
-            return self._parameter(predicate.name, predicate.name, "bool", predicate.description, fact=predicate.name)
+            return self._parameter(predicate.name, predicate.name, "bool", predicate.description, fact=predicate.name, test=test, words=predicate.keywords)
         owner, _, field = test.field.partition(".")
         name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
         if test.measure == "count":

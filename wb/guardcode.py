@@ -78,9 +78,12 @@ def _parameter(parameter: Parameter) -> dict[str, object]:
     row: dict[str, object] = {"name": parameter.name, "type": parameter.type, "about": parameter.about}
     if parameter.field is not None:
         return {**row, "field": parameter.field, "measure": parameter.measure}
-    if parameter.fact is not None:
-        return {**row, "fact": parameter.fact}
-    return {**row, "past": render(parameter.past)}
+    row["words"] = list(parameter.words)
+    if parameter.past is not None:
+        return {**row, "past": render(parameter.past)}
+    test = parameter.test
+    return {**row, "fact": parameter.fact} | ({} if test is None else {"test": {
+        "field": test.field, "op": test.op, "value": test.value, "measure": test.measure}})
 
 
 def _tool(toolbox: Toolbox, name: str) -> dict[str, object]:
