@@ -62,6 +62,7 @@ class Scripted:
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
+        self._server.handle_error = lambda request, address: None  # a client that was killed is part of the script
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 

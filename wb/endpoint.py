@@ -112,7 +112,7 @@ class Endpoint:
             raise ValueError(f"a budget of money ({budget.money}) needs the model's price per million tokens; got none")
         self.name, self.replies, self.account, self.price = model, replies, Account(budget), price or Price()
         self.timeout_s, self.retries, self.wait_s = timeout_s, retries, wait_s
-        self.settings = {"max_tokens": max_tokens, "temperature": temperature}
+        self.max_tokens, self.settings = max_tokens, {"temperature": temperature}
         self._base_url, self._key, self._client, self._lock = base_url, api_key or "", None, threading.Lock()
         self._unknown: frozenset[str] = frozenset()  # parameters that this service turned down
 
@@ -137,7 +137,10 @@ class Endpoint:
         return self._answer(request, reply, course)
 
     def request(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> dict:
-        """Everything that decides the reply, as JSON values: what a recording is keyed by."""
+        """Everything that decides the reply, as JSON values: what a recording is keyed by.
+
+        `max_tokens` is no part of it: a reply that it cut is never recorded.
+        """
         system, *others = prompt.render(**inputs)
         wanted = "Reply with one JSON object that matches this JSON schema, and nothing else:\n" + json.dumps(schema, ensure_ascii=False, sort_keys=True)
         messages = [{"role": "system", "content": f"{system['content']}\n\n{wanted}"}, *others]
@@ -160,7 +163,7 @@ class Endpoint:
         from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
         def note(state: tenacity.RetryCallState) -> None:
-            course.events.append(f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {state.outcome.exception()}")
+            course.events.append(f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {self._safe(state.outcome.exception())}")
             course.usages.append(Usage(retries=1))
 
         attempts = Retrying(stop=stop_after_attempt(self.retries + 1), retry=retry_if_exception_type(_Again),
@@ -169,7 +172,7 @@ class Endpoint:
             return attempts(self._attempt, request, course)
         except _Again as error:
             raise Unreachable(f"prompt {request['prompt']!r} got no reply from {self.name!r} in {self.retries + 1} attempts; "
-                              f"the last: {error}", course.usage, tuple(course.events)) from None
+                              f"the last: {self._safe(error)}", course.usage, tuple(course.events)) from None
         except ModelError as error:
             error.usage, error.events = course.usage, tuple(course.events)
             raise
@@ -184,7 +187,7 @@ class Endpoint:
     def _attempt(self, request: dict, course: _Course) -> dict:
         """One request within the budget. What an attempt without a reply cost is unknown: its worst case counts."""
         most = sum(len(m["content"].encode("utf-8")) + 16 for m in request["messages"]) + len(json.dumps(request["schema"]))
-        worst = Usage(1, most, self.settings["max_tokens"], self.price.of(most, self.settings["max_tokens"]))
+        worst = Usage(1, most, self.max_tokens, self.price.of(most, self.max_tokens))
         self.account.reserve(_amount(worst), f"prompt {request['prompt']!r}")
         used, started = worst, time.monotonic()
         try:
@@ -223,9 +226,10 @@ class Endpoint:
     def _parameters(self, request: dict) -> dict:
         """The request as the service takes it."""
         shape = {"type": "json_schema", "json_schema": {"name": request["prompt"], "schema": request["schema"]}}
-        wanted = {"model": request["model"], "messages": request["messages"], "response_format": shape, **request["settings"]}
+        wanted = {"model": request["model"], "messages": request["messages"], "response_format": shape,
+                  "max_tokens": self.max_tokens, **request["settings"]}
         if "max_tokens" in self._unknown:
-            wanted["max_completion_tokens"] = wanted["max_tokens"]
+            wanted["max_completion_tokens"] = self.max_tokens
         return {name: value for name, value in wanted.items() if name not in self._unknown}
 
     def _status(self, error: openai.APIStatusError, course: _Course) -> Exception:
@@ -244,7 +248,7 @@ class Endpoint:
         if status in (400, 422) and named:
             self._unknown |= {named}
             return _TurnedDown(_Again(f"{problem}; sent again without {named!r}", 0.0))
-        return _TurnedDown(Rejected(f"prompt {self.name!r} was rejected: {problem}"))
+        return _TurnedDown(Rejected(f"{self.name!r} turned the request down: {problem}"))
 
     def _usage(self, body: dict, worst: Usage, course: _Course) -> Usage:
         """What the endpoint counted; its worst case where it does not count."""
@@ -266,7 +270,7 @@ class Endpoint:
         except (KeyError, IndexError, TypeError, AttributeError):
             raise _Again(f"no chat completion: {self._safe(json.dumps(body))}") from None
         if finish == "length":
-            raise TruncatedReply(f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.settings['max_tokens']} tokens; "
+            raise TruncatedReply(f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
                                  f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(text[:120])!r}")
         if not text:
             why = choice["message"].get("refusal") or f"finish_reason {finish!r}"

@@ -87,23 +87,18 @@ class LLM:
         """
         rows = list(batch)
         replies: list[Reply | Unanswered] = [Unanswered(prompt_name, "not asked")] * len(rows)
-        fatal: ModelError | None = None
         with ThreadPoolExecutor(max_workers=self.workers) as pool:
             futures = {pool.submit(self.ask, prompt_name, reply_type, **row): i for i, row in enumerate(rows)}
             for done, future in enumerate(as_completed(futures), 1):
-                if future.cancelled():
-                    continue
                 error = future.exception()
-                if error is None:
-                    replies[futures[future]] = future.result()
-                elif isinstance(error, ModelError) and not error.fatal:
+                if isinstance(error, ModelError) and not error.fatal:
                     replies[futures[future]] = Unanswered(prompt_name, str(error))
-                elif fatal is None:
-                    fatal = error
-                    pool.shutdown(wait=False, cancel_futures=True)
+                elif error is not None:
+                    pool.shutdown(wait=True, cancel_futures=True)  # what is under way is finished and kept
+                    raise error
+                else:
+                    replies[futures[future]] = future.result()
                 self.progress(prompt_name, done, len(rows))
-        if fatal is not None:
-            raise fatal
         return replies
 
     def _once(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object]) -> Reply:
