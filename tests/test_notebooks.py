@@ -1,0 +1,93 @@
+"""The notebooks keep their shape: thin, told in words, with nothing defined and no output kept."""
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from wb import key, notebook, pipeline
+from wb.artifact import Project
+
+ROOT = Path(__file__).parents[1]
+STAGES = ["01_policy_extraction", "02_vagueness_scoring", "03_spectral_clustering", "04_weight_learning", "05_tool_guards",
+          "06_nagini_verification", "07_evaluation"]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+DISPLAYED = {"numpy", "np"}  # what a cell may import beside wb
+
+
+def cells(path: Path, kind: str = "code") -> list[dict]:
+    return [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == kind]
+
+
+def code(path: Path) -> list[str]:
+    return [notebook.source(cell) for cell in cells(path)]
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def test_there_are_seven_stages_in_their_order():
+    assert [path.stem for path in NOTEBOOKS] == STAGES
+    assert [book.stage for book in notebook.find(ROOT / "notebooks")] == STAGES
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+class TestShape:
+    def test_it_starts_with_a_title_and_ends_with_words(self, path):
+        all_cells = json.loads(path.read_text("utf-8"))["cells"]
+        assert notebook.source(all_cells[0]).startswith("# ") and all_cells[-1]["cell_type"] == "markdown"
+
+    def test_exactly_one_cell_is_tagged_parameters_and_names_policy_and_model(self, path):
+        book = notebook.load(path)
+        assert isinstance(book.defaults["policy"], str) and book.defaults["model"] == "offline"
+
+    def test_no_output_counter_or_foreign_kernel_is_kept(self, path):
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(path))
+        assert json.loads(path.read_text("utf-8"))["metadata"]["kernelspec"]["name"] == "python3"
+
+    def test_every_cell_has_an_id_of_its_own(self, path):
+        ids = [cell["id"] for cell in json.loads(path.read_text("utf-8"))["cells"]]
+        assert len(set(ids)) == len(ids)
+
+    def test_it_is_thin(self, path):
+        texts = code(path)
+        assert len(json.loads(path.read_text("utf-8"))["cells"]) <= 30
+        assert max(len(lines(text)) for text in texts) <= 15 and sum(len(lines(text)) for text in texts) <= 120
+
+    def test_it_says_three_words_for_each_line_of_code(self, path):
+        words = sum(len(notebook.source(cell).split()) for cell in cells(path, "markdown"))
+        assert words >= 3 * sum(len(lines(text)) for text in code(path))
+
+    def test_it_defines_nothing(self, path):
+        found = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)
+                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+        assert not [node.name for node in found], "definitions belong in wb"
+        assert len(notebook.trees(code(path))) == len(code(path)), "every cell parses"
+
+    def test_it_imports_modules_of_wb(self, path):
+        nodes = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)]
+        packages = {(node.module or "").split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
+        packages |= {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        assert packages <= {"wb"} | DISPLAYED
+        names = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "wb" for alias in node.names}
+        assert not [name for name in names if not (ROOT / "wb" / f"{name}.py").exists()], "modules, not names"
+
+    def test_its_stage_is_given_every_parameter_by_its_name(self, path):
+        calls = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)
+                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "store.open"]
+        given = next(k.value for k in calls[0].keywords if k.arg == "parameters")
+        assert isinstance(given, ast.Dict), "a literal {name: value, …}"
+        assert {ast.literal_eval(k): ast.unparse(v) for k, v in zip(given.keys, given.values, strict=True)} == {n: n for n in notebook.load(path).defaults}
+
+    def test_the_files_it_reads_are_known(self, path):
+        assert None not in notebook.load(path).files.values(), "stage.read takes two literals, so that only what is read re-runs it"
+
+    def test_its_modules_exist_and_are_followed(self, path):
+        assert {"store", "artifact", "key"} <= key.modules(notebook.load(path).cells, ROOT / "wb").keys()
+
+
+def test_a_plan_of_all_stages_finds_no_mistake():
+    assert [step.stage for step in pipeline.plan(Project(ROOT, ROOT / "artifacts"), {})] == STAGES
