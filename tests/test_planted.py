@@ -1,0 +1,159 @@
+"""The tests can fail: each one-line defect, planted in a copy of the project, turns its named test red."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import ROOT
+
+COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "pyproject.toml")
+BROKEN = re.compile(r"^E +(?:NameError|SyntaxError|ImportError|ModuleNotFoundError|UnboundLocalError)\b", re.MULTILINE)
+
+
+class Defect(NamedTuple):
+    """One line of `wb` gone wrong: `right` stands once in `file`, `wrong` takes its place, `test` must turn red."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    test: str
+
+
+DEFECTS = (
+    # the meaning of formulas
+    Defect("strong next holds at the last step", "ltlf",
+           "return (*below[0][1:], False)", "return (*below[0][1:], True)",
+           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
+    Defect("until is content when its goal never comes", "ltlf",
+           "case F.Until():\n            return _backward(False,", "case F.Until():\n            return _backward(True,",
+           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
+    Defect("since starts out true", "ltlf",
+           "case F.Since():\n            return _forward(False,", "case F.Since():\n            return _forward(True,",
+           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
+    Defect("a guess about the future is dropped", "automaton",
+           "if not isinstance(node, F.PAST):\n            return F.rebuild(node, parts)", "if True:\n            return F.rebuild(node, parts)",
+           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
+    Defect("equivalence is asked in one direction only", "decide",
+           "(F.Xor(first, second),)", "(F.And(first, F.Not(second)),)",
+           "test_decide.py::test_implication_equivalence_and_contradiction_agree_with_each_other_and_with_brute_force"),
+    # the rule base
+    Defect("an unknown value reads as false", "predicate",
+           "return known if isinstance(known, bool) else None", "return known if isinstance(known, bool) else False",
+           "test_values.py::test_a_free_state_predicate_is_read_by_name_only_when_boolean"),
+    Defect("predicates are merged without a certificate", "gate",
+           "problem = _unproved(decide.implies, TRUE, claim, physical.relevant(known, claim))", 'problem = ""',
+           "test_gate.py::test_predicates_that_only_sound_alike_are_not_merged"),
+    Defect("a predicate is its own nearest neighbour", "vagueness",
+           "cosines[rows, start + rows] = -np.inf", "cosines[rows, start + rows] = 1",
+           "test_vagueness.py::test_a_predicate_is_not_its_own_neighbour"),
+    Defect("the neighbour of an integer limit is missed", "physical",
+           "for step in (-1, 0, 1, 2)", "for step in (0,)",
+           "test_physical.py::test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur"),
+    # circuits and weights
+    Defect("a rule speaks for the action that breaks it", "circuit",
+           "frozenset(int(o.taken) - int(o.left) for o in possible)", "frozenset(int(o.left) - int(o.taken) for o in possible)",
+           "test_circuit.py::test_the_closed_form_is_the_difference_of_the_two_worlds"),
+    Defect("an interval on the bound counts as safe", "circuit",
+           "(inference.low < epsilon <= inference.high)", "(inference.low < epsilon < inference.low)",
+           "test_circuit.py::test_the_safety_condition_is_sure_only_when_the_whole_interval_is"),
+    Defect("the hinge punishes what is right", "weights",
+           "(margin - labels * (relative - epsilon))", "(margin + labels * (relative - epsilon))",
+           "test_weights.py::test_the_loss_is_the_papers_hinge_on_two_worlds"),
+    # contracts and guards
+    Defect("the contract has no allow side", "contract",
+           'return f"Implies({self.allows}, Result()[0])" if self.items', 'return "Implies(Result()[0], Result()[0])" if self.items',
+           "test_contract.py::test_a_rule_gives_an_ensures_of_its_own_and_a_part_of_the_allow_side"),
+    Defect("a guard may assume what it likes", "contract",
+           'REFUSED = frozenset({"Assume", ', "REFUSED = frozenset({",
+           "test_contract.py::test_a_contract_that_would_prove_anything_is_refused"),
+    Defect("undecided runs the action", "guard",
+           'return verdict.decision == "allow"', 'return verdict.decision != "deny"',
+           "test_values.py::test_only_allow_runs_the_action"),
+    Defect("a tool without a guard is allowed", "guarding",
+           'return Verdict("deny", f"{call.tool}: there is no guard', 'return Verdict("allow", f"{call.tool}: there is no guard',
+           "test_guarding.py::test_a_tool_without_a_guard_is_denied"),
+    Defect("a guard that breaks allows", "guarding",
+           'return Verdict("deny", f"{tool}: its guard broke', 'return Verdict("allow", f"{tool}: its guard broke',
+           "test_guarding.py::test_a_guard_that_breaks_denies"),
+    Defect("a changed guard still counts as proved", "guarding",
+           '.hexdigest() != row["sha256"]:', '.hexdigest() == "":',
+           "test_guarding.py::test_a_kept_guard_whose_source_was_changed_is_no_guard"),
+    # models
+    Defect("the budget is off by one", "ledger",
+           "getattr(total, f.name) > limit:", "getattr(total, f.name) > limit + 1:",
+           "test_ledger.py::test_spending_never_exceeds_a_limit"),
+    Defect("a recording answers another request", "replies",
+           'isinstance(record, dict) and record.get("request") == request else', "isinstance(record, dict) else",
+           "test_replies.py::test_a_damaged_recording_is_an_error_in_replay_and_asked_again_in_auto"),
+    Defect("a value may open a tag of its own", "prompt",
+           'return _TAG.sub("&lt;", plain)', "return plain",
+           "test_prompt.py::test_a_value_cannot_open_a_role_close_its_tag_or_run_as_a_template"),
+    # artifacts
+    Defect("the hash of an artifact is not checked", "artifact",
+           "return path.is_file() and key.file_digest(path) == digest", "return path.is_file()",
+           "test_artifact.py::test_a_damaged_file_is_found_by_its_digest"),
+    Defect("the manifest arrives before the files", "artifact",
+           "os.rename(folder, target)\n    return Version", "shutil.copytree(folder, target)\n    return Version",
+           "test_artifact.py::test_killed_at_any_step_a_version_is_whole_or_absent"),
+    Defect("a changed module does not change the key", "key",
+           "self.cells, self.modules, self.upstream])", "self.cells, self.upstream])",
+           "test_key.py::test_every_input_counts"),
+    # evaluation
+    Defect("undecided counts as allowed", "evaluate",
+           "stopped = not permitted(outcome.verdict)", 'stopped = outcome.verdict.decision == "deny"',
+           "test_evaluate.py::test_an_undecided_verdict_counts_as_a_denial_and_apart"),
+    Defect("false alarms are set against the wrong turns", "evaluate",
+           "wilson(counts.fp, counts.fp + counts.tn)", "wilson(counts.fp, counts.fp + counts.tp)",
+           "test_evaluate.py::test_rates_follow_their_definitions"),
+)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the project in which one file at a time is changed."""
+    folder = tmp_path_factory.mktemp("planted") / "project"
+    folder.mkdir()
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis", ".ipynb_checkpoints"))
+        elif source.exists():
+            shutil.copy(source, folder / name)
+    return folder
+
+
+def run_tests(folder: Path, *tests: str) -> tuple[int, str]:
+    """Exit code and output of pytest on these tests of a project; no bytecode is kept, so each run reads the sources."""
+    line = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", "-o", "addopts=",
+            *(f"tests/{test}" for test in tests)]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
+    answer = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
+    return answer.returncode, answer.stdout + answer.stderr
+
+
+def test_without_a_defect_every_named_test_is_green(copy):
+    code, output = run_tests(copy, *sorted({defect.test for defect in DEFECTS}))
+    assert code == 0, output[-3000:]
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name.replace(" ", "_"))
+def test_a_planted_defect_turns_its_test_red(copy, defect):
+    path = copy / "wb" / f"{defect.file}.py"
+    text = path.read_text("utf-8")
+    assert text.count(defect.right) == 1, f"{defect.right!r} must stand once in wb/{defect.file}.py: name the line that took its place"
+    planted = text.replace(defect.right, defect.wrong)
+    ast.parse(planted)
+    path.write_text(planted, "utf-8")
+    try:
+        code, output = run_tests(copy, defect.test)
+    finally:
+        path.write_text(text, "utf-8")
+    assert code == 1 and f"FAILED tests/{defect.test}" in output, f"{defect.test} did not notice that {defect.name}:\n{output[-2000:]}"
+    assert not BROKEN.search(output), f"the defect must be wrong, not broken code:\n{output[-2000:]}"
