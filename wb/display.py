@@ -48,8 +48,8 @@ class Display:
 
     def _move(self, event: Event) -> None:
         if self._task is None:
-            self._task = self._progress.add_task(event.stage, total=event.cells)
-        self._progress.update(self._task, completed=event.cell)
+            self._task = self._progress.add_task(event.stage, total=None)
+        self._progress.update(self._task, completed=event.cell, total=event.cells or None)
 
 
 def table(rows: Sequence[Sequence[str]]) -> Table:

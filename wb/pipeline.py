@@ -190,6 +190,7 @@ def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Vers
     artifact.sweep(here, step.stage)
     place = artifact.workplace(here, step.stage)
     started = time.monotonic()
+    tell(Event(step.stage, "running"))
     try:
         done = _executed(here, step, upstream, place.folder, tell)
         sealed = _unless_changed(here, step, inputs, upstream, tell)

@@ -1,0 +1,37 @@
+"""A terminal sees one moving line, anything else one plain line a stage."""
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from wb import display
+from wb.pipeline import Event
+
+EVENTS = [Event("01_a", "running"), Event("01_a", "running", 1, 3), Event("01_a", "running", 2, 3), Event("01_a", "made", note="abc in 2.0 s"), Event("02_bb", "kept", note="[def]")]
+
+
+def shown(terminal):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
+    with display.Display(["01_a", "02_bb"], console) as tell:
+        for event in EVENTS:
+            tell(event)
+    return text.getvalue()
+
+
+def test_without_a_terminal_each_stage_gets_one_plain_line():
+    assert shown(False).strip().splitlines() == ["01_a   made     abc in 2.0 s", "02_bb  kept     [def]"]
+
+
+def test_a_terminal_sees_stage_cell_and_time():
+    text = shown(True)
+    assert "01_a" in text and "cell 2/3" in text and "0:00:00" in text and "made     abc in 2.0 s" in text
+
+
+@pytest.mark.parametrize("rows", [[("method", "n")], [("method", "n"), ("[bold]x", "1")]])
+def test_a_table_shows_its_cells_as_they_are(rows):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(display.table(rows))
+    assert all(cell in console.file.getvalue() for row in rows for cell in row)
