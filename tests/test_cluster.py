@@ -106,3 +106,19 @@ def test_a_circuit_holds_the_whole_clusters_that_its_action_touches_and_no_other
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_survey_shows_how_theta_and_k_decide():
+    vectors, _ = planted(3, 5, np.random.default_rng(1))
+    ruleset = rules_over(*((f"act{i % 2}", (f"s{i}",)) for i in range(15)))
+    rows = cluster.survey(ruleset, vectors, (0.5, 1.0), (None, 2))
+    assert [(r["theta"], r["clusters"]) for r in rows] == [(0.5, 3), (0.5, 2), (1.0, 15), (1.0, 15)]
+    assert rows[0]["edges"] > 0 == rows[2]["edges"] and rows[0]["largest_circuit"] >= rows[2]["largest_circuit"]
+
+
+def test_the_graph_as_json_names_every_predicate_once():
+    ruleset = rules_over(("act", ("a", "b")), ("act", ("c",)))
+    graph = cluster.graph(ruleset, np.eye(3), 0.9)
+    value = cluster.to_json(graph, cluster.clusters(graph))
+    assert sorted(n for g in value["groups"] for n in g) == ["a", "b", "c"]
+    assert value["edges"] == [{"a": "a", "b": "b", "together": True, "cosine": 0.0}]

@@ -8,6 +8,7 @@ from wb import physical, pseudo, syntax, weights
 from wb.circuit import Circuit
 from wb.predicate import Predicate, Test
 from wb.rule import Rule
+from wb.trace import Call, Step, Trace
 
 TEXTS = ("ALWAYS (act IMPLIES grown)", "ALWAYS (act IMPLIES NOT barred)", "ALWAYS (act IMPLIES ONCE asked)", "ALWAYS (other IMPLIES teen)")
 RULES = tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if") for i, t in enumerate(TEXTS, 1))
@@ -28,6 +29,22 @@ def test_half_are_safe_and_each_unsafe_one_breaks_a_rule_of_the_action():
 def test_the_same_seed_gives_the_same_examples():
     one, same = (pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(1), pairs=20) for _ in range(2))
     assert (one.differences == same.differences).all() and (one.labels == same.labels).all()
+
+
+def test_labelled_runs_are_taken_where_there_are_any_and_simulated_ones_elsewhere():
+    predicates = (Predicate("act", "action", "", tools=("act",)), Predicate("other", "action", "", tools=("other",)),
+                  Predicate("grown", "state", "", test=Test("state.age", ">=", 18)), Predicate("teen", "state", "", test=Test("state.age", ">=", 15)))
+    circuits = {"act": Circuit("act", RULES[:1], (1.0,)), "other": Circuit("other", RULES[3:], (1.0,))}
+
+    def run(state, denied):
+        return Trace("t", (Step((Call("act"),), state),), denied)
+
+    traces = [run({"age": 17}, True), run({"age": 20}, False), run({}, True), run({"age": 20}, None)]
+    found = pseudo.examples(circuits, predicates, traces, KNOWN, np.random.default_rng(0), pairs=5)
+    assert found["act"].source == "real" and found["other"].source == "simulated"
+    assert found["act"].differences.tolist() == [[-1], [0]] and found["act"].labels.tolist() == [-1, 1] and found["act"].undecided == 1
+    row = weights.row(circuits["act"], found["act"], weights.restarts(found["act"], (0, 1), epochs=5))
+    assert (row["rules"], row["examples"], row["unsafe"], row["undecided"], len(row["losses"])) == (["r1"], 2, 1, 1, 6)
 
 
 def test_learned_weights_deny_every_single_breach():

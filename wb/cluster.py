@@ -84,6 +84,26 @@ def clusters(graph: Graph, k: int | None = None, *, seed: int = 0) -> Clusters:
     return Clusters(groups=close(cut, pairs), cut=cut, k=k)
 
 
+def survey(ruleset: RuleSet, vectors: np.ndarray, thetas: Sequence[float], ks: Sequence[int | None], *, seed: int = 0) -> tuple[dict[str, object], ...]:
+    """How much theta and k decide: for every pair of them the edges, the clusters of the cut and of its closure,
+    and the rules of the largest circuit."""
+    rows = []
+    for theta in thetas:
+        joined = graph(ruleset, vectors, theta)
+        for k in ks:
+            found = clusters(joined, k, seed=seed)
+            largest = max(map(len, by_action(ruleset, found.groups).values()), default=0)
+            rows.append({"theta": theta, "k": found.k, "edges": joined.number_of_edges(), "cut": len(found.cut),
+                         "clusters": len(found.groups), "largest_circuit": largest})
+    return tuple(rows)
+
+
+def to_json(graph: Graph, found: Clusters) -> dict[str, object]:
+    """The graph and its clusters as JSON values, as `plots.predicate_graph` draws them."""
+    edges = [{"a": a, "b": b, "together": row["together"], "cosine": row["cosine"]} for a, b, row in graph.edges(data=True)]
+    return {"k": found.k, "groups": [list(g) for g in found.groups], "cut": [list(g) for g in found.cut], "edges": edges}
+
+
 def eigengap(graph: Graph, *, most: int = 40) -> int:
     """The k in 1..most after which the eigenvalues of the normalised Laplacian jump most.
 
@@ -119,7 +139,7 @@ def spectral(graph: Graph, names: Sequence[str], k: int, *, seed: int = 0) -> tu
 
 
 def close(groups: Sequence[Sequence[str]], pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """The groups joined by union-find until no pair is parted; order by first member kept."""
+    """The groups joined by union-find until no pair is parted, in order of first appearance."""
     home = {name: name for name in (n for group in groups for n in group)}
 
     def root(name: str) -> str:

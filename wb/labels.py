@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wb import action, mind2web
+from wb import action, mind2web, policy
 from wb.llm import LLM
 from wb.tool import Toolbox
 from wb.trace import Trace
@@ -25,9 +25,10 @@ class Labelled:
     unsure: int = 0
 
 
-def runs(folder: Path, toolbox: Toolbox, llm: LLM) -> Labelled:
-    """The tuned cases of the policy in a folder, each as a trace of one step; none without a file of ids."""
-    ids = folder / TUNED
+def runs(name_or_path: str | Path, toolbox: Toolbox, llm: LLM) -> Labelled:
+    """The tuned cases of the policy of that name or folder, each as a trace of one step; none without a file of ids."""
+    place = policy.place(name_or_path)
+    ids = (place if place.is_dir() else place.parent) / TUNED
     if not ids.is_file():
         return Labelled()
     return of_cases(mind2web.cases("tuned", tuned=mind2web.tuned_ids(ids)), toolbox, llm)

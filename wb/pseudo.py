@@ -15,12 +15,24 @@ import numpy as np
 from wb import circuit
 from wb.automaton import Automaton
 from wb.circuit import Circuit, Outcome
+from wb.predicate import Predicate
 from wb.rule import Rule
-from wb.weights import Examples, differences
+from wb.trace import Trace
+from wb.weights import Examples, differences, observed
 
 Steps = tuple[dict[str, bool], ...]
 LENGTH = 2  # steps: one past and the present, the least in which "before" has a meaning
 FLIPS = 400  # of the random walk, after which a start is given up
+
+
+def examples(circuits: Mapping[str, Circuit], predicates: Sequence[Predicate], traces: Sequence[Trace], known: Sequence[Rule],
+             rng: np.random.Generator, *, pairs: int = 100) -> dict[str, Examples]:
+    """For each circuit its labelled runs where there are any that are decided, else simulated ones."""
+    found = {}
+    for action, of in circuits.items():
+        real = observed(of, predicates, traces)
+        found[action] = real if len(real.labels) else simulated(of, known, rng, pairs=pairs)
+    return found
 
 
 def simulated(of: Circuit, known: Sequence[Rule], rng: np.random.Generator, *, pairs: int = 100) -> Examples:

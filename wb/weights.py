@@ -140,3 +140,11 @@ def spread(fits: Sequence[Fit]) -> tuple[float, ...]:
     """Per rule, the largest minus the smallest weight over the fits: how much the seed decides."""
     table = np.array([fit.weights for fit in fits])
     return tuple((table.max(axis=0) - table.min(axis=0)).tolist()) if table.size else ()
+
+
+def row(of: Circuit, examples: Examples, fits: Sequence[Fit]) -> dict[str, object]:
+    """The best fit of one circuit as JSON values, with what it was learned from and how far the seeds disagree."""
+    chosen = best(fits)
+    return {"action": of.action, "rules": [rule.id for rule in of.rules], "weights": list(chosen.weights), "losses": list(chosen.losses),
+            "seed": chosen.seed, "spread": list(spread(fits)), "source": examples.source, "examples": len(examples.labels),
+            "unsafe": int((examples.labels == -1).sum()), "undecided": examples.undecided}
