@@ -50,6 +50,7 @@ class Display:
         if self._task is None:
             self._task = self._progress.add_task(event.stage, total=None)
         self._progress.update(self._task, completed=event.cell, total=event.cells or None)
+        self._progress.refresh()
 
 
 def table(rows: Sequence[Sequence[str]]) -> Table:
