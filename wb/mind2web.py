@@ -15,12 +15,14 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Literal
 
+from wb import policy
 from wb.action import Observation
 
 PACKAGE = "inspect_evals"
 FILE = "inspect_evals/mind2web_sc/data/seeact/sample_labeled_all.json"
 SHA256 = "e8802eb6ad86ccce4d8ffea73961eaa59581a1bf966d380abfe8a80fe02805e4"
 COUNT = 200
+TUNED = "tuned_ids.txt"  # beside a policy: the cases that its vocabulary was written on
 Split = Literal["all", "tuned", "other"]
 
 
@@ -35,6 +37,14 @@ class Case:
     id: str
     observation: Observation
     denied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The cases that a policy is measured on, and which of them (`tuned`) its vocabulary was written on."""
+
+    cases: tuple[Case, ...]
+    tuned: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,19 @@ def cases(split: Split = "all", *, tuned: Collection[str], path: Path | None = N
     if strangers:
         raise BenchmarkError(f"tuned ids m2w-0 … m2w-{COUNT - 1} were required; got {sorted(strangers)[:5]}")
     return tuple(case for case in found if split == "all" or (case.id in tuned) == (split == "tuned"))
+
+
+def of_policy(name_or_path: str | Path, split: Split = "all") -> Benchmark | None:
+    """The cases of a split for the policy of that name or place; None where it has no labelled runs.
+
+    A policy is measured on this benchmark if a file `tuned_ids.txt` stands beside its document.
+    """
+    place = policy.place(name_or_path)
+    ids = (place if place.is_dir() else place.parent) / TUNED
+    if not ids.is_file():
+        return None
+    tuned = tuned_ids(ids)
+    return Benchmark(cases(split, tuned=tuned), tuned)
 
 
 def tuned_ids(path: Path) -> frozenset[str]:
