@@ -7,7 +7,7 @@ import pytest
 from formulas import random_formula, random_trace
 from wb import formula as F
 from wb.automaton import AutomatonError, compile
-from wb.ltlf import Monitor, holds, parse
+from wb.ltlf import VERDICTS, Monitor, Monitors, holds, parse
 
 
 def random_cases(seed, count, depth=3):
@@ -74,3 +74,44 @@ def test_names_must_hold_every_predicate():
 def test_too_many_states_or_vectors_are_a_clear_error():
     with pytest.raises(AutomatonError, match="at most"):
         compile(parse(f"EVENTUALLY (a AND {'NEXT ' * 14} b)"))
+
+
+def test_a_formula_of_many_predicates_is_read_through_its_propositional_parts():
+    rng = random.Random(8)
+    many = " OR ".join(f"t{i}" for i in range(30))
+    texts = [f"ALWAYS (({many}) IMPLIES ONCE z)", f"ALWAYS (({many}) AND z IMPLIES NEXT NOT ({many}))",
+             f"EVENTUALLY ({many}) UNTIL (z AND NOT t0)", f"{many}", f"ALWAYS NOT ({many.replace('OR', 'AND')})"]
+    names = [f"t{i}" for i in range(30)] + ["z"]
+    for text in texts:
+        formula = parse(text)
+        automaton = compile(formula)
+        assert len(automaton.tests) <= 3 and set(automaton.names) == set(F.atoms(formula))
+        for _ in range(40):
+            trace = [frozenset(n for n in names if rng.random() < 0.05) for _ in range(6)]
+            assert automaton.accepts(trace) == holds(formula, trace), (text, trace)
+
+
+def test_parts_that_exclude_each_other_settle_a_verdict():
+    some, all_ = (f" {op} ".join(f"t{i}" for i in range(10)) for op in ("OR", "AND"))
+    assert Monitor(parse(f"NOT EVENTUALLY (({all_}) AND NEXT true AND NOT ({some}))")).verdict == "permanently_true"
+
+
+def test_too_many_parts_are_a_clear_error():
+    with pytest.raises(AutomatonError, match="at most 8 predicates or propositional parts; got 12 predicates in 12 parts"):
+        compile(F.conjunction(tuple(F.Eventually(F.Atom(f"p{i}")) for i in range(12))))
+
+
+def test_many_monitors_agree_with_single_ones_step_by_step():
+    rng = random.Random(9)
+    many = " OR ".join(f"t{i}" for i in range(12))
+    formulas = [random_formula(rng, 2, "abcd") for _ in range(60)] + [parse(f"ALWAYS (({many}) IMPLIES ONCE a)"), F.TRUE]
+    together, single = Monitors(formulas), [Monitor(formula) for formula in formulas]
+    assert together.verdicts == tuple(monitor.verdict for monitor in single)
+    for round_ in range(3):
+        for _ in range(8):
+            step = frozenset(n for n in ["a", "b", "c", "d", "t3", "unknown"] if rng.random() < 0.4)
+            codes = together.step(step)
+            assert tuple(VERDICTS[code] for code in codes) == together.verdicts == tuple(m.step(step) for m in single)
+        together.reset()
+        for monitor in single:
+            monitor.reset()

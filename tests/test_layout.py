@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 ORDER = """
 notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace document policy
-formula syntax automaton ltlf bits decide storm uncertain
+formula syntax steps backward automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
 deontic phrases grounding extract recognise action
 physical vagueness gate refine proposals cluster circuit weights pseudo

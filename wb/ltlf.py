@@ -9,17 +9,21 @@ every witness of `decide` is checked by; the verdicts of a running trace are tho
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from wb import automaton
 from wb import formula as F
 from wb.formula import Formula
 from wb.syntax import FormulaError, parse, render
 
-__all__ = ["FormulaError", "Monitor", "Verdict", "holds", "parse", "render", "table"]
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["FormulaError", "Monitor", "Monitors", "VERDICTS", "Verdict", "holds", "parse", "render", "table"]
 
 Step = Collection[str]
 Verdict = Literal["permanently_true", "currently_true", "currently_false", "permanently_false"]
+VERDICTS: tuple[Verdict, ...] = ("permanently_true", "currently_true", "currently_false", "permanently_false")
 
 
 def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
@@ -45,20 +49,80 @@ class Monitor:
     """
 
     def __init__(self, formula: Formula) -> None:
+        compiled = automaton.compile(formula)
         self.formula = formula
-        self._automaton = automaton.compile(formula)
-        self._verdicts = verdicts(self._automaton)
-        self._state = 0
+        self._letter = compiled.letter
+        rows: list[list] = [[] for _ in compiled.rows]  # a row holds the rows that follow, and its verdict last
+        for row, nexts, verdict in zip(rows, compiled.rows, verdicts(compiled), strict=True):
+            row += [rows[then] for then in nexts] + [verdict]
+        self._row = self._start = rows[0]
 
     def step(self, state: Step) -> Verdict:
         """Read one step, the set of names true in it, and give the verdict on the trace so far."""
-        self._state = self._automaton.rows[self._state][self._automaton.letter(state)]
-        return self._verdicts[self._state]
+        self._row = row = self._row[self._letter(state)]
+        return row[-1]
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on the steps read so far."""
-        return self._verdicts[self._state]
+        return self._row[-1]
+
+    def reset(self) -> None:
+        """Forget every step."""
+        self._row = self._start
+
+
+class Monitors:
+    """Many formulas followed along one running trace; a step costs about as much as one gather from a table.
+
+    `step` gives one code a formula, an index into `VERDICTS`.
+    """
+
+    def __init__(self, formulas: Sequence[Formula]) -> None:
+        import numpy as np
+
+        compiled = [automaton.compile(formula) for formula in formulas]
+        tests = tuple(dict.fromkeys(test for one in compiled for test in one.inputs))
+        self.formulas = tuple(formulas)
+        self._names = {test.name: i for i, test in enumerate(tests) if isinstance(test, F.Atom)}
+        self._others = [(i, automaton.reader((test,))) for i, test in enumerate(tests) if not isinstance(test, F.Atom)]
+        place = {test: i for i, test in enumerate(tests)}
+        most = max((len(one.inputs) for one in compiled), default=0)
+        self._bits = np.zeros((most, len(tests) + 1), np.int32)  # row j holds the tests' truths as bit j; the last is never true
+        self._reads = np.full((most, len(compiled)), self._bits.shape[1] - 1)
+        nexts, codes, starts = [], [], []
+        for i, one in enumerate(compiled):
+            self._reads[:len(one.inputs), i] = [place[test] for test in one.inputs]
+            base, width = len(nexts), len(one.rows[0])
+            nexts += [base + then * width for row in one.rows for then in row]
+            codes += [VERDICTS.index(verdict) for verdict in verdicts(one) for _ in range(width)]
+            starts.append(base)
+        self._reads += np.arange(most)[:, None] * self._bits.shape[1]
+        self._nexts, self._codes = np.array(nexts, np.intp), np.array(codes, np.int8)
+        self._start = np.array(starts, np.intp)
+        self._at = self._start.copy()
+
+    def step(self, state: Step) -> numpy.ndarray:
+        """Read one step and give the verdicts on the trace so far, codes of shape (formulas,)."""
+        import numpy as np
+
+        true = [self._names[name] for name in state if name in self._names]
+        true += [i for i, holds_at in self._others if holds_at(state)]
+        self._bits[:] = 0
+        for j, row in enumerate(self._bits):
+            row[true] = 1 << j
+        letters = self._bits.take(self._reads).sum(0)
+        self._at = self._nexts.take(self._at + letters)
+        return self._codes.take(self._at)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict of each formula on the steps read so far."""
+        return tuple(VERDICTS[code] for code in self._codes[self._at])
+
+    def reset(self) -> None:
+        """Forget every step."""
+        self._at = self._start.copy()
 
 
 def verdicts(compiled: automaton.Automaton) -> tuple[Verdict, ...]:
