@@ -78,7 +78,8 @@ def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
     found: dict[str, Automaton | None] = {}
     for rule in rules:
         try:
-            found[rule.id] = automaton.compile(rule.formula)
+            machine = automaton.compile(rule.formula)
+            found[rule.id] = None if machine.tests else machine
         except AutomatonError:
             found[rule.id] = None
     return found
@@ -142,6 +143,11 @@ def safe(inference: Inference, epsilon: float = 0.0) -> bool | None:
     if inference.state == "contradictory" or (inference.low < epsilon <= inference.high):
         return None
     return inference.low >= epsilon
+
+
+def lightest(epsilon: float) -> float:
+    """The weight that a rule must exceed to deny alone: where -tanh(w/2) = epsilon; 0 for an epsilon of 0 or more."""
+    return HARD if epsilon <= -1 else 2 * math.atanh(-epsilon) if epsilon < 0 else 0.0
 
 
 class Worlds(NamedTuple):
