@@ -114,6 +114,14 @@ def test_one_broken_rule_of_weight_w_gives_tanh_of_half_of_it():
     assert said(of(ONLY_IF_P, weights=[1.7]), {"p": False}).low == pytest.approx(-math.tanh(0.85))
 
 
+@pytest.mark.parametrize("epsilon", [-0.7, -0.2, 0.0, 0.3])
+def test_a_rule_just_above_the_lightest_weight_denies_and_one_at_it_does_not(epsilon):
+    weight = circuit.lightest(epsilon)
+    assert circuit.safe(said(of(ONLY_IF_P, weights=[weight + 1e-6]), {"p": False}), epsilon) is False
+    if epsilon <= 0:
+        assert circuit.safe(said(of(ONLY_IF_P, weights=[max(weight - 1e-9, 0)]), {"p": False}), epsilon) is True
+
+
 def test_that_no_rule_is_decisive_is_not_the_same_as_a_balance():
     neither = said(of(ONLY_IF_P, NEVER_IF_Q), {"p": True, "q": False})
     balance = said(of(ONLY_IF_P, Always(Or(Atom("act"), Atom("p")))), {"p": False})

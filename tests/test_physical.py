@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from wb import physical
 from wb.formula import Always, And, Atom, Iff, Implies, Not, Or
 from wb.predicate import Predicate, Test, satisfies
+from wb.rule import Rule, RuleSet
 from wb.tool import Field, Toolbox
 
 INTEGER = Toolbox(state=(Field("x", "integer"),))
@@ -98,3 +99,10 @@ def test_actions_are_bound_by_their_tools(left, right, expected):
 ])
 def test_different_fields_measures_or_kinds_are_not_bound(left, right):
     assert physical.between(left, right) is None
+
+
+def test_physical_rules_stand_beside_the_rule_set_s_own():
+    own = Rule("r1", "", Always(Implies(Atom("act"), Atom("p"))), "permit_only_if")
+    ruleset = RuleSet((Predicate("act", "action", ""), state("p", ">=", 18), state("q", ">=", 15)), (own,))
+    both = physical.beside(ruleset)
+    assert both.rules[0] == own and [r.type for r in both.rules] == ["action", "physical"]

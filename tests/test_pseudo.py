@@ -40,7 +40,7 @@ def test_labelled_runs_are_taken_where_there_are_any_and_simulated_ones_elsewher
         return Trace("t", (Step((Call("act"),), state),), denied)
 
     traces = [run({"age": 17}, True), run({"age": 20}, False), run({}, True), run({"age": 20}, None)]
-    found = pseudo.examples(circuits, predicates, traces, KNOWN, np.random.default_rng(0), pairs=5)
+    found = pseudo.examples(circuits, predicates, traces, KNOWN, pairs=5)
     assert found["act"].source == "real" and found["other"].source == "simulated"
     assert found["act"].differences.tolist() == [[-1], [0]] and found["act"].labels.tolist() == [-1, 1] and found["act"].undecided == 1
     row = weights.row(circuits["act"], found["act"], weights.restarts(found["act"], (0, 1), epochs=5))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import combinations
 
 from wb.formula import Always, And, Atom, Formula, Iff, Implies, Not, Or, atoms, conjunction
 from wb.predicate import Predicate, Test, satisfies
-from wb.rule import Rule
+from wb.rule import Rule, RuleSet
 from wb.tool import Field, Toolbox
 
 
@@ -30,6 +31,11 @@ def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tu
             found.append(Rule(id=f"physical_{len(found) + 1}", text=_sentence(left, right, relation),
                               formula=Always(relation), modality="oblige", type="physical"))
     return tuple(found)
+
+
+def beside(ruleset: RuleSet, toolbox: Toolbox | None = None) -> RuleSet:
+    """The rule set with the physical rules between its predicates added after its own."""
+    return replace(ruleset, rules=(*ruleset.rules, *rules(ruleset.predicates, toolbox)))
 
 
 def given(physical: Iterable[Rule]) -> Formula:

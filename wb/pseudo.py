@@ -26,9 +26,9 @@ FLIPS = 400  # of the random walk, after which a start is given up
 
 
 def examples(circuits: Mapping[str, Circuit], predicates: Sequence[Predicate], traces: Sequence[Trace], known: Sequence[Rule],
-             rng: np.random.Generator, *, pairs: int = 100) -> dict[str, Examples]:
+             *, seed: int = 0, pairs: int = 100) -> dict[str, Examples]:
     """For each circuit its labelled runs where there are any that are decided, else simulated ones."""
-    found = {}
+    found, rng = {}, np.random.default_rng(seed)
     for action, of in circuits.items():
         real = observed(of, predicates, traces)
         found[action] = real if len(real.labels) else simulated(of, known, rng, pairs=pairs)
