@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[1]
 # One total order: a module imports only modules before it. The floors are for reading.
 ORDER = """
 notebook key artifact store prompt ledger replies endpoint llm embeddings
-tool trace document policy
+tool trace sentences extraction document policy
 formula syntax steps backward automaton ltlf bits decide storm uncertain
 predicate rule rulefile lint check
-deontic phrases grounding extract recognise action
+phrases quantities conditions restriction modality verbs adjuncts exclusive norm templates deontic
+vocabulary fields grounding rulebook extract recognise action
 physical vagueness gate refine proposals cluster circuit weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant
 guard guarding synthesis guardcode toolguard veriguard shield baseline

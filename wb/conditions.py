@@ -1,0 +1,250 @@
+"""Conditions in English: subordinate clauses peeled off a main clause, and their and/or/not structure.
+
+A condition is a tree of `Phrase`s.  Leaves are positive: one negation is pulled out of each, so that
+"is not confirmed" is `Negated(Phrase("is confirmed"))` and a predicate's name never holds a "not".
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A leaf: words of the document that state a fact or name an action; `about` is its subject, if any."""
+
+    text: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """The body does not hold."""
+
+    body: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All parts hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one part holds."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The body happened or held at this step or an earlier one."""
+
+    body: Condition
+
+
+Condition = Phrase | Negated | Every | Either | Earlier
+
+ACTOR = (r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|everyone|everybody|"
+         r"customers?|clients?|callers?|bot|system|model|operator|nobody|no one|those|one)")
+_MARKERS = (
+    ("iff", r"if and only if|only if and when"),
+    ("only_if", r"only (?:if|when|where|while|as long as|provided(?: that)?|in case|so long as)"),
+    ("only_after", r"only (?:after|once)"),
+    ("unless", r"unless|except (?:if|when|where|after|with|for when|in case)|other than (?:if|when)"),
+    ("except", r"except(?: for| in| that| during)?|other than|with the exception of|apart from|excluding"),
+    ("provided", r"(?:as|so) long as|provided(?: that)?|providing(?: that)?|on condition that|on the condition that"),
+    ("if", r"if|when(?:ever)?|where(?:ver)?|while|in case(?: of| that)?|in the event (?:of|that)|for as long as|in which case"),
+    ("without", r"without|in the absence of|absent"),
+    ("before", r"before|prior to|ahead of"),
+    ("until", r"until|till"),
+    ("after", r"after|once|following|upon|as soon as|immediately after"),
+    ("regardless", r"regardless of|irrespective of|even (?:if|when|though)|whether or not|no matter"),
+)
+_MARKER = re.compile("|".join(f"(?P<{name}>\\b(?:{words})\\b)" for name, words in _MARKERS), re.I)
+_COMPLEMENT = re.compile(r"\b(?:ask|asks|check|checks|know|see|confirm|confirms|verify|determine|tell|decide|whether|wonder|sure|asked|not|nor)\s*\Z", re.I)
+_PARTICIPLE = re.compile(r"\b(?:have|has|had|be|been|is|are|was|were|not|they|that|as|information|details|data)\s*\Z", re.I)
+_MODAL = re.compile(
+    r"\b(?:must|shall|should|may|can|cannot|can't|could|will|would|mustn't|shouldn't|won't|is|are|do|does|don't|never|need|needs|has to|have to|"
+    r"only|no)\b", re.I)
+_FINITE = (r"(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|holds?|owns?|wants?|asks?|agrees?|gives?|gave|lacks?|"
+           r"needs?|exists?|applies|apply|contains?|includes?|exceeds?|remains?|requires?|says?|states?|[a-z]{1,}ies|[a-z]{3,}(?:ses|tes|res|nes|des|ves|ges|ces|ts|ns|ds|ks|ms|ps|rs|ls)|"
+           r"[a-z]{3,}ed)")
+_NEGATION = re.compile(
+    r"\b(?:(?P<aux>is|are|was|were|has|have|had|does|do|did|can|could|will|would|may|must|be|been)\s+(?P<not>not|never)|(?P<cannot>cannot)|"
+    r"(?P<short>is|are|was|were|has|have|had|does|do|did|ca|could|wo|would)n't)\s+(?:yet\s+|already\s+|been able to\s+)?", re.I)
+_LACK = re.compile(r"\b(?:(?:has|have|had|holds?|with|contains?|there (?:is|are)|is|are)\s+no|lacks?|lacking|has not got(?: any)?)\s+(?=\w)", re.I)
+_PREFIX = re.compile(r"\b(?:non-?(?=[a-z]{4})|un(?=[a-z]{3,}(?:ed|own|en|able|able)\b)(?!unless|until|under|united|union|unique))", re.I)
+_OPPOSITE = {"invalid": "valid", "inactive": "active", "incomplete": "complete", "ineligible": "eligible", "absent": "present", "unsafe": "safe",
+             "unclear": "clear", "illegal": "legal", "unable": "able", "unpaid": "paid", "unfit": "fit", "unlawful": "lawful", "untrue": "true"}
+
+
+def peel(text: str, *, behind: int = 0) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A clause without the subordinate clauses behind a place, and these as (marker, words).
+
+    Markers: iff, only_if, only_after, unless, except, provided, if, without, before, until, after, regardless.
+    """
+    main, trailing = _trailing(text, behind)
+    main = re.sub(r",?\s+(?:or|and)\s*\Z", "", main.rstrip(" ,;"))
+    return main.strip(" ,;"), trailing
+
+
+def parse(text: str, about: str = "") -> Condition:
+    """The and/or/not tree of a condition. A comma before `or`/`and` binds last, then `or`, then `and`."""
+    text = text.strip(" ,;.")
+    text = re.sub(r"^(?:both|either)\s+", "", text, flags=re.I)
+    for joint, build in ((r",\s*or\s+", Either), (r",\s*and\s+(?:also\s+)?", Every), (r"\s+or\s+(?:if\s+|when\s+)?", Either), (r"\s+and\s+(?:if\s+|when\s+)?(?:also\s+)?", Every)):
+        parts = _split(text, joint)
+        if len(parts) > 1:
+            subject = _subject(parts[0]) or about
+            return build(tuple(parse(part, about=subject) for part in parts))
+    return leaf(text, about)
+
+
+def leaf(text: str, about: str = "") -> Condition:
+    """One phrase, with its negation pulled out."""
+    text = text.strip(" ,;.")
+    about = "" if _subject(text) else about
+    found = _NEGATION.search(text)
+    if found:
+        return Negated(Phrase(_without_negation(text, found), about))
+    lack = _LACK.search(text)
+    if lack:
+        verb = re.match(r"\w+(?:\s+(?:is|are))?", lack.group()).group()
+        verb = "has" if verb.lower().startswith("lack") else verb
+        return Negated(Phrase(f"{text[:lack.start()]}{verb} {text[lack.end():]}".strip(), about))
+    if re.match(r"(?:not|no|never|without)\s+", text, re.I):
+        return Negated(Phrase(re.sub(r"^(?:not|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about))
+    prefix = _PREFIX.search(text)
+    if prefix:
+        return Negated(Phrase((text[: prefix.start()] + text[prefix.end():]).strip(), about))
+    for word, opposite in _OPPOSITE.items():
+        if re.search(rf"\b{word}\b", text, re.I):
+            return Negated(Phrase(re.sub(rf"\b{word}\b", opposite, text, flags=re.I), about))
+    return Phrase(text, about)
+
+
+def negate(condition: Condition) -> Condition:
+    """The opposite, without a double negation."""
+    return condition.body if isinstance(condition, Negated) else Negated(condition)
+
+
+def every(parts: list[Condition] | tuple[Condition, ...]) -> Condition | None:
+    """All of the parts; the part itself for one, None for none."""
+    return None if not parts else parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+
+def phrases_of(condition: Condition | None) -> tuple[Phrase, ...]:
+    """The leaves of a condition, left to right."""
+    match condition:
+        case None:
+            return ()
+        case Phrase():
+            return (condition,)
+        case Negated(body) | Earlier(body):
+            return phrases_of(body)
+        case Every(parts) | Either(parts):
+            return tuple(leaf for part in parts for leaf in phrases_of(part))
+
+
+def _without_negation(text: str, found: re.Match[str]) -> str:
+    """The text with its verb made positive: `has not paid` -> `has paid`, `did not name` -> `named`-like `name`."""
+    auxiliary = (found["aux"] or found["short"] or "").lower()
+    keep = auxiliary in ("is", "are", "was", "were", "has", "have", "had", "be", "been")
+    return " ".join(f"{text[:found.start()]} {auxiliary if keep else ''} {text[found.end():]}".split())
+
+
+def leading(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The main clause behind `If …, main`, and the adjunct: cut at the first comma that leaves a main clause."""
+    opening = _MARKER.match(text)
+    if not opening or opening.lastgroup in ("only_if", "only_after", "iff"):
+        return text, ()
+    for comma in re.finditer(r",\s*(?:then\s+)?", text):
+        rest = text[comma.end():]
+        if re.match(r"(?:and|or|but)\b", rest, re.I) or _depth(text, comma.start()):
+            continue
+        if _MODAL.search(rest) or re.match(r"[a-z]+\b", rest, re.I):
+            if _MARKER.match(rest) and _MARKER.match(rest).lastgroup in ("if", "unless"):
+                inner, more = leading(rest)
+                return inner, (*_adjunct(opening.lastgroup, text[opening.end():comma.start()]), *more)
+            if not _is_main(rest):
+                continue
+            return rest, _adjunct(opening.lastgroup, text[opening.end():comma.start()])
+    return text, ()
+
+
+def _is_main(rest: str) -> bool:
+    """Whether the words after a comma can stand as a main clause: a modal, or a verb to begin with."""
+    return bool(_MODAL.search(rest)) or bool(re.match(r"(?:please\s+)?[a-z]{2,}\s+(?:the|a|an|for|to|it|them|him|her|until|and|any|all|its|their|his|\w+)\b", rest, re.I)) \
+        and not re.match(r"(?:a|an|the|or|and|of|in|to|by)\b", rest, re.I)
+
+
+def _trailing(text: str, behind: int = 0) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Peel from the first marker behind the verb; what follows may hold further markers."""
+    for found in _MARKER.finditer(text):
+        if found.start() < behind or not _peelable(text, found):
+            continue
+        rest, more = _trailing(text[found.end():].strip())
+        return text[: found.start()], (*_adjunct(found.lastgroup, rest), *more)
+    return text, ()
+
+
+def _adjunct(marker: str, words: str) -> tuple[tuple[str, str], ...]:
+    return ((marker, words.strip(" ,;.")),)
+
+
+def _peelable(text: str, found: re.Match[str]) -> bool:
+    before, after = text[: found.start()], text[found.end():]
+    if _depth(text, found.start()) or not after.strip(" ,.;"):
+        return False
+    if found.lastgroup == "if" and _COMPLEMENT.search(before):
+        return False
+    if found.lastgroup == "provided" and (_PARTICIPLE.search(before) or re.match(r"\s*(?:by|in|before|to)\b", after)):
+        return False
+    if found.lastgroup in ("before", "after") and re.match(r"\s*(?:\d{4}|it was|they were)\b", after):
+        return False
+    if found.lastgroup == "after" and found.group().lower() == "once" and not re.match(r"\s*(?:the|a|an|you|they|it|he|she|\w+ (?:is|has|are|have))\b", after):
+        return False
+    if found.lastgroup == "without" and re.match(r"\s*(?:undue|delay|limitation|exception)\b", after):
+        return False
+    if found.group().lower() in ("following", "where", "upon") and re.match(r"\s*(?:\w+\s*)?:", after):
+        return False
+    if found.group().lower() == "following" and re.search(r"\b(?:the|of|these)\s*\Z", before, re.I):
+        return False
+    return True
+
+
+def _depth(text: str, at: int) -> int:
+    """How many parentheses or quotations are open at a place."""
+    head = text[:at]
+    return max(0, head.count("(") - head.count(")")) + head.count('"') % 2 + max(0, head.count("“") - head.count("”"))
+
+
+def _split(text: str, joint: str) -> list[str]:
+    """The parts of a coordination, only where each right part is a clause or a predicate of its own."""
+    parts, start = [], 0
+    for found in re.finditer(joint, text, re.I):
+        right = text[found.end():]
+        if _depth(text, found.start()) or not text[start:found.start()].strip():
+            continue
+        if _predicate(right):
+            parts.append(text[start:found.start()])
+            start = found.end()
+    parts.append(text[start:])
+    return parts
+
+
+_PREDICATE = re.compile(rf"(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
+_PREPOSED = re.compile(r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on)\s+\w+", re.I)
+
+
+def _predicate(right: str) -> bool:
+    return bool(_PREDICATE.match(right) or _PREPOSED.match(right) or re.match(r"(?:if|when|unless)\b", right))
+
+
+def _subject(text: str) -> str:
+    """The subject of a finite clause: what stands before its first verb; empty for a bare predicate."""
+    found = re.match(rf"(?P<s>(?:(?:the|a|an|any|its|their)\s+)?(?:[\w'-]+\s+){{1,4}}?)(?:{_FINITE})\b", text, re.I)
+    return found["s"].strip() if found else ""

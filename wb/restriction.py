@@ -1,0 +1,140 @@
+"""What narrows a noun: "users who …", "a page that is not …", "more than 20 recipients", "under 18".
+
+Takes the restricting words out of a subject or an object and gives them as a condition, so that an
+action phrase keeps only the action.
+"""
+from __future__ import annotations
+
+import re
+
+from wb import quantities
+from wb.conditions import ACTOR, Condition, Earlier, Either, Every, Negated, Phrase, every, negate, parse
+
+_DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
+_RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom)\s+(?P<clause>.+)\Z", re.I | re.S)
+_SUBJECT_GAP = re.compile(
+    r"(?:\w+ly\s+)?(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|isn't|aren't|hasn't|haven't|doesn't|don't|didn't|[a-z]+(?:s|ed))\b", re.I)
+_HEAD_ACTOR = re.compile(rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z", re.I | re.S)
+_FOR_ACTOR = re.compile(rf"\s+(?:for|on behalf of|to|from|by)\s+(?=(?:a|an|any|the|all)?\s*(?:[\w'-]+\s+){{0,3}}?{ACTOR}\b)", re.I)
+
+
+def of_actor(subject: str) -> tuple[bool, Condition | None]:
+    """Whether a subject is a neutral actor ("users", "the agent"), and what narrows it.
+
+    `("Users under 18")` gives `(True, Phrase("under 18"))`; `("An order")` gives `(False, None)`.
+    """
+    found = _HEAD_ACTOR.match(subject.strip())
+    if not found:
+        return False, None
+    pre, post = found["pre"].strip(" ,"), found["post"].strip(" ,")
+    if re.search(r"\b(?:that|which|who|of|in|on|for|to|with|from|by|without|under)\b", pre, re.I) or re.match(r"'s?\b|s?'", post):
+        return False, None
+    parts: list[Condition] = []
+    if pre and pre.lower() not in ("booking", "given", "current", "same", "requesting", "human", "web", "signed-in", "ai"):
+        parts.append(parse(pre))
+    if post:
+        parts.append(_behind_actor(post))
+    return True, every(parts)
+
+
+def of_object(phrase: str) -> tuple[str, list[Condition]]:
+    """An action phrase without its relative clause, its narrowed recipient and its comparison, and these."""
+    found: list[Condition] = []
+    relative = _RELATIVE.search(phrase)
+    if relative and not re.search(r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
+                                  phrase[: relative.start()], re.I):
+        found.append(_relative(phrase[: relative.start()], relative["clause"]))
+        phrase = phrase[: relative.start()]
+    recipient = _FOR_ACTOR.search(phrase)
+    if recipient:
+        is_actor, condition = of_actor(phrase[recipient.end():])
+        if is_actor and condition is not None:
+            found.append(condition)
+            phrase = phrase[: recipient.start()]
+    return _comparison(phrase, found)
+
+
+def of_noun(phrase: str) -> tuple[str, list[Condition]]:
+    """A noun phrase that is not an actor, without its relative clause, and this as a condition."""
+    found: list[Condition] = []
+    relative = _RELATIVE.search(phrase)
+    if relative:
+        found.append(_relative(phrase[: relative.start()], relative["clause"]))
+        phrase = phrase[: relative.start()]
+    return _comparison(phrase, found)
+
+
+def head_noun(phrase: str) -> str:
+    """The noun phrase at the end of a verb phrase, with its article: what a relative clause is about."""
+    last = re.split(r"\b(?:to|of|on|in|at|from|with|for|by|into|through|via|and|or)\s+", phrase.strip())[-1]
+    article = re.search(r"\b(?:the|a|an|any|all|only|every|each|no|its|their)\s+.*\Z", last, re.I)
+    if article:
+        return re.sub(r"\A(?:only|no)\s+", "", article.group(), flags=re.I).strip()
+    words = last.split()
+    return " ".join(words[1:] if len(words) > 1 and last == phrase.strip() else words)
+
+
+def resolve(condition: Condition, antecedent: str) -> Condition:
+    """The condition with "it", "them" and "one" replaced by the noun phrase that they stand for."""
+    match condition:
+        case Phrase(text, about):
+            plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
+            if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
+                return condition
+            return Phrase(re.sub(r"\b(?:it|them|they)\b", plain, text, flags=re.I), about)
+        case Negated(body):
+            return Negated(resolve(body, antecedent))
+        case Earlier(body):
+            return Earlier(resolve(body, antecedent))
+        case Every(parts):
+            return Every(tuple(resolve(part, antecedent) for part in parts))
+        case Either(parts):
+            return Either(tuple(resolve(part, antecedent) for part in parts))
+
+
+def _behind_actor(post: str) -> Condition:
+    """What stands behind an actor: a relative clause, "without …", "under 18", "in the country"."""
+    relative = re.match(r"(?:who|that|which|whose)\s+", post, re.I)
+    if relative:
+        return parse(post[relative.end():], about="the user")
+    without = re.match(r"(?:without|lacking|with no)\s+(?:any\s+)?", post, re.I)
+    if without:
+        return negate(parse(f"has {post[without.end():]}"))
+    possessing = re.match(r"(?:with|having|holding)\s+", post, re.I)
+    if possessing:
+        return parse(f"has {post[possessing.end():]}")
+    return parse(post)
+
+
+def _relative(before: str, clause: str) -> Condition:
+    """A relative clause as a full condition, its noun put back where it is missing."""
+    noun = head_noun(before)
+    if _SUBJECT_GAP.match(clause):
+        return parse(f"{noun} {clause}")
+    condition = parse(clause)
+    return _with_object(condition, noun)
+
+
+def _with_object(condition: Condition, noun: str) -> Condition:
+    match condition:
+        case Phrase(text, about):
+            spot = re.search(r"\b(?:as|to|for|in|on|with|from|at|by)\b\s", text)
+            at = spot.start() if spot else len(text)
+            return Phrase(" ".join(f"{text[:at].strip()} {noun} {text[at:]}".split()), about)
+        case Negated(body):
+            return Negated(_with_object(body, noun))
+    return condition
+
+
+def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Condition]]:
+    """Take "above $500", "to more than 20 recipients" out of a phrase."""
+    quantity = quantities.find(phrase)
+    if quantity is None:
+        return phrase.strip(" ,"), found
+    before = re.sub(r"\s*\b(?:to|for|of|with|in|by|from|aged|over a)\s*\Z", "", phrase[: quantity.start].rstrip())
+    noun = head_noun(before) if before else ""
+    rest = phrase[quantity.start:]
+    tail = re.search(r"\s+(?:to|for|from|in|on|at|with|per|into|by)\s+(?!a time)", rest[quantity.end - quantity.start:])
+    cut = quantity.end - quantity.start + tail.start() if tail else len(rest)
+    found.append(Phrase(rest[:cut].strip(), noun))
+    return f"{before} {rest[cut:].strip()}".strip(" ,"), found

@@ -1,0 +1,280 @@
+"""The forms of deontic English: one function a modal force, from a main clause to norms.
+
+Each form says in its docstring which sentences it reads.  What a form cannot place makes the norm
+undecided, with a reason; nothing is dropped in silence.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wb import conditions, exclusive, modality, phrases, quantities, restriction, verbs
+from wb.adjuncts import Adjuncts, any_of, sort
+from wb.conditions import Condition, Earlier, Either, Negated, Phrase, every, leaf, negate
+from wb.modality import Sentence
+from wb.norm import Norm
+from wb.rule import Modality
+
+_PURPOSE = re.compile(r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!be\b)", re.I)
+_BACKWARD = re.compile(r"(?:^|\s)(?:this|these|those|that|it|them|so|such)\Z", re.I)
+_EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
+
+
+def read(text: str) -> list[Norm]:
+    """The norms of one main clause, without their clause and scope."""
+    main, leading = conditions.leading(text)
+    sentence = modality.split(main)
+    if sentence is None:
+        return _bare_limit(main, leading)
+    rest, trailing = conditions.peel(sentence.rest)
+    subject = sentence.subject
+    none = re.match(r"(?:no|neither|none of(?: the)?)\s+(?=\w)", subject, re.I)
+    nobody = re.match(r"(?:nobody|no one)\b", subject, re.I)
+    if (none or nobody) and sentence.force in ("permit", "oblige"):
+        subject = subject[none.end():] if none else f"user{subject[nobody.end():]}"
+        sentence = replace(sentence, force="forbid", subject=subject)
+    found = _FORMS[sentence.force](replace(sentence, rest=rest), sort((*leading, *trailing), _antecedent(subject, rest)))
+    return [_checked(norm) for norm in found]
+
+
+def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
+    stated = exclusive.limit(sentence, negated=True)
+    if stated is not None:
+        return [_guard("permit_only_if", stated.actions, adjuncts.when, (*stated.required, *adjuncts.requires), adjuncts)]
+    if re.match(r"only\s+", sentence.rest, re.I):
+        return [_undecided("a prohibition with 'only' has two readings")]
+    actions, narrowed = verbs.actions(sentence.subject, sentence.rest)
+    required = [verbs.happened(words) for words in adjuncts.without] + [Earlier(conditions.parse(words)) for words in adjuncts.until]
+    required += [Earlier(conditions.parse(words)) for words in adjuncts.before]
+    when = [*narrowed, *adjuncts.when]
+    if adjuncts.requires and adjuncts.without:
+        # "not A without B, provided that C": A without B is what C allows
+        when, required = [*when, *(negate(c) for c in required)], [*adjuncts.requires]
+    elif adjuncts.requires:
+        when += adjuncts.requires
+    allowed = any_of(tuple(c for c in (every(required), *adjuncts.unless) if c is not None))
+    return [Norm("", "", "forbid", actions, every(when), allowed, reason=_lost(adjuncts))]
+
+
+def _ban(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """"A is prohibited", "it is not possible to A", "A is not V-able"."""
+    able = re.search(r"not\s+(\w+?)(?:able|ible)\b", sentence.modal)
+    if able and able.group(1) not in ("poss", "accept", "avail", "elig", "perm"):
+        return _forbid(Sentence("", "forbid", "", f"{able.group(1)} {sentence.subject}"), adjuncts)
+    purpose = re.match(r"(?:for (?P<who>[^,]+?) )?to (?P<action>.+)", sentence.rest)
+    if _EMPTY_SUBJECT.match(sentence.subject.strip()) and purpose:
+        return _forbid(Sentence(purpose["who"] or "", "forbid", "", purpose["action"]), adjuncts)
+    action = "" if _EMPTY_SUBJECT.match(sentence.subject.strip()) else verbs.as_verb(sentence.subject)
+    who = re.match(r"(?:for|to) (?P<who>.+)", sentence.rest)
+    if who and restriction.of_actor(who["who"])[0]:
+        return _forbid(Sentence(who["who"], "forbid", "", action), adjuncts)
+    main, inner = conditions.peel(f"{action} {sentence.rest}".strip())
+    more = sort(inner, "")
+    return _forbid(Sentence("", "forbid", "", main), _joined(adjuncts, more))
+
+
+def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """A permission constrains only by `only`, a limit, `unless`, `without` or `but not`."""
+    if re.match(r"(?:is|are)\b(?!.*\bto\Z)", sentence.modal, re.I):
+        action = re.sub(r"\Athis\b", "", verbs.as_verb(sentence.subject), flags=re.I)
+        sentence = replace(sentence, subject="", rest=f"{action} {sentence.modal if 'only' in sentence.modal else ''} {sentence.rest}".strip())
+        sentence = replace(sentence, rest=re.sub(r"\b(?:is|are) only \w+", "only", sentence.rest))
+    found = exclusive.only(sentence)
+    if found is not None:
+        return [_exclusive(found, adjuncts)]
+    but_not = re.match(r"(?P<yes>\w+(?: \w+){0,3}?),?\s+but\s+(?:may |can )?not\s+(?P<no>.+)", sentence.rest)
+    if but_not:
+        return _forbid(replace(sentence, rest=but_not["no"], force="forbid"), adjuncts)
+    stated = exclusive.limit(sentence, negated=False)
+    if stated is not None:
+        return [_exclusive(stated, adjuncts)]
+    actions, narrowed = verbs.actions(sentence.subject, sentence.rest)
+    avoided = [_avoided(words) for words in adjuncts.without]
+    if adjuncts.requires:
+        return [_guard("permit_only_if", actions, (*narrowed, *adjuncts.when, *avoided), adjuncts.requires, replace(adjuncts, without=()))]
+    if adjuncts.unless:
+        excepted = any_of(adjuncts.unless)
+        return [Norm("", "", "forbid", actions, every([*narrowed, *adjuncts.when, excepted]), None, reason=_lost(adjuncts))]
+    if avoided and not adjuncts.when:
+        return [Norm("", "", "permit_only_if", actions, every(narrowed), every(avoided), reason=_lost(adjuncts),
+                     review="'can A without B' is read as a restriction; it may be a mere permission")]
+    return []
+
+
+def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """Must Z: before A a precondition of A; of a thing a condition on its actions; else a duty."""
+    subject, rest = sentence.subject, sentence.rest
+    if re.match(r"(?:be\s+|be allowed\s+|be used\s+)?only\s+", rest, re.I) or re.match(r"only\b", subject, re.I):
+        return _permit(replace(sentence, force="permit"), adjuncts)
+    is_actor, narrowed = restriction.of_actor(subject) if subject else (True, None)
+    state, passive = exclusive.STATIVE.match(rest), verbs.passive(rest)
+    if state and (_PURPOSE.search(rest) or (is_actor and not passive)) and subject:
+        return _must_be(sentence, adjuncts)
+    if not is_actor and not passive:
+        about = adjuncts.actions() or exclusive.nouns(subject)
+        return [_guard("permit_only_if", about, adjuncts.when, (exclusive.state_of(subject, rest), *adjuncts.requires), _used(adjuncts))]
+    duties, of_thing = verbs.duties(subject, rest)
+    when = [*([narrowed] if narrowed is not None and not passive else []), *of_thing, *adjuncts.when]
+    if adjuncts.requires:
+        guard = _guard("permit_only_if", duties, when, adjuncts.requires, adjuncts)
+        return [guard, *_duty(duties, [*when, *adjuncts.requires], adjuncts)] if adjuncts.both else [guard]
+    if adjuncts.actions():
+        return [_guard("permit_only_if", adjuncts.actions(), when, [Earlier(Phrase(duty)) for duty in duties], _used(adjuncts))]
+    if re.match(r"first\b", rest, re.I):
+        return _first(rest, when, adjuncts)
+    return _duty(duties, when, adjuncts)
+
+
+def _must_be(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """"S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name."""
+    purpose = _PURPOSE.search(sentence.rest)
+    state = sentence.rest[: purpose.start()] if purpose else sentence.rest
+    is_actor, narrowed = restriction.of_actor(sentence.subject)
+    actions, more = verbs.actions("", sentence.rest[purpose.end():]) if purpose else (adjuncts.actions(), [])
+    when = [*([narrowed] if narrowed is not None else []), *more, *adjuncts.when]
+    if not is_actor and not _doer(sentence.subject, actions):
+        when.insert(0, conditions.parse(sentence.subject))
+    return [_guard("permit_only_if", actions, when, (exclusive.state_of("", state), *adjuncts.requires), _used(adjuncts))]
+
+
+def _first(rest: str, when: Sequence[Condition], adjuncts: Adjuncts) -> list[Norm]:
+    """"must first Z [, then W]": Z before whatever the titles name, and before W."""
+    first, later = verbs.first_then(rest)
+    done = [Earlier(Phrase(z)) for z in first]
+    found = [_guard("permit_only_if", (), when, done, adjuncts)]
+    return [*found, *([_guard("permit_only_if", later, when, done, adjuncts)] if later else [])]
+
+
+def _needed(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """"X is required for A"; without an A and with a condition, X is a duty."""
+    purpose = re.match(r"(?:in order )?(?:for|to|when|before)\s+(?P<action>.+)", sentence.rest)
+    if purpose and restriction.of_actor(sentence.subject)[0]:
+        return _oblige(Sentence(sentence.subject, "oblige", "must", purpose["action"]), adjuncts)
+    actions = verbs.event(purpose["action"]) if purpose else adjuncts.actions()
+    if not actions and adjuncts.when:
+        return _duty((phrases.verb_first(sentence.subject),), adjuncts.when, adjuncts)
+    return [_guard("permit_only_if", actions, adjuncts.when, (leaf(sentence.subject),), _used(adjuncts))]
+
+
+def _requires(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """"A requires C", "A requires that S is C", "A requires S to V"."""
+    rest = re.sub(r"\Athat\s+", "", sentence.rest)
+    infinitive = re.match(r"(?P<who>.+?)\s+to\s+(?P<act>\w+.*)", rest)
+    condition = conditions.parse(f"{infinitive['who']} {infinitive['act']}" if infinitive else rest)
+    actions, narrowed = verbs.actions("", verbs.as_verb(sentence.subject))
+    return [_guard("permit_only_if", actions, (*narrowed, *adjuncts.when), (restriction.resolve(condition, sentence.subject),), adjuncts)]
+
+
+def _imperative(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """An order: "Z first, then A"; "V only NP where …"; "V only if C"; else a duty."""
+    chain = re.match(r"(?P<first>.+?)(?:\s+first)?,\s+(?:and\s+)?(?:only\s+)?then\s+(?P<then>.+)", sentence.rest, re.I)
+    if chain:
+        done = [Earlier(Phrase(z)) for z in verbs.duties("", chain["first"])[0]]
+        return [_guard("permit_only_if", verbs.duties("", chain["then"])[0], adjuncts.when, done, adjuncts)]
+    found = exclusive.only(sentence)
+    if found is not None:
+        return [_exclusive(found, adjuncts)]
+    if adjuncts.requires and not adjuncts.both:
+        actions, narrowed = verbs.actions("", sentence.rest)
+        return [_guard("permit_only_if", actions, (*narrowed, *adjuncts.when), adjuncts.requires, adjuncts)]
+    return _oblige(replace(sentence, force="oblige"), adjuncts)
+
+
+def _exempt(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+    """"need not A" constrains nothing."""
+    return []
+
+
+def _bare_limit(text: str, leading: tuple[tuple[str, str], ...]) -> list[Norm]:
+    """"At most 8 guests per order.", "The limit is 5 items.": a limit on what the titles or the row name."""
+    quantity = quantities.find(text)
+    opens = quantity and not text[: quantity.start].strip()
+    named = re.match(r"(?:the\s+)?(?:maximum|minimum|limit)\b.*?\b(?:is|are)\s+(?P<n>.+)", text, re.I)
+    single = re.match(r"only (?:one|a single|\d+)\b", text, re.I)
+    if not (opens or named or single) or (quantity and quantity.op == ">"):
+        return []
+    if single:
+        text = re.sub(r"\Aonly (?:a single|one)", "at most one", re.sub(r"\Aonly (?=\d)", "at most ", text, flags=re.I), flags=re.I)
+    return [_guard("permit_only_if", (), sort(leading, "").when, (Phrase(text),), Adjuncts())]
+
+
+_FORMS = {"forbid": _forbid, "ban": _ban, "permit": _permit, "oblige": _oblige, "needed": _needed, "requires": _requires,
+          "imperative": _imperative, "exempt": _exempt}
+
+
+def _exclusive(found: exclusive.Exclusive, adjuncts: Adjuncts) -> Norm:
+    """The norm of an "only" or a limit; after "only", a plain "if" or "after" says what is required."""
+    when, required = [*found.narrowed, *adjuncts.when], [*found.required, *adjuncts.requires]
+    if found.conditional and adjuncts.when and not found.required:
+        when, required = [*found.narrowed], [*adjuncts.when, *adjuncts.requires]
+    if not required and adjuncts.before:
+        required, adjuncts = [leaf(f"before {words}") for words in adjuncts.before], _used(adjuncts)
+    if not required and adjuncts.without:
+        required, adjuncts = [_avoided(words) for words in adjuncts.without], replace(adjuncts, without=())
+    if not required and not adjuncts.unless:
+        return _undecided("'only' stands here without the condition that it names")
+    return _guard("permit_only_if", found.actions, when, required, adjuncts)
+
+
+def _guard(force: Modality, actions: tuple[str, ...], when: Sequence[Condition], required: Sequence[Condition], adjuncts: Adjuncts) -> Norm:
+    """A only if all that is required; exceptions free it, leftovers make it undecided."""
+    required = [*required, *(Earlier(conditions.parse(words)) for words in adjuncts.until)]
+    allowed = every(required)
+    if adjuncts.unless:
+        allowed = Either((allowed, *adjuncts.unless)) if allowed is not None else any_of(adjuncts.unless)
+    left = "without" if adjuncts.without else "before" if adjuncts.before else ""
+    return Norm("", "", force, tuple(actions), every(list(when)), allowed, reason=_lost(adjuncts) or (f"a clause with '{left}' has no reading here" if left else ""))
+
+
+def _duty(duties: tuple[str, ...], when: Sequence[Condition], adjuncts: Adjuncts) -> list[Norm]:
+    """One norm a duty; `until` and `without` stay in its words."""
+    tail = "".join(f" {marker} {words}" for marker, all_words in (("until", adjuncts.until), ("without", adjuncts.without)) for words in all_words)
+    excepted = adjuncts.excepted()
+    condition = every([*when, *([negate(excepted)] if excepted is not None else [])])
+    return [Norm("", "", "oblige", (f"{duty}{tail}",), condition, reason=_lost(adjuncts)) for duty in duties]
+
+
+def _undecided(reason: str) -> Norm:
+    return Norm("", "", "oblige", reason=reason)
+
+
+def _lost(adjuncts: Adjuncts) -> str:
+    return f"a clause with '{adjuncts.lost}' has no reading here" if adjuncts.lost else ""
+
+
+def _checked(norm: Norm) -> Norm:
+    """Undecided where an action is only a pronoun: what is meant stands in another sentence."""
+    back = next((a for a in norm.actions if _BACKWARD.search(a)), None)
+    if back and not norm.reason:
+        return replace(norm, reason=f"'{back}' points back: what is meant stands in another sentence")
+    return norm
+
+
+def _avoided(words: str) -> Condition:
+    """"without B" of a permission: B is what must not happen."""
+    return Negated(Phrase(verbs.as_verb(words)))
+
+
+def _antecedent(subject: str, rest: str) -> str:
+    """What "it" stands for in the rest of a sentence: a thing as subject, else the object."""
+    if subject and not restriction.of_actor(subject)[0]:
+        return subject
+    noun = restriction.head_noun(restriction.of_object(rest)[0]) if rest else ""
+    return "" if restriction.of_actor(noun)[0] else noun
+
+
+def _doer(subject: str, actions: tuple[str, ...]) -> bool:
+    """Whether a subject is only the doer of the action: "applicants" who "apply"."""
+    words = [phrases.root(w)[:4] for w in phrases.content(subject)]
+    return bool(words) and all(any(phrases.root(w).startswith(head) for a in actions for w in phrases.tokens(a)) for head in words)
+
+
+def _used(adjuncts: Adjuncts) -> Adjuncts:
+    return replace(adjuncts, before=(), gerund=())
+
+
+def _joined(a: Adjuncts, b: Adjuncts) -> Adjuncts:
+    return Adjuncts(*(getattr(a, f) + getattr(b, f) for f in ("when", "requires", "unless", "without", "before", "gerund", "until")),
+                    both=a.both or b.both, lost=a.lost or b.lost)
