@@ -1,6 +1,7 @@
 """Embeddings: unit vectors, computed once for all processes."""
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,27 @@ def test_the_same_text_of_another_model_is_another_entry(warm: Encoder) -> None:
     other = Encoder(model="other", cache=warm.cache)
     other._read()
     assert not any(other._key(text) in other._vectors for text in TEXTS)
+
+
+def test_many_cache_files_become_one_and_lose_nothing(warm: Encoder, tmp_path: Path) -> None:
+    writer = Encoder(cache=tmp_path)
+    rows = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32)
+    for i, row in enumerate(rows):
+        writer._add([writer._key(f"text {i}")], row[None])
+    assert len(list(tmp_path.glob("*.f32"))) == 120
+    reader = Encoder(cache=tmp_path)
+    assert np.array_equal(reader.encode([f"text {i}" for i in range(120)]), rows)
+    assert len(list(tmp_path.glob("*.f32"))) == 1
+    assert np.array_equal(Encoder(cache=tmp_path).encode(["text 7"])[0], rows[7])
+
+
+def test_threads_share_one_encoder(warm: Encoder) -> None:
+    fresh = Encoder()
+    fresh._network = warm._network
+    texts = [f"heron number {i}" for i in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        single = list(pool.map(lambda text: fresh.encode([text])[0], texts))
+    assert np.allclose(single, fresh.encode(texts)) and len({v.tobytes() for v in single}) == 12
 
 
 def test_no_text_gives_no_rows(warm: Encoder) -> None:

