@@ -1,5 +1,6 @@
 """Budgets that hold under concurrency, and a ledger that adds up."""
 
+import multiprocessing
 import threading
 import time
 
@@ -71,6 +72,34 @@ def test_many_threads_stay_within_the_budget() -> None:
     for thread in threads:
         thread.join()
     assert account.spent == Amount(25, 175) and len(refused) == 80 - 25
+
+
+def spend(path, times: int) -> None:
+    account = Account(Budget(calls=30), path)
+    for _ in range(times):
+        try:
+            account.reserve(Amount(1))
+        except BudgetSpent:
+            return
+        account.settle(Amount(1), Amount(1))
+
+
+def test_processes_that_share_a_file_share_the_budget(tmp_path) -> None:
+    path = tmp_path / "new" / "spending.jsonl"
+    workers = [multiprocessing.get_context("spawn").Process(target=spend, args=(path, 25)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    with pytest.raises(BudgetSpent, match="30 of 30 are spent"):
+        Account(Budget(calls=30), path).reserve(Amount(1))
+    Account(Budget(calls=31), path).reserve(Amount(1))
+
+
+def test_what_a_killed_process_had_set_aside_stays_set_aside(tmp_path) -> None:
+    Account(Budget(tokens=10), tmp_path / "s").reserve(Amount(1, 8))
+    with pytest.raises(BudgetSpent, match="may need 3 tokens, 8 of 10 are spent"):
+        Account(Budget(tokens=10), tmp_path / "s").reserve(Amount(1, 3))
 
 
 @pytest.mark.parametrize("limits", [{"calls": -1}, {"tokens": -5}, {"money": -0.1}])

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wb.ledger import Account, Amount, Budget, ModelError, Price, Usage
@@ -102,15 +103,16 @@ class Endpoint:
     """One model of an OpenAI-compatible service. Without `base_url`, the `openai` client's default.
 
     `retries` follow a failed attempt after `wait_s`, doubling, or what Retry-After says up to two
-    minutes; `timeout_s` bounds each attempt's silence, `max_tokens` each reply.
+    minutes; `timeout_s` bounds each attempt, `max_tokens` each reply.  `spending` is a file through which
+    several processes share the budget.
     """
 
     def __init__(self, model: str, *, replies: Replies, base_url: str | None = None, api_key: str | None = None,
                  budget: Budget = Budget(), price: Price | None = None, timeout_s: float = 120.0, retries: int = 4,
-                 max_tokens: int = 4096, temperature: float = 0.0, wait_s: float = 1.0) -> None:
+                 max_tokens: int = 4096, temperature: float = 0.0, wait_s: float = 1.0, spending: Path | None = None) -> None:
         if budget.money is not None and price is None:
             raise ValueError(f"a budget of money ({budget.money}) needs the model's price per million tokens; got none")
-        self.name, self.replies, self.account, self.price = model, replies, Account(budget), price or Price()
+        self.name, self.replies, self.account, self.price = model, replies, Account(budget, spending), price or Price()
         self.timeout_s, self.retries, self.wait_s = timeout_s, retries, wait_s
         self.max_tokens, self.settings = max_tokens, {"temperature": temperature}
         self._base_url, self._key, self._client, self._lock = base_url, api_key or "", None, threading.Lock()

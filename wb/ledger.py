@@ -5,9 +5,12 @@ case before it is sent and settles what it really used afterwards.
 """
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,16 @@ class Amount:
 
 
 class Account:
-    """Spending under one budget, safe to use from many threads."""
+    """Spending under one budget, safe to use from many threads.
 
-    def __init__(self, budget: Budget) -> None:
+    With a `shared` file, all processes that name it spend from the same budget.  What a killed process
+    had set aside stays set aside: it may have been charged.
+    """
+
+    def __init__(self, budget: Budget, shared: Path | None = None) -> None:
         self.budget = budget
         self.spent = Amount()
+        self._shared = shared
         self._reserved = Amount()
         self._changed = threading.Condition()
 
@@ -111,12 +119,7 @@ class Account:
             BudgetSpent: it would not fit even then.
         """
         with self._changed:
-            while over := self._over(self.spent + self._reserved + worst):
-                if not self._reserved.calls or self._over(self.spent + worst):
-                    raise BudgetSpent(
-                        f"budget spent: {what} may need {getattr(worst, over):g} {over}, "
-                        f"{getattr(self.spent, over):g} of {getattr(self.budget, over):g} are spent; "
-                        "every finished reply is kept: raise the budget and run again")
+            while not self._fits(worst, what):
                 self._changed.wait()
             self._reserved += worst
 
@@ -125,7 +128,43 @@ class Account:
         with self._changed:
             self._reserved -= worst
             self.spent += used
+            with self._book():
+                self._enter(used - worst)
             self._changed.notify_all()
+
+    def _fits(self, worst: Amount, what: str) -> bool:
+        """Whether the worst case fits now, and is entered; `BudgetSpent` where waiting cannot help."""
+        with self._book() as held:
+            over = self._over(held + worst)
+            if over is None:
+                self._enter(worst)
+                return True
+        settled = held - self._reserved
+        if not self._reserved.calls or self._over(settled + worst):
+            raise BudgetSpent(
+                f"budget spent: {what} may need {getattr(worst, over):g} {over}, "
+                f"{getattr(settled, over):g} of {getattr(self.budget, over):g} are spent; "
+                "every finished reply is kept: raise the budget and run again")
+        return False
+
+    @contextmanager
+    def _book(self) -> Iterator[Amount]:
+        """All that is spent or set aside, by every process, while nobody else can change it."""
+        if self._shared is None:
+            yield self.spent + self._reserved
+            return
+        from filelock import FileLock
+
+        self._shared.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{self._shared}.lock"):
+            lines = self._shared.read_text(encoding="utf-8").splitlines() if self._shared.exists() else []
+            yield sum((Amount(*json.loads(line)) for line in lines), Amount())
+
+    def _enter(self, change: Amount) -> None:
+        """One line in the shared file, inside `_book`."""
+        if self._shared is not None:
+            with self._shared.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([change.calls, change.tokens, change.money]) + "\n")
 
     def _over(self, total: Amount) -> str | None:
         """The first limit that a total exceeds."""

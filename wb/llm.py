@@ -129,8 +129,9 @@ def connect(model: str, *, offline: Engine, replies_dir: str | Path, ledger: Led
     """The model of that name: `offline` is the engine given, any other name is asked at the endpoint.
 
     The endpoint is told by the environment (default: the process's): OPENAI_BASE_URL, OPENAI_API_KEY;
-    WB_REPLIES (auto, replay, record); the budget WB_MAX_CALLS, WB_MAX_TOKENS, WB_MAX_COST; WB_PRICE
-    (`PROMPT,COMPLETION`, money per million tokens); WB_TIMEOUT (seconds a request); WB_REPLY_TOKENS.
+    WB_REPLIES (auto, replay, record); the budget WB_MAX_CALLS, WB_MAX_TOKENS, WB_MAX_COST, shared by all
+    processes with the same file WB_SPENDING; WB_PRICE (`PROMPT,COMPLETION`, money per million tokens);
+    WB_TIMEOUT (seconds a request); WB_REPLY_TOKENS (at most this many a reply).
 
     Raises:
         ValueError: a setting that cannot be read, or neither an endpoint nor recorded replies.
@@ -145,7 +146,8 @@ def connect(model: str, *, offline: Engine, replies_dir: str | Path, ledger: Led
     budget = Budget(_number(env, "WB_MAX_CALLS", int), _number(env, "WB_MAX_TOKENS", int), _number(env, "WB_MAX_COST", float))
     endpoint = Endpoint(model, base_url=env.get("OPENAI_BASE_URL"), api_key=env.get("OPENAI_API_KEY"), replies=replies,
                         budget=budget, price=_price(env.get("WB_PRICE", "")), timeout_s=_number(env, "WB_TIMEOUT", float) or 120.0,
-                        max_tokens=_number(env, "WB_REPLY_TOKENS", int) or 4096)
+                        max_tokens=_number(env, "WB_REPLY_TOKENS", int) or 4096,
+                        spending=Path(env["WB_SPENDING"]) if env.get("WB_SPENDING") else None)
     return LLM(endpoint, ledger, workers, progress)
 
 
