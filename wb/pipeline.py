@@ -107,7 +107,9 @@ def run(here: Project, steps: tuple[Step, ...], tell: Tell) -> dict[str, Version
         ArtifactError: a stage before the first has no version to take.
     """
     done: dict[str, Version] = {}
+    _spending(here).unlink(missing_ok=True)
     for step in steps:
+        artifact.sweep(here, step.stage)
         upstream = {stage: done[stage] for stage in step.notebook.reads}
         done[step.stage] = _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
     return done
@@ -187,7 +189,6 @@ def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Vers
     source = store.policy_of(here, step.parameters)
     if source:
         policy.load(source.path)  # a document that cannot be read is found before a kernel starts
-    artifact.sweep(here, step.stage)
     place = artifact.workplace(here, step.stage)
     started = time.monotonic()
     tell(Event(step.stage, "running"))
@@ -208,7 +209,8 @@ def _executed(here: Project, step: Step, upstream: Mapping[str, Version], folder
     handover = {"stage": step.stage, "parameters": step.parameters, "upstream": {name: str(v.folder) for name, v in upstream.items()}}
     artifact.write_whole(folder / store.HANDOVER, artifact.dumps(handover, "handover"))
     path = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
-    environment = {store.HANDED_OVER: str(folder), "WB_ARTIFACTS": str(here.artifacts), "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    environment = {store.HANDED_OVER: str(folder), "WB_ARTIFACTS": str(here.artifacts), "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+                   "WB_SPENDING": str(_spending(here))}
     output = folder / artifact.NOTEBOOK
     try:
         kernel.execute(step.notebook.path, output, parameters=step.given, environment=environment,
@@ -218,6 +220,11 @@ def _executed(here: Project, step: Step, upstream: Mapping[str, Version], folder
     if not (folder / store.FINISH).is_file():
         raise NotebookError(f"{step.notebook.path.name} must call stage.finish(…); it ended without. It is at {_kept_apart(here, step, output)}")
     return json.loads((folder / store.FINISH).read_text(encoding="utf-8"))
+
+
+def _spending(here: Project) -> Path:
+    """Where the stages of this run keep account of the one budget for models that they share."""
+    return here.artifacts / ".spending" / f"{os.getpid()}.jsonl"
 
 
 def _kept_apart(here: Project, step: Step, output: Path) -> Path:
