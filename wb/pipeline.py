@@ -172,11 +172,12 @@ def _lock(here: Project, inputs: Inputs, tell: Tell) -> Iterator[None]:
     """Hold what only one run at a time may make; the system gives it back when a process is killed."""
     folder = here.artifacts / inputs.stage
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / f".lock-{inputs.static[:16]}")
+    # 256 locks a stage: few files are left behind, and other versions rarely wait for this one
+    lock = FileLock(folder / f".lock-{inputs.static[:2]}")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        tell(Event(inputs.stage, "waiting", note="another run is making the same version"))
+        tell(Event(inputs.stage, "waiting", note="another run is at work on it"))
         lock.acquire()
     try:
         yield
