@@ -1,8 +1,10 @@
 """A key changes with what a result depends on, and with nothing else."""
 from __future__ import annotations
 
+import ast
 import hashlib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,6 @@ from wb import key
 from wb.key import Inputs, SourceError
 
 INPUTS = Inputs("01_a", "batch", {"k": 1}, "p", ("c1", "c2"), {"m": "1"}, {"00_z": {"a.json": "1"}})
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_every_input_counts(change):
     assert replace(INPUTS, **change).static != INPUTS.static
 
 
-@given(st.dictionaries(st.text(), JSON))
+@given(st.dictionaries(st.text(), st.integers() | st.lists(st.text())))
 def test_the_order_of_names_does_not_count(parameters):
     backwards = dict(reversed(parameters.items()))
     assert replace(INPUTS, parameters=parameters).static == replace(INPUTS, parameters=backwards).static
@@ -101,3 +102,16 @@ def test_a_document_counts_with_the_tools_beside_it_only(policies):
 def test_a_policy_that_is_not_there_is_an_error_that_names_those_that_are(policies, value):
     with pytest.raises(SourceError, match=rf"one of \['rules'\], a folder or a document; got '{value}'"):
         key.policy(value, policies)
+
+
+def test_the_quick_reading_of_imports_finds_what_the_syntax_tree_has():
+    for path in sorted((Path(__file__).parents[1] / "wb").glob("*.py")):
+        text = path.read_text("utf-8")
+        assert key._imported(ast.parse(text)) <= key._used(text), path.name
+
+
+@pytest.mark.parametrize(("text", "names"), [
+    ("from wb import (\n    a,\n    b as c,\n)\n", "a b"), ("def f():\n    from wb.a import x, y\n", "a"), ("import os, wb.a, wb.b  # both\n", "a b"),
+    ("from wb import a, \\\n    b\n", "a b"), ("x = [python, 'wb.a', \"b.py\"]\n", "a b"), ("# from wb import a\n", ""), ("import webbrowser\n", "")])
+def test_imports_in_every_layout_are_found(text, names):
+    assert sorted(key._used(text)) == names.split()

@@ -19,7 +19,8 @@ from pathlib import Path
 from wb import notebook
 
 ASKS = ("ask", "ask_all", "load")
-MODULE_NAME = re.compile(r"(?:wb\.)?([a-z][a-z0-9_]*)(?:\.py)?\Z")
+IMPORT = re.compile(r"^[ \t]*(from[ \t]+wb\b[^\n(\\]*(?:\([^)#]*\)|\\\n[^\n]*)?|import[ \t][^\n#]*\bwb\.[\w.]+)", re.MULTILINE)
+WORKER = re.compile(r"""["'](?:wb\.(\w+)|(\w+)\.py)["']""")
 
 
 class SourceError(ValueError):
@@ -100,7 +101,7 @@ def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
         if name not in found and path.is_file():
             text = path.read_text(encoding="utf-8")
             found[name] = digest(text)
-            waiting |= _uses(text, package).modules
+            waiting |= _used(text)
     return dict(sorted(found.items()))
 
 
@@ -108,7 +109,7 @@ def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]
     """The prompts that modules name in `ask("NAME", …)`, `ask_all("NAME", …)` or `prompt.load("NAME")`,
     with the digest of each: an upper bound, for a stage that keeps no ledger."""
     texts = ((package / f"{name}.py").read_text(encoding="utf-8") for name in names)
-    return prompt_digests((asked for text in texts for asked in _uses(text, package).prompts), folder)
+    return prompt_digests((asked for text in texts for asked in _asked(text)), folder)
 
 
 def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
@@ -117,25 +118,19 @@ def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest() for name, path in paths.items() if path.is_file()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Uses:
-    """What the text of one module names."""
+@lru_cache(maxsize=1024)
+def _used(text: str) -> frozenset[str]:
+    """Names that may be `wb` modules in a module's import statements, and those it starts as a worker
+    (`"wb.NAME"`, `"NAME.py"`). Only the statements are parsed: a whole package in a few milliseconds."""
+    statements = "\n".join(re.sub(r"[\s\\]+", " ", found) for found in IMPORT.findall(text))
+    return frozenset(_imported(ast.parse(statements)) | {name for pair in WORKER.findall(text) for name in pair if name})
 
-    modules: frozenset[str]
-    prompts: frozenset[str]
 
-
-@lru_cache(maxsize=512)
-def _uses(text: str, package: Path) -> _Uses:
-    """Imports and asked prompts; a worker is started by name, so `"wb.NAME"` and `"NAME.py"` are uses too."""
-    tree = ast.parse(text)
-    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-               and (node.value.startswith("wb.") or node.value.endswith(".py"))}
-    started = {match.group(1) for match in map(MODULE_NAME.match, strings) if match}
-    asked = {node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args
-             and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
-             and ast.unparse(node.func).split(".")[-1] in ASKS}
-    return _Uses(frozenset(_imported(tree) | started), frozenset(asked))
+def _asked(text: str) -> set[str]:
+    """The literal names of prompts that a module asks."""
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
+    return {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+            and getattr(call.func, "attr", getattr(call.func, "id", "")) in ASKS}
 
 
 def _imported(tree: ast.Module) -> set[str]:
