@@ -19,7 +19,7 @@ phrases quantities conditions restriction modality verbs adjuncts exclusive norm
 vocabulary fields grounding rulebook extract recognise action
 physical vagueness gate refine proposals cluster circuit weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant
-guard guarding synthesis guardcode toolguard veriguard shield baseline
+guard guarding synthesis guardcode toolguard veriguard shield baseline shortcut
 drafting offline
 mind2web labels evaluate plots history report kernel pipeline display cli
 """.split()
