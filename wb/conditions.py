@@ -48,7 +48,7 @@ class Earlier:
 Condition = Phrase | Negated | Every | Either | Earlier
 
 ACTOR = (r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|everyone|everybody|"
-         r"customers?|clients?|callers?|bot|system|model|operator|nobody|no one|those|one)")
+         r"customers?|clients?|callers?|bot|system|model|operator|nobody|no one|those)")
 _MARKERS = (
     ("iff", r"if and only if|only if and when"),
     ("only_if", r"only (?:if|when|where|while|as long as|provided(?: that)?|in case|so long as)"),
@@ -153,7 +153,8 @@ def _without_negation(text: str, found: re.Match[str]) -> str:
     """The text with its verb made positive: `has not paid` -> `has paid`, `did not name` -> `named`-like `name`."""
     auxiliary = (found["aux"] or found["short"] or "").lower()
     keep = auxiliary in ("is", "are", "was", "were", "has", "have", "had", "be", "been")
-    return " ".join(f"{text[:found.start()]} {auxiliary if keep else ''} {text[found.end():]}".split())
+    able = "can" if found["cannot"] or auxiliary in ("can", "ca", "could") else ""
+    return " ".join(f"{text[:found.start()]} {auxiliary if keep else able} {text[found.end():]}".split())
 
 
 def leading(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -21,6 +21,9 @@ from wb.rule import Modality
 from wb.tool import Toolbox
 
 
+_PREPOSITIONS = frozenset("for to in on at by from with without into within during of via through over under about against between after before".split())
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One formula of a norm and the predicates in it.
@@ -75,8 +78,23 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
         return _split(named, toolbox, norm) if named else []
     if _is_thing(norm, action):
         return _thing(norm, action, toolbox)
+    if re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I) and (named := _from_scope(norm, toolbox)) and named.tools:
+        return _split(named, toolbox, norm)
     found = vocabulary.tools_for(action, toolbox, norm.scope)
-    return _split(found, toolbox, norm)
+    return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
+
+
+def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> vocabulary.Action:
+    """An action with the verb of the title above it is that of the title; its other words narrow it."""
+    title = _from_scope(norm, toolbox)
+    words = phrases.content(found.phrase)
+    if title is None or not title.tools or not words:
+        return found
+    verb = phrases.root(words[0])
+    if verb not in (phrases.root(phrases.content(title.phrase)[0]), *(phrases.root(name.split("_")[0]) for name in title.tools)):
+        return found
+    known = vocabulary.tool_words(toolbox, title.tools) | phrases.roots(title.phrase)
+    return vocabulary.Action(found.phrase, title.tools, tuple(w for w in words[1:] if phrases.root(w) not in known))
 
 
 def _is_thing(norm: Norm, action: str) -> bool:
@@ -88,7 +106,7 @@ def _is_thing(norm: Norm, action: str) -> bool:
 def _stated_of(condition: Condition | None, noun: str) -> bool:
     roots = phrases.roots(noun)
     leaves = conditions.phrases_of(condition)
-    return any(leaf.about and phrases.roots(leaf.about) & roots or leaf.text.lower().startswith(noun.lower()[:12]) for leaf in leaves)
+    return any(roots & phrases.roots(f"{leaf.about} {leaf.text}") for leaf in leaves)
 
 
 def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
@@ -120,10 +138,11 @@ def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
     for i, title in enumerate(titles):
         parts = verbs.split_verbs(verbs.as_verb(title))
         found = [vocabulary.tools_for(part, toolbox, titles[i + 1:]) for part in parts]
+        found += [vocabulary.tools_called(part, toolbox) for part, strict in zip(parts, found, strict=True) if not strict.tools]
         tools = tuple(dict.fromkeys(tool for action in found for tool in action.tools))
         verbal = re.match(r"\w+ing\b", title, re.I) or title.split(" ")[0].lower() in verbs.VERBS
         if tools and verbal:
-            return vocabulary.Action(title, tools)
+            return vocabulary.Action(verbs.as_verb(title), tools)
     for title in titles:
         words = title.split()
         if words and (words[0].lower().endswith("ing") or words[0].lower() in verbs.VERBS) and len(words) > 1:
@@ -157,8 +176,10 @@ def _narrowing(found: vocabulary.Action, norm: Norm) -> tuple[Phrase, ...]:
         return ()
     words = found.phrase.split()
     spots = [i for i, word in enumerate(words) if any(part in left for part in phrases.tokens(word))]
-    segment = " ".join(words[spots[0]:spots[-1] + 1]) if spots else " ".join(left)
-    return (Phrase(segment),)
+    start = spots[0] if spots else 0
+    while start > 1 and words[start].lower() not in _PREPOSITIONS:
+        start -= 1
+    return (Phrase(" ".join(words[start:]) if spots else " ".join(left)),)
 
 
 def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
@@ -209,7 +230,7 @@ def _happened(body: Condition, toolbox: Toolbox, known: dict[str, Predicate]) ->
     """What was done or was so before: a tool where one is named in full, else a state."""
     if isinstance(body, Phrase):
         done = vocabulary.tools_for(verbs.as_verb(body.text), toolbox)
-        if done.tools and not done.residue and phrases.root(phrases.content(body.text)[0]) not in vocabulary.SPEECH:
+        if done.tools and not done.residue and vocabulary.names_head(body.text, done.tools, toolbox) and phrases.root(phrases.content(body.text)[0]) not in vocabulary.SPEECH:
             predicate = _of_tool(done.tools[0], toolbox) if len(done.tools) == 1 else \
                 Predicate(phrases.name(body.text), "action", fields.sentence(body.text), fields.keywords(body.text), done.tools)
             return _atom(predicate, known)

@@ -133,13 +133,13 @@ def cue(text: str) -> bool:
         return False
     if found.force == "permit":
         return bool(_ONLY.search(text) or _LIMIT.search(text) or re.match(r"(?:only|no|nobody|neither)\b", found.subject, re.I)
-                    or re.search(r"\bonly\b", f"{found.modal} {found.rest[:12]}"))
+                    or re.search(r"\bbut (?:may |can )?not\b", found.rest, re.I) or re.search(r"\bonly\b", f"{found.modal} {found.rest[:12]}"))
     if found.force == "forbid" and re.match(r"(?:will|would|won't)", found.modal, re.I):
         return bool(re.search(rf"\b{conditions.ACTOR}\s*\Z", found.subject, re.I))
     return True
 
 
-_JOINT = r",\s*(?:and|but|so|or|nor|yet)\s+|\s+but\s+|,?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
+_JOINT = r",\s*(?:and|but|so|or|nor|yet)\s+|\s+but\s+|\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|,?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
 _BARE_MODAL = re.compile(r"(?:(?:must|may|can|cannot|should|shall|will|need|needs|has|have|is|are)\b|not\b)", re.I)
 
 

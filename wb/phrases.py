@@ -12,14 +12,14 @@ from functools import lru_cache
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
 ACTORS = frozenset("""user users agent agents assistant assistants you we they he she it i person persons people individual individuals
- anyone anybody someone somebody everyone everybody nobody one system bot model operator customer customers client clients caller
+ anyone anybody someone somebody everyone everybody nobody system bot model operator customer customers client clients caller
  callers party parties human""".split())
 DETERMINERS = frozenset("""a an the this that these those any some each every all both either neither no such certain given own same other
  another its his her their your our my of which who whom whose what there here following particular specific respective""".split())
 _FUNCTION = frozenset("""to in on at by for from with without into onto over under about as per via and or but if then than so be is are was were
  been being am do does did has have had having will would shall should may might can could must not never only also still just even
  already always ever again yet it its them him himself themselves itself very too more most less least up out off s t e g i
- when where while until before after during within upon among between through against across""".split())
+ one when where while until before after during within upon among between through against across""".split())
 STOP = ACTORS | DETERMINERS | _FUNCTION
 _IRREGULAR = dict(pair.split(":") for pair in """has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do
  done:do doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose chosen:choose wrote:write
@@ -44,20 +44,20 @@ _KEEP_E = re.compile(
     r"(?:at|iz|is|v|c|dg|rg|u|bl|pl|tl|gl|dl|ckl|ir|ur|uir|as|os|us|ns|rs|ang|eng|ag|ak|ik|ok|uk|am|im|om|um|ap|ip|op|yp|ar|or|ad|id|od|ud|"
     r"in|on|un|il|ol|ul|al|it|ot|ut|et|iet)\Z")
 _BARE_VERBS = frozenset("""accept access add adopt allow answer apply appear approach ask assist attach avoid ban block book cancel check claim clear
- click collect comment commit compensat complain complet confirm connect consent contact contain convert correct credit deposit destroy
- develop direct disclos display download drop edit email enter exceed exist exit export fail fill filter finish follow forward gain
- grant handl happen help import inform inspect install interact join keep lack last limit list load log look mail mark mask match
+ click collect comment commit  complain  confirm connect consent contact contain convert correct credit deposit destroy
+ develop direct  display download drop edit email enter exceed exist exit export fail fill filter finish follow forward gain
+ grant  happen help import inform inspect install interact join keep lack last limit list load log look mail mark mask match
  mention modify monitor offer open order own pass perform permit pick plan play post prevent print process profit prohibit prompt
- protect publish push quit reach reject relat remain remind repair repeat report request respond rest restrict result return review
- scan search select send show sign skip solv sort spam split start state stay stop submit succeed suggest talk test touch track
- transfer transform trust unlock upload verif view visit wait walk want warn wash watch wish withdraw withhold work abort adjust
- affect alter appoint assert attempt attend audit benefit bill boost borrow call cast chat concern conduct consult consum contract
+ protect publish push quit reach reject  remain remind repair repeat report request respond rest restrict result return review
+ scan search select send show sign skip  sort spam split start state stay stop submit succeed suggest talk test touch track
+ transfer transform trust unlock upload  view visit wait walk want warn wash watch wish withdraw withhold work abort adjust
+ affect alter appoint assert attempt attend audit benefit bill boost borrow call cast chat concern conduct consult  contract
  deduct defer deliver deny depart depend detect differ discount discover discuss dismiss earn employ enrol exhaust expect explain
- explor express extend extract feel fetch fix fund guard hack hand harm highlight hint host hunt intend interpret label land launch
+  express extend extract feel fetch fix fund guard hack hand harm highlight hint host hunt intend interpret label land launch
  lead learn lend link lock mean meet merg need obey object obtain omit opt overrid park part pay persist point predict present
- proceed project proof quot redirect redeem refund register regist reset retail retain reveal reward roll seek seem sell ship shift
+ proceed project proof quot redirect redeem refund register  reset retail retain reveal reward roll seek seem sell ship shift
  shout sleep speak spell spend stack stamp stand step stick store stream support suspect suspend target tell thank threaten train
- translat treat trick turn turn twist upgrad vot wear weigh deposit edit elicit exhibit inherit inhibit limit merit orbit profit
+  treat trick turn turn twist  wear weigh deposit edit elicit exhibit inherit inhibit limit merit orbit profit
  prohibit recruit solicit submit vomit visit credit audit benefit budget target market pocket reset offset format combat
  appeal reveal seal heal deal steal conceal reason season question mention position condition function caution lesson person
  happen open listen sharpen threaten strengthen shorten widen broaden assign design sign align resign campaign maintain retain
@@ -66,6 +66,7 @@ _SUFFIXES = ("ations", "ation", "itions", "ition", "ments", "ment", "ances", "an
              "ators", "ator", "ers", "er", "ors", "or", "ates", "ate", "ses", "se", "ces", "ce", "ions", "ion", "als", "al", "es", "e", "y")
 
 
+@lru_cache(maxsize=20_000)
 def tokens(text: str) -> tuple[str, ...]:
     """The words, numbers and money signs of a text in lower case; `e-mail` is `email`, `a_b` two words."""
     plain = re.sub(r"\b([eE])-(?=[a-z])", r"\1", text).replace("_", " ").replace("’", "'")
@@ -126,6 +127,7 @@ def content(text: str) -> tuple[str, ...]:
     return tuple(word for word in tokens(text) if word not in STOP)
 
 
+@lru_cache(maxsize=20_000)
 def roots(text: str) -> frozenset[str]:
     """The roots of the content words of a text."""
     return frozenset(root(word) for word in content(text))
@@ -136,7 +138,7 @@ def name(text: str, *, most: int = 9) -> str:
 
     At most `most` words are kept, the first ones; `unnamed` for a phrase without letters.
     """
-    words = [w for w in tokens(text) if w not in DETERMINERS and w not in ("s", "t")]
+    words = [w for w in tokens(re.sub(r"\([^)]*\)", " ", text) or text) if w not in DETERMINERS and w not in ("s", "t")]
     while len(words) > 1 and (words[0] in ACTORS or words[0] in ("is", "are", "was", "were", "be", "been", "being", "has", "have", "to", "for")):
         words = words[1:]
     words = [re.sub(r"[^a-z0-9]", "", {"$": "usd", "€": "eur", "£": "gbp", "%": "percent"}.get(w, w)) for w in words]

@@ -12,6 +12,7 @@ from wb.conditions import ACTOR, Condition, Earlier, Either, Every, Negated, Phr
 
 _DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
 _RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom)\s+(?P<clause>.+)\Z", re.I | re.S)
+_REDUCED = re.compile(r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S)
 _SUBJECT_GAP = re.compile(
     r"(?:\w+ly\s+)?(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|isn't|aren't|hasn't|haven't|doesn't|don't|didn't|[a-z]+(?:s|ed))\b", re.I)
 _HEAD_ACTOR = re.compile(rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z", re.I | re.S)
@@ -45,6 +46,12 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
                                   phrase[: relative.start()], re.I):
         found.append(_relative(phrase[: relative.start()], relative["clause"]))
         phrase = phrase[: relative.start()]
+    else:
+        reduced = _REDUCED.search(phrase)
+        if reduced and " " in phrase[: reduced.start()].strip():
+            noun = head_noun(phrase[: reduced.start()])
+            found.append(parse(f"{noun} is {reduced.group().strip()}"))
+            phrase = phrase[: reduced.start()]
     recipient = _FOR_ACTOR.search(phrase)
     if recipient:
         is_actor, condition = of_actor(phrase[recipient.end():])

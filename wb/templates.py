@@ -23,12 +23,18 @@ _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 
 def read(text: str) -> list[Norm]:
     """The norms of one main clause, without their clause and scope."""
-    main, leading = conditions.leading(text)
+    text = re.sub(r",\s+which\s+(?!(?:may|must|can)\b)[^;]*\Z", "", text)
+    otherwise = re.match(r"(?:otherwise|in all other cases|else),?\s+", text, re.I)
+    main, leading = conditions.leading(text[otherwise.end():] if otherwise else text)
+    leading = (*([("if", "otherwise")] if otherwise else []), *leading)
     sentence = modality.split(main)
     if sentence is None:
         return _bare_limit(main, leading)
     rest, trailing = conditions.peel(sentence.rest)
-    subject = sentence.subject
+    subject = _subject(sentence.subject)
+    if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
+        return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
+    sentence = replace(sentence, subject=subject)
     none = re.match(r"(?:no|neither|none of(?: the)?)\s+(?=\w)", subject, re.I)
     nobody = re.match(r"(?:nobody|no one)\b", subject, re.I)
     if (none or nobody) and sentence.force in ("permit", "oblige"):
@@ -45,7 +51,14 @@ def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
         return [_guard("permit_only_if", stated.actions, adjuncts.when, (*stated.required, *adjuncts.requires), adjuncts)]
     if re.match(r"only\s+", sentence.rest, re.I):
         return [_undecided("a prohibition with 'only' has two readings")]
-    actions, narrowed = verbs.actions(sentence.subject, sentence.rest)
+    parts = [sentence.rest] if verbs.passive(sentence.rest) else verbs.split_verbs(sentence.rest) or [sentence.rest]
+    readings = [verbs.actions(sentence.subject, part) for part in parts]
+    return [_forbidden(tuple(a for found, _ in readings for a in found) if same else found, narrowed, adjuncts)
+            for same in (all(n == readings[0][1] for _, n in readings),) for found, narrowed in (readings[:1] if same else readings)]
+
+
+def _forbidden(actions: tuple[str, ...], narrowed: Sequence[Condition], adjuncts: Adjuncts) -> Norm:
+    """A is forbidden where it is so narrowed, unless what the adjuncts allow holds."""
     required = [verbs.happened(words) for words in adjuncts.without] + [Earlier(conditions.parse(words)) for words in adjuncts.until]
     required += [Earlier(conditions.parse(words)) for words in adjuncts.before]
     when = [*narrowed, *adjuncts.when]
@@ -55,7 +68,7 @@ def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     elif adjuncts.requires:
         when += adjuncts.requires
     allowed = any_of(tuple(c for c in (every(required), *adjuncts.unless) if c is not None))
-    return [Norm("", "", "forbid", actions, every(when), allowed, reason=_lost(adjuncts))]
+    return Norm("", "", "forbid", actions, every(when), allowed, reason=_lost(adjuncts))
 
 
 def _ban(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
@@ -269,6 +282,12 @@ def _doer(subject: str, actions: tuple[str, ...]) -> bool:
     """Whether a subject is only the doer of the action: "applicants" who "apply"."""
     words = [phrases.root(w)[:4] for w in phrases.content(subject)]
     return bool(words) and all(any(phrases.root(w).startswith(head) for a in actions for w in phrases.tokens(a)) for head in words)
+
+
+def _subject(subject: str) -> str:
+    """The subject without a clause that stands between it and its modal: "the room has been paid, [cannot]"."""
+    found = re.match(r"(?P<noun>(?:the|a|an|any|all)\s+[\w'-]+(?:\s(?!who\b|that\b|which\b)[\w'-]+)?)\s+(?:has|have|is|are|was|were)\s+.*,?\Z", subject, re.I)
+    return found["noun"] if found else subject
 
 
 def _used(adjuncts: Adjuncts) -> Adjuncts:

@@ -18,6 +18,10 @@ _IRREGULAR_PARTICIPLE = frozenset("""made done sent kept held sold told paid bou
  quoted overridden withdrawn withheld forgotten frozen stolen sworn thrown reset cast spread forwarded""".split())
 _STATES = frozenset("""related limited detailed tired interested concerned aged advanced based united needed required located entitled allowed permitted
  supposed expected used-to logged-in signed-in allowed""".split())
+_ALSO_NOUN = frozenset("""refund book credit report request order record review display document email contact limit list log mark mask match process
+ purchase quote schedule search set stop test track transfer treat upgrade update use upload download visit answer charge check block call
+ change copy end export grant import issue print release repeat reply reset return run scan start state sort view wait advice access
+ address show share place offer help handle notice claim deal design form name plan post pay place""".split())
 _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|its|their|his|her|your)\s+)+", re.I)
 _EVENT = re.compile(r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)", re.I)
 
@@ -81,7 +85,8 @@ def split_verbs(vp: str) -> tuple[str, ...]:
     for joint in re.finditer(r",?\s+(?:or|and|nor|and/or)\s+(?:to\s+)?(?:then\s+)?|,\s+", vp):
         word = re.match(r"([A-Za-z-]+)\s+(?=\S)", vp[joint.end():])
         outside = vp[: joint.start()].count("(") == vp[: joint.start()].count(")")
-        if word and outside and _is_verb(word.group(1)) and not re.match(r"(?:of|or|and|for|to|in|on|from)\b", vp[joint.end() + word.end():]):
+        noun = word and word.group(1).lower() in _ALSO_NOUN and not _DETERMINED.match(vp[joint.end() + word.end():])
+        if word and outside and _is_verb(word.group(1)) and not noun and not re.match(r"(?:of|or|and|for|to|in|on|from)\b", vp[joint.end() + word.end():]):
             parts.append(vp[start:joint.start()])
             start = joint.end()
     parts.append(vp[start:])
@@ -89,7 +94,10 @@ def split_verbs(vp: str) -> tuple[str, ...]:
 
 
 def as_verb(text: str) -> str:
-    """A subject that names an action, as a verb phrase: "Booking a room" -> "book a room"."""
+    """A subject that names an action, as a verb phrase: "Booking a room" and "room changes" by their verbs."""
+    words = _bare(text.strip()).split()
+    if 1 < len(words) <= 4 and words[-1].lower() not in VERBS and phrases.lemma(words[-1].lower()) in VERBS and not words[0].lower().endswith("ing"):
+        return f"{phrases.lemma(words[-1].lower())} {' '.join(words[:-1]).lower()}"
     return phrases.verb_first(re.sub(r"\A(?:the\s+act\s+of\s+|any\s+)?", "", text.strip(), flags=re.I))
 
 

@@ -35,6 +35,7 @@ approve authorize""".splitlines()
 SYNONYMS = {phrases.root(word): frozenset(phrases.root(w) for w in group.split()) for group in _GROUPS for word in group.split()}
 CHANGING = frozenset(phrases.root(w) for w in "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase".split())
 SPEECH = frozenset(phrases.root(w) for w in "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet warn refuse".split())
+_HOLLOW = frozenset(phrases.root(w) for w in "class information info detail type kind".split())  # heads that add nothing: "room type"
 _ANY_TOOL = frozenset(phrases.root(w) for w in "tool api function action".split())
 
 
@@ -47,6 +48,7 @@ class Words:
     weak: frozenset[str]
     verbs: frozenset[str] = frozenset()
     phrases: frozenset[frozenset[str]] = frozenset()
+    arguments: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,24 @@ def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Actio
     chosen = [tool for score, tool in best if score == top]
     known = frozenset().union(*(index[t.name].strong | index[t.name].weak for t in chosen))
     verb_group = SYNONYMS.get(roots[0], frozenset((roots[0],)))
+    known |= _HOLLOW
     left = tuple(w for i, (w, r) in enumerate(zip(words, roots, strict=True)) if r not in known and not (i == 0 and verb_group))
     return Action(phrase, tuple(t.name for t in chosen), left, top)
+
+
+def tools_called(phrase: str, toolbox: Toolbox) -> Action:
+    """The one tool whose name begins with the verb of a title, whatever its object is called."""
+    words = phrases.content(phrase)
+    found = tuple(t.name for t in toolbox.tools if words and phrases.root(phrases.tokens(t.name)[0]) == phrases.root(words[0]))
+    return Action(phrase, found if len(found) == 1 else ())
+
+
+def names_head(phrase: str, names: Sequence[str], toolbox: Toolbox) -> bool:
+    """Whether the last content word of a phrase is in the tools' names or a keyword, not only in their arguments."""
+    words = phrases.content(phrase)
+    index = _index(toolbox)
+    last = phrases.root(words[-1])
+    return len(words) == 1 or any(last in index[n].strong or any(last in k for k in index[n].phrases) for n in names)
 
 
 def tools_about(noun: str, toolbox: Toolbox) -> tuple[str, ...]:
@@ -119,13 +137,17 @@ def _score(roots: list[str], words: Words, rarity: dict[str, float], around: fro
     """How well a tool fits a verb and its object; 0 where one of the two is not in its vocabulary."""
     verb, objects = roots[0], set(roots[1:])
     group = SYNONYMS.get(verb, frozenset((verb,)))
-    spoken = {root for keyword in words.phrases if keyword <= set(roots) for root in keyword}
+    if verb not in words.weak and verb not in words.strong and not group & words.verbs:
+        return 0.0
+    said = frozenset(roots)
+    spoken = {root for keyword in words.phrases if keyword <= said for root in keyword}
     exact = verb in words.verbs or verb in spoken
     if not exact and not group & words.verbs:
         return 0.0
     named = objects & words.strong
-    hits = sum(rarity.get(r, 1.0) for r in named) + 0.8 * len((objects & spoken) - named) + 0.2 * len(objects & words.weak - named - spoken)
-    if objects and not (named or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)):
+    given = objects & words.arguments
+    hits = 0.5 * len(given - named) + sum(rarity.get(r, 1.0) for r in named) + 0.8 * len((objects & spoken) - named) + 0.2 * len(objects & words.weak - named - spoken)
+    if objects and not (named or given or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)):
         return 0.0
     covered = len(words.strong & set(roots)) / (len(words.strong) or 1)
     return 1.0 + hits + (0.3 if exact else 0.0) + 0.5 * covered + 0.05 * len(around & words.strong)
@@ -164,7 +186,8 @@ def _tool_words(tool: Tool) -> Words:
     spoken = frozenset(phrases.roots(k) for k in tool.keywords)
     described = phrases.roots(f"{tool.description} {' '.join(tool.examples)} {' '.join(tool.keywords)} {' '.join(a.name for a in tool.arguments)}")
     opening = phrases.content(tool.description)[:1]
-    return Words(frozenset(name), described, frozenset((name[0], *(phrases.root(w) for w in opening))), spoken - {frozenset()})
+    return Words(frozenset(name), described, frozenset((name[0], *(phrases.root(w) for w in opening))), spoken - {frozenset()},
+                 phrases.roots(" ".join(a.name for a in tool.arguments)))
 
 
 @lru_cache(maxsize=16)
