@@ -25,7 +25,8 @@ PREDICATES = (
     Predicate("minor", "state", "the user", test=Test("state.age", "<", 18)),
     Predicate("teen", "state", "the user", test=Test("state.age", ">=", 15)),
     Predicate("agreed", "state", "the user", test=Test("state.agreed", "==", True)),
-    Predicate("asked", "state", "the user"), Predicate("asked_politely", "state", "the user asked"),
+    Predicate("asked", "state", "the user was asked for it and said yes to it in so many words"),
+    Predicate("asked_politely", "state", "the user was asked for it politely and said yes to it in so many words"),
 )
 TEXTS = ("ALWAYS (pay IMPLIES (grown AND agreed))", "ALWAYS (paying IMPLIES NOT minor)", "ALWAYS (pay IMPLIES teen)",
          "ALWAYS (post IMPLIES asked)", "ALWAYS (post IMPLIES asked_politely)", "ALWAYS (post IMPLIES (teen OR agreed))")

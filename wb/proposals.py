@@ -11,7 +11,7 @@ from itertools import permutations
 
 from wb import decide, syntax
 from wb.automaton import AutomatonError
-from wb.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction
+from wb.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
 
 NEAR = 0.8  # cosine from which two predicates are proposed as one
 
@@ -23,7 +23,7 @@ def refine(inputs: Mapping[str, object]) -> dict[str, object]:
     rules = [{"text": f"{rule['text']} ({i} of {len(found)})", "formula": syntax.render(part)}
              for i, part in enumerate(found, 1)] if len(found) > 1 else []
     words = [{"name": p["name"], "new_name": p["name"], "description": text}
-             for p in inputs["predicates"] if (text := wording(p)) and text != p["description"]]
+             for p in inputs["predicates"] if (text := wording(p)) and text != p["description"].rstrip(".")]
     return {"verifiable": not rules and not words, "rules": rules, "predicates": words,
             "reason": "one requirement a rule, and the words of what each predicate is bound to"}
 
@@ -58,13 +58,23 @@ def _requirements(body: Formula) -> tuple[Formula, ...]:
 
 
 def wording(predicate: Mapping[str, object]) -> str:
-    """A description in the words of what the predicate is bound to; empty where it is bound to nothing."""
-    meaning = predicate.get("meaning") or {}
+    """A description that sets the predicate apart: in the words of what it is bound to, and with its place.
+
+    An action is placed by what it is given, a state by the actions that it is asked about: near-twins
+    are told apart by what they are for.  Empty where nothing is known of the predicate.
+    """
+    meaning, said = predicate.get("meaning") or {}, predicate["description"].rstrip(".")
     if predicate["kind"] == "action":
-        return "; ".join(dict.fromkeys(t["description"].rstrip(".") for t in meaning.get("tools", []) if t["description"]))
-    if not meaning.get("test"):
-        return ""
-    return _state_wording(meaning["test"], meaning.get("field") or {})
+        tools = "; ".join(dict.fromkeys(t["description"].rstrip(".") for t in meaning.get("tools", []) if t["description"]))
+        given = dict.fromkeys(a.replace("_", " ") for t in meaning.get("tools", []) for a in t["arguments"])
+        return (tools or said) + (f", given {', '.join(given)}" if given else "")
+    head, _, tail = said.partition(": ")
+    if tail and set(head.split(" or ")) & set(predicate["used_by"]):
+        said = tail  # placed before, perhaps among other actions
+    field = meaning.get("field") or {}
+    if meaning.get("test") and field.get("description", "\0").rstrip(".") not in said:
+        said = _state_wording(meaning["test"], field)
+    return ": ".join(part for part in (" or ".join(predicate["used_by"][:3]), said) if part)
 
 
 def _state_wording(test: Mapping[str, object], field: Mapping[str, object]) -> str:
@@ -83,8 +93,9 @@ def merge(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to `merge_predicates`: pairs bound to the same, pairs that sound alike, rules that others imply."""
     known = {p["name"]: p for p in inputs["predicates"]}
     given = conjunction(tuple(syntax.parse(text) for text in inputs["background"]))
-    same = [_pair(a, b, negated, f"bound to {'the opposite of ' * negated}the same") for a, b in _pairs(known)
-            for negated in (False, True) if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)]
+    same = [_pair(*_positive(a, b, negated, inputs["rules"]), negated, f"bound to {'the opposite of ' * negated}the same")
+            for a, b in _pairs(known) for negated in (False, True)
+            if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)]
     settled = {frozenset((m["keep"], m["drop"])) for m in same}
     alike = [_pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}") for a, b, cosine in inputs["similar"]
              if cosine >= NEAR and frozenset((a, b)) not in settled]
@@ -101,6 +112,15 @@ def _clearer(left: Mapping[str, object], right: Mapping[str, object]) -> tuple[s
     """The two names, the one to keep first: less vague, then shorter, then first in the alphabet."""
     first, second = sorted((left, right), key=lambda p: (p["vagueness"], len(p["name"]), p["name"]))
     return first["name"], second["name"]
+
+
+def _positive(first: str, second: str, negated: bool, rules: list[Mapping[str, str]]) -> tuple[str, str]:
+    """Of two opposites, first the one whose negation the rules say less often, so that rules read positively."""
+    if not negated:
+        return first, second
+    denied = {name: sum(Not(Atom(name)) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)}
+    used = {name: sum(Atom(name) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)}
+    return min((first, second), (second, first), key=lambda pair: denied[pair[0]] + used[pair[1]] - denied[pair[1]])
 
 
 def _pair(keep: str, drop: str, negated: bool, reason: str) -> dict[str, object]:

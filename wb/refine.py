@@ -120,7 +120,8 @@ def refine(ruleset: RuleSet, llm: LLM, encoder: Encoder, *, max_rounds: int = 5,
     for number in range(1, max_rounds + 1):
         before = rounds[-1]
         verified, asked, tried = verify(before, waiting, words, budget)
-        pruned, more = prune(replace(before, ruleset=verified), words, refused)
+        seen = asked | _touched(before.ruleset, verified)
+        pruned, more = prune(replace(before, ruleset=verified), words, seen, refused)
         changes = tuple(c for c in (*tried, *more) if c.accepted or _key(c) not in refused)
         refused |= {_key(c) for c in changes if not c.accepted}
         rounds.append(replace(_measured(number, pruned.without_unused(), words), changes=changes))
@@ -146,7 +147,8 @@ def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> t
         if reply.rules:
             ruleset, change = gate.split(ruleset, rules[name], [(p.text, p.formula) for p in reply.rules], known, reply.reason)
             changes.append(change)
-    for wording in (w for reply in replies.values() for w in reply.predicates):
+    wordings = {(w.name, w.new_name, w.description): w for reply in replies.values() for w in reply.predicates}
+    for wording in wordings.values():
         ruleset, found = _clarified(ruleset, wording, words)
         changes.extend(found)
     return ruleset, set(asked), changes
@@ -168,15 +170,16 @@ def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSe
     return after, [replace(change, reason=reason.replace("would become", "became"))]
 
 
-def prune(state: Round, words: Words, refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
+def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
     """Redundancy pruning: merges of predicates and removal of rules, asked for group by group; the rule set and the changes.
 
-    What was refused before is not asked about again.
+    Only groups with a rule among those `seen` by this round's refinement are asked about, so that a
+    round costs what its budget says.  A merge that was refused before is not proposed again.
     """
     ruleset = state.ruleset
     known = physical.rules(ruleset.predicates, words.toolbox)
     state = replace(state, vagueness=vagueness.of_predicates(ruleset.predicates, words.encoder, words.k))
-    batch = _groups(state, words, known, refused)
+    batch = _groups(state, words, known, seen, refused)
     replies = [r for r in words.llm.ask_all("merge_predicates", Merged, batch) if isinstance(r, Merged)]
     changes = []
     for pair in (pair for reply in replies for pair in reply.merges):
@@ -192,8 +195,9 @@ def prune(state: Round, words: Words, refused: set[tuple]) -> tuple[RuleSet, lis
     return ruleset, changes
 
 
-def _groups(state: Round, words: Words, known: Sequence[Rule], refused: set[tuple]) -> list[dict[str, object]]:
-    """One request for every component of related predicates with something to merge or to drop."""
+def _groups(state: Round, words: Words, known: Sequence[Rule], seen: set[str],
+            refused: set[tuple]) -> list[dict[str, object]]:
+    """One request for every component of related predicates with a rule that was seen and something to merge or to drop."""
     import networkx
     predicates = {p.name: p for p in state.ruleset.predicates}
     cosines = _cosines(tuple(predicates.values()), words)
@@ -206,7 +210,7 @@ def _groups(state: Round, words: Words, known: Sequence[Rule], refused: set[tupl
     for group in networkx.connected_components(graph):
         names = [n for n in predicates if n in group]
         rules = [r for r in state.ruleset.rules if r.type == "action" and group & set(r.predicates)]
-        if len(names) > 1 or len(rules) > 1:
+        if (len(names) > 1 or len(rules) > 1) and seen & {r.id for r in rules}:
             inside = {n for r in rules for n in r.predicates} | group
             batch.append({
                 "predicates": [rows[n] for n in names], "rules": [_rule_row(r) for r in rules],
@@ -249,16 +253,20 @@ def _rows(state: Round, words: Words) -> dict[str, dict[str, object]]:
     for (a, b), cosine in _cosines(state.ruleset.predicates, words).items():
         near[a].append((cosine, b))
         near[b].append((cosine, a))
+    uses: dict[str, dict[str, None]] = {}
+    for rule in state.ruleset.rules:
+        for name in rule.predicates:
+            uses.setdefault(name, {}).update(dict.fromkeys(a.name.replace("_", " ") for a in state.ruleset.actions(rule)))
     return {p.name: {"name": p.name, "kind": p.kind, "description": p.description, "vagueness": round(state.vagueness[p.name], 3),
                      "neighbours": [n for _, n in sorted(near[p.name], key=lambda row: (-row[0], row[1]))[:3]],
-                     "meaning": _meaning(p, words.toolbox)} for p in state.ruleset.predicates}
+                     "used_by": list(uses.get(p.name, ())), "meaning": _meaning(p, words.toolbox)} for p in state.ruleset.predicates}
 
 
 def _meaning(predicate: Predicate, toolbox: Toolbox) -> dict[str, object]:
-    """The tools of an action predicate, or the test and field of a state predicate; empty where it is bound to nothing."""
+    """The tools of an action predicate, or the test and field of a state predicate, as the toolbox describes them."""
     if predicate.kind == "action":
-        tools = {t.name: t.description for t in toolbox.tools}
-        return {"tools": [{"name": t, "description": tools.get(t, "")} for t in predicate.tools]} if predicate.tools else {}
+        tools = [t for t in toolbox.tools if t.name in predicate.tools]
+        return {"tools": [{"name": t.name, "description": t.description, "arguments": [a.name for a in t.arguments]} for t in tools]}
     if predicate.test is None:
         return {}
     test, known = predicate.test, physical.bound(predicate.test, toolbox)

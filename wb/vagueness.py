@@ -16,9 +16,12 @@ from wb.rule import RuleSet
 
 
 def describe(predicate: Predicate) -> str:
-    """The text that stands for a predicate when it is embedded: its name in words, its description."""
-    words = predicate.name.replace("_", " ")
-    return f"{words}: {predicate.description}" if predicate.description else words
+    """The text that stands for a predicate when it is embedded: its name in words, its description.
+
+    A final full stop is left out: it moves a sentence embedding and says nothing.
+    """
+    words, said = predicate.name.replace("_", " "), predicate.description.strip().rstrip(".")
+    return f"{words}: {said}" if said else words
 
 
 def scores(vectors: np.ndarray, kinds: Sequence[str], k: int = 5, *, chunk: int = 1024) -> np.ndarray:
