@@ -20,7 +20,7 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
     """What a clause demands, in the order it says so; empty for facts, definitions and permissions."""
     scope = (*clause.headings, *(c for c in clause.context if not c.endswith(":")))
     read: list[Norm] = []
-    for unit in units(clause):
+    for unit in filter(modality.cue, units(clause)):
         for draft in templates.read(unit):
             read.append(replace(draft, clause=clause.id, quote=clause.text, scope=scope))
     if not read and constrains(clause):

@@ -37,6 +37,8 @@ def only(sentence: modality.Sentence) -> Exclusive | None:
     before, what = found["before"].strip(), found["what"].strip()
     if re.search(r"\b(?:not|the|an?|his|her|their|my|your|read|view|write)\s*\Z", before, re.I):
         return None
+    if _PREPOSED.match(what) and not before and not subject:
+        return Exclusive((), [], [_purpose(what)])
     if _PREPOSED.match(what) and before and before.lower() != "be":
         actions, narrowed = verbs.actions(subject, before)
         return Exclusive(actions, narrowed, [_purpose(what)])

@@ -145,7 +145,7 @@ def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
             return vocabulary.Action(verbs.as_verb(title), tools)
     for title in titles:
         words = title.split()
-        if words and (words[0].lower().endswith("ing") or words[0].lower() in verbs.VERBS) and len(words) > 1:
+        if words and (words[0].lower().endswith("ing") or words[0].lower() in verbs.VERBS and len(words) > 1):
             return vocabulary.Action(verbs.as_verb(title), ())
     return None
 

@@ -36,7 +36,7 @@ _MODALS = tuple((force, re.compile(rf"\b(?:{words})", re.I)) for force, words in
 _PROHIBITIVE = re.compile(
     r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|under no circumstances(?:,| (?:may|should|must|shall|can) (?:the |a |an )?\w+)?)\s+", re.I)
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
-_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|at least \d|up to \d|limited to|only one|only once|a single)\b", re.I)
+_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|at least \d+|up to \d+|limited to|only one|only once|a single)\b", re.I)
 _ONLY = re.compile(r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b", re.I)
 VERBS = frozenset("""accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
  block book call cancel change charge check choose clear click close collect compare compensate complete comply confirm consider consult
@@ -104,6 +104,7 @@ def main_clauses(text: str) -> tuple[str, ...]:
 
 def split(text: str) -> Sentence | None:
     """The main clause taken apart at its modal; None for a sentence without any."""
+    text = _respelled(text)
     prohibitive = _PROHIBITIVE.match(text)
     if prohibitive:
         return Sentence("", "forbid", prohibitive.group().strip(), text[prohibitive.end():])
@@ -111,6 +112,9 @@ def split(text: str) -> Sentence | None:
     if bare and not re.match(r"(?:it|this|that) is", text, re.I):
         return split(f"This is {text[:1].lower()}{text[1:]}")
     found = _modal(text)
+    stated = None if found else _INDICATIVE.match(text)
+    if stated:
+        return Sentence(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
     if found:
         force, match = found
         return Sentence(text[: match.start()].strip(" ,"), force, match.group(), text[match.end():].strip())
@@ -126,17 +130,36 @@ def split(text: str) -> Sentence | None:
 
 def cue(text: str) -> bool:
     """Whether a main clause has the words of a constraint; permissions and exemptions have not."""
-    found = split(text)
+    found = split(conditions.leading(text)[0])
     if found is None:
         return bool(_LIMIT.search(text))
     if found.force == "exempt":
         return False
     if found.force == "permit":
         return bool(_ONLY.search(text) or _LIMIT.search(text) or re.match(r"(?:only|no|nobody|neither)\b", found.subject, re.I)
+                    or (re.search(r"\bwithout \w+ing\b", found.rest) and not re.search(rf"\b{conditions.ACTOR}\b", found.subject, re.I))
                     or re.search(r"\bbut (?:may |can )?not\b", found.rest, re.I) or re.search(r"\bonly\b", f"{found.modal} {found.rest[:12]}"))
     if found.force == "forbid" and re.match(r"(?:will|would|won't)", found.modal, re.I):
         return bool(re.search(rf"\b{conditions.ACTOR}\s*\Z", found.subject, re.I))
     return True
+
+
+_INDICATIVE = re.compile(
+    r"(?P<subject>[^,;]+?)\s+(?:is|are)\s+(?P<rest>(?:only\s+)?\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*\b(?:if and only if|only (?:if|when|after|once|for|by|with|in|to|from)\b).*|"
+    r"only\s+\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I)
+
+
+def _respelled(text: str) -> str:
+    """Exclusive forms without a modal in the words of one: "A is for S only", "A is reserved for S"."""
+    alone = re.match(r"(?P<what>.+?) (?:is|are) (?:(?:available|open|offered|meant|there) )?(?:for|to) (?P<who>[^,;]+?) only\Z", text, re.I)
+    kept = re.match(r"(?P<what>.+?) (?:is|are) (?:only )?(?:(?:reserved|exclusive|exclusively) (?:for|to)|(?:available|open) only (?:for|to)|restricted to|limited to(?! \w*\s?\d)) (?P<who>.+)", text, re.I)
+    found = alone or kept
+    return f"{found['what']} is allowed only for {found['who']}" if found and not quantified(found["who"]) else text
+
+
+def quantified(text: str) -> bool:
+    """Whether a phrase opens with a number."""
+    return re.match(r"(?:\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|a single\b|[$€£])", text.strip(), re.I) is not None
 
 
 _JOINT = r",\s*(?:and|but|so|or|nor|yet)\s+|\s+but\s+|\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|,?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"

@@ -78,6 +78,8 @@ def head_noun(phrase: str) -> str:
     if article:
         return re.sub(r"\A(?:only|no)\s+", "", article.group(), flags=re.I).strip()
     words = last.split()
+    if len(words) == 1 and last == phrase.strip():
+        return ""
     return " ".join(words[1:] if len(words) > 1 and last == phrase.strip() else words)
 
 
@@ -88,7 +90,7 @@ def resolve(condition: Condition, antecedent: str) -> Condition:
             plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
             if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
                 return condition
-            return Phrase(re.sub(r"\b(?:it|them|they)\b", plain, text, flags=re.I), about)
+            return Phrase(re.sub(r"\b(?:it|them)\b", plain, text, flags=re.I), about)
         case Negated(body):
             return Negated(resolve(body, antecedent))
         case Earlier(body):

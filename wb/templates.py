@@ -17,6 +17,8 @@ from wb.norm import Norm
 from wb.rule import Modality
 
 _PURPOSE = re.compile(r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!be\b)", re.I)
+_LET = re.compile(rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I)
+_ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
 _BACKWARD = re.compile(r"(?:^|\s)(?:this|these|those|that|it|them|so|such)\Z", re.I)
 _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 
@@ -30,6 +32,9 @@ def read(text: str) -> list[Norm]:
     sentence = modality.split(main)
     if sentence is None:
         return _bare_limit(main, leading)
+    let = _LET.match(sentence.rest)
+    if sentence.force == "forbid" and let and restriction.of_actor(let["who"])[0]:
+        sentence = replace(sentence, subject=let["who"], rest=let["act"])
     rest, trailing = conditions.peel(sentence.rest)
     subject = _subject(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
@@ -46,6 +51,9 @@ def read(text: str) -> list[Norm]:
 
 def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
+    state = exclusive.STATIVE.match(sentence.rest) and _PURPOSE.search(sentence.rest) and not verbs.passive(sentence.rest)
+    if state and restriction.of_actor(sentence.subject)[0]:
+        return [_inverted(norm) for norm in _must_be(sentence, adjuncts)]
     stated = exclusive.limit(sentence, negated=True)
     if stated is not None:
         return [_guard("permit_only_if", stated.actions, adjuncts.when, (*stated.required, *adjuncts.requires), adjuncts)]
@@ -55,6 +63,11 @@ def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     readings = [verbs.actions(sentence.subject, part) for part in parts]
     return [_forbidden(tuple(a for found, _ in readings for a in found) if same else found, narrowed, adjuncts)
             for same in (all(n == readings[0][1] for _, n in readings),) for found, narrowed in (readings[:1] if same else readings)]
+
+
+def _inverted(norm: Norm) -> Norm:
+    """The norm with the opposite of what it requires."""
+    return replace(norm, requires=negate(norm.requires)) if norm.requires is not None else norm
 
 
 def _forbidden(actions: tuple[str, ...], narrowed: Sequence[Condition], adjuncts: Adjuncts) -> Norm:
@@ -106,11 +119,13 @@ def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     actions, narrowed = verbs.actions(sentence.subject, sentence.rest)
     avoided = [_avoided(words) for words in adjuncts.without]
     if adjuncts.requires:
-        return [_guard("permit_only_if", actions, (*narrowed, *adjuncts.when, *avoided), adjuncts.requires, replace(adjuncts, without=()))]
+        guard = _guard("permit_only_if", actions, (*narrowed, *adjuncts.when, *avoided), adjuncts.requires, replace(adjuncts, without=()))
+        demanded = adjuncts.both and not sentence.modal  # "X is done if and only if C": also a duty; "may" is none
+        return [guard, *(_duty(actions, [*narrowed, *adjuncts.when, *adjuncts.requires], replace(adjuncts, without=())) if demanded else [])]
     if adjuncts.unless:
         excepted = any_of(adjuncts.unless)
         return [Norm("", "", "forbid", actions, every([*narrowed, *adjuncts.when, excepted]), None, reason=_lost(adjuncts))]
-    if avoided and not adjuncts.when:
+    if avoided and not adjuncts.when and not restriction.of_actor(sentence.subject)[0]:
         return [Norm("", "", "permit_only_if", actions, every(narrowed), every(avoided), reason=_lost(adjuncts),
                      review="'can A without B' is read as a restriction; it may be a mere permission")]
     return []
@@ -134,10 +149,17 @@ def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
         guard = _guard("permit_only_if", duties, when, adjuncts.requires, adjuncts)
         return [guard, *_duty(duties, [*when, *adjuncts.requires], adjuncts)] if adjuncts.both else [guard]
     if adjuncts.actions():
-        return [_guard("permit_only_if", adjuncts.actions(), when, [Earlier(Phrase(duty)) for duty in duties], _used(adjuncts))]
+        return [_guard("permit_only_if", adjuncts.actions(), when, [_precondition(duty) for duty in duties], _used(adjuncts))]
     if re.match(r"first\b", rest, re.I):
         return _first(rest, when, adjuncts)
     return _duty(duties, when, adjuncts)
+
+
+def _precondition(duty: str) -> Condition:
+    """What must have been done before; "make sure that C" is C itself."""
+    ensured = _ENSURE.match(duty)
+    stated = ensured and re.search(r"\b(?:is|are|was|were|has|have|holds?|appl(?:y|ies)|exists?|can|may)\b", ensured["state"])
+    return conditions.parse(ensured["state"]) if stated and not re.match(r"(?:whether|if)\b", ensured["state"]) else Earlier(Phrase(duty))
 
 
 def _must_be(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
@@ -205,6 +227,11 @@ def _bare_limit(text: str, leading: tuple[tuple[str, str], ...]) -> list[Norm]:
     quantity = quantities.find(text)
     opens = quantity and not text[: quantity.start].strip()
     named = re.match(r"(?:the\s+)?(?:maximum|minimum|limit)\b.*?\b(?:is|are)\s+(?P<n>.+)", text, re.I)
+    fixed = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+(?:limited|capped)\s+(?:to|at)\s+(?P<n>.+)", text, re.I)
+    if fixed:
+        what = fixed["what"]
+        about = (verbs.as_verb(what),) if re.match(r"\w+ing\b", what) else exclusive.nouns(what)
+        return [_guard("permit_only_if", about, sort(leading, "").when, (Phrase(f"at most {fixed['n']}", what),), Adjuncts())]
     single = re.match(r"only (?:one|a single|\d+)\b", text, re.I)
     if not (opens or named or single) or (quantity and quantity.op == ">"):
         return []

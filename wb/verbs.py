@@ -22,6 +22,7 @@ _ALSO_NOUN = frozenset("""refund book credit report request order record review 
  purchase quote schedule search set stop test track transfer treat upgrade update use upload download visit answer charge check block call
  change copy end export grant import issue print release repeat reply reset return run scan start state sort view wait advice access
  address show share place offer help handle notice claim deal design form name plan post pay place""".split())
+_ALONE = frozenset("stop wait pause proceed continue finish end exit quit refuse abort".split())
 _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|its|their|his|her|your)\s+)+", re.I)
 _EVENT = re.compile(r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)", re.I)
 
@@ -80,7 +81,7 @@ def split_verbs(vp: str) -> tuple[str, ...]:
     if shared:
         verbs = [v for v in re.split(r",\s*|\s*/\s*|\s+(?:or|and|and/or|nor)\s+", re.sub(r",\s*(?=(?:or|and|nor)\b)", " ", shared["verbs"])) if v]
         if all(_is_verb(v) for v in verbs[1:]) or re.match(_DETERMINED, shared["object"]):
-            return tuple(f"{phrases.verb_first(v)} {shared['object']}" for v in verbs)
+            return tuple(v if v.lower() in _ALONE else f"{phrases.verb_first(v)} {shared['object']}" for v in verbs[:-1]) + (f"{verbs[-1]} {shared['object']}",)
     parts, start = [], 0
     for joint in re.finditer(r",?\s+(?:or|and|nor|and/or)\s+(?:to\s+)?(?:then\s+)?|,\s+", vp):
         word = re.match(r"([A-Za-z-]+)\s+(?=\S)", vp[joint.end():])
