@@ -13,8 +13,6 @@ from wb import decide, syntax
 from wb.automaton import AutomatonError
 from wb.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
 
-NEAR = 0.8  # cosine from which two predicates are proposed as one
-
 
 def refine(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to `refine_predicates`: the rule's single requirements, and its predicates in other words."""
@@ -98,7 +96,7 @@ def merge(inputs: Mapping[str, object]) -> dict[str, object]:
             if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)]
     settled = {frozenset((m["keep"], m["drop"])) for m in same}
     alike = [_pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}") for a, b, cosine in inputs["similar"]
-             if cosine >= NEAR and frozenset((a, b)) not in settled]
+             if frozenset((a, b)) not in settled]
     return {"merges": same + alike, "redundant": list(_redundant(inputs["rules"], given))}
 
 

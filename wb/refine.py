@@ -103,7 +103,7 @@ class Words:
 
 
 def refine(ruleset: RuleSet, llm: LLM, encoder: Encoder, *, max_rounds: int = 5, budget: int = 20, toolbox: Toolbox | None = None,
-           similarity: float = 0.8, k: int = 5) -> tuple[Round, ...]:
+           similarity: float = 0.6, k: int = 5) -> tuple[Round, ...]:
     """Alg. 2: the rounds of refinement, round 0 first; it ends when nothing changes or after `max_rounds`.
 
     `budget` is how many rules are refined in a round, the vaguest first.  A rule found verifiable is
