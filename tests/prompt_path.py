@@ -1,0 +1,108 @@
+"""The whole prompt path on one short policy: every prompt that the notebooks use with a model, in their order.
+
+Run as a script, it records the replies of the scripted model (`answers.yaml`) anew, through the real
+endpoint and a server on loopback:
+
+    python tests/prompt_path.py
+"""
+
+import json
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from wb import baseline, contract, embeddings, extract, guardcode, policy, refine, toolguard  # noqa: E402
+from wb.action import Observation, Recognition, recognise  # noqa: E402
+from wb.endpoint import Endpoint  # noqa: E402
+from wb.guard import Verdict  # noqa: E402
+from wb.ledger import Ledger  # noqa: E402
+from wb.llm import LLM  # noqa: E402
+from wb.policy import Clause  # noqa: E402
+from wb.refine import Round  # noqa: E402
+from wb.replies import Replies  # noqa: E402
+from wb.rule import RuleSet  # noqa: E402
+from wb.synthesis import Draft  # noqa: E402
+
+FOLDER = Path(__file__).resolve().parent / "fixtures" / "short_policy"
+MODEL = "scripted"
+OBSERVATIONS = (
+    Observation("Check out this atlas for me.", "desk", (), "press Lend", "I lend the atlas.", {"age": 30, "card_valid": False}),
+    Observation("May I keep this novel for another week?", "desk", ("look up the loan",), "press Renew", "", {"age": 12, "card_valid": True}),
+    Observation("I need something for Monday.", "desk", state={"age": 40, "card_valid": True}),
+)
+BLOCK = re.compile(r'<data name="(\w+)">\n?(.*?)\n?</data>', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What each stage of the path gave."""
+
+    clauses: tuple[Clause, ...]
+    rules: RuleSet
+    rounds: tuple[Round, ...]
+    drafts: tuple[Draft, ...]
+    recognised: tuple[Recognition, ...]
+    verdicts: dict[str, tuple[Verdict, ...]]
+
+
+def walk(llm: LLM, vectors: Path) -> Walk:
+    """Extraction, refinement, guards, recognition and the baselines with a model, as the notebooks chain them."""
+    source = policy.load(FOLDER)
+    encoder = embeddings.Encoder(cache=vectors)
+    clauses = extract.clauses(source, llm)
+    rules = extract.rules(clauses, source, llm)
+    rounds = refine.refine(rules, llm, encoder, toolbox=source.toolbox, max_rounds=2)
+    refined = rounds[-1].ruleset
+    required = contract.contracts(source.toolbox, refined)
+    sentences = {c.tool: guardcode.concerning(c, refined, clauses, rules) for c in required}
+    drafts = toolguard.candidates(guardcode.write(required, sentences, source.toolbox, llm), guardcode.reviser(sentences, llm))
+    traces = [baseline.observed(o) for o in OBSERVATIONS]
+    guards = (baseline.Direct(source, llm), baseline.RuleTraverse(refined, llm), baseline.GuardAgent(source, llm))
+    return Walk(clauses, rules, rounds, drafts, recognise(OBSERVATIONS, source.toolbox, llm), {g.name: g.decide_all(traces) for g in guards})
+
+
+@cache
+def answers() -> dict:
+    """What the scripted model says, by prompt."""
+    return yaml.safe_load((FOLDER / "answers.yaml").read_text("utf-8"))
+
+
+def scripted(request: dict):
+    """The answer of the scripted model to one request."""
+    from loopback import Say
+
+    blocks = dict(BLOCK.findall("\n".join(m["content"] for m in request["messages"] if m["role"] == "user")))
+    name = request["response_format"]["json_schema"]["name"]
+    for entry in answers()[name]:
+        if all(words in blocks.get(block, "") for block, words in entry["when"].items()):
+            again = request["messages"][-2]["role"] == "assistant"
+            return Say(entry["first"] if "first" in entry and not again else json.dumps(entry["reply"]))
+    return Say(f"the scripted model has no answer to {name} about {blocks}", 400)
+
+
+def replaying(folder: Path = FOLDER / "replies") -> LLM:
+    """The recorded model: no network, no key."""
+    return LLM(Endpoint(MODEL, replies=Replies(folder, "replay")), Ledger("replay"))
+
+
+def record() -> None:
+    """Record the whole path anew."""
+    from loopback import Scripted
+
+    for part in ("replies", "vectors"):
+        shutil.rmtree(FOLDER / part, ignore_errors=True)
+    with Scripted(scripted, models=(MODEL,)) as server:
+        llm = LLM(Endpoint(MODEL, base_url=server.url, replies=Replies(FOLDER / "replies")), Ledger("record"))
+        walk(llm, FOLDER / "vectors")
+    print(json.dumps(llm.ledger.to_json()["total"]), *llm.ledger.events, sep="\n")
+
+
+if __name__ == "__main__":
+    record()

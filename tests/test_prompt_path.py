@@ -1,0 +1,90 @@
+"""The whole prompt path of a short policy from recorded replies: all prompts, no network, no key."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import prompt_path
+from wb import prompt
+from wb.syntax import parse
+
+AGAIN = "after a change of prompts or of what they are given, run: python tests/prompt_path.py"
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    """The path walked once in replay, with its ledger."""
+    vectors = tmp_path_factory.mktemp("vectors")
+    shutil.copytree(prompt_path.FOLDER / "vectors", vectors, dirs_exist_ok=True)
+    llm = prompt_path.replaying()
+    return prompt_path.walk(llm, vectors), llm.ledger
+
+
+REFUSED = """
+import sys
+def refuse(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        raise RuntimeError(f"the network was touched: {event} {args}")
+sys.addaudithook(refuse)
+sys.path[:0] = [sys.argv[1]]
+import json, prompt_path
+from pathlib import Path
+llm = prompt_path.replaying()
+walk = prompt_path.walk(llm, Path(sys.argv[2]))
+print(json.dumps({"rules": len(walk.rounds[-1].ruleset.rules), "calls": llm.ledger.total.calls, "replayed": llm.ledger.total.replayed}))
+"""
+
+
+def test_replay_runs_end_to_end_with_the_network_refused_and_no_key(tmp_path) -> None:
+    shutil.copytree(prompt_path.FOLDER / "vectors", tmp_path, dirs_exist_ok=True)
+    done = subprocess.run([sys.executable, "-c", REFUSED, str(prompt_path.FOLDER.parents[1]), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stderr[-1500:]}\n{AGAIN}"
+    found = json.loads(done.stdout)
+    assert (found["rules"], found["calls"]) == (8, 0) and found["replayed"] >= 60
+
+
+def test_the_recordings_cover_every_prompt_and_each_is_used(walked) -> None:
+    files = {path.name for path in (prompt_path.FOLDER / "replies").glob("*.json")}
+    assert {name.split(".")[0] for name in files} == {path.stem for path in prompt.FOLDER.glob("*.md")}
+    assert {name.split(".")[1] for name in files} == {digest[:32] for digest in walked[1].replies}, AGAIN
+    assert not [name for name in files if "sk-" in (prompt_path.FOLDER / "replies" / name).read_text("utf-8")]
+
+
+def test_every_constraint_of_the_document_became_a_rule_with_its_verbatim_text(walked) -> None:
+    walk, _ = walked
+    text = (prompt_path.FOLDER / "policy.md").read_text("utf-8")
+    assert len(walk.clauses) == 8 and all(text[c.start:c.end] == c.text for c in walk.clauses)
+    assert [rule.quote for rule in walk.rules.rules] == [c.text for c in walk.clauses] and not walk.rules.undecided
+    assert walk.clauses[6].definitions == ('"Open fines" means the sum that a reader still owes.',)
+    assert parse("ALWAYS (waive_fee IMPLIES ONCE ask_librarian)") in [rule.formula for rule in walk.rules.rules]
+
+
+def test_a_malformed_reply_of_the_recording_was_asked_for_again(walked) -> None:
+    asked_again = [event for event in walked[1].events if "asked again" in event]
+    assert len(asked_again) == 1 and "extract_rules" in asked_again[0] and "'limit'" in asked_again[0]
+
+
+def test_refinement_takes_what_is_exact_and_refuses_what_is_not(walked) -> None:
+    fates = {change.kind: change for round_ in walked[0].rounds for change in round_.changes}
+    assert fates["split"].accepted and fates["split"].after == ("c1.1_1", "c1.1_2")
+    assert fates["prune"].accepted and "c5.1" in fates["prune"].before
+    assert not fates["clarify"].accepted and "vagueness" in fates["clarify"].reason
+
+
+def test_a_guard_that_lets_six_items_through_is_repaired_from_its_test(walked) -> None:
+    drafts = {draft.contract.tool: draft for draft in walked[0].drafts}
+    assert all(draft.passed[:2] == ("language", "tests") for draft in drafts.values())
+    first, *_, last = drafts["lend_item"].attempts
+    assert "count_items > 6" in first.source and first.complaints and "count_items > 5" in last.source and not last.complaints
+    assert {tool: len(draft.attempts) for tool, draft in drafts.items() if tool != "lend_item"} == dict.fromkeys(drafts.keys() - {"lend_item"}, 1)
+
+
+def test_turns_are_recognised_and_judged(walked) -> None:
+    walk, _ = walked
+    assert [sorted({call.tool for step in r.steps for call in step.calls}) for r in walk.recognised] == [["lend_item"], ["renew_loan"], ["lend_item", "reserve_room"]]
+    decisions = {name: [verdict.decision for verdict in verdicts] for name, verdicts in walk.verdicts.items()}
+    assert decisions == {"direct": ["deny", "allow", "allow"], "rule_traverse": ["deny", "undecided", "allow"], "guardagent": ["deny", "allow", "allow"]}
+    assert walk.verdicts["rule_traverse"][0].violated == ("c1.1_1",)
