@@ -112,14 +112,14 @@ def test_no_rule_loses_its_sentence_its_modality_or_its_tests():
 
 def test_the_budget_is_spent_on_the_vaguest_rules_first_and_one_round_is_less_than_all():
     engine = Engine()
-    rounds = run(engine, budget=2)
+    rounds = run(engine, budget=1)
     scores = vagueness.of_rules(RULES, rounds[0].vagueness)
-    asked = [i["rule"]["id"] for name, i in engine.asked if name == "refine_predicates"][:2]
-    assert tuple(asked) == vagueness.vaguest(scores, 2)
+    asked = [i["rule"]["id"] for name, i in engine.asked if name == "refine_predicates"][:1]
+    assert tuple(asked) == vagueness.vaguest(scores, 1)
     assert len(rounds) >= 4, "three rounds or more beside the extracted set"
-    one = run(budget=2, max_rounds=1)
+    one = run(budget=1, max_rounds=1)
     assert len(one) == 2 and one[-1].row() == rounds[1].row()
-    assert len(one[-1].ruleset.rules) > len(rounds[-1].ruleset.rules)
+    assert one[-1].row()["vagueness"] > rounds[-1].row()["vagueness"]
 
 
 def test_it_ends_when_nothing_changes_and_a_second_refinement_finds_nothing():
