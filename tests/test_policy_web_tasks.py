@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wb import deontic, evaluate, mind2web, policy, shortcut
+from wb import deontic, evaluate, extract, ltlf, mind2web, policy, shortcut, storm
 from wb.action import Recognition, recognise
 from wb.embeddings import Encoder
 from wb.evaluate import Outcome
@@ -12,6 +12,7 @@ from wb.guard import Verdict
 from wb.llm import LLM
 from wb.offline import Offline
 from wb.policy import Clause, Policy
+from wb.predicate import valuation
 from wb.recognise import candidates
 from wb.trace import Call, Step, Trace
 
@@ -178,3 +179,16 @@ def test_negating_a_sentence_flips_its_turns_and_no_other(
     flipped = {"allow": "deny", "deny": "allow"}
     assert {name: after[name].decision for name in its} == {name: flipped[before[name].decision] for name in its}
     assert changed(before, after) == its
+
+
+def test_every_rule_gets_the_same_verdict_from_storm_as_from_our_semantics(
+        handbook: Policy, engine: LLM, turns: list[tuple[str, Recognition]]) -> None:
+    """On every benchmark trace, with what is not known taken as false and as true, alone and after the case before it."""
+    ruleset = extract.rules(extract.clauses(handbook, engine), handbook, engine)
+    known = [valuation(ruleset.predicates, step) for name, found in turns if " " not in name for step in found.steps]
+    alone = [[frozenset(name for name, value in row.items() if value or (value is None and guess))] for row in known for guess in (False, True)]
+    traces = alone + [a + b for a, b in zip(alone, alone[1:], strict=False)]
+    formulas = [rule.formula for rule in ruleset.rules]
+    ours = [[ltlf.holds(formula, trace) for trace in traces] for formula in formulas]
+    assert len(formulas) > 50 and any(not all(row) for row in ours)
+    assert storm.check(formulas, traces) == ours
