@@ -124,3 +124,14 @@ def _utf8(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise tool.ToolError(f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
+
+
+def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:
+    """Clauses as JSON, for `clauses.json`."""
+    return [{field: getattr(clause, field) for field in Clause.__slots__} for clause in clauses]
+
+
+def from_json(rows: list[dict[str, object]]) -> tuple[Clause, ...]:
+    """Clauses from what `to_json` gave."""
+    listed = ("headings", "context", "definitions")
+    return tuple(Clause(**{name: tuple(value) if name in listed else value for name, value in row.items()}) for row in rows)
