@@ -175,10 +175,12 @@ def _executed() -> tuple[str, ...]:
 
 
 def _recorded(started: float) -> dict[str, object]:
-    """What is kept for a reader and is no part of the key. `peak_mib`: the largest process, MiB."""
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    """What is kept for a reader and is no part of the key. `peak_mib` is the largest process so far, `cpu_seconds`
+    what all processes used, both of the notebook's session."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    peak = max(usage.ru_maxrss for usage in used)
     return {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": round(time.time() - started, 2),
-            "peak_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024)),
+            "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2), "peak_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024)),
             "python": sys.version.split()[0], "packages": {name: _package(name) for name in PACKAGES}}
 
 
