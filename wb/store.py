@@ -179,8 +179,9 @@ def _recorded(started: float) -> dict[str, object]:
     what all processes used, both of the notebook's session."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     peak = max(usage.ru_maxrss for usage in used)
+    kib = 1024 if sys.platform == "darwin" else 1  # ru_maxrss is in bytes there
     return {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": round(time.time() - started, 2),
-            "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2), "peak_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024)),
+            "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2), "peak_mib": round(peak / kib / 1024),
             "python": sys.version.split()[0], "packages": {name: _package(name) for name in PACKAGES}}
 
 
