@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 ORDER = """
 notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace sentences extraction document policy
-formula syntax steps backward automaton ltlf bits decide storm uncertain
+formula syntax steps backward automaton ltlf bits bounded decide storm uncertain
 predicate rule rulefile lint check
 phrases quantities conditions restriction modality verbs adjuncts exclusive norm templates deontic
 vocabulary fields grounding rulebook extract recognise action
@@ -21,7 +21,7 @@ physical vagueness gate refine proposals cluster circuit weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant
 guard guarding synthesis guardcode toolguard veriguard shield baseline shortcut
 drafting offline
-mind2web labels evaluate plots history report kernel pipeline display cli
+mind2web labels evaluate comparison plots history report kernel pipeline display cli
 """.split()
 
 TOP_LEVEL = {

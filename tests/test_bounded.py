@@ -1,0 +1,65 @@
+"""Traces of one length by SAT, against brute force and the definition."""
+import itertools
+import random
+
+import pytest
+
+from formulas import random_formula
+from wb import decide
+from wb import formula as F
+from wb.automaton import AutomatonError
+from wb.bounded import Bounded
+from wb.ltlf import holds, parse
+
+STEPS = [frozenset(s) for s in ((), "a", "b", "ab")]
+
+
+def test_a_trace_of_a_length_is_found_exactly_when_there_is_one():
+    rng = random.Random(4)
+    with Bounded() as bounded:
+        for _ in range(250):
+            formulas = [random_formula(rng, 3, "ab") for _ in range(2)]
+            for length in (1, 2, 3):
+                exists = any(all(holds(f, trace) for f in formulas) for trace in itertools.product(STEPS, repeat=length))
+                trace, blamed = bounded.trace(formulas, length)
+                assert (trace is not None) == exists, formulas
+                assert trace is None or (len(trace) == length and all(holds(f, trace) for f in formulas))
+                assert trace is not None or set(blamed) <= set(formulas)
+
+
+def test_no_predicate_of_a_trace_is_true_without_need():
+    with Bounded() as bounded:
+        trace, _ = bounded.trace([parse("ALWAYS (a OR b)"), parse("EVENTUALLY c"), parse("d IMPLIES e")], 3)
+        assert sum(map(len, trace)) == 4
+        for step, names in enumerate(trace):
+            for name in names:
+                less = [set(s) - ({name} if i == step else set()) for i, s in enumerate(trace)]
+                assert not (holds(parse("ALWAYS (a OR b)"), less) and holds(parse("EVENTUALLY c"), less))
+
+
+def test_the_formulas_to_blame_are_a_minimal_part():
+    formulas = [parse(text) for text in ("ALWAYS (a IMPLIES b)", "ALWAYS (c IMPLIES d)", "a", "ALWAYS NOT b", "c")]
+    with Bounded() as bounded:
+        assert set(bounded.trace(formulas, 2)[1]) == {formulas[0], formulas[2], formulas[3]}
+
+
+def test_many_formulas_are_decided_as_few_are():
+    rng = random.Random(6)
+    undecided = 0
+    for _ in range(60):
+        formulas = [random_formula(rng, 2, "abc") for _ in range(3)]
+        padded = formulas + [F.Or(F.Atom(f"q{i}"), F.Not(F.Atom(f"q{i}"))) for i in range(3)]
+        few, many = decide.shortest(formulas)[0], decide.shortest(padded)[0]
+        assert (few is None) == (many is None)
+        assert few is None or len(few) == len(many)
+        undecided += few is None
+    assert 5 < undecided < 55, "both outcomes occur"
+
+
+def test_a_set_too_large_to_decide_is_said_to_be_undecided():
+    rules = [parse(f"EVENTUALLY (p{i} AND NEXT p{(i + 7) % 40})") for i in range(40)]
+    rules += [parse(f"ALWAYS (p{i} IMPLIES EVENTUALLY p{(i + 1) % 40})") for i in range(40)]
+    rules += [parse(f"ALWAYS (p{i} IMPLIES WEAK_NEXT NOT p{i})") for i in range(40)]
+    rules += [parse(f"ALWAYS (p{i} IMPLIES NEXT p{(i + 1) % 40})") for i in range(40)]
+    with pytest.raises(AutomatonError, match="undecided: no trace of up to 32 steps"):
+        decide.shortest(rules)
