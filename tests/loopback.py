@@ -1,6 +1,7 @@
 """Two OpenAI-compatible servers on loopback for tests: a scripted one, and a real one with a tiny random model."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -8,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"  # these servers are reached directly, whatever proxy is set
 
 
 @dataclass(frozen=True)

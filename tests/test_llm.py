@@ -172,6 +172,18 @@ def test_kill_9_in_the_middle_of_a_batch_loses_no_finished_reply(tmp_path, count
     assert model.ledger.total.replayed == len(kept)
 
 
+def test_an_interrupt_ends_a_batch_after_the_requests_under_way(tmp_path, count) -> None:
+    folder = tmp_path / "r"
+    with Scripted(answering) as server:
+        run = subprocess.Popen([sys.executable, "-c", KILLED, server.url, str(folder), str(count)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        while len(server.requests) < 12 and run.poll() is None:
+            time.sleep(0.005)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=20)
+        assert run.returncode != 0 and "KeyboardInterrupt" in said
+        assert len(list(folder.iterdir())) == len(server.requests) < 40
+
+
 def test_a_batch_against_a_real_server_comes_back_typed(tmp_path, count) -> None:
     class Flag(pydantic.BaseModel):
         vague: bool

@@ -87,18 +87,20 @@ class LLM:
         """
         rows = list(batch)
         replies: list[Reply | Unanswered] = [Unanswered(prompt_name, "not asked")] * len(rows)
-        with ThreadPoolExecutor(max_workers=self.workers) as pool:
+        pool = ThreadPoolExecutor(max_workers=self.workers)
+        try:
             futures = {pool.submit(self.ask, prompt_name, reply_type, **row): i for i, row in enumerate(rows)}
             for done, future in enumerate(as_completed(futures), 1):
                 error = future.exception()
                 if isinstance(error, ModelError) and not error.fatal:
                     replies[futures[future]] = Unanswered(prompt_name, str(error))
                 elif error is not None:
-                    pool.shutdown(wait=True, cancel_futures=True)  # what is under way is finished and kept
                     raise error
                 else:
                     replies[futures[future]] = future.result()
                 self.progress(prompt_name, done, len(rows))
+        finally:  # after an error or an interrupt, what is under way is finished and kept, the rest not asked
+            pool.shutdown(wait=True, cancel_futures=True)
         return replies
 
     def _once(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object]) -> Reply:
