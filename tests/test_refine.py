@@ -29,7 +29,7 @@ PREDICATES = (
     Predicate("asked_politely", "state", "the user was asked for it politely and said yes to it in so many words"),
 )
 TEXTS = ("ALWAYS (pay IMPLIES (grown AND agreed))", "ALWAYS (paying IMPLIES NOT minor)", "ALWAYS (pay IMPLIES teen)",
-         "ALWAYS (post IMPLIES asked)", "ALWAYS (post IMPLIES asked_politely)", "ALWAYS (post IMPLIES (teen OR agreed))")
+         "ALWAYS (post IMPLIES asked)", "ALWAYS (post IMPLIES asked_politely)", "ALWAYS (post IMPLIES (asked_politely AND (teen OR agreed)))")
 RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", f"sentence {i}", syntax.parse(t), "permit_only_if", clause=f"c{i}", quote=f"q{i}")
                                   for i, t in enumerate(TEXTS, 1)))
 
