@@ -18,11 +18,15 @@ def test_without_the_packages_of_a_kernel_the_error_says_what_to_do():
     kernel.check()
 
 
+def text(folder):
+    return (folder / "01_a.ipynb").read_text("utf-8")
+
+
 def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
     code = ["import os, sys\nprint(sys.executable, os.environ['GIVEN'], k)"]
     tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=code)
     seen = []
-    kernel.execute(tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={"k": 2}, environment={"GIVEN": "x"}, on_cell=lambda *cell: seen.append(cell))
+    kernel.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={"k": 2}, environment={"GIVEN": "x"}, on_cell=lambda *cell: seen.append(cell))
     assert f"{sys.executable} x 2" in (tmp_path / "out.ipynb").read_text("utf-8")
     assert seen == [(number, 4) for number in (1, 2, 3, 4)]
 
@@ -30,5 +34,5 @@ def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
 def test_a_failing_cell_leaves_the_cells_before_it(tmp_path):
     tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=["print('be' + 'fore')", "raise KeyError('x')", "print('after')"])
     with pytest.raises(KernelError, match="(?s)01_a, cell 4: .*KeyError"):
-        kernel.execute(tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={}, environment={}, on_cell=lambda *cell: None)
+        kernel.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={}, environment={}, on_cell=lambda *cell: None)
     assert '"before\\n"' in (tmp_path / "out.ipynb").read_text("utf-8")

@@ -96,7 +96,7 @@ def test_a_value_of_another_type_is_refused_with_both(tmp_path, name, text):
 
 @given(st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(alphabet=st.characters(codec="ascii")))
 def test_a_printed_value_is_read_back_as_itself(value):
-    book = notebook.Notebook("01_a", tiny.ROOT / "01_a.ipynb", {"k": type(value)()}, (), (), {})
+    book = notebook.Notebook("01_a", tiny.ROOT / "01_a.ipynb", {"k": type(value)()}, (), (), {}, "")
     assert notebook.typed(book, "k", str(value)) == value
 
 

@@ -27,21 +27,22 @@ def check() -> None:
         raise KernelError(f"a kernel needs the packages ipykernel, papermill and nbclient; {missing} are missing: run `python3 go.py run`")
 
 
-def execute(path: Path, output: Path, *, parameters: Mapping[str, object], environment: Mapping[str, str],
+def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, object], environment: Mapping[str, str],
             on_cell: Callable[[int, int], None]) -> None:
-    """Execute a notebook in its own folder and save it with its results at `output`.
+    """Execute a notebook, given by its text, in the folder of its path and save it with its results at `output`.
 
     `environment` is added to the kernel's; `on_cell(number, total)` is called before each cell.
 
     Raises:
         KernelError: a cell failed, or the kernel did not start or died.
     """
+    import nbformat
     from papermill import execute_notebook
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
     papermill_engines.register("wb", _engine())
     try:
-        execute_notebook(path, output, parameters=dict(parameters), engine_name="wb", kernel_name="python3", progress_bar=False,
+        execute_notebook(nbformat.reads(text, as_version=4), output, parameters=dict(parameters), engine_name="wb", kernel_name="python3", progress_bar=False,
                          start_timeout=START_S, cwd=path.parent, kernel_manager_class=_manager(environment), on_cell=on_cell)
     except PapermillExecutionError as error:
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None

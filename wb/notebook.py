@@ -23,7 +23,8 @@ class NotebookError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Notebook:
     """What a run must know of a notebook. `defaults` are its parameters and their values, `cells` its
-    other code, `reads` the stages it reads, `files` the files it takes from each; None: any of them."""
+    other code, `reads` the stages it reads, `files` the files it takes from each; None: any of them.
+    `text` is the whole file as it was read: it is what runs, whatever is saved meanwhile."""
 
     stage: str
     path: Path
@@ -31,6 +32,7 @@ class Notebook:
     cells: tuple[str, ...]
     reads: tuple[str, ...]
     files: Mapping[str, tuple[str, ...] | None]
+    text: str
 
 
 def find(folder: Path) -> tuple[Notebook, ...]:
@@ -52,14 +54,18 @@ def find(folder: Path) -> tuple[Notebook, ...]:
 
 def load(path: Path) -> Notebook:
     """One notebook; `NotebookError` says what was required and what was got."""
-    cells = [cell for cell in _cells(path) if cell["cell_type"] == "code"]
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotebookError(f"a notebook was required at {path}; there is none") from None
+    cells = [cell for cell in _cells(text, path) if cell["cell_type"] == "code"]
     tagged = [cell for cell in cells if "parameters" in cell.get("metadata", {}).get("tags", [])]
     if len(tagged) != 1:
         raise NotebookError(f"{path.name}: exactly one code cell tagged 'parameters' was required; got {len(tagged)}")
     code = tuple(source(cell) for cell in cells if cell is not tagged[0])
     opening = _opening(code, path)
     reads = _reads(opening, path)
-    return Notebook(path.stem, path, _literals(source(tagged[0]), path), code, reads, _files(code, reads))
+    return Notebook(path.stem, path, _literals(source(tagged[0]), path), code, reads, _files(code, reads), text)
 
 
 def source(cell: Mapping[str, object]) -> str:
@@ -108,11 +114,9 @@ def _value(text: str) -> object:
         return text
 
 
-def _cells(path: Path) -> list[dict]:
+def _cells(text: str, path: Path) -> list[dict]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotebookError(f"a notebook was required at {path}; there is none") from None
+        data = json.loads(text)
     except ValueError as error:
         raise NotebookError(f"{path.name}: a notebook in JSON was required; got {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("cells"), list):

@@ -214,7 +214,7 @@ def _executed(here: Project, step: Step, upstream: Mapping[str, Version], folder
                    "WB_SPENDING": str(_spending(here))}
     output = folder / artifact.NOTEBOOK
     try:
-        kernel.execute(step.notebook.path, output, parameters=step.given, environment=environment,
+        kernel.execute(step.notebook.text, step.notebook.path, output, parameters=step.given, environment=environment,
                        on_cell=lambda cell, cells: tell(Event(step.stage, "running", cell, cells)))
     except KernelError as error:
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
@@ -239,11 +239,11 @@ def _kept_apart(here: Project, step: Step, output: Path) -> Path:
 
 def _unless_changed(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Inputs:
     """The inputs, or a mark on them that no later run looks for: what ran may not be what was keyed."""
-    now = inputs_of(here, replace(step, notebook=notebook.load(step.notebook.path)), upstream)
+    now = inputs_of(here, step, upstream)
     if now.static == inputs.static:
         return inputs
     changed = ", ".join(f"wb/{name}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name])
-    tell(Event(step.stage, "changed", note=f"{changed or 'its notebook or policy'} changed while it ran; the next run makes it again"))
+    tell(Event(step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"))
     return replace(inputs, mode="changed")
 
 
