@@ -1,6 +1,7 @@
 """A kernel is the interpreter that runs, or a clear error."""
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -28,6 +29,7 @@ def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
     seen = []
     kernel.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={"k": 2}, environment={"GIVEN": "x"}, on_cell=lambda *cell: seen.append(cell))
     assert f"{sys.executable} x 2" in (tmp_path / "out.ipynb").read_text("utf-8")
+    assert json.loads((tmp_path / "out.ipynb").read_text("utf-8"))["metadata"]["papermill"]["input_path"] == "01_a.ipynb"
     assert seen == [(number, 4) for number in (1, 2, 3, 4)]
 
 

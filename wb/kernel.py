@@ -43,7 +43,7 @@ def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, obj
     papermill_engines.register("wb", _engine())
     try:
         execute_notebook(nbformat.reads(text, as_version=4), output, parameters=dict(parameters), engine_name="wb", kernel_name="python3", progress_bar=False,
-                         start_timeout=START_S, cwd=path.parent, kernel_manager_class=_manager(environment), on_cell=on_cell)
+                         start_timeout=START_S, cwd=path.parent, kernel_manager_class=_manager(environment), on_cell=on_cell, name=path.name)
     except PapermillExecutionError as error:
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
     except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
@@ -62,7 +62,7 @@ def _engine() -> type:
     from papermill.engines import NBClientEngine
 
     class Told(NBClientEngine):
-        """An engine with one more option, `on_cell`."""
+        """An engine with two more options, `on_cell` and the notebook's `name`."""
 
         @classmethod
         def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
@@ -74,6 +74,7 @@ def _engine() -> type:
                 start(cell, cell_index, **rest)
 
             nb_man.cell_start = told
+            nb_man.nb.metadata.papermill["input_path"] = options.pop("name")  # papermill would put the notebook itself
             return super().execute_managed_notebook(nb_man, kernel_name, **options)
 
     return Told
