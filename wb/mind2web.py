@@ -43,8 +43,15 @@ class Case:
 class Benchmark:
     """The cases that a policy is measured on, and which of them (`tuned`) its vocabulary was written on."""
 
-    cases: tuple[Case, ...]
-    tuned: frozenset[str]
+    cases: tuple[Case, ...] = ()
+    tuned: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        if not self.cases:
+            return "no labelled runs stand beside this policy"
+        tuned = sum(case.id in self.tuned for case in self.cases)
+        denied = sum(case.denied for case in self.cases)
+        return f"{len(self.cases)} cases of Mind2Web-SC, {tuned} of them tuned on; {denied} are to be denied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +105,15 @@ def cases(split: Split = "all", *, tuned: Collection[str], path: Path | None = N
     return tuple(case for case in found if split == "all" or (case.id in tuned) == (split == "tuned"))
 
 
-def of_policy(name_or_path: str | Path, split: Split = "all") -> Benchmark | None:
-    """The cases of a split for the policy of that name or place; None where it has no labelled runs.
+def of_policy(name_or_path: str | Path, split: Split = "all") -> Benchmark:
+    """The cases of a split for the policy of that name or place; without cases where it has no labelled runs.
 
     A policy is measured on this benchmark if a file `tuned_ids.txt` stands beside its document.
     """
     place = policy.place(name_or_path)
     ids = (place if place.is_dir() else place.parent) / TUNED
     if not ids.is_file():
-        return None
+        return Benchmark()
     tuned = tuned_ids(ids)
     return Benchmark(cases(split, tuned=tuned), tuned)
 

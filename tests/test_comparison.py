@@ -1,0 +1,115 @@
+"""Methods side by side: who ran has figures on every split, who did not has a reason."""
+import json
+from pathlib import Path
+
+import pytest
+
+from wb import comparison, mind2web
+from wb.action import Observation, Recognition
+from wb.comparison import Measured, Turns
+from wb.embeddings import Encoder
+from wb.evaluate import Outcome
+from wb.guard import Verdict
+from wb.llm import LLM
+from wb.mind2web import Benchmark, Case
+from wb.offline import Offline
+from wb.policy import Policy, of_text
+from wb.tool import Field, Tool, Toolbox
+from wb.trace import Call, Step, Trace
+
+BOX = Toolbox((Tool("lend", "Lend a book.", keywords=("lend", "borrow"), examples=("lend me a novel", "I want to borrow two books")),
+               Tool("ring", "Ring the bell.", keywords=("ring", "bell"), examples=("ring the bell", "sound the bell twice"))),
+              (Field("card", "boolean", "the user has a card", keywords=("card",)),))
+TEXT = "# Library\n\nA user without a card cannot lend a book.\n"
+
+
+def case(number: int, task: str, card: bool, denied: bool) -> Case:
+    return Case(f"m2w-{number}", Observation(task, "library", state={"card": card}), denied)
+
+
+RUNS = Benchmark((case(0, "lend me a map", True, False), case(1, "please lend me a novel", False, True),
+                  case(2, "ring the bell now", False, False), case(3, "borrow an atlas", False, True)), frozenset({"m2w-0", "m2w-1"}))
+
+
+class CardGuard:
+    """Denies lending without a card; written down by hand."""
+
+    name = "by hand"
+
+    def decide(self, trace: Trace) -> Verdict:
+        step = trace.steps[-1]
+        denied = step.calls[0].tool == "lend" and not step.state["card"]
+        return Verdict("deny", "no card", ("r1",)) if denied else Verdict("allow", "fine")
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return of_text(TEXT, BOX)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LLM:
+    return LLM(Offline(BOX, Encoder(cache=tmp_path_factory.mktemp("vectors"))))
+
+
+@pytest.fixture(scope="module")
+def turns(engine: LLM) -> Turns:
+    return comparison.recognised(RUNS, BOX, engine)
+
+
+def test_a_guard_is_measured_on_turns_that_are_recognised_once(turns: Turns) -> None:
+    done = comparison.measured(CardGuard(), RUNS, turns)
+    assert turns.queries == 0 and turns.sure == 4 and done.seconds >= turns.seconds
+    assert [outcome.right for outcome in done.outcomes] == [True] * 4
+
+
+def test_every_split_has_its_row_and_missing_methods_their_reason(policy: Policy, engine: LLM, turns: Turns) -> None:
+    methods = [comparison.measured(CardGuard(), RUNS, turns), comparison.keywords(policy, RUNS)]
+    rows = comparison.table(methods, RUNS, engine)
+    assert [(r["split"], r["n"]) for r in rows if r["method"] == "by hand"] == [("all", 4), ("tuned", 2), ("other", 2)]
+    assert {r["method"] for r in rows if r.get("reason")} == {"direct", "rule_traverse", "guardagent"}
+    assert sum(r["published"] for r in rows) == len(mind2web.PUBLISHED)
+    assert json.loads(json.dumps(rows)) == json.loads(json.dumps(rows, default=str)), "plain JSON values"
+
+
+def test_the_offline_engine_is_no_model(policy: Policy, engine: LLM) -> None:
+    assert not comparison.is_model(engine) and comparison.asked(policy, None, RUNS, engine) == ()
+
+
+def test_a_policy_without_labelled_runs_has_reasons_and_no_figures(policy: Policy, engine: LLM) -> None:
+    none = Benchmark()
+    turns = comparison.recognised(none, BOX, engine)
+    rows = comparison.table([comparison.measured(CardGuard(), none, turns), comparison.keywords(policy, none)], none, engine)
+    assert [row["reason"] for row in rows] == [comparison.NO_RUNS] * 2 and all(row["accuracy"] is None for row in rows)
+    assert comparison.headline(Measured("by hand", (), 0, 0.0), none) == {"measured": comparison.NO_RUNS}
+    assert comparison.differences([Measured("a", (), 0, 0.0), Measured("b", (), 0, 0.0)]) == []
+    assert str(none) == "no labelled runs stand beside this policy"
+
+
+def test_a_folder_without_ids_has_no_labelled_runs(tmp_path: Path) -> None:
+    (tmp_path / "policy.md").write_text(TEXT, "utf-8")
+    assert mind2web.of_policy(tmp_path) == Benchmark()
+    assert comparison.bare(tmp_path, "six_rules.md", RUNS, Turns((), 0, 0.0), None) == ()
+
+
+def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, engine: LLM, turns: Turns) -> None:
+    (tmp_path / "policy.md").write_text(TEXT + "\nRinging the bell requires a card.\n", "utf-8")
+    (tmp_path / "short.md").write_text(TEXT, "utf-8")
+    tools = [{"name": t.name, "description": t.description, "keywords": list(t.keywords), "examples": list(t.examples)} for t in BOX.tools]
+    state = [{"name": "card", "type": "boolean", "description": "the user has a card", "keywords": ["card"]}]
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": tools, "state": state}), "utf-8")
+    tested, words = comparison.bare(tmp_path, "short.md", RUNS, turns, engine)
+    assert (tested.method, words.method) == ("toolguard", "keywords")
+    assert [outcome.right for outcome in tested.outcomes] == [True] * 4
+
+
+def test_differences_name_both_methods() -> None:
+    deny, allow = Verdict("deny", "x"), Verdict("allow", "x")
+    first = Measured("first", (Outcome("a", True, deny), Outcome("b", True, deny)), 0, 0.0)
+    second = Measured("second", (Outcome("a", True, allow), Outcome("b", True, deny)), 0, 0.0)
+    assert comparison.differences([first, second]) == [{"first": "first", "second": "second", "only_first": 1, "only_second": 0, "p": 1.0}]
+
+
+def test_a_turn_that_may_be_several_things_is_not_sure() -> None:
+    either = Recognition((Step((Call("lend"),)), Step((Call("ring"),))), "either")
+    assert Turns((either,), 0, 0.0).sure == 0

@@ -1,0 +1,137 @@
+"""Methods side by side on one benchmark: who ran, with what result, and who could not, and why.
+
+Every guard gets the same turns, recognised once; baselines see the same turns in words and tell for
+themselves what is done.  A method that needs a model and has none is listed with that reason, never
+with figures; so is every method where a policy has no labelled runs.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from wb import action, baseline, evaluate, mind2web, shortcut
+from wb import policy as documents
+from wb.action import Recognition
+from wb.evaluate import Outcome
+from wb.guard import Guard, Verdict
+from wb.llm import LLM
+from wb.mind2web import Benchmark
+from wb.policy import Policy
+from wb.rule import RuleSet
+from wb.tool import Toolbox
+from wb.trace import Trace
+
+NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
+NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What the benchmark's turns were recognised as, with the queries and seconds that it took."""
+
+    found: tuple[Recognition, ...]
+    queries: int
+    seconds: float
+
+    @property
+    def sure(self) -> int:
+        """How many turns are one thing for sure."""
+        return sum(recognition.sure for recognition in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One method's outcomes on the benchmark, with the queries and seconds of its whole way from a turn to a verdict."""
+
+    method: str
+    outcomes: tuple[Outcome, ...]
+    queries: int
+    seconds: float
+
+
+def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
+    """The turns of a benchmark as steps of the toolbox."""
+    found, queries, seconds = _watched(llm, lambda: action.recognise([case.observation for case in benchmark.cases], toolbox, llm))
+    return Turns(found, queries, seconds)
+
+
+def measured(guard: Guard, benchmark: Benchmark, turns: Turns) -> Measured:
+    """A guard's outcomes; the cost of recognising the turns is part of its cost."""
+    began = time.perf_counter()
+    outcomes = evaluate.run(guard, benchmark.cases, turns.found)
+    return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
+
+
+def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
+    """The plain keyword baseline."""
+    guard, began = baseline.Keywords(policy), time.perf_counter()
+    verdicts = [guard.decide(trace) for trace in _seen(benchmark)]
+    return Measured(guard.name, _outcomes(benchmark, verdicts), 0, time.perf_counter() - began)
+
+
+def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> tuple[Measured, ...]:
+    """The baselines that ask a model about every turn; none with the offline engine or without turns."""
+    if not is_model(llm) or not benchmark.cases:
+        return ()
+    methods = (baseline.Direct(policy, llm), baseline.RuleTraverse(ruleset, llm), baseline.GuardAgent(policy, llm))
+    rows = []
+    for method in methods:
+        verdicts, queries, seconds = _watched(llm, lambda method=method: method.decide_all(_seen(benchmark)))
+        rows.append(Measured(method.name, _outcomes(benchmark, verdicts), queries, seconds))
+    return tuple(rows)
+
+
+def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: Turns, llm: LLM) -> tuple[Measured, ...]:
+    """Tested guards and keywords from another, shorter document beside the policy; none where there is no such document."""
+    place = documents.place(name_or_path)
+    if not ((place if place.is_dir() else place.parent) / document).is_file():
+        return ()
+    short = documents.load(place if place.is_dir() else place.parent, document=document)
+    return measured(shortcut.guards(short, llm).guard, benchmark, turns), keywords(short, benchmark)
+
+
+def table(methods: Sequence[Measured], benchmark: Benchmark, llm: LLM) -> list[dict[str, object]]:
+    """All rows of the result table: the methods that ran on every split, those that did not, and what others published."""
+    if not benchmark.cases:
+        return [evaluate.not_run(method.method, NO_RUNS) for method in methods]
+    rows = [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
+    ran = {method.method for method in methods}
+    missing = [evaluate.not_run(name, NO_MODEL) for name in ("direct", "rule_traverse", "guardagent") if name not in ran]
+    return [*rows, *missing, *(evaluate.published(row) for row in mind2web.PUBLISHED)]
+
+
+def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
+    """McNemar's exact test for each pair of methods that judged the same turns."""
+    return [{"first": a.method, "second": b.method, **evaluate.mcnemar(a.outcomes, b.outcomes)._asdict()}
+            for a, b in combinations(methods, 2) if a.outcomes]
+
+
+def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:
+    """The final guard's result in a few numbers, for the stage's summary: accuracy and recall by split."""
+    if not benchmark.cases:
+        return {"measured": NO_RUNS}
+    rows = evaluate.rows(final.method, final.outcomes, benchmark.tuned, queries=final.queries, seconds=final.seconds)
+    return {f"{rate}_{row['split']}": round(row[rate], 4) for row in rows for rate in ("accuracy", "recall") if row[rate] is not None}
+
+
+def is_model(llm: LLM) -> bool:
+    """Whether the engine is a model that can be asked anything; the offline engine answers its own roles only."""
+    return llm.name != "offline"
+
+
+def _watched[T](llm: LLM, work: Callable[[], T]) -> tuple[T, int, float]:
+    """A result, the queries it took and the seconds."""
+    before, began = llm.ledger.total.queries, time.perf_counter()
+    result = work()
+    return result, llm.ledger.total.queries - before, time.perf_counter() - began
+
+
+def _seen(benchmark: Benchmark) -> list[Trace]:
+    return [baseline.observed(case.observation, name=case.id) for case in benchmark.cases]
+
+
+def _outcomes(benchmark: Benchmark, verdicts: Sequence[Verdict]) -> tuple[Outcome, ...]:
+    return tuple(Outcome(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))
