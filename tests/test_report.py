@@ -20,7 +20,7 @@ METHODS = [{"method": "veriguard", "split": "all", "n": 200, "accuracy": 0.96, "
            {"method": "guardagent", "model": "GPT-4", "split": "all", "n": 200, "accuracy": 0.9, "precision": 1.0, "recall": 0.8, "fpr": None, "published": True},
            {"method": "direct", "split": "all", "n": 0, "reason": "it needs a model", "published": False}]
 FILES = {"02_vagueness_scoring": {"rounds.json": ROUNDS}, "03_spectral_clustering": {"graph.json": GRAPH}, "04_weight_learning": {"weights.json": CIRCUITS},
-         "07_evaluation": {"results.json": {"methods": METHODS}}}
+         "07_evaluation": {"results.json": {"methods": METHODS, "bare": [{"method": "keywords", "split": "all", "n": 7, "accuracy": 0.5}, METHODS[1]]}}}
 
 
 def run(here, k=1, files=FILES):
@@ -54,6 +54,7 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     for drawing in report.DRAWINGS:
         assert f'id="{drawing.draw.__name__}"' in page
     assert "96.0 [92, 98]" in page and "guardagent (GPT-4), published" in page and "direct was not run: it needs a model" in page
+    assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
 def test_nothing_outside_is_asked_for(here):

@@ -111,7 +111,8 @@ class Version:
             raise ArtifactError(f"{self.stage} wrote {sorted(self.digests)}; {name!r} was asked for")
         path = self.folder / name
         if not _is(path, self.digests[name]):
-            raise ArtifactError(f"{self.stage}/{self.key}/{name} must have the digest that its manifest says; it was changed or lost: `wb run` makes it again")
+            raise ArtifactError(f"{self.stage}/{self.key}/{name} must have the digest that its manifest says; "
+                                "it was changed or lost: `wb run` makes it again")
         return path
 
 

@@ -115,11 +115,11 @@ def _conclude(here: Project, last: Version) -> None:
     if "results.json" not in last.digests:
         print(last.folder)
         return
-    methods = last.read("results.json").get("methods", [])
-    measured = [row for row in methods if not row.get("reason")]
-    if measured:
-        _console().print(table(reports.table(measured)))
-    for line in reports.not_run(methods):
+    results = last.read("results.json")
+    for title, rows in reports.tables(results):
+        print(f"{title}:")
+        _console().print(table(rows))
+    for line in reports.not_run(results.get("methods", ())):
         print(line)
     print(f"\nresults  {last.folder / 'results.json'}\nreport   {_report(here, [last], None)}")
 

@@ -42,8 +42,9 @@ def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, obj
     from papermill.exceptions import PapermillExecutionError
     papermill_engines.register("wb", _engine())
     try:
-        execute_notebook(nbformat.reads(text, as_version=4), output, parameters=dict(parameters), engine_name="wb", kernel_name="python3", progress_bar=False,
-                         start_timeout=START_S, cwd=path.parent, kernel_manager_class=_manager(environment), on_cell=on_cell, name=path.name)
+        execute_notebook(nbformat.reads(text, as_version=4), output, parameters=dict(parameters), cwd=path.parent, engine_name="wb",
+                         kernel_name="python3", kernel_manager_class=_manager(environment), start_timeout=START_S,
+                         progress_bar=False, on_cell=on_cell, name=path.name)
     except PapermillExecutionError as error:
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
     except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died

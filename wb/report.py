@@ -59,7 +59,8 @@ def find(here: Project, name: str | None) -> Version:
     found = [v for stage in stages for v in artifact.versions(here, stage) if v.folder == Path(name).resolve() or v.key.startswith(name)]
     if len(found) != 1:
         known = [v.key for v in artifact.versions(here, stages[0])]
-        raise ArtifactError(f"a run must be one of {known} of {stages[0]}, any other version's key, or its folder; got {name!r}, which fits {len(found)}")
+        raise ArtifactError(f"a run must be one of {known} of {stages[0]}, any other version's key, or its folder; "
+                            f"got {name!r}, which fits {len(found)}")
     return found[0]
 
 
@@ -112,6 +113,14 @@ def _entry(row: Mapping[str, object], column: str) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
+def tables(results: Mapping[str, object]) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
+    """The result tables of an evaluation, each with its title: the policy's, and the bare sentences' if measured."""
+    parts = (("The policy", results.get("methods", ())), ("The bare sentences alone", results.get("bare", ())))
+    rows = [(title, [row for row in part if not row.get("reason") and (number == 0 or not row.get("published"))])
+            for number, (title, part) in enumerate(parts)]
+    return tuple((title, table(part)) for title, part in rows if part)
+
+
 def not_run(methods: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """Methods that have no figures, each with its reason."""
     return tuple(f"{row['method']} was not run: {row['reason']}" for row in methods if row.get("reason"))
@@ -126,7 +135,8 @@ def _figure(drawing: Drawing, runs: Mapping[str, Run]) -> str:
             values[name] = drawing.pick(version.read(drawing.file))
     heading = drawing.draw.__name__.replace("_", " ")
     missing = [name for name in runs if name not in values]
-    note = f'<p class="note">{html.escape(heading)}: no {drawing.file} of stage {drawing.number} in {html.escape(", ".join(missing))}.</p>' if missing else ""
+    lacking = f"{heading}: no {drawing.file} of stage {drawing.number} in {', '.join(missing)}."
+    note = f'<p class="note">{html.escape(lacking)}</p>' if missing else ""
     if not values:
         return note
     drawn = drawing.draw(values).to_html(full_html=False, include_plotlyjs=False, div_id=drawing.draw.__name__,
@@ -143,10 +153,10 @@ def _section(name: str, run: Run) -> str:
         rows.append((stage, version.key, manifest["mode"], str(manifest["recorded"]["seconds"]), summary))
     last = list(run.values())[-1]
     results = last.read("results.json") if "results.json" in last.digests else {}
-    methods = results.get("methods", []) if isinstance(results, dict) else []
-    measured = [row for row in methods if not row.get("reason")]
-    notes = "".join(f'<p class="note">{html.escape(line)}</p>' for line in not_run(methods))
-    return f"<h2>{html.escape(name)}</h2>" + (_html_table(table(measured)) if measured else "") + notes + _html_table(rows)
+    results = results if isinstance(results, dict) else {}
+    measured = "".join(f"<h3>{html.escape(title)}</h3>{_html_table(part)}" for title, part in tables(results))
+    notes = "".join(f'<p class="note">{html.escape(line)}</p>' for line in not_run(results.get("methods", ())))
+    return f"<h2>{html.escape(name)}</h2>{measured}{notes}<h3>Its versions</h3>{_html_table(rows)}"
 
 
 def _html_table(rows: Sequence[Sequence[str]]) -> str:
