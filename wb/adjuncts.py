@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from wb import conditions, restriction, verbs
-from wb.conditions import Condition, Earlier, Either, Negated
+from wb.conditions import Condition, Earlier, Either, Negated, Phrase
 
 _GERUND = re.compile(r"\A[a-z]{2,}ing\b", re.I)
 
@@ -45,10 +45,9 @@ def sort(pairs: tuple[tuple[str, str], ...], antecedent: str) -> Adjuncts:
         both = both or marker == "iff"
         if name in ("without", "before", "until", "gerund"):
             kept[name].append(words)
-        elif name == "only_after":
-            kept["requires"].append(Earlier(_read(words, antecedent)))
-        elif name == "after":
-            kept["when"].append(Earlier(_read(words, antecedent)))
+        elif name in ("only_after", "after"):
+            done = Phrase(verbs.as_verb(words)) if _GERUND.match(words) else _read(words, antecedent)
+            kept["requires" if name == "only_after" else "when"].append(Earlier(done))
         elif name in kept:
             kept[name].append(_read(words, antecedent))
         else:

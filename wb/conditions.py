@@ -64,6 +64,7 @@ _MARKERS = (
     ("regardless", r"regardless of|irrespective of|even (?:if|when|though)|whether or not|no matter"),
 )
 _MARKER = re.compile("|".join(f"(?P<{name}>\\b(?:{words})\\b)" for name, words in _MARKERS), re.I)
+_TIME_SPAN = re.compile(r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|an?)\s+(?:business\s+|working\s+|calendar\s+)?(?:minutes?|hours?|days?|weeks?|months?|years?)\s*\Z", re.I)
 _COMPLEMENT = re.compile(r"\b(?:ask|asks|check|checks|know|see|confirm|confirms|verify|determine|tell|decide|whether|wonder|sure|asked|not|nor)\s*\Z", re.I)
 _PARTICIPLE = re.compile(r"\b(?:have|has|had|be|been|is|are|was|were|not|they|that|as|information|details|data)\s*\Z", re.I)
 _MODAL = re.compile(
@@ -98,15 +99,15 @@ def parse(text: str, about: str = "") -> Condition:
     for joint, build in ((r",\s*or\s+", Either), (r",\s*and\s+(?:also\s+)?", Every), (r"\s+or\s+(?:if\s+|when\s+)?", Either), (r"\s+and\s+(?:if\s+|when\s+)?(?:also\s+)?", Every)):
         parts = _split(text, joint)
         if len(parts) > 1:
-            subject = _subject(parts[0]) or about
-            return build(tuple(parse(part, about=subject) for part in parts))
+            shared = subject(parts[0]) or about
+            return build(tuple(parse(part, about=shared) for part in parts))
     return leaf(text, about)
 
 
 def leaf(text: str, about: str = "") -> Condition:
     """One phrase, with its negation pulled out."""
     text = text.strip(" ,;.")
-    about = "" if _subject(text) else about
+    about = "" if subject(text) else about
     found = _NEGATION.search(text)
     if found:
         return Negated(Phrase(_without_negation(text, found), about))
@@ -115,6 +116,9 @@ def leaf(text: str, about: str = "") -> Condition:
         verb = re.match(r"\w+(?:\s+(?:is|are))?", lack.group()).group()
         verb = "has" if verb.lower().startswith("lack") else verb
         return Negated(Phrase(f"{text[:lack.start()]}{verb} {text[lack.end():]}".strip(), about))
+    none = re.match(r"(?:(none of|neither of)|(nobody|no one))\b\s*", text, re.I)
+    if none:
+        return Negated(Phrase(f"{'any of' if none.group(1) else 'anyone'} {text[none.end():]}", about))
     if re.match(r"(?:not|no|never|without)\s+", text, re.I):
         return Negated(Phrase(re.sub(r"^(?:not|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about))
     prefix = _PREFIX.search(text)
@@ -206,6 +210,8 @@ def _peelable(text: str, found: re.Match[str]) -> bool:
         return False
     if found.lastgroup in ("before", "after") and re.match(r"\s*(?:\d{4}|it was|they were)\b", after):
         return False
+    if found.lastgroup in ("before", "after") and _TIME_SPAN.search(before):
+        return False
     if found.lastgroup == "after" and found.group().lower() == "once" and not re.match(r"\s*(?:the|a|an|you|they|it|he|she|\w+ (?:is|has|are|have))\b", after):
         return False
     if found.lastgroup == "without" and re.match(r"\s*(?:undue|delay|limitation|exception)\b", after):
@@ -237,7 +243,7 @@ def _split(text: str, joint: str) -> list[str]:
     return parts
 
 
-_PREDICATE = re.compile(rf"(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
+_PREDICATE = re.compile(rf"(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
 _PREPOSED = re.compile(r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on)\s+\w+", re.I)
 
 
@@ -245,7 +251,7 @@ def _predicate(right: str) -> bool:
     return bool(_PREDICATE.match(right) or _PREPOSED.match(right) or re.match(r"(?:if|when|unless)\b", right))
 
 
-def _subject(text: str) -> str:
+def subject(text: str) -> str:
     """The subject of a finite clause: what stands before its first verb; empty for a bare predicate."""
     found = re.match(rf"(?P<s>(?:(?:the|a|an|any|its|their)\s+)?(?:[\w'-]+\s+){{1,4}}?)(?:{_FINITE})\b", text, re.I)
     return found["s"].strip() if found else ""

@@ -15,13 +15,21 @@ _LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|not more than|up to|max
                     r"exactly|fewer than|less than|smaller than|shorter than|under|below)\b", re.I)
 
 
+_TIME = r"(?:minutes?|hours?|days?|weeks?|months?|years?)"
+
+
 class Exclusive(NamedTuple):
-    """Actions, what narrows them, what they require; `conditional`: a plain "if" counts as "only if"."""
+    """Actions, what narrows them, what they require.
+
+    `conditional`: a plain "if" of the sentence counts as "only if"; `fallback`: what the modifiers of the
+    object demand, should the sentence hold no condition at all.
+    """
 
     actions: tuple[str, ...]
     narrowed: list[Condition]
     required: list[Condition]
     conditional: bool = False
+    fallback: tuple[str, tuple[Condition, ...]] = ("", ())
 
 
 def only(sentence: modality.Sentence) -> Exclusive | None:
@@ -62,6 +70,8 @@ def limit(sentence: modality.Sentence, *, negated: bool) -> Exclusive | None:
         return Exclusive(about, [], [negate(condition) if negated else condition])
     if negated or quantity is None or quantity.op not in ("<=", ">=", "<", "==") or not _LIMIT.search(rest[quantity.start:quantity.end]):
         return None
+    if re.search(rf"\b(?:up to|at most|until)\b.*?\b(?:{_TIME})\s+(?:before|prior)\b", rest, re.I):
+        return Exclusive((), [], [])  # "up to two days before" means at least: no reading is better than the wrong one
     actions, narrowed = verbs.actions(subject, rest)
     kept = [c for c in narrowed if not (isinstance(c, Phrase) and quantities.find(c.text))]
     return Exclusive(actions, kept, [c for c in narrowed if c not in kept] or [Phrase(rest[quantity.start:], subject)])
@@ -78,9 +88,9 @@ def state_of(subject: str, rest: str) -> Condition:
 
 
 def nouns(subject: str) -> tuple[str, ...]:
-    """The thing that a sentence speaks of, as the only trace of its actions."""
+    """The thing that a sentence speaks of, as the only trace of its actions: with "the", as no verb phrase has it."""
     bare = re.sub(r"\A(?:(?:each|every|any|all|the|an?|no|both)\s+)+", "", subject.strip(), flags=re.I)
-    return (bare,) if bare and bare.lower() not in ("it", "this", "there", "they", "these") else ()
+    return (f"the {bare}",) if bare and bare.lower() not in ("it", "this", "there", "they", "these") else ()
 
 
 def _state(subject: str, rest: str, stative: re.Match[str]) -> Condition:
@@ -116,6 +126,9 @@ def _only_verb(subject: str, vp: str) -> Exclusive:
     core, narrowed = restriction.of_object(words)
     if narrowed:
         return Exclusive(verbs.split_verbs(core), who, narrowed)
+    times = re.match(r"(?P<act>.+?)\s+(?P<count>once|twice)\b(?P<tail>.*)", words, re.I)
+    if times:
+        return Exclusive(verbs.split_verbs(times["act"]), who, [Phrase(f"at most {times['count']}{times['tail']}", times["act"])])
     number = re.match(r"(?P<verb>\w+)\s+(?P<count>(?:one|two|three|a single|\d+)\b.*)", words, re.I)
     if number:
         counted = re.sub(r"\Aa single", "one", number["count"])
@@ -123,7 +136,9 @@ def _only_verb(subject: str, vp: str) -> Exclusive:
     spot = re.search(rf"\s(?={_PREPOSED.pattern})", words, re.I)
     if spot and spot.start() > 0:
         return Exclusive(verbs.split_verbs(words[: spot.start()]), who, [_purpose(words[spot.end():])], True)
-    return Exclusive(verbs.split_verbs(words), who, [], True)
+    verb, _, noun = words.partition(" ")
+    core, modifiers = _modifiers(noun) if noun else ("", [])
+    return Exclusive(verbs.split_verbs(words), who, [], True, (f"{verb} {core}".strip(), tuple(modifiers)))
 
 
 def _only_object(subject: str, before: str, what: str) -> Exclusive:

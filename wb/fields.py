@@ -130,7 +130,7 @@ def _numeric(phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Fie
     number = f"{quantity.value:g}".replace(".", "_") if quantity.value < 1e6 else str(quantity.value)
     if best is None:
         unit = {"$": " usd", "%": " percent"}.get(quantity.unit, "")
-        noun = " ".join(phrases.content(rest)) or " ".join(phrases.content(phrase.about)) or ("age" if person else "value")
+        noun = "age" if person else " ".join(phrases.content(rest)) or " ".join(phrases.content(phrase.about)) or "value"
         name = phrases.name(f"{noun} {relation.replace('_', ' ')} {number}{unit}", most=14)
         return Literal(Predicate(name, "state", sentence(f"{phrase.about} {phrase.text}".strip()), keywords(f"{phrase.about} {phrase.text}")), positive)
     _, path, field = best

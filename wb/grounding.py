@@ -76,7 +76,7 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
     if not action:
         named = _from_scope(norm, toolbox)
         return _split(named, toolbox, norm) if named else []
-    if _is_thing(norm, action):
+    if _is_thing(action):
         return _thing(norm, action, toolbox)
     if re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I) and (named := _from_scope(norm, toolbox)) and named.tools:
         return _split(named, toolbox, norm)
@@ -97,16 +97,9 @@ def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> voca
     return vocabulary.Action(found.phrase, title.tools, tuple(w for w in words[1:] if phrases.root(w) not in known))
 
 
-def _is_thing(norm: Norm, action: str) -> bool:
-    """Whether an "action" is only the noun that a limit or a state speaks of."""
-    first = action.split()[0].lower()
-    return norm.modality == "permit_only_if" and first not in verbs.VERBS and len(action.split()) <= 8 and _stated_of(norm.requires, action)
-
-
-def _stated_of(condition: Condition | None, noun: str) -> bool:
-    roots = phrases.roots(noun)
-    leaves = conditions.phrases_of(condition)
-    return any(roots & phrases.roots(f"{leaf.about} {leaf.text}") for leaf in leaves)
+def _is_thing(action: str) -> bool:
+    """Whether an "action" is only the noun that a limit or a state speaks of (`exclusive.nouns`)."""
+    return action.startswith("the ")
 
 
 def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:

@@ -34,10 +34,10 @@ _FORMS: tuple[tuple[Force, str], ...] = (
 )
 _MODALS = tuple((force, re.compile(rf"\b(?:{words})", re.I)) for force, words in _FORMS)
 _PROHIBITIVE = re.compile(
-    r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|under no circumstances(?:,| (?:may|should|must|shall|can) (?:the |a |an )?\w+)?)\s+", re.I)
+    r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|(?:under no circumstances|in no (?:case|event)|at no time|on no account)(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+", re.I)
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
-_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|at least \d+|up to \d+|limited to|only one|only once|a single)\b", re.I)
-_ONLY = re.compile(r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b", re.I)
+_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|at least [$€£]?\d+|up to [$€£]?\d+|limited to|only one|only once|a single)\b", re.I)
+_ONLY = re.compile(r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b", re.I)
 VERBS = frozenset("""accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
  block book call cancel change charge check choose clear click close collect compare compensate complete comply confirm consider consult
  contact continue copy create decline delete deny describe detect determine disable disclose display document download draft edit email
@@ -48,7 +48,26 @@ VERBS = frozenset("""accept act add adhere advise allow answer apply approve arc
  remind remove rename renew repeat replace reply report request require reschedule reserve reset resolve respond restrict retain retrieve
  return revert review revoke run save scan schedule search select sell send set share show sign stop store submit suggest summarize
  suspend switch take tell terminate test track transfer treat try turn update upgrade upload use validate verify wait warn withdraw write
- ensure state buy rent download browse print delete install uninstall solve start sort view visit""".split())
+ ensure state buy rent browse print uninstall solve sort view visit
+ abandon accelerate accommodate accompany achieve acknowledge acquire activate adapt adjust administer adopt advertise agree alert allocate alter
+ amend announce anonymize appeal appoint archive arrange assemble assume assure audit authorize award backup balance ban base bill borrow break
+ bring broadcast build bypass calculate capture carry cash certify chat cite claim clean collaborate combine commence commit communicate compile
+ conceal conclude conduct connect consolidate construct consume control convert convey cooperate correct count credit cross cut damage deactivate
+ deal debit decide declare dedicate deduct defer define delay delegate deliver demand demonstrate deploy deposit design destroy develop deviate
+ diagnose direct discard discount discriminate discuss dismiss dispense dispose distribute divert divide double drink drive drop duplicate earn
+ eat elevate eliminate employ encourage endorse engage enroll evict examine exceed exchange exclude execute exercise expand expose express extend
+ extract fabricate facilitate falsify feed file finalize finance fix flag force forge formulate gain gamble generate guarantee guess guide halt harass
+ harm hire host hold identify implement impersonate impose improve incorporate increase indicate infer influence initiate inquire insult insure
+ integrate intercept interfere interrupt introduce invest invite invoke isolate join judge justify kill label launch lead learn lease lend let
+ leave locate lock lose lower manage manipulate manufacture map measure merge migrate minimize misrepresent misuse mix monitor move negotiate
+ object observe occupy omit operate order originate outsource oversee override own pack park participate pass penalize permit pick play pledge
+ predict press produce profile prohibit promise promote propose prove pull pursue push put qualify question raise rate reach rebook recall recheck
+ reclaim recognize reconcile recover recruit rectify recycle reduce refill refrain refresh regulate rehire reimburse reissue relay rely relocate
+ repair repay rephrase represent reproduce request rescind resell resign retry reuse reveal reverse reward ride sanction sanitize score seal secure seek
+ seize separate serve settle shift ship shorten shut smoke solicit speak specify speculate spend split sponsor spread standardize steal stream
+ strengthen supervise supply support surrender survey suspend swap synchronize talk target teach tell threaten throw trade train transcribe transform
+ translate transmit transport travel trigger trust undertake undo unlock unsubscribe urge validate value vary violate void volunteer vote wash watch
+ wear weigh withhold witness work""".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +141,7 @@ def split(text: str) -> Sentence | None:
     rest = text[order.end():]
     only = re.match(r"only\s+", rest, re.I)
     words = (rest[only.end():] if only else rest).split()
-    if len(words) > 1 and words[0].lower() in VERBS and (words[0][0].isupper() or order.end() or only or text[0].islower()) \
+    if len(words) > 1 and words[0].lower().rpartition("-")[2] in VERBS and (words[0][0].isupper() or order.end() or only or text[0].islower()) \
             and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I):
         return Sentence("", "imperative", order.group().strip(), rest)
     return None
@@ -150,7 +169,16 @@ _INDICATIVE = re.compile(
 
 
 def _respelled(text: str) -> str:
-    """Exclusive forms without a modal in the words of one: "A is for S only", "A is reserved for S"."""
+    """Forms without a modal in the words of one: "A is for S only", "be sure to A", "S need X to A"."""
+    text = re.sub(r",\s*(?:under any circumstances|in any case|at any time|however|for example|in particular|where applicable|if applicable)\s*,", "", text, flags=re.I)
+    text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
+    text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
+    need = re.match(r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)", text, re.I)
+    if need:
+        return f"{need['who']} must have {text[need.start('what'):]}"
+    none = re.match(r"(?P<what>no\s+.+?)\s+(?:is|are)\s+(?P<done>(?:given|granted|issued|made|accepted|offered|sent|shared|processed|refunded|paid)\b.*)", text, re.I)
+    if none:
+        return f"{none['what']} may be {none['done']}"
     alone = re.match(r"(?P<what>.+?) (?:is|are) (?:(?:available|open|offered|meant|there) )?(?:for|to) (?P<who>[^,;]+?) only\Z", text, re.I)
     kept = re.match(r"(?P<what>.+?) (?:is|are) (?:only )?(?:(?:reserved|exclusive|exclusively) (?:for|to)|(?:available|open) only (?:for|to)|restricted to|limited to(?! \w*\s?\d)) (?P<who>.+)", text, re.I)
     found = alone or kept

@@ -17,8 +17,8 @@ from wb.rule import Modality
 class Norm:
     """What one clause says of some actions.
 
-    `actions` are verb phrases ("place an order"), or noun phrases when the clause speaks of a thing
-    ("an order can contain …"); any of them is meant.  `scope` holds the titles that stand over the
+    `actions` are verb phrases ("place an order"), or "the" and a noun when the clause speaks of a thing
+    ("the order" of "an order can contain …"); any of them is meant.  `scope` holds the titles that stand over the
     clause, outermost first: they help to ground an action, and name it when `actions` is empty.
     A norm with a `reason` is undecided and has no reading.  `review` names a doubtful reading.
     """

@@ -12,9 +12,11 @@ from wb.conditions import ACTOR, Condition, Earlier, Either, Every, Negated, Phr
 
 _DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
 _RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom)\s+(?P<clause>.+)\Z", re.I | re.S)
+_PERSON = re.compile(r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|managers?|employers?|owners?|holders?|"
+                     r"workers?|teachers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z", re.I)
+_NO_PERSON = frozenset("fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors grant grants variant variants constant relevant".split())
 _REDUCED = re.compile(r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S)
-_SUBJECT_GAP = re.compile(
-    r"(?:\w+ly\s+)?(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|isn't|aren't|hasn't|haven't|doesn't|don't|didn't|[a-z]+(?:s|ed))\b", re.I)
+_OBJECT_GAP = re.compile(rf"(?:the|an?|any|its|their|our|your|his|her|no|all|{ACTOR})\b\s+", re.I)
 _HEAD_ACTOR = re.compile(rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z", re.I | re.S)
 _FOR_ACTOR = re.compile(rf"\s+(?:for|on behalf of|to|from|by)\s+(?=(?:a|an|any|the|all)?\s*(?:[\w'-]+\s+){{0,3}}?{ACTOR}\b)", re.I)
 
@@ -24,6 +26,8 @@ def of_actor(subject: str) -> tuple[bool, Condition | None]:
 
     `("Users under 18")` gives `(True, Phrase("under 18"))`; `("An order")` gives `(False, None)`.
     """
+    if re.fullmatch(rf"{_DETERMINER}{ACTOR}(?:\s+(?:or|and)\s+{_DETERMINER}{ACTOR})+", subject.strip(), re.I):
+        return True, None
     found = _HEAD_ACTOR.match(subject.strip())
     if not found:
         return False, None
@@ -36,6 +40,13 @@ def of_actor(subject: str) -> tuple[bool, Condition | None]:
     if post:
         parts.append(_behind_actor(post))
     return True, every(parts)
+
+
+def is_person(subject: str) -> bool:
+    """Whether the head of a subject is a word for somebody who acts: "employees", "a guardian"."""
+    head = re.sub(_DETERMINER, "", subject.strip(), count=1, flags=re.I).split(" who ")[0].split(" with")[0].split()
+    word = head[-1].lower() if head else ""
+    return bool(_PERSON.search(word)) and word not in _NO_PERSON
 
 
 def of_object(phrase: str) -> tuple[str, list[Condition]]:
@@ -66,9 +77,10 @@ def of_noun(phrase: str) -> tuple[str, list[Condition]]:
     found: list[Condition] = []
     relative = _RELATIVE.search(phrase)
     if relative:
-        found.append(_relative(phrase[: relative.start()], relative["clause"]))
+        found.append(_relative(f"x {phrase[: relative.start()]}", relative["clause"]))
         phrase = phrase[: relative.start()]
-    return _comparison(phrase, found)
+    core, found = _comparison(f"x {phrase}", found)
+    return re.sub(r"\Ax\s*", "", core), found
 
 
 def head_noun(phrase: str) -> str:
@@ -118,7 +130,7 @@ def _behind_actor(post: str) -> Condition:
 def _relative(before: str, clause: str) -> Condition:
     """A relative clause as a full condition, its noun put back where it is missing."""
     noun = head_noun(before)
-    if _SUBJECT_GAP.match(clause):
+    if not _OBJECT_GAP.match(clause):
         return parse(f"{noun} {clause}")
     condition = parse(clause)
     return _with_object(condition, noun)
@@ -143,7 +155,10 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
     before = re.sub(r"\s*\b(?:to|for|of|with|in|by|from|aged|over a)\s*\Z", "", phrase[: quantity.start].rstrip())
     noun = head_noun(before) if before else ""
     rest = phrase[quantity.start:]
-    tail = re.search(r"\s+(?:to|for|from|in|on|at|with|per|into|by)\s+(?!a time)", rest[quantity.end - quantity.start:])
+    tail = re.search(r"\s+(?:to|for|from|in|on|at|with|into|by)\s+(?!a time)", rest[quantity.end - quantity.start:])
+    counted = re.match(r"\s+(?P<noun>[a-z][\w'-]+)", rest[quantity.end - quantity.start:], re.I)
+    if counted and not noun and before and counted["noun"].lower() not in ("to", "for", "from", "in", "on", "at", "with", "per", "into", "by"):
+        before = f"{before} {counted['noun']}"
     cut = quantity.end - quantity.start + tail.start() if tail else len(rest)
     found.append(Phrase(rest[:cut].strip(), noun))
     return f"{before} {rest[cut:].strip()}".strip(" ,"), found

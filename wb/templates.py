@@ -16,7 +16,7 @@ from wb.modality import Sentence
 from wb.norm import Norm
 from wb.rule import Modality
 
-_PURPOSE = re.compile(r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!be\b)", re.I)
+_PURPOSE = re.compile(r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)", re.I)
 _LET = re.compile(rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I)
 _ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
 _BACKWARD = re.compile(r"(?:^|\s)(?:this|these|those|that|it|them|so|such)\Z", re.I)
@@ -39,7 +39,13 @@ def read(text: str) -> list[Norm]:
     subject = _subject(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
+    setting = re.match(r"(?P<preposition>at|in|on|during|for|by|with|as)\s+(?P<words>[^,]{3,80}),\s+(?=\S)", subject, re.I)
+    if setting:
+        subject = subject[setting.end():]
+        leading = (*leading, *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []))
+    rest = _antecedent_in(rest, leading)
     sentence = replace(sentence, subject=subject)
+    subject = re.sub(r"\Aneither\s+(.+?)\s+nor\s+", r"no \1 or ", subject, flags=re.I)
     none = re.match(r"(?:no|neither|none of(?: the)?)\s+(?=\w)", subject, re.I)
     nobody = re.match(r"(?:nobody|no one)\b", subject, re.I)
     if (none or nobody) and sentence.force in ("permit", "oblige"):
@@ -111,6 +117,8 @@ def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     if found is not None:
         return [_exclusive(found, adjuncts)]
     but_not = re.match(r"(?P<yes>\w+(?: \w+){0,3}?),?\s+but\s+(?:may |can )?not\s+(?P<no>.+)", sentence.rest)
+    if but_not and re.match(r"both\b", but_not["no"], re.I):
+        return [_undecided("'not both' excludes actions that are each allowed alone")]
     if but_not:
         return _forbid(replace(sentence, rest=but_not["no"], force="forbid"), adjuncts)
     stated = exclusive.limit(sentence, negated=False)
@@ -138,8 +146,10 @@ def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
         return _permit(replace(sentence, force="permit"), adjuncts)
     is_actor, narrowed = restriction.of_actor(subject) if subject else (True, None)
     state, passive = exclusive.STATIVE.match(rest), verbs.passive(rest)
-    if state and (_PURPOSE.search(rest) or (is_actor and not passive)) and subject:
+    if state and subject and not (passive and not is_actor) and (_PURPOSE.search(rest) or not passive) and (is_actor or _PURPOSE.search(rest)):
         return _must_be(sentence, adjuncts)
+    if not is_actor and not passive and restriction.is_person(subject) and not state:
+        is_actor, narrowed = True, conditions.parse(exclusive.nouns(subject)[0].removeprefix("the "))
     if not is_actor and not passive:
         about = adjuncts.actions() or exclusive.nouns(subject)
         return [_guard("permit_only_if", about, adjuncts.when, (exclusive.state_of(subject, rest), *adjuncts.requires), _used(adjuncts))]
@@ -187,6 +197,8 @@ def _needed(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     purpose = re.match(r"(?:in order )?(?:for|to|when|before)\s+(?P<action>.+)", sentence.rest)
     if purpose and restriction.of_actor(sentence.subject)[0]:
         return _oblige(Sentence(sentence.subject, "oblige", "must", purpose["action"]), adjuncts)
+    if purpose and _EMPTY_SUBJECT.match(sentence.subject):
+        return _oblige(Sentence("", "oblige", "must", purpose["action"]), adjuncts)
     actions = verbs.event(purpose["action"]) if purpose else adjuncts.actions()
     if not actions and adjuncts.when:
         return _duty((phrases.verb_first(sentence.subject),), adjuncts.when, adjuncts)
@@ -253,8 +265,10 @@ def _exclusive(found: exclusive.Exclusive, adjuncts: Adjuncts) -> Norm:
         required, adjuncts = [leaf(f"before {words}") for words in adjuncts.before], _used(adjuncts)
     if not required and adjuncts.without:
         required, adjuncts = [_avoided(words) for words in adjuncts.without], replace(adjuncts, without=())
+    if not required and not adjuncts.unless and found.fallback[1]:
+        return _guard("permit_only_if", (found.fallback[0],), when, found.fallback[1], adjuncts)
     if not required and not adjuncts.unless:
-        return _undecided("'only' stands here without the condition that it names")
+        return _undecided("an 'only' or a limit stands here whose condition has no reading")
     return _guard("permit_only_if", found.actions, when, required, adjuncts)
 
 
@@ -303,6 +317,14 @@ def _antecedent(subject: str, rest: str) -> str:
         return subject
     noun = restriction.head_noun(restriction.of_object(rest)[0]) if rest else ""
     return "" if restriction.of_actor(noun)[0] else noun
+
+
+def _antecedent_in(rest: str, leading: tuple[tuple[str, str], ...]) -> str:
+    """The rest of a sentence with a closing "it" replaced by the subject of the clause before it."""
+    noun = next((found for _, words in leading if (found := conditions.subject(words))), "")
+    if not noun or restriction.of_actor(noun)[0]:
+        return rest
+    return re.sub(r"\b(?:it|them)\Z", noun, rest, flags=re.I)
 
 
 def _doer(subject: str, actions: tuple[str, ...]) -> bool:

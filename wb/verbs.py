@@ -22,7 +22,7 @@ _ALSO_NOUN = frozenset("""refund book credit report request order record review 
  purchase quote schedule search set stop test track transfer treat upgrade update use upload download visit answer charge check block call
  change copy end export grant import issue print release repeat reply reset return run scan start state sort view wait advice access
  address show share place offer help handle notice claim deal design form name plan post pay place""".split())
-_ALONE = frozenset("stop wait pause proceed continue finish end exit quit refuse abort".split())
+_ALONE = frozenset("stop wait pause proceed continue finish end exit quit refuse abort smoke drink eat sleep work speak".split())
 _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|its|their|his|her|your)\s+)+", re.I)
 _EVENT = re.compile(r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)", re.I)
 
@@ -59,8 +59,8 @@ def actions(subject: str, rest: str) -> tuple[tuple[str, ...], list[Condition]]:
 def duties(subject: str, rest: str) -> tuple[tuple[str, ...], list[Condition]]:
     """The actions that are demanded, each of them, and what narrows the thing they are done to."""
     found = passive(rest)
-    if found and not restriction.of_actor(subject)[0]:
-        noun, narrowed = restriction.of_noun(subject)
+    if found and subject:
+        noun, narrowed = restriction.of_noun(subject) if not restriction.of_actor(subject)[0] else (subject, [])
         return (f"{found.verb} {_bare(noun)} {found.tail}".strip(),), narrowed
     return tuple(part for vp in split_verbs(_plain(rest)) for part in _split_objects(vp)), []
 
@@ -112,10 +112,11 @@ def event(words: str) -> tuple[str, ...]:
     if clause:
         head, _, tail = clause["act"].partition(" ")
         return split_verbs(f"{phrases.lemma(head.lower())} {tail}")
-    being = re.match(r"(?:it|they|the [\w ]+?)\s+(?:is|are|was|were)\s+(?P<tail>.+)", words, re.I) or re.match(r"being\s+(?P<tail>.+)", words, re.I)
+    being = re.match(r"(?:it|they|(?P<noun>(?:the|an?|any) [\w' -]+?))\s+(?:is|are|was|were|has been|have been)\s+(?P<tail>.+)", words, re.I) \
+        or re.match(r"(?P<noun>)being\s+(?P<tail>.+)", words, re.I)
     done = passive(f"be {being['tail']}") if being else None
     if done:
-        return (f"{done.verb} {done.tail}".strip(),)
+        return (" ".join(f"{done.verb} {_bare(being['noun'] or '')} {done.tail}".split()),)
     return split_verbs(as_verb(words))
 
 
