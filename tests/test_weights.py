@@ -93,6 +93,14 @@ def test_weights_are_never_negative_and_the_loss_does_not_grow(table, seed):
     assert fit.losses[-1] <= fit.losses[0] + 1e-6
 
 
+def test_runs_that_share_their_steps_do_not_touch_each_other():
+    data = examples([[-1, 0], [0, -1], [-1, -1]], [-1, 1, -1])
+    together = weights.restarts(data, (3, 4), epochs=40)
+    alone = [weights.learn(data, seed=seed, epochs=40) for seed in (3, 4)]
+    for a, b in zip(together, alone, strict=True):
+        assert a.weights == pytest.approx(b.weights, abs=1e-12) and a.losses == pytest.approx(b.losses, abs=1e-12)
+
+
 def test_a_seed_repeats_and_another_starts_elsewhere():
     data = examples([[-1, 0], [0, -1], [-1, -1]], [-1, 1, -1])
     one, same, other = weights.restarts(data, (1, 1, 2), epochs=30)

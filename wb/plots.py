@@ -56,13 +56,21 @@ def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, seed: int = 0) 
 
 
 def loss(runs: Runs) -> Figure:
-    """Training loss per epoch, one line a circuit. Values: lists of `{"action", "losses", "source"}`."""
+    """Training loss per epoch, one line a circuit; those learned from simulated examples are thin and grey.
+
+    Values: lists of `{"action", "losses", "source"}`.
+    """
     import plotly.graph_objects as go
     figure = go.Figure()
     for dash, (name, circuits) in zip(("solid", "dot", "dash", "dashdot") * len(runs), runs.items()):
-        for colour, circuit in zip(_colours(), circuits):
-            figure.add_scatter(y=list(circuit["losses"]), mode="lines", line={"color": colour, "dash": dash},
-                               name=f"{_prefix(name, runs)}{circuit['action']} ({circuit['source']})")
+        real = [c for c in circuits if c["source"] == "real"]
+        for circuit in (c for c in circuits if c["source"] != "real"):
+            figure.add_scatter(**_curve(circuit["losses"]), mode="lines", line={"color": "#BBBBBB", "dash": dash, "width": 1},
+                               name=f"{_prefix(name, runs)}simulated", legendgroup=f"{name} simulated", hovertext=circuit["action"],
+                               showlegend=circuit is next(c for c in circuits if c["source"] != "real"))
+        for colour, circuit in zip(_colours(), real):
+            figure.add_scatter(**_curve(circuit["losses"]), mode="lines", line={"color": colour, "dash": dash},
+                               name=f"{_prefix(name, runs)}{circuit['action']}")
     figure.update_xaxes(title="epoch")
     figure.update_yaxes(title="loss", rangemode="tozero")
     return _dressed(figure, "Loss while weights are learned")
@@ -113,6 +121,12 @@ def _per_round(runs: Runs, key: str, title: str, unit: str) -> Figure:
     figure.update_xaxes(title="refinement round (0: as extracted)", dtick=1)
     figure.update_yaxes(title=unit)
     return _dressed(figure, title)
+
+
+def _curve(losses: Sequence[float], points: int = 80) -> dict[str, list]:
+    """A curve thinned to about `points` points, its last one kept."""
+    at = sorted({*range(0, len(losses), max(len(losses) // points, 1)), *([len(losses) - 1] if losses else [])})
+    return {"x": at, "y": [losses[i] for i in at]}
 
 
 def _dressed(figure: Figure, title: str, height: int = 400) -> Figure:

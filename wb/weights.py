@@ -88,45 +88,46 @@ class Fit:
 def hinge(weights: Tensor, differences: Tensor, labels: Tensor, *, epsilon: float, margin: float) -> Tensor:
     """Eq. 6: the mean of max(0, margin - y (tanh(D/2) - epsilon)), D = differences · weights.
 
-    At epsilon = margin = 0 this is the printed loss.
+    `weights` has shape (rules,), or (rules, runs) for one loss a run.  At epsilon = margin = 0 this is
+    the printed loss.
     """
     relative = (differences @ weights / 2).tanh()
-    return (margin - labels * (relative - epsilon)).clamp(min=0).mean()
+    labels = labels.reshape(-1, *[1] * (relative.ndim - 1))
+    return (margin - labels * (relative - epsilon)).clamp(min=0).mean(dim=0)
 
 
-def learn(examples: Examples, *, epsilon: float = 0.0, margin: float = 0.1, l2: float = 1e-3, rate: float = 0.05,
-          epochs: int = 200, seed: int = 0) -> Fit:
-    """Weights of one circuit by Adam from a random start (log-normal around the prior).
+def learn(examples: Examples, *, seed: int = 0, **options: float) -> Fit:
+    """Weights of one circuit from one random start; options as in `restarts`."""
+    return restarts(examples, (seed,), **options)[0]
+
+
+def restarts(examples: Examples, seeds: Sequence[int], *, epsilon: float = 0.0, margin: float = 0.1, l2: float = 1e-3,
+             rate: float = 0.05, epochs: int = 200) -> tuple[Fit, ...]:
+    """One fit a seed: weights by Adam from a random start, log-normal around the prior.
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
-    as P1 - P0.  Without examples the weights are the prior.
+    as P1 - P0; `l2` is the pull towards the prior.  Without examples the weights are the prior.  The
+    runs share their steps and nothing else: each is what it would be alone.
     """
     import torch
     rules = examples.differences.shape[1]
-    if not len(examples.labels):
-        return Fit((PRIOR,) * rules, (), seed)
-    generator = torch.Generator().manual_seed(seed)
+    if not len(examples.labels) or not seeds:
+        return tuple(Fit((PRIOR,) * rules, (), seed) for seed in seeds)
     differences = torch.tensor(examples.differences, dtype=torch.float64)
     labels = torch.tensor(examples.labels, dtype=torch.float64)
-    start = PRIOR * torch.exp(0.25 * torch.randn(rules, generator=generator, dtype=torch.float64))
-    free = torch.log(torch.expm1(start)).requires_grad_()  # inverse of softplus
+    starts = [torch.randn(rules, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) for seed in seeds]
+    free = torch.log(torch.expm1(PRIOR * torch.exp(0.25 * torch.stack(starts, dim=1)))).requires_grad_()  # inverse of softplus
     adam = torch.optim.Adam([free], lr=rate)
     losses = []
-    for _ in range(epochs):
+    for epoch in range(epochs + 1):
         weights = torch.nn.functional.softplus(free)
-        loss = hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + l2 * ((weights - PRIOR) ** 2).sum()
-        losses.append(float(loss.detach()))
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    final = torch.nn.functional.softplus(free).detach()
-    losses.append(float(hinge(final, differences, labels, epsilon=epsilon, margin=margin) + l2 * ((final - PRIOR) ** 2).sum()))
-    return Fit(tuple(final.tolist()), tuple(losses), seed)
-
-
-def restarts(examples: Examples, seeds: Sequence[int], **options: float) -> tuple[Fit, ...]:
-    """One fit a seed; options as in `learn`."""
-    return tuple(learn(examples, seed=seed, **options) for seed in seeds)
+        loss = hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + l2 * ((weights - PRIOR) ** 2).sum(dim=0)
+        losses.append(loss.detach().tolist())
+        if epoch < epochs:
+            adam.zero_grad()
+            loss.sum().backward()
+            adam.step()
+    return tuple(Fit(tuple(w), curve, seed) for w, curve, seed in zip(weights.detach().T.tolist(), zip(*losses, strict=True), seeds, strict=True))
 
 
 def best(fits: Sequence[Fit]) -> Fit:
