@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 ORDER = """
 notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace sentences extraction document policy
-formula syntax steps backward automaton ltlf bits bounded decide storm uncertain
+formula syntax steps backward automaton ltlf bits bounded decide pairs storm uncertain
 predicate rule rulefile lint check
 phrases quantities conditions restriction modality verbs adjuncts exclusive norm templates deontic
 vocabulary fields grounding rulebook extract recognise action
