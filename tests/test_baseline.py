@@ -113,6 +113,12 @@ def test_rule_traverse_is_undecided_when_a_rule_was_not_clear_and_none_was_viola
     assert (late.decision, early.decision) == ("deny", "undecided") and "r0" in early.reason
 
 
+def test_rule_traverse_is_undecided_when_a_rule_got_no_usable_answer(tmp_path) -> None:
+    with Scripted(by_rule({("second", True): "perhaps"})) as server:
+        late, early = RuleTraverse(RULES, asking(server, tmp_path)).decide_all((turn("late"), turn("early")))
+    assert (late.decision, early.decision) == ("undecided", "allow") and "r1" in late.reason
+
+
 CODE = 'def check(age: int, badge: bool) -> Tuple[bool, str]:\n    if not badge:\n        return (False, "no badge")\n    return (True, "allowed")'
 
 
@@ -127,7 +133,7 @@ def planning(code: str):
 @pytest.mark.parametrize(("code", "badge", "decision"), [
     (CODE, True, "allow"), (CODE, False, "deny"), ("import os", True, "undecided"), ("def check(age: int) -> bool:\n    return age.real", True, "undecided"),
     (CODE.replace("badge: bool", "hat: bool").replace("not badge", "not hat"), True, "undecided"),
-    (CODE.replace('(True, "allowed")', "True"), True, "undecided"), (CODE.replace("not badge", "badge < 'x'"), True, "undecided"),
+    (CODE.replace('(True, "allowed")', "True"), True, "undecided"), (CODE.replace('(True, "', '(1, "'), True, "undecided"), (CODE.replace("not badge", "badge < 'x'"), True, "undecided"),
 ])
 def test_guardagent_runs_the_code_of_its_plan_and_refuses_what_cannot_run(tmp_path, code: str, badge: bool, decision: str) -> None:
     with Scripted(planning(code)) as server:

@@ -96,6 +96,25 @@ def test_processes_that_share_a_file_share_the_budget(tmp_path) -> None:
     Account(Budget(calls=31), path).reserve(Amount(1))
 
 
+def test_what_one_process_gives_back_another_can_spend(tmp_path) -> None:
+    first, second = (Account(Budget(tokens=10), tmp_path / "s") for _ in range(2))
+    first.reserve(Amount(1, 10))
+    first.settle(Amount(1, 10), Amount(1, 4))
+    second.reserve(Amount(1, 6))
+    with pytest.raises(BudgetSpent, match="10 of 10 are spent"):
+        first.reserve(Amount(1, 1))
+
+
+def test_fractions_of_money_leave_no_remainder_set_aside() -> None:
+    account = Account(Budget(money=0.25))
+    amounts = [Amount(1, 0, money) for money in (0.01, 0.02, 0.03)]
+    for worst in amounts:
+        account.reserve(worst)
+    for worst in amounts:
+        account.settle(worst, Amount(1))
+    account.reserve(Amount(1, 0, 0.25))
+
+
 def test_what_a_killed_process_had_set_aside_stays_set_aside(tmp_path) -> None:
     Account(Budget(tokens=10), tmp_path / "s").reserve(Amount(1, 8))
     with pytest.raises(BudgetSpent, match="may need 3 tokens, 8 of 10 are spent"):

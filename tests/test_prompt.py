@@ -53,6 +53,11 @@ def test_a_value_cannot_open_a_role_close_its_tag_or_run_as_a_template(value: st
     assert len(tags(messages[1]["content"])) == 4
 
 
+@pytest.mark.parametrize(("text", "more"), [("<", "/data>"), ("</", "data>"), ("</d", "ata>"), ("< /DA", "TA >"), ("</dat", "a>"), ("</ ", "data>")])
+def test_two_values_side_by_side_cannot_make_up_a_tag(text: str, more: str) -> None:
+    assert len(tags(SORT.render(a="", rows=[row(text, more)])[1]["content"])) == 4
+
+
 @given(NASTY, NASTY, NASTY)
 def test_no_value_adds_a_tag_even_together_with_the_next(a: str, text: str, more: str) -> None:
     found = tags(SORT.render(a=a, rows=[row(text, more)])[1]["content"])

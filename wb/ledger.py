@@ -127,6 +127,8 @@ class Account:
         """Give back what was set aside and record what was used."""
         with self._changed:
             self._reserved -= worst
+            if not self._reserved.calls:
+                self._reserved = Amount()  # no remainder of adding fractions may stay set aside
             self.spent += used
             with self._book():
                 self._enter(used - worst)
@@ -140,7 +142,7 @@ class Account:
                 self._enter(worst)
                 return True
         settled = held - self._reserved
-        if not self._reserved.calls or self._over(settled + worst):
+        if self._over(settled + worst):
             raise BudgetSpent(
                 f"budget spent: {what} may need {getattr(worst, over):g} {over}, "
                 f"{getattr(settled, over):g} of {getattr(self.budget, over):g} are spent; "
