@@ -1,7 +1,7 @@
-"""Labelled runs of a policy, for learning weights: the benchmark's tuned cases where the policy has any.
+"""Labelled runs for learning weights: a policy's tuned benchmark cases, and no others.
 
-A policy folder with a file `tuned_ids.txt` was written with those Mind2Web-SC cases in view; they
-and no others may be learned from.  A policy without the file has no labelled runs (see `pseudo`).
+The cases that a policy's words were written with in view may be learned from; all others are for
+measuring.  A policy without a benchmark has no labelled runs (see `pseudo`).
 """
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wb import action, mind2web, policy
+from wb import action, mind2web
 from wb.llm import LLM
+from wb.mind2web import Case
 from wb.tool import Toolbox
 from wb.trace import Trace
-
-TUNED = "tuned_ids.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +25,11 @@ class Labelled:
 
 
 def runs(name_or_path: str | Path, toolbox: Toolbox, llm: LLM) -> Labelled:
-    """The tuned cases of the policy of that name or folder, each as a trace of one step; none without a file of ids."""
-    place = policy.place(name_or_path)
-    ids = (place if place.is_dir() else place.parent) / TUNED
-    if not ids.is_file():
-        return Labelled()
-    return of_cases(mind2web.cases("tuned", tuned=mind2web.tuned_ids(ids)), toolbox, llm)
+    """The tuned cases of the policy of that name or place, each as a trace of one step; none without a benchmark."""
+    return of_cases(mind2web.of_policy(name_or_path, "tuned").cases, toolbox, llm)
 
 
-def of_cases(cases: Sequence[mind2web.Case], toolbox: Toolbox, llm: LLM) -> Labelled:
+def of_cases(cases: Sequence[Case], toolbox: Toolbox, llm: LLM) -> Labelled:
     """The cases whose action is recognised surely, as labelled traces."""
     found = action.recognise([case.observation for case in cases], toolbox, llm)
     traces = tuple(Trace(c.id, r.steps, c.denied) for c, r in zip(cases, found, strict=True) if r.sure)
