@@ -82,8 +82,8 @@ def test_every_mutant_is_another_program_with_one_change() -> None:
 
 
 def test_the_chosen_mutants_have_every_operator() -> None:
-    chosen = mutant.choose(mutant.mutants(GUARD), 5)
-    assert [m.operator for m in chosen] == ["comparison", "constant", "dropped rule", "negation", "swapped field"]
+    chosen = mutant.choose([mutant.mutants(GUARD)], 5)
+    assert [m.operator for _, m in chosen] == ["comparison", "constant", "dropped rule", "negation", "swapped field"]
 
 
 @pytest.mark.parametrize("made", mutant.mutants(GUARD), ids=lambda m: f"{m.operator}-{m.change}"[:60])

@@ -5,6 +5,8 @@ Everything that asks the prover is here, so that its start is paid once.
 import os
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,9 +156,14 @@ def test_a_guard_beyond_repair_ends_as_an_error_with_its_reason(verifier: Verifi
 
 
 def test_a_source_of_the_wrong_type_is_rejected_and_its_neighbours_are_proved(verifier: Verifier) -> None:
-    wrong = renamed(put("look", GUARDS["look"]), "bad").replace("(True, 'no rule')", "(3, 'no rule')")
-    right = renamed(put("look", GUARDS["look"]), "good")
+    wrong = put("look", GUARDS["look"]).replace("(True, 'no rule')", "(3, 'no rule')")
+    right = put("look", GUARDS["look"]).replace("no rule", "nothing")
     assert [p.status for p in verifier.verify([wrong, right])] == ["rejected", "proved"]
+
+
+def test_guards_that_differ_in_their_name_alone_are_proved_once(verifier: Verifier, proofs: dict[str, nagini.Proof]) -> None:
+    before = verifier.asked
+    assert verifier.verify([renamed(put("book", GUARDS["book"]), "other")]) == (proofs["book"],) and verifier.asked == before
 
 
 def test_what_was_proved_once_is_not_asked_again(verifier: Verifier, proofs: dict[str, nagini.Proof]) -> None:
@@ -178,7 +185,7 @@ def test_a_result_of_another_source_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_a_time_out_is_no_proof_is_not_kept_and_the_worker_is_started_anew(verifier: Verifier) -> None:
-    source = renamed(put("look", GUARDS["look"]), "slow")
+    source = put("look", GUARDS["look"].replace("no rule", "slow"))
     verifier.verify([source.replace("slow", "warm")])
     pid = verifier._worker.process.pid
     os.kill(pid, signal.SIGSTOP)  # a worker that hangs
@@ -192,9 +199,9 @@ def test_a_time_out_is_no_proof_is_not_kept_and_the_worker_is_started_anew(verif
 
 
 def test_a_worker_that_dies_is_a_crash_and_no_proof(verifier: Verifier) -> None:
-    verifier.verify([renamed(put("look", GUARDS["look"]), "alive")])
+    verifier.verify([put("look", GUARDS["look"].replace("no rule", "alive"))])
     os.kill(verifier._worker.process.pid, signal.SIGKILL)
-    assert verifier.verify([renamed(put("look", GUARDS["look"]), "dead")])[0].status == "crash"
+    assert verifier.verify([put("look", GUARDS["look"].replace("no rule", "dead"))])[0].status == "crash"
 
 
 def test_the_worker_imports_nothing_of_wb() -> None:
@@ -204,3 +211,21 @@ def test_the_worker_imports_nothing_of_wb() -> None:
 def test_a_time_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0"):
         Verifier(timeout_s=0)
+
+
+def test_the_worker_ends_when_the_process_that_started_it_is_killed() -> None:
+    """A killed run must leave no Java behind; the worker's own watch is started here without Java."""
+    child = f"import os, sys; sys.path.insert(0, {str(nagini.WORKER.parent)!r}); import nagini_worker; nagini_worker._end_with(os.getppid())"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', {child!r}]); "
+         "print(p.pid, flush=True); time.sleep(60)"], stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    time.sleep(1.0)
+    os.kill(pid, 0)
+    parent.kill()
+    parent.wait()
+    for _ in range(100):
+        if not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text("utf-8"):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"the worker {pid} lives on without its parent")

@@ -39,7 +39,7 @@ def write(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
     for sentence in inputs["sentences"]:
         try:
             for broken in _broken(sentence, inputs, toolbox):
-                requirements.setdefault(broken, _reason(sentence))
+                requirements.setdefault(broken, sentence["id"])
         except Unsaid:
             uncovered.append(sentence["id"])
     return {"code": _function(str(inputs["signature"]), requirements), "uncovered": uncovered}
@@ -84,11 +84,6 @@ def _function(signature: str, requirements: Mapping[str, str]) -> str:
             lines += [f"    if {broken}:", f"        return (False, {reason!r})"]
     last = f"(False, {requirements['True']!r})" if "True" in requirements else "(True, 'allowed')"
     return "\n".join([*lines, f"    return {last}", ""])
-
-
-def _reason(sentence: Row) -> str:
-    text = " ".join(str(sentence["text"]).split())
-    return f"{sentence['id']}: {text if len(text) <= 160 else text[:157] + '...'}"
 
 
 class _Words:

@@ -107,7 +107,7 @@ def judge(entry: Guarded, program: Program, known: Mapping[str, sandbox.Value | 
         return Verdict("undecided", f"{tool}: it depends on what is not known: {', '.join(read)}", grade=grade)
     if True in answers:
         return Verdict("allow", f"{tool}: {answers[True]}", grade=grade)
-    return Verdict("deny", f"{tool}: {answers[False]}", violated(entry.contract, known), grade)
+    return Verdict("deny", f"{tool}: {_spoken(entry.contract, answers[False])}", violated(entry.contract, known), grade)
 
 
 def violated(contract: Contract, known: Mapping[str, sandbox.Value | None]) -> tuple[str, ...]:
@@ -139,6 +139,12 @@ def to_row(entry: Guarded) -> dict[str, str]:
             "sha256": hashlib.sha256(entry.source.encode()).hexdigest()}
 
 
+def from_rows(rows: Sequence[dict[str, str]], required: Sequence[Contract]) -> tuple[Guarded, ...]:
+    """The kept guards for the contracts that the rules give today; a tool without a row has no guard."""
+    kept = {row["tool"]: row for row in rows}
+    return tuple(from_row(kept[c.tool], c) for c in required if c.tool in kept)
+
+
 def from_row(row: dict[str, str], contract: Contract) -> Guarded:
     """A kept guard for the contract that the rules give today; `error` where it proved another one.
 
@@ -147,8 +153,8 @@ def from_row(row: dict[str, str], contract: Contract) -> Guarded:
     """
     if hashlib.sha256(row["source"].encode()).hexdigest() != row["sha256"]:
         return Guarded(contract, row["source"], "error", "the source was changed after it was judged")
-    if row["grade"] == "proved" and not _states(row["source"], contract):
-        return Guarded(contract, row["source"], "error", "it was proved against another contract")
+    if row["grade"] in ("proved", "tested") and not _states(row["source"], contract):
+        return Guarded(contract, row["source"], "error", f"it was {row['grade']} against another contract")
     return Guarded(contract, row["source"], row["grade"], row["reason"])
 
 
@@ -187,6 +193,12 @@ def _answer(outcome: object) -> sandbox.Outcome:
             return allowed, reason
         case _:
             raise ValueError(f"a guard answers (bool, str); got {outcome!r}")
+
+
+def _spoken(contract: Contract, reason: str) -> str:
+    """The sentence where the code's reason names its clause (short texts prove faster), else the reason."""
+    said = next((item.text for item in contract.items if item.clause == reason), "")
+    return f"{said} ({reason})" if said else reason
 
 
 def _row(node: Formula, below: tuple, steps: Sequence[Mapping[str, bool | None]]) -> tuple[bool | None, ...]:

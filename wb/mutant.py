@@ -17,6 +17,7 @@ from wb.contract import Contract, assemble
 from wb.nagini import Verifier
 
 Operator = Literal["comparison", "constant", "dropped rule", "negation", "swapped field"]
+OPERATORS: tuple[Operator, ...] = ("comparison", "constant", "dropped rule", "negation", "swapped field")
 Fate = Literal["refuted", "equivalent", "survived", "unsettled"]
 FLIPS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 
@@ -43,7 +44,7 @@ class Judged:
 
 
 def mutants(guard: str) -> tuple[Mutant, ...]:
-    """Every mutant of a guard's source, grouped by nothing: in the order of its code."""
+    """Every mutant of a guard's source."""
     tree = ast.parse(sandbox.strip(guard))
     original = ast.unparse(tree)
     found: dict[str, Mutant] = {}
@@ -55,19 +56,22 @@ def mutants(guard: str) -> tuple[Mutant, ...]:
     return tuple(found.values())
 
 
-def choose(made: Sequence[Mutant], most: int) -> tuple[Mutant, ...]:
-    """At most so many, taken from the operators in turn, so that each kind of fault is there."""
-    lanes = [[m for m in made if m.operator == o] for o in ("comparison", "constant", "dropped rule", "negation", "swapped field")]
-    turns = [lane[i] for i in range(max(map(len, lanes), default=0)) for lane in lanes if i < len(lane)]
+def choose(made: Sequence[Sequence[Mutant]], most: int) -> tuple[tuple[int, Mutant], ...]:
+    """At most so many mutants of several guards, each with its guard's index: operators in turn, guards in turn."""
+    lanes = []
+    for operator in OPERATORS:
+        each = [[(i, m) for m in mutants_ if m.operator == operator] for i, mutants_ in enumerate(made)]
+        lanes.append([lane[k] for k in range(max(map(len, each), default=0)) for lane in each if k < len(lane)])
+    turns = [lane[k] for k in range(max(map(len, lanes), default=0)) for lane in lanes if k < len(lane)]
     return tuple(turns[:most])
 
 
-def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 8) -> tuple[Judged, ...]:
-    """The fate of at most `most` mutants of each proved guard, all given to Nagini together."""
-    rows = [(contract, guard, mutant) for contract, guard in proved for mutant in choose(mutants(guard), most)]
-    sources = [_named(assemble(m.source, contract), i) for i, (contract, _, m) in enumerate(rows)]
-    return tuple(_fate(contract, guard, mutant, proof.status)
-                 for (contract, guard, mutant), proof in zip(rows, verifier.verify(sources), strict=True))
+def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 40) -> tuple[Judged, ...]:
+    """The fate of at most `most` mutants of the proved guards, all given to Nagini together."""
+    rows = [(*proved[i], made) for i, made in choose([mutants(guard) for _, guard in proved], most)]
+    sources = [assemble(made.source, contract) for contract, _, made in rows]
+    return tuple(_fate(contract, guard, made, proof.status)
+                 for (contract, guard, made), proof in zip(rows, verifier.verify(sources), strict=True))
 
 
 def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> Judged:
@@ -126,10 +130,6 @@ class _Put(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """The node, or what takes its place."""
         return (self.replacement or ast.Pass()) if node is self.target else self.generic_visit(node)
-
-
-def _named(assembled: str, number: int) -> str:
-    return assembled.replace("def policy_", f"def mutant_{number}_policy_", 1)
 
 
 def _shown(node: ast.AST | None) -> str:

@@ -11,6 +11,8 @@ import json
 import os
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 from typing import TextIO
 
@@ -20,12 +22,20 @@ def main() -> int:
     answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     service = _service()
     _say(answers, {"ready": os.getpid()})
     for line in sys.stdin:
         request = json.loads(line)
         _say(answers, {"id": request["id"], **_verify(service, request["source"])})
     return 0
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it is gone: nobody would read the answer."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def _service() -> object:

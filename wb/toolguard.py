@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wb import guarding
 from wb.examples import examples
 from wb.guarding import CallGuard, Guarded
 from wb.rule import RuleSet
@@ -24,7 +25,6 @@ def tested_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
 
 
 def to_row(draft: Draft) -> dict[str, object]:
-    """A candidate as it is kept: tool, source, grade, examples, and every attempt with its complaints."""
-    entry = guarded(draft)
-    return {"tool": draft.contract.tool, "source": draft.source, "grade": entry.grade, "reason": entry.reason,
-            "examples": examples(draft.contract), "attempts": draft.attempts, "rules": [i.rule for i in draft.contract.items]}
+    """A candidate as it is kept: what `guarding.from_row` reads, the bare code, the examples and every attempt."""
+    return {**guarding.to_row(guarded(draft)), "code": draft.source, "rules": [item.rule for item in draft.contract.items],
+            "examples": examples(draft.contract), "attempts": draft.attempts}
