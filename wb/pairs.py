@@ -190,11 +190,11 @@ def _answers(shapes: list[_Shape], shared: list[tuple], pattern_at: numpy.ndarra
     import numpy as np
 
     allowed = [shape.allowed for shape in shapes]
-    widths = np.array([len(shape.literals) for shape in shapes])
+    widths = np.array([len(shape.literals) for shape in shapes], np.int64)
     tables = np.zeros((len(shapes), 1 << int(widths.max(initial=0))), bool)
     for row, letters in zip(tables, allowed, strict=True):
         row[:len(letters or ())] = letters or ()
-    plain = np.array([letters is not None for letters in allowed])
+    plain = np.array([letters is not None for letters in allowed], bool)
     alike = [_alike(shape) for shape in shapes]
     out = np.zeros(len(one), np.int64)
     groups, group_of = _distinct(((pattern_at * 9 + widths[one]) * 9 + widths[two]) * 2 + (plain[one] & plain[two]))
