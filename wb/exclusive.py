@@ -43,7 +43,7 @@ def only(sentence: modality.Sentence) -> Exclusive | None:
     if not found:
         return None
     before, what = found["before"].strip(), found["what"].strip()
-    if re.search(r"\b(?:not|the|an?|his|her|their|my|your|read|view|write)\s*\Z", before, re.I):
+    if re.search(r"\b(?:not|the|an?|his|her|their|my|your)\s*\Z", before, re.I):
         return None
     if _PREPOSED.match(what) and not before and not subject:
         return Exclusive((), [], [_purpose(what)])

@@ -22,7 +22,7 @@ _FORMS: tuple[tuple[Force, str], ...] = (
                rf"(?:is|are)\s+{_ADVERB}(?:not|never)\s+to\b|(?:isn't|aren't)\s+(?:allowed|permitted|able|authori[sz]ed|eligible)\s+to|"
                rf"(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|barred|banned|precluded|disallowed|excluded|restricted)\s+(?:from|to)\b|"
                r"(?:is|are) (?:ineligible|unable) to\b"),
-    ("ban", rf"(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|banned|disallowed|unlawful|illegal|impossible|unacceptable|off limits)\b|"
+    ("ban", rf"(?:(?:shall|must|should|will)\s+)?(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|banned|disallowed|unlawful|illegal|impossible|unacceptable|off limits)\b|"
             rf"(?:(?:is|are|be)\s+{_ADVERB}not|isn't|aren't)\s+{_ADVERB}(?:allowed|permitted|possible|acceptable|available|supported|eligible|an option|authori[sz]ed)\b|"
             r"(?:is|are)\s+not\s+\w+(?:able|ible)\b"),
     ("needed", rf"(?:is|are)\s+{_ADVERB}(?:required|needed|mandatory|compulsory|necessary|obligatory)(?!\s+to\s+be)\b"),
@@ -36,7 +36,7 @@ _MODALS = tuple((force, re.compile(rf"\b(?:{words})", re.I)) for force, words in
 _PROHIBITIVE = re.compile(
     r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|(?:under no circumstances|in no (?:case|event)|at no time|on no account)(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+", re.I)
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
-_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|at least [$€£]?\d+|up to [$€£]?\d+|limited to|only one|only once|a single)\b", re.I)
+_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|(?:at least|up to) (?:[$€£]?\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)|limited to|only one|only once|a single)\b", re.I)
 _ONLY = re.compile(r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b", re.I)
 VERBS = frozenset("""accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
  block book call cancel change charge check choose clear click close collect compare compensate complete comply confirm consider consult
@@ -86,7 +86,7 @@ def plain(text: str) -> str:
     text = re.sub(r"!?\[([^\]]+)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\*+|`+|(?<![\w])_+|_+(?![\w])|^[>#]+\s*", "", text)
     text = re.sub(r"\(see [^)]*\)", "", text)
-    return " ".join(text.split()).strip().rstrip(".!").strip()
+    return re.sub(r"[.!;,]*(?:[;,]\s*(?:and|or))?\s*\Z", "", " ".join(text.split()))
 
 
 def under_stem(stem: str, item: str) -> str:
@@ -139,6 +139,8 @@ def split(text: str) -> Sentence | None:
         return Sentence(text[: match.start()].strip(" ,"), force, match.group(), text[match.end():].strip())
     order = _ORDER.match(text)
     rest = text[order.end():]
+    if re.match(r"[A-Z]\w+ [^,;]+ first, (?:and )?(?:only )?then [a-z]", rest):
+        return Sentence("", "imperative", "", rest)
     only = re.match(r"only\s+", rest, re.I)
     words = (rest[only.end():] if only else rest).split()
     if len(words) > 1 and words[0].lower().rpartition("-")[2] in VERBS and (words[0][0].isupper() or order.end() or only or text[0].islower()) \

@@ -57,7 +57,8 @@ def read(text: str) -> list[Norm]:
 
 def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
-    state = exclusive.STATIVE.match(sentence.rest) and _PURPOSE.search(sentence.rest) and not verbs.passive(sentence.rest)
+    passive = verbs.passive(sentence.rest)
+    state = exclusive.STATIVE.match(sentence.rest) and _PURPOSE.search(sentence.rest) and not (passive and passive.verb in verbs.CAUSING)
     if state and restriction.of_actor(sentence.subject)[0]:
         return [_inverted(norm) for norm in _must_be(sentence, adjuncts)]
     stated = exclusive.limit(sentence, negated=True)
@@ -146,7 +147,7 @@ def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
         return _permit(replace(sentence, force="permit"), adjuncts)
     is_actor, narrowed = restriction.of_actor(subject) if subject else (True, None)
     state, passive = exclusive.STATIVE.match(rest), verbs.passive(rest)
-    if state and subject and not (passive and not is_actor) and (_PURPOSE.search(rest) or not passive) and (is_actor or _PURPOSE.search(rest)):
+    if state and subject and not (passive and (not is_actor or passive.verb in verbs.CAUSING)) and (_PURPOSE.search(rest) or not passive) and (is_actor or _PURPOSE.search(rest)):
         return _must_be(sentence, adjuncts)
     if not is_actor and not passive and restriction.is_person(subject) and not state:
         is_actor, narrowed = True, conditions.parse(exclusive.nouns(subject)[0].removeprefix("the "))

@@ -23,6 +23,7 @@ _ALSO_NOUN = frozenset("""refund book credit report request order record review 
  change copy end export grant import issue print release repeat reply reset return run scan start state sort view wait advice access
  address show share place offer help handle notice claim deal design form name plan post pay place""".split())
 _ALONE = frozenset("stop wait pause proceed continue finish end exit quit refuse abort smoke drink eat sleep work speak".split())
+CAUSING = frozenset("use ask tell require force allow permit make need expect encourage invite remind instruct".split())
 _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|its|their|his|her|your)\s+)+", re.I)
 _EVENT = re.compile(r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)", re.I)
 
@@ -97,6 +98,8 @@ def split_verbs(vp: str) -> tuple[str, ...]:
 def as_verb(text: str) -> str:
     """A subject that names an action, as a verb phrase: "Booking a room" and "room changes" by their verbs."""
     words = _bare(text.strip()).split()
+    if len(words) > 2 and words[1].lower() == "of" and words[0].lower() in VERBS:
+        return f"{words[0].lower()} {' '.join(words[2:])}"
     if 1 < len(words) <= 4 and words[-1].lower() not in VERBS and phrases.lemma(words[-1].lower()) in VERBS and not words[0].lower().endswith("ing"):
         return f"{phrases.lemma(words[-1].lower())} {' '.join(words[:-1]).lower()}"
     return phrases.verb_first(re.sub(r"\A(?:the\s+act\s+of\s+|any\s+)?", "", text.strip(), flags=re.I))
