@@ -1,6 +1,7 @@
 """A person opens notebook 02 in JupyterLab, runs every cell and sees the curve: Debian's chromium, driven by playwright."""
 
 import importlib.util
+import json
 import os
 import shutil
 import socket
@@ -125,6 +126,9 @@ def test_notebook_02_runs_in_jupyterlab_and_shows_its_curve(desk, environment):
     assert not errors
     assert not outside, "the page must ask nothing of the outside"
     assert SCREENSHOT.stat().st_size > 20_000
+    (manifest,) = (desk / "artifacts" / NOTEBOOK).glob("[!.]*/manifest.json")  # stepping writes where a run writes
+    written = json.loads(manifest.read_text("utf-8"))
+    assert written["mode"] == "interactive" and {"rounds.json", "rules.json"} <= set(written["outputs"])
 
 
 def is_here(url: str, address: str) -> bool:
