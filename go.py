@@ -165,7 +165,7 @@ def sound():
 def install():
     """The lock and `wb` itself: by uv with the CPU build of torch, else by uv in full, else by pip."""
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-    uv = [PYTHON, "-m", "uv", "pip", "install", "--python", PYTHON]
+    uv = [PYTHON, "-m", "uv", "pip", "install", "--python", PYTHON, *([] if sys.stderr.isatty() else ["-q"])]
     has_uv = run(*pip, "uv")
     say("installing %d packages; the first time takes one to five minutes" % LOCK.read_text("utf-8").count("=="))
     if not (has_uv and (install_for_cpu(uv) or run(*uv, "-r", LOCK)) or run(*pip, "-r", LOCK)):
