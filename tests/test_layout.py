@@ -14,10 +14,10 @@ ORDER = """
 notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace sentences extraction document policy
 formula syntax steps backward automaton ltlf bits bounded decide pairs storm uncertain
-predicate rule rulefile lint check
+predicate rule physical rulefile lint check
 phrases quantities conditions restriction modality verbs adjuncts exclusive norm templates deontic
 vocabulary fields grounding rulebook extract recognise action
-physical vagueness gate refine proposals cluster circuit weights pseudo
+vagueness gate refine proposals cluster circuit weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant
 guard guarding synthesis guardcode toolguard veriguard shield baseline shortcut
 drafting offline

@@ -82,8 +82,9 @@ def check(
 ) -> None:
     """Check a rule file: contradictions, rules that say nothing, rules that others imply."""
     from wb import check as checks
-    findings = checks.check(rules)
-    print(json.dumps(findings, indent=1, ensure_ascii=False) if as_json else findings)
+    from wb import rulefile
+    found = checks.check(rulefile.load(rules))
+    print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
 
 
 def main() -> None:

@@ -40,6 +40,7 @@ class Unary:
 
     body: Formula
     _hash: int = field(init=False)
+    _nodes: tuple[Formula, ...] = field(init=False, default=())  # the subformulas, once they were asked for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((type(self), self.body)))
@@ -64,6 +65,7 @@ class Binary:
     left: Formula
     right: Formula
     _hash: int = field(init=False)
+    _nodes: tuple[Formula, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((type(self), self.left, self.right)))
@@ -200,6 +202,14 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 def subformulas(formula: Formula) -> tuple[Formula, ...]:
     """Every distinct subformula, operands before the formulas that hold them."""
+    if isinstance(formula, (Constant, Atom)):
+        return (formula,)
+    if not formula._nodes:
+        object.__setattr__(formula, "_nodes", _ordered(formula))
+    return formula._nodes
+
+
+def _ordered(formula: Formula) -> tuple[Formula, ...]:
     found: dict[Formula, None] = {}
     stack: list[tuple[Formula, bool]] = [(formula, False)]
     while stack:
@@ -245,7 +255,7 @@ def propositional(formula: Formula) -> bool:
 
 def atoms(formula: Formula) -> tuple[str, ...]:
     """The names of the predicates in a formula, in order of first appearance."""
-    return tuple(node.name for node in subformulas(formula) if isinstance(node, Atom))
+    return tuple([node.name for node in subformulas(formula) if isinstance(node, Atom)])
 
 
 def conjunction(parts: tuple[Formula, ...]) -> Formula:

@@ -198,8 +198,8 @@ def _answers(shapes: list[_Shape], shared: list[tuple], pattern_at: numpy.ndarra
     alike = [_alike(shape) for shape in shapes]
     out = np.zeros(len(one), np.int64)
     groups, group_of = _distinct(((pattern_at * 9 + widths[one]) * 9 + widths[two]) * 2 + (plain[one] & plain[two]))
-    members = np.split(np.argsort(group_of, kind="stable"), np.cumsum(np.bincount(group_of))[:-1]) if len(one) else []
-    for code, here in zip(groups.tolist(), members, strict=True):
+    inside = np.split(np.argsort(group_of, kind="stable"), np.cumsum(np.bincount(group_of))[:-1]) if len(one) else []
+    for code, here in zip(groups.tolist(), inside, strict=True):
         rest, invariant = divmod(code, 2)
         moves = _letters(rest // 9 % 9, rest % 9, shared[rest // 81])
         if invariant:
