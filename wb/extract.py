@@ -91,16 +91,16 @@ def clauses(policy: Policy, llm: LLM) -> tuple[Clause, ...]:
     scopes = [s.text for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.text)]
     parts = sections(policy)
     batch = [{"policy": policy.name, "section": policy.text[start:end], "glossary": glossary, "scopes": scopes} for start, end in parts]
+    whole = {(s.start, s.end) for s in policy.sentences}
     found: dict[tuple[int, int], Clause] = {}
     for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
         if isinstance(reply, Unanswered):
             continue
-        cursor = start
         for item in reply.policies:
-            span = locate(item.description, policy.text, cursor, end) or locate(item.description, policy.text, start, end)
-            if span and span not in found:
+            places = [span for span in occurrences(item.description, policy.text, start, end) if span not in found]
+            if places:
+                span = min(places, key=lambda place: (place not in whole, place))
                 found[span] = _clause(policy, span, item)
-                cursor = span[1]
     if not found:
         raise PolicyError(f"{policy.source}: a policy that forbids, demands or restricts something was required; "
                           f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})")
@@ -158,15 +158,10 @@ def sections(policy: Policy) -> tuple[tuple[int, int], ...]:
     return tuple(parts)
 
 
-def locate(quote: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where a quotation stands in a part of the text, blanks and quotation marks aside; None if nowhere."""
-    wanted = quote.strip()
-    at = text.find(wanted, start, end)
-    if at >= 0 and wanted:
-        return at, at + len(wanted)
-    words = [re.escape(word).replace("'", "['’‘]").replace('"', '["“”]') for word in wanted.split()]
-    loose = re.compile(r"\s+".join(words)).search(text, start, end) if words else None
-    return loose.span() if loose else None
+def occurrences(quote: str, text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Every place of a quotation in a part of the text, blanks and the shape of quotation marks aside."""
+    words = [re.sub(r"['’‘]", "['’‘]", re.sub(r'["“”]', '["“”]', re.escape(word))) for word in quote.split()]
+    return tuple(m.span() for m in re.compile(r"\s+".join(words)).finditer(text, start, end)) if words else ()
 
 
 def tool_row(tool: Tool) -> dict[str, object]:
@@ -184,7 +179,7 @@ def _clause(policy: Policy, span: tuple[int, int], item: PolicyReply) -> Clause:
     start, end = span
     home = next((s for s in policy.sentences if s.start <= start < s.end), None)
     frame = clause_of(home) if home else Clause("", "", start, end)
-    quoted = tuple(d for d in item.definitions if locate(d, policy.text, 0, len(policy.text)))
+    quoted = tuple(d for d in item.definitions if occurrences(d, policy.text, 0, len(policy.text)))
     return Clause("", policy.text[start:end], start, end, frame.headings, frame.context, quoted, item.scope or "")
 
 

@@ -146,6 +146,8 @@ def split(text: str) -> Sentence | None:
     if len(words) > 1 and words[0].lower().rpartition("-")[2] in VERBS and (words[0][0].isupper() or order.end() or only or text[0].islower()) \
             and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I):
         return Sentence("", "imperative", order.group().strip(), rest)
+    if len(words) > 2 and _DETERMINER.fullmatch(words[1]) and words[0].isalpha() and not _NO_VERB.fullmatch(words[0]):
+        return Sentence("", "imperative", order.group().strip(), rest)
     return None
 
 
@@ -165,6 +167,12 @@ def cue(text: str) -> bool:
     return True
 
 
+_DETERMINER = re.compile(r"the|an?|any|all|every|each|its|their|your|his|her|them|it", re.I)
+# What may stand before an article at the start of a sentence and is no verb in the imperative.
+_NO_VERB = re.compile(r"\w{3,}(?:ing|ed|ly)|\w*[^s]s|note|see|recall|say|in|on|at|by|for|from|to|of|with|under|over|after|before|during|until|since|through|between|among|within|"
+                      r"against|about|above|below|behind|beyond|near|per|via|like|unlike|despite|except|without|if|when|while|where|because|though|although|unless|"
+                      r"whether|that|which|who|what|how|why|and|or|but|nor|so|yet|both|half|such|only|just|even|not|all|any|each|every|once|then|there|here|"
+                      r"given|including|regarding|concerning|upon|into|onto|out|off|up|down|as|than|is|are|was|were|be|has|have|had|does|did|will|would", re.I)
 _INDICATIVE = re.compile(
     r"(?P<subject>[^,;]+?)\s+(?:is|are)\s+(?P<rest>(?:only\s+)?\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*\b(?:if and only if|only (?:if|when|after|once|for|by|with|in|to|from)\b).*|"
     r"only\s+\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I)

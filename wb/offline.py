@@ -40,7 +40,7 @@ class Offline:
         """
         techniques = self.techniques()
         if prompt.name not in techniques:
-            raise ModelError(prompt.name, f"the offline engine answers {sorted(techniques)}; got {prompt.name!r}; this role needs a model")
+            raise ModelError(f"the offline engine answers {sorted(techniques)}; got {prompt.name!r}; this role needs a model")
         began = time.perf_counter()
         value = techniques[prompt.name](inputs)
         return Answer(value, Usage(seconds=time.perf_counter() - began), None, self.name)

@@ -17,7 +17,7 @@ _GROUPS = """change modify update edit alter adjust amend revise upgrade switch
 buy purchase acquire
 delete remove erase
 search find look browse lookup
-send issue dispatch
+send issue dispatch offer grant give
 get obtain retrieve fetch collect gather
 create add make
 cancel void
