@@ -43,6 +43,16 @@ DEFECTS = (
     Defect("equivalence is asked in one direction only", "decide",
            "(F.Xor(first, second),)", "(F.And(first, F.Not(second)),)",
            "test_decide.py::test_implication_equivalence_and_contradiction_agree_with_each_other_and_with_brute_force"),
+    # from sentences to rules
+    Defect("the polarity of a condition is swapped", "grounding",
+           "if found.positive else negation(", "if not found.positive else negation(",
+           "test_grounding.py::test_a_sentence_is_tied_to_its_tool_and_its_field"),
+    Defect("a condition that narrows reads as one that is required", "grounding",
+           "parts = [*([negation(formula.conjunction(tuple(when)))]", "parts = [*([formula.conjunction(tuple(when))]",
+           "test_grounding.py::test_the_six_rules_come_out_right_in_any_wording"),
+    Defect("under 18 includes 18", "quantities",
+           'below(?: the age of)?", "<"),', 'below(?: the age of)?", "<="),',
+           "test_deontic.py::test_quantities"),
     # the rule base
     Defect("an unknown value reads as false", "predicate",
            "return known if isinstance(known, bool) else None", "return known if isinstance(known, bool) else False",
