@@ -6,6 +6,7 @@ import pytest
 from conftest import shared
 
 from wb import deontic, grounding, policy, tool
+from wb.ltlf import holds, parse
 from wb.norm import Norm
 from wb.policy import Clause
 from wb.syntax import render
@@ -174,3 +175,10 @@ def test_action_phrases_of_the_airline_gold_find_their_tools():
         right += wanted in found
         wrong += bool(found) and wanted not in found
     assert total >= 20 and right / total >= 0.6 and wrong / total <= 0.2, (right, wrong, total)
+
+
+@pytest.mark.parametrize("text", ["a", "NOT a", "a AND b", "a OR b", "NOT a AND b", "a OR NOT b", "(a OR b) AND NOT a"])
+def test_a_negated_condition_is_its_opposite_in_every_state(text):
+    formula = parse(text)
+    for state in (set(), {"a"}, {"b"}, {"a", "b"}):
+        assert holds(grounding.negation(formula), [state]) is not holds(formula, [state])
