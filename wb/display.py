@@ -65,5 +65,5 @@ def table(rows: Sequence[Sequence[str]]) -> Table:
 
 def versions(rows: Iterable[dict[str, object]]) -> Table:
     """The versions of a stage, one a line."""
-    rows = [{**row, "summary": ", ".join(f"{k} {v}" for k, v in row["summary"].items())} for row in rows]
+    rows = list(rows)
     return table([tuple(rows[0]), *(tuple(str(value) for value in row.values()) for row in rows)])

@@ -26,7 +26,12 @@ def described(version: Version) -> dict[str, object]:
     manifest = version.manifest
     recorded = manifest["recorded"]
     return {"key": version.key, "policy": manifest["policy"]["name"] or "", "model": manifest["model"] or "", "mode": manifest["mode"],
-            "finished": recorded["finished"], "seconds": recorded["seconds"], "summary": manifest["summary"]}
+            "finished": recorded["finished"], "seconds": recorded["seconds"], "summary": summary(manifest)}
+
+
+def summary(manifest: Manifest) -> str:
+    """What a stage said of itself at its finish, in a line."""
+    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in manifest["summary"].items())
 
 
 def with_results(version: Version) -> dict[str, object]:

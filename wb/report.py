@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wb import artifact, plots
+from wb import artifact, history, plots
 from wb.artifact import ArtifactError, Project, Version
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -149,8 +149,7 @@ def _section(name: str, run: Run) -> str:
     rows = [("stage", "version", "mode", "seconds", "summary")]
     for stage, version in run.items():
         manifest = version.manifest
-        summary = ", ".join(f"{key} {value}" for key, value in manifest["summary"].items())
-        rows.append((stage, version.key, manifest["mode"], str(manifest["recorded"]["seconds"]), summary))
+        rows.append((stage, version.key, manifest["mode"], str(manifest["recorded"]["seconds"]), history.summary(manifest)))
     last = list(run.values())[-1]
     results = last.read("results.json") if "results.json" in last.digests else {}
     results = results if isinstance(results, dict) else {}
