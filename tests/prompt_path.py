@@ -3,13 +3,18 @@
 Run as a script, it records the replies of the scripted model (`answers.yaml`) anew, through the real
 endpoint and a server on loopback:
 
-    python tests/prompt_path.py
+    python tests/prompt_path.py [--notebooks]
+
+With `--notebooks` the seven notebooks are run as well (some minutes) and what they ask beyond is added.
 """
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -93,7 +98,7 @@ def replaying(folder: Path = FOLDER / "replies") -> LLM:
 
 
 def record() -> None:
-    """Record the whole path anew."""
+    """Record the path anew."""
     from loopback import Scripted
 
     for part in ("replies", "vectors"):
@@ -104,5 +109,20 @@ def record() -> None:
     print(json.dumps(llm.ledger.to_json()["total"]), *llm.ledger.events, sep="\n")
 
 
+def record_notebooks() -> None:
+    """Record what the seven notebooks ask beyond the path: repairs after a proof failed."""
+    from loopback import Scripted
+
+    with Scripted(scripted, models=(MODEL,)) as server, tempfile.TemporaryDirectory() as artifacts:
+        shutil.copytree(FOLDER / "replies", Path(artifacts) / "replies")
+        shutil.copytree(FOLDER / "vectors", Path(artifacts) / "cache" / "embeddings")
+        subprocess.run([sys.executable, "-m", "wb.cli", "run", "--policy", str(FOLDER), "--model", MODEL], check=True,
+                       cwd=FOLDER.parents[2], env=os.environ | {"OPENAI_BASE_URL": server.url, "WB_ARTIFACTS": artifacts})
+        shutil.copytree(Path(artifacts) / "replies", FOLDER / "replies", dirs_exist_ok=True)
+    print(len(list((FOLDER / "replies").iterdir())), "recordings")
+
+
 if __name__ == "__main__":
     record()
+    if "--notebooks" in sys.argv:
+        record_notebooks()

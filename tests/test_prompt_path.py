@@ -8,7 +8,10 @@ import sys
 import pytest
 
 import prompt_path
-from wb import prompt
+from loopback import serve_tiny_model, write_tiny_model
+from wb import action, baseline, extract, guardcode, prompt, refine
+from wb.endpoint import Endpoint, TruncatedReply, Unreachable
+from wb.replies import Replies
 from wb.syntax import parse
 
 AGAIN = "after a change of prompts or of what they are given, run: python tests/prompt_path.py"
@@ -49,7 +52,9 @@ def test_replay_runs_end_to_end_with_the_network_refused_and_no_key(tmp_path) ->
 def test_the_recordings_cover_every_prompt_and_each_is_used(walked) -> None:
     files = {path.name for path in (prompt_path.FOLDER / "replies").glob("*.json")}
     assert {name.split(".")[0] for name in files} == {path.stem for path in prompt.FOLDER.glob("*.md")}
-    assert {name.split(".")[1] for name in files} == {digest[:32] for digest in walked[1].replies}, AGAIN
+    used = {digest[:32] for digest in walked[1].replies}
+    unused = {name for name in files if name.split(".")[1] not in used}
+    assert all(name.startswith("repair_guard.") for name in unused), f"only repairs after a proof are the notebooks' own; {AGAIN}"
     assert not [name for name in files if "sk-" in (prompt_path.FOLDER / "replies" / name).read_text("utf-8")]
 
 
@@ -88,3 +93,26 @@ def test_turns_are_recognised_and_judged(walked) -> None:
     decisions = {name: [verdict.decision for verdict in verdicts] for name, verdicts in walk.verdicts.items()}
     assert decisions == {"direct": ["deny", "allow", "allow"], "rule_traverse": ["deny", "undecided", "allow"], "guardagent": ["deny", "allow", "allow"]}
     assert walk.verdicts["rule_traverse"][0].violated == ("c1.1_1",)
+
+
+@pytest.mark.parametrize("reply_type", [
+    extract.PoliciesReply, extract.RulesReply, refine.Refined, refine.Merged, guardcode.GuardCode, action.Extracted,
+    baseline.Judged, baseline.RuleJudged, baseline.Plan, baseline.Code,
+], ids=lambda kind: kind.__name__)
+def test_a_real_server_takes_the_schema_of_every_reply_type(tmp_path, tiny, reply_type) -> None:
+    engine = Endpoint("tiny", base_url=f"{tiny.listening_address}/v1", api_key="sk-tiny", replies=Replies(tmp_path), max_tokens=300, retries=0)
+    question = prompt.parse("---\npurpose: p\nsource: s\ninputs: []\nreply: r\n---\n<!-- system -->\nAnswer.\n<!-- user -->\nNow.\n", "ask")
+    try:
+        value = engine.answer(question, {}, reply_type.model_json_schema()).value
+    except (TruncatedReply, Unreachable) as error:  # a random model talks without end, and no UTF-8; a schema that is not taken is `Rejected`
+        assert "cut at 300 tokens" in str(error) or "does not match the expected" in str(error)
+        return
+    reply_type.model_validate(value)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """llama.cpp's server with a random model."""
+    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
+    write_tiny_model(path)
+    return serve_tiny_model(path, "sk-tiny")
