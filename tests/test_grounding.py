@@ -76,6 +76,12 @@ def test_what_an_update_changes_is_not_read_off_its_own_arguments():
     assert all(p.test is None for p in reading.predicates)
 
 
+def test_what_a_new_thing_is_is_read_off_the_arguments():
+    (reading,) = read("Do not rent a yacht boat.")
+    assert [str(p.test) for p in reading.predicates if p.test] == ["rent_boat.class == 'yacht'"]
+    assert render(reading.formula) == "ALWAYS (rent_boat IMPLIES NOT class_is_yacht)"
+
+
 def test_an_action_that_no_tool_performs_keeps_its_name_and_has_no_tool():
     (reading,) = read("Never give opinions.")
     assert reading.action.name == "give_opinions" and reading.action.tools == ()

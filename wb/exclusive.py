@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 from wb import conditions, modality, quantities, restriction, verbs
-from wb.conditions import Condition, Every, Phrase, every, leaf, negate, parse
+from wb.conditions import Condition, Phrase, every, leaf, negate, parse
 
 STATIVE = re.compile(
     r"(?:(?:only|also|already|always)\s+)*(?P<verb>be|have|hold|own|contain|include|exceed|last|cost|weigh|consist of|remain|match|"
@@ -172,5 +172,3 @@ def _purpose(words: str) -> Condition:
         return conditions.parse(words[found.end():])
     return parse(words)
 
-
-__all__ = ["STATIVE", "Every", "Exclusive", "limit", "nouns", "only", "state_of"]

@@ -32,7 +32,8 @@ class Literal:
 def literal(phrase: Phrase, toolbox: Toolbox, tools: Sequence[str] = (), around: frozenset[str] = frozenset()) -> Literal:
     """The predicate of a phrase: a test on a state field, or on an argument where one tool is meant.
 
-    `around` are roots that the sentence has already used up (its action, its titles).
+    `around` are roots that the sentence has already used up (its action, its titles).  What a thing *is*
+    is never read off the arguments of a tool that changes it; a limit on a number is.
     """
     quantity = quantities.find(phrase.text)
     candidates = _candidates(toolbox, tools)
@@ -40,6 +41,8 @@ def literal(phrase: Phrase, toolbox: Toolbox, tools: Sequence[str] = (), around:
         return _numeric(phrase, quantity, candidates, around)
     words = [phrases.root(w) for w in phrases.content(phrase.text)]
     wanted = [w for w in words if w not in _HOLDING] or words
+    if vocabulary.changes(tools):
+        candidates = _candidates(toolbox, ())
     found = _enumerated(phrase, candidates, around) or _flag(wanted, candidates, around)
     if found is not None:
         return found

@@ -180,7 +180,7 @@ def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
     known: dict[str, Predicate] = {}
     tools = target.action.tools
     around = target.used | phrases.roots(" ".join(norm.scope[-1:]))
-    narrowed = [_condition(part, toolbox, (), target.used, known) for part in target.narrowed]
+    narrowed = [_condition(part, toolbox, tools, target.used, known) for part in target.narrowed]
     when = [*narrowed, *([_condition(norm.when, toolbox, tools, around, known)] if norm.when is not None else [])]
     act = Atom(target.action.name)
     if norm.modality == "oblige":

@@ -91,6 +91,11 @@ def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Actio
     return Action(phrase, tuple(t.name for t in chosen), left, top)
 
 
+def changes(names: Sequence[str]) -> bool:
+    """Whether a tool changes a thing that is there: its arguments then say what the thing will be, not what it is."""
+    return any(phrases.root(phrases.tokens(name)[0]) in CHANGING for name in names)
+
+
 def tools_called(phrase: str, toolbox: Toolbox) -> Action:
     """The one tool whose name begins with the verb of a title, whatever its object is called."""
     words = phrases.content(phrase)
