@@ -75,6 +75,11 @@ def failures(tested: Program, cases: Sequence[Example]) -> tuple[tuple[Example, 
     return tuple(found)
 
 
+def answer(source: str, arguments: Sequence[tuple[str, Value]]) -> tuple[bool, str]:
+    """What a guard's source says of the arguments."""
+    return sandbox.load(source).run(**dict(arguments))
+
+
 def difference(one: Program, other: Program, over: Mapping[str, tuple[Value, ...]]) -> dict[str, Value] | None:
     """Arguments on which two guards decide differently, tried over all those values; None where there are none.
 

@@ -34,13 +34,22 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A mutant's fate: `refuted` by Nagini with a witness, `equivalent` on every value, `survived` (proved
-    though it decides otherwise: the contract is weak), or `unsettled`."""
+    """A mutant's fate: `refuted` (Nagini does not accept it, and a witness decides otherwise), `equivalent` on
+    every value, `survived` (proved though a witness decides otherwise: the contract is weak), or `unsettled`."""
 
     tool: str
     mutant: Mutant
     fate: Fate
     witness: tuple[tuple[str, sandbox.Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A proved guard and a mutant of it that decides otherwise somewhere."""
+
+    contract: Contract
+    source: str
+    mutant: Mutant
 
 
 def mutants(guard: str) -> tuple[Mutant, ...]:
@@ -74,18 +83,41 @@ def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: 
                  for (contract, guard, made), proof in zip(rows, verifier.verify(sources), strict=True))
 
 
+def planted(proved: Sequence[tuple[Contract, str]]) -> Planted | None:
+    """One fault to show: a limit moved by one where a guard has a limit, else another single place; None without guards."""
+    made = [(contract, guard, m) for contract, guard in proved for m in mutants(guard)]
+    for operator in ("constant", "comparison", "negation", "dropped rule"):
+        for contract, guard, m in made:
+            if m.operator == operator and _witness(contract, guard, m):
+                return Planted(contract, guard, m)
+    return None
+
+
+def table(fates: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
+    """How many mutants of each operator met which fate, with a head and a last row of sums."""
+    kinds = ("refuted", "equivalent", "survived", "unsettled")
+    rows = [(o, *(sum(j.mutant.operator == o and j.fate == k for j in fates) for k in kinds)) for o in OPERATORS]
+    total = ("all", *(sum(j.fate == k for j in fates) for k in kinds))
+    return (("operator", *kinds), *(tuple(map(str, row)) for row in (*rows, total)))
+
+
+def _witness(contract: Contract, guard: str, made: Mutant) -> dict[str, sandbox.Value] | None:
+    """Arguments on which the mutant decides otherwise than the guard."""
+    points = examples.points(contract, assemble(guard, contract), assemble(made.source, contract))
+    return examples.difference(sandbox.load(guard), sandbox.load(made.source), points)
+
+
 def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> Judged:
-    one, other = sandbox.load(guard), sandbox.load(mutant.source)
-    points = examples.points(contract, assemble(guard, contract), assemble(mutant.source, contract))
     try:
-        witness = examples.difference(one, other, points)
+        witness = _witness(contract, guard, mutant)
     except sandbox.TooMany:
         return Judged(contract.tool, mutant, "unsettled")
+    shown = tuple((witness or {}).items())
     if status == "proved":
-        return Judged(contract.tool, mutant, "equivalent" if witness is None else "survived", tuple((witness or {}).items()))
-    if status == "unproved" and witness is not None:
-        return Judged(contract.tool, mutant, "refuted", tuple(witness.items()))
-    return Judged(contract.tool, mutant, "unsettled")
+        return Judged(contract.tool, mutant, "survived" if shown else "equivalent", shown)
+    if status in ("unproved", "rejected"):  # rejected: mypy sees that a branch cannot be reached
+        return Judged(contract.tool, mutant, "refuted" if shown else "equivalent" if status == "rejected" else "unsettled", shown)
+    return Judged(contract.tool, mutant, "unsettled", shown)
 
 
 def _faults(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[Operator, ast.AST | None]]:

@@ -106,11 +106,17 @@ class Verifier:
         return tuple(known[asked[source]] for source in sources)
 
     def _together(self, batch: Sequence[str]) -> dict[str, Proof]:
-        """Verify one file; where the file as a whole gets no verdict, verify its parts alone."""
+        """Verify one file; where the file as a whole gets no verdict, the parts that are not to blame are asked again."""
         proofs = self._ask(batch)
-        if len(batch) > 1 and any(p.status in ("rejected", "timeout", "crash") for p in proofs.values()):
-            half = len(batch) // 2
-            return self._together(batch[:half]) | self._together(batch[half:])
+        failed = any(p.status in ("rejected", "timeout", "crash") for p in proofs.values())
+        if len(batch) > 1 and failed:
+            blamed = {s: p for s, p in proofs.items() if p.status == "rejected" and p.findings}
+            rest = [s for s in batch if s not in blamed]
+            parts = [rest] if blamed else [batch[:len(batch) // 2], batch[len(batch) // 2:]]
+            proofs = blamed
+            for part in parts:
+                proofs = proofs | (self._together(part) if part else {})
+            return proofs
         for source, proof in proofs.items():
             self._remember(source, proof)
         return proofs

@@ -5,13 +5,14 @@ proof.  `veriguard` takes the candidates on to proofs.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wb import guarding
+from wb.contract import Contract
 from wb.examples import examples
 from wb.guarding import CallGuard, Guarded
 from wb.rule import RuleSet
-from wb.synthesis import TESTED, Draft, Revise, guarded, synthesise
+from wb.synthesis import TESTED, Attempt, Draft, Revise, guarded, synthesise
 
 
 def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
@@ -22,6 +23,12 @@ def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) 
 def tested_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
     """The guard that runs tested candidates, and denies where there is none."""
     return CallGuard("toolguard", ruleset, tuple(guards), frozenset({"tested", "proved"}))
+
+
+def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
+    """The candidates that `to_row` kept, as drafts for the contracts of today; a tool without one has an empty draft."""
+    code = {row["tool"]: str(row["code"]) for row in rows}
+    return tuple(Draft(c, (Attempt(code.get(c.tool, "# there is no candidate\n")),)) for c in required)
 
 
 def to_row(draft: Draft) -> dict[str, object]:

@@ -29,6 +29,15 @@ def refuse(assembled: str) -> None:
         _refuse(function)
 
 
+def verdict(assembled: str) -> str:
+    """`accepted`, or why the source is refused."""
+    try:
+        refuse(assembled)
+    except VacuousContract as error:
+        return f"refused: {error}"
+    return "accepted"
+
+
 def _refuse(function: ast.FunctionDef) -> None:
     ensures, requires = _stated(function, "Ensures"), _stated(function, "Requires")
     if not ensures:

@@ -15,7 +15,7 @@ from wb.contract import Contract
 from wb.guarding import CallGuard, Guarded
 from wb.nagini import Finding, Proof, Verifier
 from wb.rule import RuleSet
-from wb.synthesis import PROOF, TESTED, Check, Complaint, Draft, Revise, synthesise
+from wb.synthesis import PROOF, TESTED, Attempt, Check, Complaint, Draft, Revise, checked, synthesise
 
 def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_rounds: int = 3) -> tuple[Draft, ...]:
     """The drafts after checks, tests, proofs and at most `max_rounds` repairs; `synthesis.guarded` grades them."""
@@ -29,6 +29,12 @@ def proof(verifier: Verifier) -> Check:
         proofs = verifier.verify([*put, *(contracts.probe(source) for source in put)])
         return [_complaints(draft, proofs[i], proofs[len(put) + i]) for i, draft in enumerate(drafts)]
     return PROOF, check
+
+
+def asked(contract: Contract, source: str, verifier: Verifier) -> Draft:
+    """A source as the prover alone sees it, untested: a draft with its complaints, none where it proves."""
+    (draft,) = checked([Draft(contract, (Attempt(source),))], [proof(verifier)])
+    return draft
 
 
 def proved_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
