@@ -224,13 +224,14 @@ def _numbers(rule: Rule) -> set[float]:
 
 
 def _by_words(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple[Rule, Rule]]:
-    """State predicates that one rule's sentence names, and another's shares no word with."""
+    """State predicates that one rule's sentence calls by name, and another's by no word of name, description or keywords."""
     predicate = ruleset.predicate(name)
-    if predicate.kind != "state":
+    called = _stems(name.replace("_", " "))
+    if predicate.kind != "state" or not called:
         return []
-    stems = _stems(f"{name.replace('_', ' ')} {predicate.description} {' '.join(predicate.keywords)}")
-    near = [rule for rule in rules if stems & _stems(_sentence(rule))]
-    return [(rule, near[0]) for rule in rules if rule not in near] if near else []
+    known = called | _stems(f"{predicate.description} {' '.join(predicate.keywords)}")
+    named = [rule for rule in rules if called <= _stems(_sentence(rule))]
+    return [(rule, named[0]) for rule in rules if not known & _stems(_sentence(rule))] if named else []
 
 
 def _stems(text: str) -> set[str]:
