@@ -47,7 +47,8 @@ def sort(pairs: tuple[tuple[str, str], ...], antecedent: str) -> Adjuncts:
             kept[name].append(words)
         elif name in ("only_after", "after"):
             done = Phrase(verbs.as_verb(words)) if _GERUND.match(words) else _read(words, antecedent)
-            kept["requires" if name == "only_after" else "when"].append(Earlier(done))
+            holds = name == "only_after" and re.search(r"\b(?:is|are)\b", words) is not None  # "only once X is empty": it still is
+            kept["requires" if name == "only_after" else "when"].append(done if holds else Earlier(done))
         elif name in kept:
             kept[name].append(_read(words, antecedent))
         else:

@@ -48,7 +48,7 @@ class Earlier:
 Condition = Phrase | Negated | Every | Either | Earlier
 
 ACTOR = (r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|everyone|everybody|"
-         r"customers?|clients?|callers?|bot|system|model|operator|nobody|no one|those)")
+         r"customers?|clients?|callers?|(?:chat)?bots?|system|model|operator|nobody|no one|those)")
 _MARKERS = (
     ("iff", r"if and only if|only if and when"),
     ("only_if", r"only (?:if|when|where|while|as long as|provided(?: that)?|in case|so long as)"),
@@ -244,7 +244,7 @@ def _split(text: str, joint: str) -> list[str]:
 
 
 _PREDICATE = re.compile(rf"(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
-_PREPOSED = re.compile(r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on)\s+\w+", re.I)
+_PREPOSED = re.compile(r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on|at)\s+\w+", re.I)
 
 
 def _predicate(right: str) -> bool:

@@ -131,7 +131,7 @@ def split(text: str) -> Sentence | None:
     if bare and not re.match(r"(?:it|this|that) is", text, re.I):
         return split(f"This is {text[:1].lower()}{text[1:]}")
     found = _modal(text)
-    stated = None if found else _INDICATIVE.match(text)
+    stated = None if found else _INDICATIVE.match(text) or _ONLY_PASSIVE.match(text)
     if stated:
         return Sentence(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
     if found:
@@ -176,6 +176,7 @@ _NO_VERB = re.compile(r"\w{3,}(?:ing|ed|ly)|\w*[^s]s|note|see|recall|say|in|on|a
 _INDICATIVE = re.compile(
     r"(?P<subject>[^,;]+?)\s+(?:is|are)\s+(?P<rest>(?:only\s+)?\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*\b(?:if and only if|only (?:if|when|after|once|for|by|with|in|to|from)\b).*|"
     r"only\s+\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I)
+_ONLY_PASSIVE = re.compile(r"(?P<subject>only\s+[^;]+?)\s+(?:is|are)\s+(?P<rest>\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I)
 
 
 def _respelled(text: str) -> str:
@@ -186,6 +187,18 @@ def _respelled(text: str) -> str:
     need = re.match(r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)", text, re.I)
     if need:
         return f"{need['who']} must have {text[need.start('what'):]}"
+    approval = re.match(r"(?P<what>[^,]+?)\s+needs?\s+(?=(?:an?|the|prior|written|explicit)\b[^,]*\b(?:approval|consent|permission|confirmation|authori[sz]ation|signature|review)\b)", text, re.I)
+    if approval and not re.search(rf"\b{conditions.ACTOR}\Z", approval["what"], re.I):
+        return f"{approval['what']} requires {text[approval.end():]}"
+    refused = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+not\s+(?P<done>(?:admitted|accepted|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)", text, re.I)
+    if refused:
+        return f"{refused['what']} must not be {refused['done']}"
+    denied = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+(?:denied|refused)\s+(?:to|for)\s+(?P<who>.+)", text, re.I)
+    if denied:
+        return f"{denied['what']} is prohibited for {denied['who']}"
+    able = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+(?P<stem>\w{4,}?)(?:able|ible)\s+(?P<only>only\s+.+)", text, re.I)
+    if able and able["stem"].lower() not in ("avail", "poss", "accept", "elig", "permiss"):
+        return f"{able['what']} may be {able['stem']}ed {able['only']}"
     none = re.match(r"(?P<what>no\s+.+?)\s+(?:is|are)\s+(?P<done>(?:given|granted|issued|made|accepted|offered|sent|shared|processed|refunded|paid)\b.*)", text, re.I)
     if none:
         return f"{none['what']} may be {none['done']}"

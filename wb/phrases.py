@@ -12,7 +12,7 @@ from functools import lru_cache
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
 ACTORS = frozenset("""user users agent agents assistant assistants you we they he she it i person persons people individual individuals
- anyone anybody someone somebody everyone everybody nobody system bot model operator customer customers client clients caller
+ anyone anybody someone somebody everyone everybody nobody system bot chatbot model operator customer customers client clients caller
  callers party parties human""".split())
 DETERMINERS = frozenset("""a an the this that these those any some each every all both either neither no such certain given own same other
  another its his her their your our my of which who whom whose what there here following particular specific respective""".split())

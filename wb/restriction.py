@@ -11,7 +11,7 @@ from wb import quantities
 from wb.conditions import ACTOR, Condition, Earlier, Either, Every, Negated, Phrase, every, negate, parse
 
 _DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
-_RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom)\s+(?P<clause>.+)\Z", re.I | re.S)
+_RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom|whose)\s+(?P<clause>.+)\Z", re.I | re.S)
 _PERSON = re.compile(r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|managers?|employers?|owners?|holders?|"
                      r"workers?|teachers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z", re.I)
 _NO_PERSON = frozenset("fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors grant grants variant variants constant relevant".split())
@@ -55,7 +55,7 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
     relative = _RELATIVE.search(phrase)
     if relative and not re.search(r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
                                   phrase[: relative.start()], re.I):
-        found.append(_relative(phrase[: relative.start()], relative["clause"]))
+        found.append(_relative(phrase[: relative.start()], relative["clause"], whose=relative["pronoun"].lower() == "whose"))
         phrase = phrase[: relative.start()]
     else:
         reduced = _REDUCED.search(phrase)
@@ -127,8 +127,10 @@ def _behind_actor(post: str) -> Condition:
     return parse(post)
 
 
-def _relative(before: str, clause: str) -> Condition:
+def _relative(before: str, clause: str, *, whose: bool = False) -> Condition:
     """A relative clause as a full condition, its noun put back where it is missing."""
+    if whose:
+        return parse(clause)
     noun = head_noun(before)
     if not _OBJECT_GAP.match(clause):
         return parse(f"{noun} {clause}")

@@ -151,7 +151,7 @@ def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
         return _must_be(sentence, adjuncts)
     if not is_actor and not passive and restriction.is_person(subject) and not state:
         is_actor, narrowed = True, conditions.parse(exclusive.nouns(subject)[0].removeprefix("the "))
-    if not is_actor and not passive:
+    if not is_actor and not passive and not (adjuncts.actions() and not state):
         about = adjuncts.actions() or exclusive.nouns(subject)
         return [_guard("permit_only_if", about, adjuncts.when, (exclusive.state_of(subject, rest), *adjuncts.requires), _used(adjuncts))]
     duties, of_thing = verbs.duties(subject, rest)

@@ -28,6 +28,9 @@ _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|i
 _EVENT = re.compile(r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)", re.I)
 
 
+_MORE_DONE = re.compile(r"(?:,\s*(?:and|or)?|\s*(?:and|or))\s+(?P<verb>[a-z-]+)(?P<tail>\b.*)\Z", re.I)
+
+
 class Passive(NamedTuple):
     """The verb of a passive in plain form, and what follows it."""
 
@@ -45,13 +48,23 @@ def passive(rest: str) -> Passive | None:
     return Passive(phrases.lemma(word), found["tail"].strip(" ,")) if participle else None
 
 
+def _done(found: Passive, noun: str) -> tuple[str, ...]:
+    """"be tagged and signed" of a thing as one action a participle."""
+    more = _MORE_DONE.match(found.tail)
+    second = passive(f"be {more['verb']}") if more else None
+    if second is None:
+        return (" ".join(f"{found.verb} {noun} {found.tail}".split()),)
+    return (f"{found.verb} {noun}", *_done(Passive(second.verb, more["tail"].strip(" ,")), noun))
+
+
 def actions(subject: str, rest: str) -> tuple[tuple[str, ...], list[Condition]]:
     """The actions of "subject … rest", any of which is meant, and what narrows their subject and object."""
     found = passive(rest)
     if found and not restriction.of_actor(subject)[0]:
         noun, narrowed = restriction.of_noun(subject)
-        core, more = restriction.of_object(f"{found.verb} {_bare(noun)} {found.tail}".strip())
-        return split_verbs(core), [*narrowed, *more]
+        first, *others = _done(found, _bare(noun))
+        core, more = restriction.of_object(first)
+        return (*split_verbs(core), *others), [*narrowed, *more]
     narrowed = _who(subject)
     core, more = restriction.of_object(_plain(rest))
     return split_verbs(core), [*narrowed, *more]
@@ -62,7 +75,7 @@ def duties(subject: str, rest: str) -> tuple[tuple[str, ...], list[Condition]]:
     found = passive(rest)
     if found and subject:
         noun, narrowed = restriction.of_noun(subject) if not restriction.of_actor(subject)[0] else (subject, [])
-        return (f"{found.verb} {_bare(noun)} {found.tail}".strip(),), narrowed
+        return _done(found, _bare(noun)), narrowed
     return tuple(part for vp in split_verbs(_plain(rest)) for part in _split_objects(vp)), []
 
 
