@@ -76,8 +76,9 @@ def test_methods_on_different_turns_are_not_compared() -> None:
 def test_the_splits_add_up_to_all(found: list[Outcome]) -> None:
     tuned = {o.case for o in found[::2]}
     table = {row["split"]: row for row in rows("m", found, tuned, queries=0, seconds=1.0)}
-    if found:
-        parts = [table[s] for s in ("tuned", "other") if s in table]
+    assert set(table) == {frozenset(): set(), frozenset({0}): {"tuned"}}.get(frozenset(range(len(found))), {"all", "tuned", "other"})
+    if "all" in table:
+        parts = [table["tuned"], table["other"]]
         assert sum(p["n"] for p in parts) == table["all"]["n"] == len(found)
         assert sum(p["undecided"] for p in parts) == table["all"]["undecided"]
         assert sum(p["counts"]["tp"] for p in parts) == table["all"]["counts"]["tp"]

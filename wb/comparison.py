@@ -19,6 +19,7 @@ from wb.evaluate import Outcome
 from wb.guard import Guard, Verdict
 from wb.llm import LLM
 from wb.mind2web import Benchmark
+from wb.nagini import Verifier
 from wb.policy import Policy
 from wb.rule import RuleSet
 from wb.tool import Toolbox
@@ -84,13 +85,17 @@ def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> t
     return tuple(rows)
 
 
-def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: Turns, llm: LLM) -> tuple[Measured, ...]:
-    """Tested guards and keywords from another, shorter document beside the policy; none where there is no such document."""
+def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: Turns, llm: LLM,
+         verifier: Verifier | None = None) -> tuple[Measured, ...]:
+    """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy; none where it is not there."""
     place = documents.place(name_or_path)
-    if not ((place if place.is_dir() else place.parent) / document).is_file():
+    folder = place if place.is_dir() else place.parent
+    if not (folder / document).is_file():
         return ()
-    short = documents.load(place if place.is_dir() else place.parent, document=document)
-    return measured(shortcut.guards(short, llm).guard, benchmark, turns), keywords(short, benchmark)
+    short = documents.load(folder, document=document)
+    provers = (None, verifier) if verifier else (None,)
+    guards = [shortcut.guards(short, llm, prover).guard for prover in provers]
+    return *(measured(guard, benchmark, turns) for guard in guards), keywords(short, benchmark)
 
 
 def table(methods: Sequence[Measured], benchmark: Benchmark, llm: LLM) -> list[dict[str, object]]:

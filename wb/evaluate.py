@@ -132,11 +132,13 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
 
 
 def rows(method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, queries: int, seconds: float) -> list[dict[str, object]]:
-    """The method's rows of the result table: all cases, the tuned ones, the others.
+    """The method's rows of the result table: all cases, the tuned ones, the others; just one of the latter if there is only that.
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
     """
-    splits = {"all": outcomes, "tuned": [o for o in outcomes if o.case in tuned], "other": [o for o in outcomes if o.case not in tuned]}
+    splits = {"tuned": [o for o in outcomes if o.case in tuned], "other": [o for o in outcomes if o.case not in tuned]}
+    if all(splits.values()):
+        splits = {"all": list(outcomes), **splits}
     return [_row(method, split, part, queries, seconds, len(outcomes)) for split, part in splits.items() if part]
 
 

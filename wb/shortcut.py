@@ -1,4 +1,4 @@
-"""The short way: a policy to tested guards in one call, without refinement, weights or proofs.
+"""The short way: a policy to guards in one call, without refinement or weights.
 
 For policies that are looked at beside the main one, such as a handful of bare sentences, and for
 asking what a changed sentence changes.  The main way goes through the notebooks.
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wb import contract, extract, guardcode, synthesis, toolguard
+from wb import contract, extract, guardcode, synthesis, toolguard, veriguard
 from wb.guarding import CallGuard
 from wb.llm import LLM
+from wb.nagini import Verifier
 from wb.policy import Policy
 from wb.rule import RuleSet
 from wb.synthesis import Draft
@@ -17,15 +18,18 @@ from wb.synthesis import Draft
 
 @dataclass(frozen=True)
 class Shortcut:
-    """The rules read from a policy, the guards' drafts with all their attempts, and the guard that runs them."""
+    """The rules read from a policy, the guards' drafts with all their attempts, and the guard that runs them.
+
+    The guard runs proved code alone if there was a prover, else tested code.
+    """
 
     ruleset: RuleSet
     drafts: tuple[Draft, ...]
     guard: CallGuard
 
 
-def guards(policy: Policy, llm: LLM) -> Shortcut:
-    """Rules, contracts, code and tests of a policy, one guard a tool.
+def guards(policy: Policy, llm: LLM, verifier: Verifier | None = None) -> Shortcut:
+    """Rules, contracts, code and tests of a policy, one guard a tool; with a prover also the proofs.
 
     Raises:
         PolicyError: no sentence of the document states a constraint.
@@ -35,6 +39,9 @@ def guards(policy: Policy, llm: LLM) -> Shortcut:
     ruleset = extract.rules(clauses, policy, llm)
     required = contract.contracts(policy.toolbox, ruleset)
     sentences = {c.tool: guardcode.concerning(c, ruleset, clauses) for c in required}
-    first = guardcode.write(required, sentences, policy.toolbox, llm)
-    drafts = toolguard.candidates(first, guardcode.reviser(sentences, llm))
-    return Shortcut(ruleset, drafts, toolguard.tested_guard(ruleset, [synthesis.guarded(draft) for draft in drafts]))
+    revise = guardcode.reviser(sentences, llm)
+    drafts = toolguard.candidates(guardcode.write(required, sentences, policy.toolbox, llm), revise)
+    if verifier is None:
+        return Shortcut(ruleset, drafts, toolguard.tested_guard(ruleset, [synthesis.guarded(draft) for draft in drafts]))
+    drafts = veriguard.prove(drafts, revise, verifier)
+    return Shortcut(ruleset, drafts, veriguard.proved_guard(ruleset, [synthesis.guarded(draft) for draft in drafts]))
