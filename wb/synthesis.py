@@ -128,13 +128,13 @@ TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
 def _language(draft: Draft) -> tuple[Complaint, ...]:
     wanted = draft.contract.signature
     try:
-        function = sandbox.check(sandbox.strip_or_refuse(draft.source))
-        contracts.assemble(draft.source, draft.contract)
+        got = _signature(sandbox.check(sandbox.strip_or_refuse(draft.source)))
+        if got != wanted:
+            return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
         vacuity.refuse(contracts.assemble(draft.source, draft.contract))
     except (UnsafeSource, VacuousContract) as error:
         return (Complaint("language", str(error)),)
-    got = _signature(function)
-    return () if got == wanted else (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
+    return ()
 
 
 def _signature(function: ast.FunctionDef) -> str:

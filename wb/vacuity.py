@@ -65,10 +65,13 @@ def _truths(function: ast.FunctionDef, condition: ast.expr) -> set[bool]:
     except sandbox.UnsafeSource as error:
         raise VacuousContract(f"a contract over plain values was required; {ast.unparse(condition)}: {error}") from None
     seen: set[bool] = set()
-    for _, (truth, _) in sandbox.completions(program.run, {}, program.points):
-        seen.add(bool(truth))
-        if len(seen) == 2:
-            break
+    try:
+        for _, (truth, _) in sandbox.completions(program.run, {}, program.points):
+            seen.add(bool(truth))
+            if len(seen) == 2:
+                break
+    except (TypeError, sandbox.TooMany) as error:
+        raise VacuousContract(f"a condition with a truth value was required; {ast.unparse(condition)}: {error}") from None
     return seen
 
 
