@@ -242,8 +242,8 @@ class Endpoint:
             return _Again(problem, _retry_after(error.response.headers))
         if status == 404:
             return _TurnedDown(UnknownModel(f"model must be one that the endpoint serves ({self._listed()}); got {self.name!r}: {problem}"))
-        if status in (401, 403) or "insufficient_quota" in text:
-            return _TurnedDown(Refused(f"the endpoint must accept the key in OPENAI_API_KEY; it refused: {problem}"))
+        if status in (401, 402, 403) or "insufficient_quota" in text:
+            return _TurnedDown(Refused(f"the endpoint must accept the key in OPENAI_API_KEY and have credit for it; it refused: {problem}"))
         if status in (409, 429):
             return _TurnedDown(_Again(problem, _retry_after(error.response.headers)))
         named = next((name for name in ("response_format", "max_tokens", "temperature") if name in text and name not in self._unknown), None)

@@ -222,6 +222,7 @@ class Ledger:
         total = self.total
         with self._lock:
             rows: Mapping[str, Usage] = dict(sorted(self._rows.items()))
-            return {"stage": self.stage, "engines": sorted(self._engines), "total": asdict(total) | {"queries": total.queries},
+            named = {"stage": self.stage} if self.stage else {}
+            return {**named, "engines": sorted(self._engines), "total": asdict(total) | {"queries": total.queries},
                     "prompts": {name: asdict(usage) | {"digest": self._prompts[name]} for name, usage in rows.items()},
                     "replies": sorted(self._replies), "events": sorted(self._events)}
