@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 import tiny
 
-from wb import history
-from wb.artifact import Project
+from wb import artifact, history
+from wb.artifact import ArtifactError, Project
 from wb.key import Inputs
 
 INPUTS = Inputs("02_b", "batch", {"k": 1, "model": "offline"}, "p", ("c1", "c2"), {"tool": "1"}, {"01_a": {"a.json": "1", "b.json": "1"}})
@@ -43,6 +43,19 @@ def test_packages_and_outputs_are_told_too(tmp_path):
 
 def test_nothing_is_said_of_a_version_and_itself(tmp_path):
     assert lines(tmp_path, {}) == ()
+
+
+def test_two_versions_are_named_by_the_start_of_their_keys(tmp_path):
+    here = Project(tiny.ROOT, tmp_path / "artifacts")
+    for k in (1, 2, 3):
+        tiny.version(here, replace(INPUTS, parameters={"k": k}), {"a.json": "1"}, upstream={"01_a": "x"})
+    third, second, first = artifact.versions(here, "02_b")
+    assert history.pair((third, second, first)) == (second, third)
+    assert history.pair((third, second, first), [third.key[:8], first.key]) == (third, first)
+    assert history.pair((third,)) == ()
+    for wrong in ([first.key], [first.key, "zz"], ["", first.key]):
+        with pytest.raises(ArtifactError, match="two keys of .* were required"):
+            history.pair((third, second, first), wrong)
 
 
 def test_results_stand_beside_the_manifest_and_methods_at_the_top(tmp_path):

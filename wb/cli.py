@@ -46,9 +46,10 @@ def run(
 @app.command()
 def show(
     stage: Annotated[str | None, typer.Argument(metavar="[STAGE]", help="A stage by name or number.")] = None,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="[OLD NEW]", help="Two versions to compare, by the start of their keys.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
 ) -> None:
-    """List the versions of a stage and what sets the newest apart from the one before."""
+    """List the versions of a stage and what sets two apart: the newest from the one before, unless named."""
     from wb import artifact, history, pipeline
     here = artifact.project()
     stages = sorted(path.stem for path in here.notebooks.glob("[0-9][0-9]_*.ipynb"))
@@ -59,7 +60,7 @@ def show(
         print(json.dumps(rows[0] if stage else rows, indent=1, ensure_ascii=False))
         return
     for name in names:
-        _show(name, found[name])
+        _show(name, found[name], history.pair(found[name], keys or ()))
 
 
 @app.command()
@@ -138,14 +139,15 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     return path
 
 
-def _show(name: str, versions: tuple[Version, ...]) -> None:
+def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
     from wb import display, history
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
         _console().print(display.versions(history.described(version) for version in versions))
-    if len(versions) > 1:
-        print(f"from {versions[1].key} to {versions[0].key}:")
-        for line in history.differences(versions[1].manifest, versions[0].manifest) or ("nothing but the time",):
+    if pair:
+        old, new = pair
+        print(f"from {old.key} to {new.key}:")
+        for line in history.differences(old.manifest, new.manifest) or ("nothing but the time",):
             print(f"  {line}")
 
 

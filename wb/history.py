@@ -4,9 +4,9 @@ Only manifests are compared, so that nothing has to be kept but what a run recor
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from wb.artifact import Version
+from wb.artifact import ArtifactError, Version
 
 RESULTS = "results.json"
 Manifest = Mapping[str, object]
@@ -19,6 +19,20 @@ def differences(old: Manifest, new: Manifest) -> tuple[str, ...]:
             *_digests("prompt", old["prompts"], new["prompts"], ".md"), *_digests("reply", old["replies"], new["replies"], ""),
             *_upstream(old["upstream"], new["upstream"]), *_values("mode", {"": old["mode"]}, {"": new["mode"]}),
             *_values("package", _recorded(old), _recorded(new)), *_digests("output", _outputs(old), _outputs(new), ""))
+
+
+def pair(versions: Sequence[Version], keys: Sequence[str] = ()) -> tuple[Version, ...]:
+    """The two versions to compare, older first: those whose keys start so, else the two newest; () if there are no two.
+
+    Raises:
+        ArtifactError: not two keys, or one that fits no version or several.
+    """
+    if not keys:
+        return tuple(reversed(versions[:2])) if len(versions) > 1 else ()
+    found = [[version for version in versions if version.key.startswith(key)] for key in keys]
+    if len(keys) != 2 or any(len(fitting) != 1 for fitting in found):
+        raise ArtifactError(f"two keys of {[version.key for version in versions]} were required; got {list(keys)}")
+    return found[0][0], found[1][0]
 
 
 def described(version: Version) -> dict[str, object]:
