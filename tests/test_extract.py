@@ -159,7 +159,7 @@ def test_a_quotation_is_found_whatever_its_blanks_and_marks(quote, spans):
     assert extract.occurrences(quote, "a b\nc a b “x”", 0, 13) == spans
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(["Do not open the gate.", "Only registered users may open the gate.", "The gate is green.", "- Never send a note.\n",
                                  "\n\n# Gates\n\n", "A user under 16 cannot open the gate.", "Send notes to nobody, please:", "| a | b |\n|---|---|\n| Open the gate | At most two. |\n"]),
                 min_size=1, max_size=10))

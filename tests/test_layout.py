@@ -15,7 +15,7 @@ notebook key artifact store prompt ledger replies endpoint llm embeddings
 tool trace sentences extraction document policy
 formula syntax steps backward automaton ltlf bits bounded decide pairs storm uncertain
 predicate rule physical rulefile lint check
-phrases quantities conditions restriction modality verbs adjuncts exclusive norm templates deontic
+phrases quantities conditions restriction reference modality verbs adjuncts exclusive norm templates deontic
 vocabulary fields grounding rulebook extract recognise action
 vagueness gate refine proposals cluster circuit weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant

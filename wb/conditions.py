@@ -212,6 +212,8 @@ def _peelable(text: str, found: re.Match[str]) -> bool:
         return False
     if found.lastgroup in ("before", "after") and _TIME_SPAN.search(before):
         return False
+    if found.group().lower() == "once" and re.match(r"\s*(?:an?|per|every|each)\s+(?:\w+ly\s+)?(?:minute|hour|day|week|month|year|session|request|order)\b", after, re.I):
+        return False
     if found.lastgroup == "after" and found.group().lower() == "once" and not re.match(r"\s*(?:the|a|an|you|they|it|he|she|\w+ (?:is|has|are|have))\b", after):
         return False
     if found.lastgroup == "without" and re.match(r"\s*(?:undue|delay|limitation|exception)\b", after):
@@ -243,7 +245,7 @@ def _split(text: str, joint: str) -> list[str]:
     return parts
 
 
-_PREDICATE = re.compile(rf"(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
+_PREDICATE = re.compile(rf"[\w-]+\s+(?:is|are|has|have)\b|(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
 _PREPOSED = re.compile(r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on|at)\s+\w+", re.I)
 
 

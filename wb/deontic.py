@@ -7,18 +7,22 @@ give no norm; a constraint that no form fits gives a norm with a `reason`.
 """
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from wb import modality, templates
 from wb.norm import Norm
 from wb.policy import Clause
 
+_ONE_OF = re.compile(r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? (?:the |these )?following\b", re.I | re.S)
 __all__ = ["Norm", "constrains", "norms", "units"]
 
 
 def norms(clause: Clause) -> tuple[Norm, ...]:
     """What a clause demands, in the order it says so; empty for facts, definitions and permissions."""
     scope = (*clause.headings, *(c for c in clause.context if not c.endswith(":")))
+    if any(_ONE_OF.search(stem) for stem in clause.context if stem.endswith(":")):
+        return (Norm(clause.id, clause.text, "oblige", scope=scope, reason="one of several conditions that are listed apart: they have to be read together"),)
     read: list[Norm] = []
     for unit in filter(modality.cue, units(clause)):
         for draft in templates.read(unit):

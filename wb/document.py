@@ -140,7 +140,7 @@ class _Reader:
                 self.lists.append(self.last if self.last.endswith(":") else "")
             case "bullet_list_close" | "ordered_list_close":
                 self.lists.pop()
-                self.last = ""
+                self.last = self.last if self.last.endswith(":") and not self.lists else ""
             case "list_item_open":
                 self.last, self.legal = "", []
             case "thead_open" | "thead_close":

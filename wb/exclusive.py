@@ -109,6 +109,10 @@ def _only_subject(subject: str, rest: str) -> Exclusive:
     """"Only S may A"; in a passive, "only NP may be V-ed" narrows the thing."""
     is_actor, condition = restriction.of_actor(subject)
     passive = verbs.passive(rest)
+    if modality.quantified(subject):
+        thing = re.sub(r"\A(?:a single|\w+)\s+", "", subject)
+        actions = (f"{passive.verb} {thing}",) if passive else verbs.actions("", rest)[0]
+        return Exclusive(actions, [], [Phrase(f"at most {subject} {passive.tail if passive else ''}".strip())])
     if is_actor or not passive:
         actions, narrowed = verbs.actions("", rest)
         return Exclusive(actions, narrowed, [condition if condition is not None else parse(subject)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import pydantic
 
@@ -91,7 +92,8 @@ def clauses(policy: Policy, llm: LLM) -> tuple[Clause, ...]:
     scopes = [s.text for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.text)]
     parts = sections(policy)
     batch = [{"policy": policy.name, "section": policy.text[start:end], "glossary": glossary, "scopes": scopes} for start, end in parts]
-    whole = {(s.start, s.end) for s in policy.sentences}
+    whole = {(s.start, s.end): s for s in policy.sentences}
+    weight = cache(lambda place: _weight(whole.get(place)))
     found: dict[tuple[int, int], Clause] = {}
     for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
         if isinstance(reply, Unanswered):
@@ -99,7 +101,7 @@ def clauses(policy: Policy, llm: LLM) -> tuple[Clause, ...]:
         for item in reply.policies:
             places = [span for span in occurrences(item.description, policy.text, start, end) if span not in found]
             if places:
-                span = min(places, key=lambda place: (place not in whole, place))
+                span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
                 found[span] = _clause(policy, span, item)
     if not found:
         raise PolicyError(f"{policy.source}: a policy that forbids, demands or restricts something was required; "
@@ -172,6 +174,11 @@ def tool_row(tool: Tool) -> dict[str, object]:
 def field_row(field: Field) -> dict[str, object]:
     """A field as a model sees it."""
     return {"name": field.name, "type": field.type, "description": field.description, "values": list(field.values)}
+
+
+def _weight(sentence: document.Sentence | None) -> int:
+    """Which of several places of one quotation is meant: a whole sentence that constrains, then any whole sentence."""
+    return 2 if sentence is None else 0 if deontic.constrains(clause_of(sentence)) else 1
 
 
 def _clause(policy: Policy, span: tuple[int, int], item: PolicyReply) -> Clause:

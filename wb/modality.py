@@ -98,7 +98,7 @@ def under_stem(stem: str, item: str) -> str:
     if re.match(r"(?:if|when|unless|before|after|where|for)\b", opening, re.I) and split(opening) is None:
         return f"{opening}, {lowered}"
     following = re.search(r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: \w+)?(?: (?:is|are) true| apply| applies)?\b|\bone of these\b", opening, re.I)
-    if split(opening) is None:
+    if split(opening) is None and not following and len(opening.split()) <= 6:
         return item
     if following:
         return " ".join(f"{opening[:following.start()]} {lowered} {opening[following.end():]}".split())
@@ -182,6 +182,9 @@ _ONLY_PASSIVE = re.compile(r"(?P<subject>only\s+[^;]+?)\s+(?:is|are)\s+(?P<rest>
 def _respelled(text: str) -> str:
     """Forms without a modal in the words of one: "A is for S only", "be sure to A", "S need X to A"."""
     text = re.sub(r",\s*(?:under any circumstances|in any case|at any time|however|for example|in particular|where applicable|if applicable)\s*,", "", text, flags=re.I)
+    text = re.sub(r",?\s+under any circumstances\Z|,?\s+in any case\Z", "", text, flags=re.I)
+    text = re.sub(r"\b(?:shall be|must be|is|are)\s+subject to\s+(?=(?:an?|the|prior|written)?\s*(?:prior\s+|written\s+)?(?:approval|authori[sz]ation|consent|permission|review)\b)",
+                  "requires ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
     need = re.match(r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)", text, re.I)

@@ -77,6 +77,7 @@ def _quantity(text: str, match: re.Match[str], op: Op) -> Quantity:
     if op in ("<=", ">=") and match.re.groupindex.get("unit"):
         unit = (match["unit"] or "").strip() or unit
     counts = re.search(r"\b(?:fewer|less|more|smaller|longer|shorter|heavier|lighter|bigger|larger)\b", match.group(), re.I)
+    counts = counts or re.search(r"\b(?:at (?:the )?most|up to|maximum|exactly|exceed\w*|once|twice|limited)\b", match.group(), re.I)
     person = unit.lower() in ("", "year", "years") and not (counts and not _AGE.search(text)) and bool(_AGE.search(match.group()) or _AGE.match(after.strip()) or re.search(r"\b(?:age|aged)\W*(?:is\W*)?\Z", before, re.I)
                                or (_PERSON.match(before) and not re.match(r"\s*[a-zA-Z]", after)))
     return Quantity(op, 0 if value is None else value, match.start(), match.end(), unit, person)

@@ -13,7 +13,7 @@ from wb.conditions import ACTOR, Condition, Earlier, Either, Every, Negated, Phr
 _DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
 _RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom|whose)\s+(?P<clause>.+)\Z", re.I | re.S)
 _PERSON = re.compile(r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|managers?|employers?|owners?|holders?|"
-                     r"workers?|teachers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z", re.I)
+                     r"workers?|teachers?|controllers?|processors?|providers?|deployers?|manufacturers?|importers?|publishers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z", re.I)
 _NO_PERSON = frozenset("fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors grant grants variant variants constant relevant".split())
 _REDUCED = re.compile(r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S)
 _OBJECT_GAP = re.compile(rf"(?:the|an?|any|its|their|our|your|his|her|no|all|{ACTOR})\b\s+", re.I)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wb import conditions, exclusive, modality, phrases, quantities, restriction, verbs
+from wb import conditions, exclusive, modality, phrases, quantities, reference, restriction, verbs
 from wb.adjuncts import Adjuncts, any_of, sort
 from wb.conditions import Condition, Earlier, Either, Negated, Phrase, every, leaf, negate
 from wb.modality import Sentence
@@ -36,14 +36,17 @@ def read(text: str) -> list[Norm]:
     if sentence.force == "forbid" and let and restriction.of_actor(let["who"])[0]:
         sentence = replace(sentence, subject=let["who"], rest=let["act"])
     rest, trailing = conditions.peel(sentence.rest)
-    subject = _subject(sentence.subject)
+    subject = reference.noun_of(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
+    purpose = re.match(r"(?:in order )?to\s+(?P<act>[a-z][^,]{2,80}),\s+(?=\S)", subject, re.I)
+    if purpose and sentence.force in ("oblige", "needed"):
+        subject, leading = subject[purpose.end():], (*leading, ("before", purpose["act"]))
     setting = re.match(r"(?P<preposition>at|in|on|during|for|by|with|as)\s+(?P<words>[^,]{3,80}),\s+(?=\S)", subject, re.I)
     if setting:
         subject = subject[setting.end():]
         leading = (*leading, *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []))
-    rest = _antecedent_in(rest, leading)
+    rest = reference.put_in(rest, leading)
     sentence = replace(sentence, subject=subject)
     subject = re.sub(r"\Aneither\s+(.+?)\s+nor\s+", r"no \1 or ", subject, flags=re.I)
     none = re.match(r"(?:no|neither|none of(?: the)?)\s+(?=\w)", subject, re.I)
@@ -51,7 +54,7 @@ def read(text: str) -> list[Norm]:
     if (none or nobody) and sentence.force in ("permit", "oblige"):
         subject = subject[none.end():] if none else f"user{subject[nobody.end():]}"
         sentence = replace(sentence, force="forbid", subject=subject)
-    found = _FORMS[sentence.force](replace(sentence, rest=rest), sort((*leading, *trailing), _antecedent(subject, rest)))
+    found = _FORMS[sentence.force](replace(sentence, rest=rest), sort((*leading, *trailing), reference.antecedent(subject, rest)))
     return [_checked(norm) for norm in found]
 
 
@@ -180,7 +183,7 @@ def _must_be(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     is_actor, narrowed = restriction.of_actor(sentence.subject)
     actions, more = verbs.actions("", sentence.rest[purpose.end():]) if purpose else (adjuncts.actions(), [])
     when = [*([narrowed] if narrowed is not None else []), *more, *adjuncts.when]
-    if not is_actor and not _doer(sentence.subject, actions):
+    if not is_actor and not reference.is_doer(sentence.subject, actions):
         when.insert(0, conditions.parse(sentence.subject))
     return [_guard("permit_only_if", actions, when, (exclusive.state_of("", state), *adjuncts.requires), _used(adjuncts))]
 
@@ -310,34 +313,6 @@ def _checked(norm: Norm) -> Norm:
 def _avoided(words: str) -> Condition:
     """"without B" of a permission: B is what must not happen."""
     return Negated(Phrase(verbs.as_verb(words)))
-
-
-def _antecedent(subject: str, rest: str) -> str:
-    """What "it" stands for in the rest of a sentence: a thing as subject, else the object."""
-    if subject and not restriction.of_actor(subject)[0]:
-        return subject
-    noun = restriction.head_noun(restriction.of_object(rest)[0]) if rest else ""
-    return "" if restriction.of_actor(noun)[0] else noun
-
-
-def _antecedent_in(rest: str, leading: tuple[tuple[str, str], ...]) -> str:
-    """The rest of a sentence with a closing "it" replaced by the subject of the clause before it."""
-    noun = next((found for _, words in leading if (found := conditions.subject(words))), "")
-    if not noun or restriction.of_actor(noun)[0]:
-        return rest
-    return re.sub(r"\b(?:it|them)\Z", noun, rest, flags=re.I)
-
-
-def _doer(subject: str, actions: tuple[str, ...]) -> bool:
-    """Whether a subject is only the doer of the action: "applicants" who "apply"."""
-    words = [phrases.root(w)[:4] for w in phrases.content(subject)]
-    return bool(words) and all(any(phrases.root(w).startswith(head) for a in actions for w in phrases.tokens(a)) for head in words)
-
-
-def _subject(subject: str) -> str:
-    """The subject without a clause that stands between it and its modal: "the room has been paid, [cannot]"."""
-    found = re.match(r"(?P<noun>(?:the|a|an|any|all)\s+[\w'-]+(?:\s(?!who\b|that\b|which\b)[\w'-]+)?)\s+(?:has|have|is|are|was|were)\s+.*,?\Z", subject, re.I)
-    return found["noun"] if found else subject
 
 
 def _used(adjuncts: Adjuncts) -> Adjuncts:

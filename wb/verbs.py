@@ -44,7 +44,7 @@ def passive(rest: str) -> Passive | None:
     if not found:
         return None
     word = found["verb"].lower()
-    participle = word in _IRREGULAR_PARTICIPLE or (word.endswith("ed") and word not in _STATES and len(word) > 4)
+    participle = word in _IRREGULAR_PARTICIPLE or (word.endswith("ed") and word not in _STATES and len(word) > 3 and word != "need")
     return Passive(phrases.lemma(word), found["tail"].strip(" ,")) if participle else None
 
 
@@ -115,7 +115,7 @@ def as_verb(text: str) -> str:
         return f"{words[0].lower()} {' '.join(words[2:])}"
     if 1 < len(words) <= 4 and words[-1].lower() not in VERBS and phrases.lemma(words[-1].lower()) in VERBS and not words[0].lower().endswith("ing"):
         return f"{phrases.lemma(words[-1].lower())} {' '.join(words[:-1]).lower()}"
-    return phrases.verb_first(re.sub(r"\A(?:the\s+act\s+of\s+|any\s+)?", "", text.strip(), flags=re.I))
+    return phrases.verb_first(re.sub(r"\A(?:the\s+act\s+of\s+|any\s+|the\s+|an?\s+)?", "", text.strip(), flags=re.I))
 
 
 def event(words: str) -> tuple[str, ...]:
