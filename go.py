@@ -167,7 +167,7 @@ def install():
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     uv = [PYTHON, "-m", "uv", "pip", "install", "--python", PYTHON, *([] if sys.stderr.isatty() else ["-q"])]
     has_uv = run(*pip, "uv")
-    say("installing %d packages; the first time takes one to five minutes" % LOCK.read_text("utf-8").count("=="))
+    say("installing %d packages; the first time takes one to five minutes" % len(LOCK.read_text("utf-8").splitlines()))
     if not (has_uv and (install_for_cpu(uv) or run(*uv, "-r", LOCK)) or run(*pip, "-r", LOCK)):
         sys.exit("go.py: the packages of requirements.lock could not be installed (see above)")
     itself = ["--no-deps", "--no-build-isolation", "-e", str(ROOT)]
