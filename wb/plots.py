@@ -49,7 +49,7 @@ def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, seed: int = 0) 
             figure.add_scatter(**_segments(ends, place), mode="lines", line={"color": "#999999", "dash": dash, "width": 1},
                                hoverinfo="skip", name="in one rule" if together else "similar", showlegend=column == 1,
                                row=1, col=column)
-        figure.add_scatter(**_nodes(run["groups"], place), mode="markers", showlegend=False, row=1, col=column)
+        figure.add_scatter(**_nodes(run["groups"], place), mode="markers+text", showlegend=False, row=1, col=column)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     return _dressed(figure, "State predicates and their clusters", height=560)
@@ -77,18 +77,21 @@ def loss(runs: Runs) -> Figure:
 
 
 def weights(runs: Runs) -> Figure:
-    """Learned weight of every rule, grouped by circuit; 1 is the weight before learning.
+    """Learned weight of every rule in every circuit; hollow where learned from simulated examples, 1 before learning.
 
-    Values: lists of `{"action", "rules", "weights"}`.
+    Values: lists of `{"action", "rules", "weights", "source"}`.
     """
     import plotly.graph_objects as go
     figure = go.Figure()
     for colour, (name, circuits) in zip(_colours(), runs.items()):
-        figure.add_bar(x=[[c["action"] for c in circuits for _ in c["rules"]], [r for c in circuits for r in c["rules"]]],
-                       y=[w for c in circuits for w in c["weights"]], name=name, marker={"color": colour})
+        rows = [(c["action"], rule, weight, c["source"]) for c in circuits for rule, weight in zip(c["rules"], c["weights"], strict=True)]
+        figure.add_scatter(x=[action for action, *_ in rows], y=[row[2] for row in rows], mode="markers", name=name,
+                           hovertext=[rule for _, rule, *_ in rows],
+                           marker={"color": colour, "size": 8, "symbol": ["circle" if row[3] == "real" else "circle-open" for row in rows]})
     figure.add_hline(y=1, line={"color": "#999999", "dash": "dot"})
-    figure.update_yaxes(title="weight (softplus, ≥ 0)")
-    return _dressed(figure, "Learned rule weights, by circuit", height=520)
+    figure.update_yaxes(title="weight (softplus, ≥ 0)", rangemode="tozero")
+    figure.update_xaxes(tickangle=-60, tickfont={"size": 9})
+    return _dressed(figure, "Learned rule weights, by circuit (hollow: simulated examples)", height=560, legend=1.06)
 
 
 def confusion(runs: Runs, *, split: str = "all") -> Figure:
@@ -129,9 +132,9 @@ def _curve(losses: Sequence[float], points: int = 80) -> dict[str, list]:
     return {"x": at, "y": [losses[i] for i in at]}
 
 
-def _dressed(figure: Figure, title: str, height: int = 400) -> Figure:
+def _dressed(figure: Figure, title: str, height: int = 400, legend: float = -0.2) -> Figure:
     figure.update_layout(title=title, template="plotly_white", height=height, margin={"l": 70, "r": 20, "t": 70, "b": 60},
-                         legend={"orientation": "h", "y": -0.2}, showlegend=True)
+                         legend={"orientation": "h", "y": legend}, showlegend=True)
     return figure
 
 
@@ -149,14 +152,24 @@ def _sizes(run: Mapping[str, object]) -> str:
 
 
 def _layout(run: Mapping[str, object], seed: int) -> dict[str, tuple[float, float]]:
-    """Positions by spring layout, clusters pulled together by an edge of their own."""
+    """Positions: each connected component by spring layout in a box of its own, boxes on shelves, largest first."""
     import networkx
     graph = networkx.Graph()
     for group in run["groups"]:
         graph.add_nodes_from(group)
         graph.add_edges_from(((group[0], other) for other in group[1:]), weight=0.3)
     graph.add_edges_from(((e["a"], e["b"]) for e in run["edges"]), weight=1.0)
-    return {n: (float(x), float(y)) for n, (x, y) in networkx.spring_layout(graph, seed=seed, iterations=80, k=0.35).items()}
+    parts = sorted((sorted(part) for part in networkx.connected_components(graph)), key=lambda part: (-len(part), part))
+    width = 2.2 * max(len(graph), 1) ** 0.5
+    place, x, y, height = {}, 0.0, 0.0, 0.0
+    for part in parts:
+        side = 1.5 * len(part) ** 0.5 if len(part) > 1 else 1.0
+        if x and x + side > width:
+            x, y, height = 0.0, y - height, 0.0
+        spots = networkx.spring_layout(graph.subgraph(part), seed=seed) if len(part) > 1 else {part[0]: (0.0, 0.0)}
+        place |= {n: (x + side / 2 + 0.35 * side * float(dx), y - side / 2 + 0.35 * side * float(dy)) for n, (dx, dy) in spots.items()}
+        x, height = x + side, max(height, side)
+    return place
 
 
 def _segments(ends: Sequence[tuple[str, str]], place: Mapping[str, tuple[float, float]]) -> dict[str, list]:
@@ -168,6 +181,7 @@ def _nodes(groups: Sequence[Sequence[str]], place: Mapping[str, tuple[float, flo
     rows = [(name, colour, number) for number, (colour, group) in enumerate(zip(_colours(), groups), 1) for name in group]
     return {"x": [place[n][0] for n, _, _ in rows], "y": [place[n][1] for n, _, _ in rows],
             "hovertext": [f"{n} (cluster {number})" for n, _, number in rows], "hoverinfo": "text",
+            "text": [n if len(groups[number - 1]) > 1 else "" for n, _, number in rows], "textposition": "top center", "textfont": {"size": 9},
             "marker": {"size": 11, "color": [c for _, c, _ in rows], "line": {"color": "white", "width": 1}}}
 
 
