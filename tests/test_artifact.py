@@ -175,6 +175,17 @@ def test_a_version_stays_current_while_its_prompts_and_replies_do(here, asked):
     assert artifact.current(here, asked)
 
 
+def test_a_prompt_edited_while_its_stage_ran_makes_the_version_old(here, asked):
+    from wb.prompt import parse
+    text = "---\npurpose: p\nsource: s\ninputs: []\nreply: r\n---\n<!-- system -->\nDo it.\n"
+    (here.prompts / "one.md").write_text(text, "utf-8")
+    ledger = {"ledger.json": json.dumps({"prompts": {"one": {"digest": parse(text, "one").digest}}, "replies": []})}
+    version = make(here, ledger, replace(INPUTS, cells=("d",)))
+    assert artifact.current(here, version), "the prompt's own digest is the one that is compared"
+    (here.prompts / "one.md").write_text(text + "And that.", "utf-8")
+    assert not artifact.current(here, make(here, ledger, replace(INPUTS, cells=("e",))))
+
+
 @pytest.mark.parametrize("change", ["prompts/one.md", f"artifacts/replies/one.{'d' * 32}.json"])
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_changed_or_lost_prompt_or_reply_makes_it_old(here, asked, change, lost):

@@ -276,7 +276,9 @@ def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, st
     if not (folder / LEDGER).is_file():
         return {"prompts": key.prompts(inputs.modules, here.package, here.prompts), "replies": {}}
     rows = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
-    return {"prompts": key.prompt_digests(rows["prompts"], here.prompts), "replies": reply_digests(here.replies, rows["replies"])}
+    # the digest that was asked with, should the file have been edited since
+    asked = {name: row["digest"] for name, row in rows["prompts"].items() if row.get("digest")}
+    return {"prompts": key.prompt_digests(rows["prompts"], here.prompts) | asked, "replies": reply_digests(here.replies, rows["replies"])}
 
 
 def _place(folder: Path, target: Path, manifest: dict) -> Version:
