@@ -17,7 +17,7 @@ formula syntax steps backward automaton ltlf bits bounded decide pairs storm unc
 predicate rule physical rulefile lint check
 phrases quantities conditions restriction reference modality verbs adjuncts exclusive norm templates deontic
 vocabulary fields grounding rulebook extract recognise action
-vagueness gate refine proposals cluster circuit weights pseudo
+vagueness gate refine proposals cluster circuit forms weights pseudo
 nagini_worker nagini bearing sandbox contract vacuity examples mutant
 guard guarding synthesis guardcode toolguard veriguard shield baseline shortcut
 drafting offline
