@@ -1,4 +1,6 @@
 """The grammar of deontic English: what each form demands, and what demands nothing."""
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,7 +61,7 @@ FORMS = [
     ("A crate can contain at most ten bottles.", []),
     ("The agent may send at most three reports.", ["ALWAYS (send_reports IMPLIES reports_at_most_3)"]),
     ("A report may be kept for up to 30 days.", ["ALWAYS (keep_report IMPLIES days_at_most_30)"]),
-    ("Do not transfer more than $1,000.", ["ALWAYS (transfer IMPLIES value_at_most_1000_usd)"]),
+    ("Do not transfer more than $1,000.", ["ALWAYS (transfer IMPLIES transfer_at_most_1000_usd)"]),
     ("A user under 18 must not enter the plant.", ["ALWAYS (enter_plant IMPLIES age_at_least_18)"]),
     ("Users aged 65 or over may not enter the plant.", ["ALWAYS (enter_plant IMPLIES NOT age_at_least_65)"]),
     # obligation
@@ -74,6 +76,17 @@ FORMS = [
 @pytest.mark.parametrize(("text", "expected"), FORMS, ids=[text[:50] for text, _ in FORMS])
 def test_a_form_has_its_reading(text, expected):
     assert formulas(text) == expected
+
+
+GOLD = [line.split("\t") for line in (Path(__file__).parent / "gold" / "sentences.tsv").read_text("utf-8").splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(("text", "expected"), GOLD, ids=[text[:50] for text, _ in GOLD])
+def test_sentences_of_many_fields_keep_the_readings_that_were_judged_right(text, expected):
+    clause = Clause("c", text, 0, len(text))
+    groundings = [grounding.ground(n, Toolbox()) for n in deontic.norms(clause)]
+    found = [render(r.formula) for g in groundings for r in g.readings] + ["undecided" for g in groundings if g.reason]
+    assert (" ; ".join(dict.fromkeys(found)) or "nothing") == expected
 
 
 NOTHING = ["The plant opens at nine.", "The agent may open the window.", "You need not lock the gate.", "Users can enter without being registered.",

@@ -14,8 +14,8 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
 ACTORS = frozenset("""user users agent agents assistant assistants you we they he she it i person persons people individual individuals
  anyone anybody someone somebody everyone everybody nobody system bot chatbot model operator customer customers client clients caller
  callers party parties human""".split())
-DETERMINERS = frozenset("""a an the this that these those any some each every all both either neither no such certain given own same other
- another its his her their your our my of which who whom whose what there here following particular specific respective""".split())
+DETERMINERS = frozenset("""a an the this that these those any some each every all both either neither no such certain given
+ its his her their your our my of which who whom whose what there here following respective""".split())
 _FUNCTION = frozenset("""to in on at by for from with without into onto over under about as per via and or but if then than so be is are was were
  been being am do does did has have had having will would shall should may might can could must not never only also still just even
  already always ever again yet it its them him himself themselves itself very too more most less least up out off s t e g i

@@ -154,7 +154,7 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
     quantity = quantities.find(phrase)
     if quantity is None:
         return phrase.strip(" ,"), found
-    before = re.sub(r"\s*\b(?:to|for|of|with|in|by|from|aged|over a)\s*\Z", "", phrase[: quantity.start].rstrip())
+    before = re.sub(r"\s*\b(?:to|for|of|with|in|by|from|aged|over a|worth|costing|priced at)\s*\Z", "", phrase[: quantity.start].rstrip())
     noun = head_noun(before) if before else ""
     rest = phrase[quantity.start:]
     tail = re.search(r"\s+(?:to|for|from|in|on|at|with|into|by)\s+(?!a time)", rest[quantity.end - quantity.start:])
@@ -162,5 +162,5 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
     if counted and not noun and before and counted["noun"].lower() not in ("to", "for", "from", "in", "on", "at", "with", "per", "into", "by"):
         before = f"{before} {counted['noun']}"
     cut = quantity.end - quantity.start + tail.start() if tail else len(rest)
-    found.append(Phrase(rest[:cut].strip(), noun))
+    found.append(Phrase(rest[:cut].strip(), noun or re.sub(r"\Ax\s*", "", before)))
     return f"{before} {rest[cut:].strip()}".strip(" ,"), found
