@@ -44,7 +44,8 @@ def sort(pairs: tuple[tuple[str, str], ...], antecedent: str) -> Adjuncts:
                 "except": "unless", "regardless": ""}.get(marker, marker)
         both = both or marker == "iff"
         if name in ("without", "before", "until", "gerund"):
-            kept[name].append(words)
+            noun = antecedent if antecedent and not restriction.of_actor(antecedent)[0] else ""
+            kept[name].append(re.sub(r"\A(?:it|they)\b(?=\s+(?:is|are|was|were|has|have)\b)", f"the {restriction.bare(noun)}", words, flags=re.I) if noun else words)
         elif name in ("only_after", "after"):
             done = Phrase(verbs.as_verb(words)) if _GERUND.match(words) else _read(words, antecedent)
             holds = name == "only_after" and re.search(r"\b(?:is|are)\b", words) is not None  # "only once X is empty": it still is

@@ -78,6 +78,7 @@ _NEGATION = re.compile(
     r"(?P<short>is|are|was|were|has|have|had|does|do|did|ca|could|wo|would)n't)\s+(?:yet\s+|already\s+|been able to\s+)?", re.I)
 _LACK = re.compile(r"\b(?:(?:has|have|had|holds?|with|contains?|there (?:is|are)|is|are)\s+no|lacks?|lacking|has not got(?: any)?)\s+(?=\w)", re.I)
 _PREFIX = re.compile(r"\b(?:non-?(?=[a-z]{4})|un(?=[a-z]{3,}(?:ed|own|en|able|able)\b)(?!unless|until|under|united|union|unique))", re.I)
+_LASTING = re.compile(r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?:minute|hour|day|week|month|year)", re.I)
 _OPPOSITE = {"invalid": "valid", "inactive": "active", "incomplete": "complete", "ineligible": "eligible", "absent": "present", "unsafe": "safe",
              "unclear": "clear", "illegal": "legal", "unable": "able", "unpaid": "paid", "unfit": "fit", "unlawful": "lawful", "untrue": "true"}
 
@@ -121,6 +122,8 @@ def leaf(text: str, about: str = "") -> Condition:
         return Negated(Phrase(f"{'any of' if none.group(1) else 'anyone'} {text[none.end():]}", about))
     if re.match(r"(?:not|no|never|without)\s+", text, re.I):
         return Negated(Phrase(re.sub(r"^(?:not|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about))
+    if _LASTING.search(text):  # "inactive for two years" is not the opposite of "active for two years"
+        return Phrase(text, about)
     prefix = _PREFIX.search(text)
     if prefix:
         return Negated(Phrase((text[: prefix.start()] + text[prefix.end():]).strip(), about))

@@ -193,7 +193,7 @@ def _respelled(text: str) -> str:
     approval = re.match(r"(?P<what>[^,]+?)\s+needs?\s+(?=(?:an?|the|prior|written|explicit)\b[^,]*\b(?:approval|consent|permission|confirmation|authori[sz]ation|signature|review)\b)", text, re.I)
     if approval and not re.search(rf"\b{conditions.ACTOR}\Z", approval["what"], re.I):
         return f"{approval['what']} requires {text[approval.end():]}"
-    refused = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+not\s+(?P<done>(?:admitted|accepted|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)", text, re.I)
+    refused = re.match(r"(?P<what>.+?)\s+(?:(?:is|are)\s+not|will\s+not\s+be)\s+(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)", text, re.I)
     if refused:
         return f"{refused['what']} must not be {refused['done']}"
     denied = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+(?:denied|refused)\s+(?:to|for)\s+(?P<who>.+)", text, re.I)
@@ -252,7 +252,7 @@ def _modal(text: str) -> tuple[Force, re.Match[str]] | None:
     """The modal of the main clause: the first outside relative clauses, else the last one."""
     best: list[tuple[int, int, Force, re.Match[str]]] = []
     for rank, (force, pattern) in enumerate(_MODALS):
-        best += [(m.start(), rank, force, m) for m in pattern.finditer(text) if _outside(text, m.start())]
+        best += [(m.start(), rank, force, m) for m in pattern.finditer(text) if _outside(text, m.start()) and not (m.group() == "May" and m.start())]
     best.sort(key=lambda b: (b[0], b[1]))
     taken: list[tuple[int, int, Force, re.Match[str]]] = []
     for entry in best:

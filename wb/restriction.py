@@ -95,6 +95,11 @@ def head_noun(phrase: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and last == phrase.strip() else words)
 
 
+def bare(noun: str) -> str:
+    """A noun phrase without its determiners."""
+    return re.sub(rf"\A{_DETERMINER}", "", noun.strip(), count=1, flags=re.I)
+
+
 def resolve(condition: Condition, antecedent: str) -> Condition:
     """The condition with "it", "them" and "one" replaced by the noun phrase that they stand for."""
     match condition:

@@ -124,15 +124,15 @@ def event(words: str) -> tuple[str, ...]:
     if listed:
         items = re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", listed["list"])
         return tuple(as_verb(item) for item in items if item.strip())
-    clause = re.match(rf"(?:the\s+|a\s+)?{ACTOR}\s+(?P<act>[a-z]+(?:s|es)?\s+.+)", words, re.I)
-    if clause:
-        head, _, tail = clause["act"].partition(" ")
-        return split_verbs(f"{phrases.lemma(head.lower())} {tail}")
     being = re.match(r"(?:it|they|(?P<noun>(?:the|an?|any) [\w' -]+?))\s+(?:is|are|was|were|has been|have been)\s+(?P<tail>.+)", words, re.I) \
         or re.match(r"(?P<noun>)being\s+(?P<tail>.+)", words, re.I)
     done = passive(f"be {being['tail']}") if being else None
     if done:
         return (" ".join(f"{done.verb} {_bare(being['noun'] or '')} {done.tail}".split()),)
+    clause = re.match(rf"(?:the\s+|a\s+)?{ACTOR}\s+(?P<act>[a-z]+(?:s|es)?\s+.+)", words, re.I)
+    if clause:
+        head, _, tail = clause["act"].partition(" ")
+        return split_verbs(f"{phrases.lemma(head.lower())} {tail}")
     return split_verbs(as_verb(words))
 
 
