@@ -77,7 +77,16 @@ def test_a_predicate_is_renamed_everywhere_and_stays_bound():
     assert after.predicate("at_least_eighteen").test == before.predicate("grown").test
 
 
+@pytest.mark.parametrize(("name", "description", "loses"), [
+    ("grown", "anything at all", False), ("asked", "pay: the user was asked", False), ("asked", "somebody put the question", True),
+])
+def test_new_words_for_what_nothing_binds_are_a_recorded_loss(name, description, loses):
+    change = gate.clarify(ruleset(BOTH), name, name, description).change
+    assert change.accepted and bool(change.loss) == loses
+
+
 @pytest.mark.parametrize(("name", "new_name", "description", "reason"), [
+    ("asked", "asked", "the user wasn't asked", "round"), ("asked", "asked", "nobody asked without need", "round"),
     ("grown", "teen", "x", "taken"), ("grown", "Grown Up", "x", "does not match"), ("grown", "not_grown", "x", "round"),
     ("asked", "unasked", "x", "round"), ("grown", "grown", "  ", "description"),
 ])

@@ -18,7 +18,7 @@ from wb.formula import NAME, TRUE, Always, Atom, Formula, Iff, Not, atoms, conju
 from wb.predicate import Predicate
 from wb.rule import Rule, RuleSet
 
-NEGATIVE = re.compile(r"not|no|non|never|without|cannot|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
+NEGATIVE = re.compile(r"not|no|non|never|without|cannot|[a-z]+n't|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ def split(ruleset: RuleSet, rule: Rule, parts: Sequence[tuple[str, str]], known:
 def clarify(ruleset: RuleSet, name: str, new_name: str, description: str, reason: str = "") -> Gated:
     """Rename and describe a predicate; what it is bound to (tools, test, kind) stays, so truth does too.
 
-    A new name may not be taken, and may not turn the old one round ("paid" into "unpaid").
+    A new name may not be taken, and may not turn the old one round ("paid" into "unpaid").  Where
+    nothing binds the predicate its words are all its meaning: new words must be as negative as the old
+    ones, and unless they hold the old ones the change is recorded as a loss.
     """
     record = Change("clarify", (name,), (new_name,), False, "", reason)
     taken = {p.name for p in ruleset.predicates} - {name}
@@ -86,7 +88,13 @@ def clarify(ruleset: RuleSet, name: str, new_name: str, description: str, reason
         return Gated(ruleset, replace(record, certificate="a description was required; got none"))
     old = ruleset.predicate(name)
     new = replace(old, name=new_name, description=description.strip())
-    return Gated(exchange(ruleset, {name: new}), replace(record, accepted=True, certificate="a renaming: the predicate is bound to what it was bound to"))
+    bound = bool(old.tools) if old.kind == "action" else old.test is not None
+    kept = bound or old.description.rstrip(".") in new.description
+    if not bound and negations(old.description) % 2 != negations(new.description) % 2:
+        return Gated(ruleset, replace(record, certificate=f"{description!r} may turn {old.description!r} round: one is negative, the other is not"))
+    certificate = "a renaming: the predicate is bound to what it was bound to" if bound else "a renaming"
+    loss = "" if kept else f"nothing binds this predicate: that {description!r} means {old.description!r} is the proposer's word"
+    return Gated(exchange(ruleset, {name: new}), replace(record, accepted=True, certificate=certificate, loss=loss))
 
 
 def merge(ruleset: RuleSet, keep: str, drop: str, negated: bool, known: Sequence[Rule], reason: str = "") -> Gated:
@@ -138,9 +146,9 @@ def affirmative(formula: Formula) -> Formula:
     return fold(formula, once)
 
 
-def negations(name: str) -> int:
-    """How many words of a predicate's name look negative."""
-    return sum(bool(NEGATIVE.fullmatch(word)) for word in name.split("_"))
+def negations(words: str) -> int:
+    """How many words of a predicate's name or description look negative."""
+    return sum(bool(NEGATIVE.fullmatch(word)) for word in re.findall(r"[a-z]+(?:'t)?", words.lower()))
 
 
 def _joined(keep: Predicate, drop: Predicate, negated: bool) -> Predicate:
