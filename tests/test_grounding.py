@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 from conftest import shared
 
-from wb import deontic, grounding, policy, tool
+from wb import deontic, extract, grounding, policy, tool
+from wb.llm import LLM
 from wb.ltlf import holds, parse
 from wb.norm import Norm
+from wb.offline import Offline
 from wb.policy import Clause
 from wb.syntax import render
 
@@ -188,3 +190,20 @@ def test_a_negated_condition_is_its_opposite_in_every_state(text):
     formula = parse(text)
     for state in (set(), {"a"}, {"b"}, {"a", "b"}):
         assert holds(grounding.negation(formula), [state]) is not holds(formula, [state])
+
+
+@pytest.mark.parametrize("definition", ['A "junior" is a user under 16.', "Juniors are users under 16.", 'The term "junior" means any user who is under 16.'])
+def test_a_term_that_the_document_defines_is_read_by_its_definition(definition):
+    source = policy.of_text(f"{definition}\n\n# Boats\n\nA junior must not rent a boat. Only juniors may sell a boat.", BOX)
+    llm = LLM(Offline(BOX), workers=1)
+    found = extract.clauses(source, llm)
+    assert [render(r.formula) for r in extract.rules(found, source, llm).rules] == \
+        ["ALWAYS (rent_boat IMPLIES age_at_least_16)", "ALWAYS (sell_boat IMPLIES NOT age_at_least_16)"]
+    assert all(c.definitions == (definition,) for c in found)
+
+
+def test_a_term_that_a_field_decides_keeps_its_field():
+    source = policy.of_text('A "swimmer" is a user who has won a medal.\n\nOnly swimmers may rent a boat.', BOX)
+    llm = LLM(Offline(BOX), workers=1)
+    (rule,) = extract.rules(extract.clauses(source, llm), source, llm).rules
+    assert render(rule.formula) == "ALWAYS (rent_boat IMPLIES swimmer)"

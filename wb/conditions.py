@@ -6,6 +6,7 @@ A condition is a tree of `Phrase`s.  Leaves are positive: one negation is pulled
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -141,6 +142,20 @@ def negate(condition: Condition) -> Condition:
 def every(parts: list[Condition] | tuple[Condition, ...]) -> Condition | None:
     """All of the parts; the part itself for one, None for none."""
     return None if not parts else parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+
+def mapped(condition: Condition | None, change: Callable[[Phrase], Condition]) -> Condition | None:
+    """The condition with each leaf replaced by what `change` makes of it."""
+    match condition:
+        case Phrase():
+            return change(condition)
+        case Negated(body):
+            return negate(mapped(body, change))
+        case Earlier(body):
+            return Earlier(mapped(body, change))
+        case Every(parts) | Either(parts):
+            return type(condition)(tuple(mapped(part, change) for part in parts))
+    return condition
 
 
 def phrases_of(condition: Condition | None) -> tuple[Phrase, ...]:

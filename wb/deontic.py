@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from wb import modality, templates
+from wb import modality, reference, templates
 from wb.norm import Norm
 from wb.policy import Clause
 
@@ -23,10 +23,11 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
     scope = (*clause.headings, *(c for c in clause.context if not c.endswith(":")))
     if any(_ONE_OF.search(stem) for stem in clause.context if stem.endswith(":")):
         return (Norm(clause.id, clause.text, "oblige", scope=scope, reason="one of several conditions that are listed apart: they have to be read together"),)
+    terms = tuple(found for found in map(reference.defined, clause.definitions) if found)
     read: list[Norm] = []
     for unit in filter(modality.cue, units(clause)):
         for draft in templates.read(unit):
-            read.append(replace(draft, clause=clause.id, quote=clause.text, scope=scope))
+            read.append(replace(draft, clause=clause.id, quote=clause.text, scope=scope, terms=terms))
     if not read and constrains(clause):
         return (Norm(clause.id, clause.text, "oblige", scope=scope, reason="no form of the grammar fits this sentence"),)
     return tuple(dict.fromkeys(read))

@@ -23,7 +23,8 @@ from wb.rulebook import RuleDraft, collect
 from wb.tool import Field, Tool, Toolbox
 
 SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's context many times over
-_DEFINITION = re.compile(r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b", re.I)
+_DEFINITION = re.compile(r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b|"
+                         r"\A(?:an? )?[\w-]+(?: [\w-]+)? (?:is|are) (?:an? |any )?(?:users?|persons?|people|customers?) (?:who|whose|that|under|over|aged|with|without)\b", re.I)
 _SCOPE = re.compile(r"\b(?:applies|apply) (?:only )?(?:to|when|where|if|from|in)\b", re.I)
 
 

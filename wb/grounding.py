@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wb import conditions, fields, formula, phrases, verbs, vocabulary
 from wb.conditions import Condition, Earlier, Either, Every, Negated, Phrase
@@ -56,10 +56,27 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     """
     if norm.reason:
         return Grounding(reason=norm.reason)
+    norm = _spelled_out(norm, toolbox) if norm.terms else norm
     found = [reading for action in (norm.actions or ("",)) for target in _targets(norm, action, toolbox) for reading in _read(norm, target, toolbox)]
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
     return Grounding(tuple(dict.fromkeys(found)))
+
+
+def _spelled_out(norm: Norm, toolbox: Toolbox) -> Norm:
+    """The norm with defined terms that no field decides replaced by their definitions, where fields decide those."""
+    meanings = {phrases.roots(term): condition for term, condition in norm.terms if _decided(condition, toolbox)}
+
+    def meant(leaf: Phrase) -> Condition:
+        known = meanings.get(phrases.roots(leaf.text))
+        return known if known is not None and not _decided(leaf, toolbox) else leaf
+
+    return replace(norm, when=conditions.mapped(norm.when, meant), requires=conditions.mapped(norm.requires, meant))
+
+
+def _decided(condition: Condition, toolbox: Toolbox) -> bool:
+    """Whether fields of the state decide every phrase of a condition."""
+    return all(fields.literal(leaf, toolbox).predicate.test is not None for leaf in conditions.phrases_of(condition))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ class Norm:
     ("the order" of "an order can contain …"); any of them is meant.  `scope` holds the titles that stand over the
     clause, outermost first: they help to ground an action, and name it when `actions` is empty.
     A norm with a `reason` is undecided and has no reading.  `review` names a doubtful reading.
+    `terms` are the defined words that the clause may use for a condition.
     """
 
     clause: str
@@ -32,3 +33,4 @@ class Norm:
     scope: tuple[str, ...] = ()
     reason: str = ""
     review: str = ""
+    terms: tuple[tuple[str, Condition], ...] = ()

@@ -6,6 +6,7 @@ polarity or class.  All vocabulary comes from the toolbox of the policy's own fo
 """
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -77,8 +78,9 @@ def definitions(sentence: document.Sentence, glossary: object) -> list[str]:
     said = phrases.roots(sentence.text)
     kept = []
     for entry in glossary:
-        quoted = entry.split('"')
-        term = phrases.roots(quoted[1] if len(quoted) > 2 else entry.split(" mean")[0])
+        quoted = re.search(r"[\"“]([^\"”]+)[\"”]", entry)
+        before = re.split(r"\s(?:means?|is|are|includes?|covers?|refers?|counts?)\b", entry)[0]
+        term = phrases.roots(quoted.group(1) if quoted else before)
         if term and term <= said:
             kept.append(entry)
     return kept
@@ -86,7 +88,8 @@ def definitions(sentence: document.Sentence, glossary: object) -> list[str]:
 
 def extract_rules(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
     """The rules that the grammar reads off a clause, grounded in the toolbox."""
-    clause = Clause("", str(inputs["clause"]), 0, len(str(inputs["clause"])), tuple(inputs["headings"]), tuple(inputs["context"]))
+    clause = Clause("", str(inputs["clause"]), 0, len(str(inputs["clause"])), tuple(inputs["headings"]), tuple(inputs["context"]),
+                    tuple(inputs.get("definitions", ())))
     rules, undecided = [], []
     for norm in deontic.norms(clause):
         grounded = grounding.ground(norm, toolbox)

@@ -1,9 +1,26 @@
-"""What words stand for: "it" and "them", a doer named by its deed, a subject with a clause in between."""
+"""What words stand for: "it" and "them", a defined term, a doer named by its deed, a subject cut off from its modal."""
 from __future__ import annotations
 
 import re
 
 from wb import conditions, phrases, restriction
+from wb.conditions import ACTOR, Condition
+
+_DEFINITION = re.compile(
+    rf"\A\W*(?:(?:the\s+)?(?:term|word|expression)\s+)?(?:an?\s+|the\s+|any\s+)?[\"“']?(?P<term>[\w -]{{2,40}}?)[\"”']?\s+(?:is|are|means?|refers? to|denotes?)\s+(?P<meaning>(?:an?\s+|any\s+|all\s+|the\s+)?"
+    rf"(?:[\w-]+\s+)?{ACTOR}\b.*)\Z", re.I | re.S)
+
+
+def defined(sentence: str) -> tuple[str, Condition] | None:
+    """The term that a sentence defines by what it says of a person, and that condition.
+
+    'A "minor" is a user under 18.' gives ("minor", Phrase("under 18")); None for any other sentence.
+    """
+    found = _DEFINITION.match(sentence.strip().rstrip("."))
+    if not found:
+        return None
+    is_actor, condition = restriction.of_actor(" ".join(found["meaning"].split()))
+    return (found["term"].strip(), condition) if is_actor and condition is not None else None
 
 
 def antecedent(subject: str, rest: str) -> str:

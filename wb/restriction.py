@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from wb import quantities
-from wb.conditions import ACTOR, Condition, Earlier, Either, Every, Negated, Phrase, every, negate, parse
+from wb.conditions import ACTOR, Condition, Negated, Phrase, every, mapped, negate, parse
 
 _DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
 _RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom|whose)\s+(?P<clause>.+)\Z", re.I | re.S)
@@ -101,21 +101,11 @@ def bare(noun: str) -> str:
 
 
 def resolve(condition: Condition, antecedent: str) -> Condition:
-    """The condition with "it", "them" and "one" replaced by the noun phrase that they stand for."""
-    match condition:
-        case Phrase(text, about):
-            plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
-            if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
-                return condition
-            return Phrase(re.sub(r"\b(?:it|them)\b", plain, text, flags=re.I), about)
-        case Negated(body):
-            return Negated(resolve(body, antecedent))
-        case Earlier(body):
-            return Earlier(resolve(body, antecedent))
-        case Every(parts):
-            return Every(tuple(resolve(part, antecedent) for part in parts))
-        case Either(parts):
-            return Either(tuple(resolve(part, antecedent) for part in parts))
+    """The condition with "it" and "them" replaced by the noun phrase that they stand for."""
+    plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
+    if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
+        return condition
+    return mapped(condition, lambda leaf: Phrase(re.sub(r"\b(?:it|them)\b", plain, leaf.text, flags=re.I), leaf.about)) or condition
 
 
 def _behind_actor(post: str) -> Condition:
