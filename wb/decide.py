@@ -115,7 +115,8 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
     """
     formulas = tuple(dict.fromkeys(formulas))
     if len(formulas) <= FEW:
-        return _product_of(formulas), formulas
+        with contextlib.suppress(AutomatonError):
+            return _product_of(formulas), formulas
     with contextlib.nullcontext(solver) if solver else Bounded() as bounded:
         blamed: tuple[Formula, ...] = ()
         too_large: set[tuple[Formula, ...]] = set()
@@ -202,9 +203,9 @@ def _product(automata: Sequence[Automaton]) -> Trace | None:
 def _moves(automata: Sequence[Automaton]) -> list[tuple[tuple[int, ...], frozenset[str]]]:
     """Steps that some automaton tells apart, as its letter in each and a least step; fewest true predicates first."""
     names = dict.fromkeys(name for one in automata for name in one.names)
-    steps = Steps(tuple(names))
     blocks = {(): ALL}
     try:
+        steps = Steps(tuple(names))
         for one in automata:
             classes = _classes(one, steps)
             blocks = {(*letters, letter): both for letters, block in blocks.items() for letter, part in classes

@@ -227,7 +227,7 @@ def _by_words(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple[
     """State predicates that one rule's sentence calls by name, and another's by no word of name, description or keywords."""
     predicate = ruleset.predicate(name)
     called = _stems(name.replace("_", " "))
-    if predicate.kind != "state" or not called:
+    if predicate.kind != "state" or predicate.test is not None or not called:
         return []
     known = called | _stems(f"{predicate.description} {' '.join(predicate.keywords)}")
     named = [rule for rule in rules if called <= _stems(_sentence(rule))]

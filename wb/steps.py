@@ -14,6 +14,7 @@ from wb.formula import Formula
 
 NONE, ALL = 0, 1
 MAX_NODES = 200_000
+MAX_NAMES = 400  # predicates of one store: its functions recurse once for each
 
 
 class StepsError(ValueError):
@@ -25,10 +26,13 @@ class Steps:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
+        if len(self.names) > MAX_NAMES:
+            raise StepsError(f"at most {MAX_NAMES} predicates are held in one store; got {len(self.names)}")
         self._level = {name: i for i, name in enumerate(self.names)}
         self._nodes: list[tuple[int, int, int]] = [(len(self.names), 0, 0), (len(self.names), 1, 1)]
         self._known: dict[tuple[int, int, int], int] = {}
-        self._chosen: dict[tuple[int, int, int], int] = {}
+        self._met: dict[tuple[int, int], int] = {}
+        self._outside: dict[int, int] = {NONE: ALL, ALL: NONE}
 
     def named(self, name: str) -> int:
         """The steps at which the predicate is true."""
@@ -40,33 +44,43 @@ class Steps:
 
     def both(self, one: int, two: int) -> int:
         """The steps of both sets."""
-        return self.choose(one, two, NONE)
+        if one > two:
+            one, two = two, one
+        if one == NONE or one == two:
+            return one
+        if one == ALL:
+            return two
+        found = self._met.get((one, two))
+        if found is None:
+            level, low, high = self._nodes[one]
+            other, low_two, high_two = self._nodes[two]
+            if level < other:
+                low_two = high_two = two
+            elif other < level:
+                level, low, high = other, one, one
+            found = self._met[one, two] = self._node(level, self.both(low, low_two), self.both(high, high_two))
+        return found
+
+    def outside(self, one: int) -> int:
+        """The steps that are not in the set."""
+        found = self._outside.get(one)
+        if found is None:
+            level, low, high = self._nodes[one]
+            found = self._outside[one] = self._node(level, self.outside(low), self.outside(high))
+            self._outside[found] = one
+        return found
 
     def either(self, one: int, two: int) -> int:
         """The steps of at least one of the sets."""
-        return self.choose(one, ALL, two)
+        return self.outside(self.both(self.outside(one), self.outside(two)))
 
     def without(self, one: int, two: int) -> int:
         """The steps of the first set that are not in the second."""
-        return self.choose(two, NONE, one)
+        return self.both(one, self.outside(two))
 
     def choose(self, test: int, yes: int, no: int) -> int:
         """The steps of `yes` within `test`, and those of `no` outside it."""
-        if test <= 1:
-            return yes if test else no
-        if yes == no:
-            return yes
-        if yes == ALL and no == NONE:
-            return test
-        key = (test, yes, no)
-        found = self._chosen.get(key)
-        if found is None:
-            nodes = [self._nodes[one] for one in key]
-            level = min(node[0] for node in nodes)
-            low = [node[1] if node[0] == level else one for node, one in zip(nodes, key, strict=True)]
-            high = [node[2] if node[0] == level else one for node, one in zip(nodes, key, strict=True)]
-            found = self._chosen[key] = self._node(level, self.choose(*low), self.choose(*high))
-        return found
+        return self.either(self.both(test, yes), self.without(no, test))
 
     def least(self, steps: int) -> frozenset[str]:
         """A step of the set with the fewest true predicates; `ValueError` for the empty set."""
@@ -93,7 +107,7 @@ class Steps:
             case F.Constant(value):
                 return ALL if value else NONE
             case F.Not():
-                return self.without(ALL, parts[0])
+                return self.outside(parts[0])
             case F.And():
                 return self.both(*parts)
             case F.Or():
@@ -101,9 +115,9 @@ class Steps:
             case F.Implies():
                 return self.choose(parts[0], parts[1], ALL)
             case F.Iff():
-                return self.choose(parts[0], parts[1], self.without(ALL, parts[1]))
+                return self.choose(parts[0], parts[1], self.outside(parts[1]))
             case F.Xor():
-                return self.choose(parts[0], self.without(ALL, parts[1]), parts[1])
+                return self.choose(parts[0], self.outside(parts[1]), parts[1])
         raise ValueError(f"a formula about one step was required; got the operator {type(node).__name__}")
 
     def _node(self, level: int, low: int, high: int) -> int:

@@ -64,7 +64,7 @@ OPERATORS = (
 BY_NODE = {op.node: op for op in OPERATORS}
 BY_TEXT = {text: op for op in OPERATORS for text in (op.words, op.ascii, op.symbols, *op.others)}
 CONSTANTS = {"true": F.TRUE, "false": F.FALSE, "⊤": F.TRUE, "⊥": F.FALSE, "TRUE": F.TRUE, "FALSE": F.FALSE}
-TOKEN = re.compile(r"\s*(?:([A-Za-z][A-Za-z0-9_]*)|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
+TOKEN = re.compile(r"[ \t\r\n]*(?:([A-Za-z][A-Za-z0-9_]*)|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
                    r"\u27d0\u229f\u2296\u00ac\u2227\u2228\u2295\u2192\u21d2\u2194\u21d4\u2261\u22a4\u22a5])|$)")
 OPERAND = "a predicate, true, false, a prefix operator such as NOT, or '('"
 
@@ -138,7 +138,7 @@ def _tokens(text: str) -> list[_Token]:
     while True:
         found = TOKEN.match(text, at)
         if found is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
+            at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n"))
             raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}")
         word = found.group(1) or found.group(2) or ""
         tokens.append(_Token(word, found.end() - len(word)))
