@@ -83,6 +83,12 @@ def test_a_document_without_a_constraint_is_an_error_that_says_so():
         extract.clauses(policy.of_text("The gate is green. It opens at nine.", BOX), offline())
 
 
+def test_sections_without_a_reply_are_an_error_that_says_why():
+    llm = LLM(Scripted({"extract_policies": {"nonsense": 1}}), workers=1)
+    with pytest.raises(policy.PolicyError, match="1 sections were asked of 'scripted'; got no reply for 1: "):
+        extract.clauses(HOUSE, llm)
+
+
 def test_a_quotation_that_is_not_in_the_document_is_left_out_and_its_sentence_reported():
     replies = {"extract_policies": {"policies": [{"description": "Only registered users may open the gate."},
                                                  {"description": "Guests must never open the gate."}]}}

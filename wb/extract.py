@@ -96,14 +96,18 @@ def clauses(policy: Policy, llm: LLM) -> tuple[Clause, ...]:
     whole = {(s.start, s.end): s for s in policy.sentences}
     weight = cache(lambda place: _weight(whole.get(place)))
     found: dict[tuple[int, int], Clause] = {}
+    unanswered: list[str] = []
     for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
         if isinstance(reply, Unanswered):
+            unanswered.append(reply.reason)
             continue
         for item in reply.policies:
             places = [span for span in occurrences(item.description, policy.text, start, end) if span not in found]
             if places:
                 span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
                 found[span] = _clause(policy, span, item)
+    if not found and unanswered:
+        raise PolicyError(f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; got no reply for {len(unanswered)}: {unanswered[0]}")
     if not found:
         raise PolicyError(f"{policy.source}: a policy that forbids, demands or restricts something was required; "
                           f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})")
