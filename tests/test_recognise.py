@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from wb.embeddings import Encoder
-from wb.recognise import Ranking, Recogniser, candidates
+from wb.recognise import Ranking, Recogniser, candidates, regression
 from wb.tool import Tool, Toolbox
 
 GARDEN = Toolbox((
@@ -92,3 +92,18 @@ def test_the_order_of_the_tools_does_not_matter(garden: Recogniser, encoder: Enc
 
 def test_tools_at_least_a_third_as_likely_as_the_first_stay_possible() -> None:
     assert Ranking(("a", "b", "c"), (0.6, 0.25, 0.15)).possible == ("a", "b")
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_the_regression_is_the_one_that_scikit_learn_finds(k: int) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(k)
+    classes = np.concatenate([np.arange(k), rng.integers(0, k, 90)])
+    vectors = (rng.normal(size=(k, 6))[classes] + rng.normal(size=(len(classes), 6))).astype(np.float32)
+    coefficients, intercepts = regression(vectors, classes, inverse_penalty=2.0)
+    logits = vectors @ coefficients.T + intercepts
+    ours = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    # for two classes scikit-learn draws one row, where softmax draws two rows of half the size: half the penalty
+    theirs = LogisticRegression(C=2.0 if k > 2 else 4.0, class_weight="balanced", tol=1e-8, max_iter=5000).fit(vectors, classes)
+    assert np.allclose(ours, theirs.predict_proba(vectors), atol=2e-3)

@@ -7,9 +7,10 @@ polarity or class.  All vocabulary comes from the toolbox of the policy's own fo
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from wb import deontic, document, drafting, grounding, phrases, proposals, recognise, syntax
@@ -32,6 +33,7 @@ class Offline:
     toolbox: Toolbox = Toolbox()
     encoder: Encoder | None = None
     name: str = "offline"
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
         """The reply of the prompt's technique; no tokens, no money, no network.
@@ -51,12 +53,17 @@ class Offline:
         return {
             "extract_policies": extract_policies,
             "extract_rules": lambda inputs: extract_rules(inputs, self.toolbox),
-            "extract_action": lambda inputs: self._recogniser.answer(inputs),
+            "extract_action": self._extract_action,
             "refine_predicates": proposals.refine,
             "merge_predicates": proposals.merge,
             "write_guard": lambda inputs: drafting.write(inputs, self.toolbox),
             "repair_guard": drafting.repair,
         }
+
+    def _extract_action(self, inputs: Mapping[str, object]) -> dict[str, object]:
+        with self._lock:  # requests come side by side; one fit serves them all
+            recogniser = self._recogniser
+        return recogniser.answer(inputs)
 
     @cached_property
     def _recogniser(self) -> recognise.Recogniser:
