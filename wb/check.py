@@ -23,6 +23,8 @@ from wb.formula import Formula
 from wb.lint import Finding
 from wb.rule import Rule, RuleSet
 
+MAX_UNDECIDED = 20  # questions too large to decide after which no more are asked
+
 
 @dataclass(frozen=True, slots=True)
 class Blame:
@@ -193,6 +195,10 @@ def _named(formulas: Iterable[Formula], names: dict[Formula, str]) -> tuple[str,
 
 def _tried[T](name: str, decision: Callable[[], T], undecided: list[tuple[str, str]]) -> T | None:
     """The decision, or None with a note of why there is none."""
+    if len(undecided) >= MAX_UNDECIDED:
+        if undecided[-1][0]:
+            undecided.append(("", f"{MAX_UNDECIDED} questions were too large to decide: the others were not asked"))
+        return None
     try:
         return decision()
     except AutomatonError as error:
