@@ -30,7 +30,7 @@ WORKER = Path(__file__).with_name("nagini_worker.py")
 START_S = 120.0
 # the first tier of the compiler and the serial collector: half the processor time, 0.5 GB instead of 1.3
 JAVA_OPTIONS = "-Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-BATCH = 16  # functions in one file: 0.2 to 0.4 s each, ten times that on a loaded machine
+LINES = 400  # lines in one file: about 15 s of processor time, so that a loaded machine ends within the limit
 NAME = "guard"
 STORE = re.compile(r"^\s+(\w+) -> ([^,\n]+),?$", re.MULTILINE)
 
@@ -78,7 +78,7 @@ class Verifier:
     `cache` is a folder of results by source hash (None keeps none); time-outs and crashes are not kept.
     """
 
-    def __init__(self, *, cache: Path | None = None, timeout_s: float = 180.0) -> None:
+    def __init__(self, *, cache: Path | None = None, timeout_s: float = 240.0) -> None:
         if timeout_s <= 0:
             raise ValueError(f"timeout_s must be above 0; got {timeout_s}")
         self.cache, self.timeout_s = cache, timeout_s
@@ -157,7 +157,7 @@ class Verifier:
         os.replace(file.name, self.cache / f"{proof.digest}.json")
 
 
-def verify(sources: Sequence[str], timeout_s: float = 180.0, *, cache: Path | None = None) -> tuple[Proof, ...]:
+def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | None = None) -> tuple[Proof, ...]:
     """One proof a source, in order, by a worker that lives for this call alone."""
     with Verifier(cache=cache, timeout_s=timeout_s) as verifier:
         return verifier.verify(sources)
@@ -177,10 +177,19 @@ def canonical(source: str) -> str:
 
 
 def _batches(sources: Sequence[str]) -> list[list[str]]:
-    """Sources that share a file: canonical ones together, any other alone."""
+    """Sources that share a file: canonical ones together up to `LINES`, any other alone."""
     shared = [s for s in sources if _function(s) is not None]
     alone = [[s] for s in sources if _function(s) is None]
-    return [shared[i:i + BATCH] for i in range(0, len(shared), BATCH)] + alone
+    batches: list[list[str]] = []
+    room = 0
+    for source in shared:
+        size = source.count("\n")
+        if size > room:  # also before the first; a source longer than a file has one to itself
+            batches.append([])
+            room = LINES
+        batches[-1].append(source)
+        room -= size
+    return batches + alone
 
 
 def _function(source: str) -> str | None:
@@ -223,7 +232,7 @@ def _finding(row: Mapping[str, object], offset: int) -> Finding:
     old = str(row.get("counterexample") or "").split("Old heap")[0]
     values = tuple((name, value) for name, text in STORE.findall(old) if (value := _value(text)) is not None)
     message = re.sub(rf"\b{NAME}_\d+\b", NAME, " ".join(str(row[k]) for k in ("message", "reason") if row.get(k)))
-    branch = tuple(re.sub(r" at \S+$", "", str(b)) for b in row.get("branchConditions") or ())
+    branch = tuple(re.sub(r"\bnot not ", "", re.sub(r" at \S+$", "", str(b))) for b in row.get("branchConditions") or ())
     return Finding(str(row["code"]), message, int(row["startLine"]) - offset, values, branch)
 
 

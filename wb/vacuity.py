@@ -43,11 +43,11 @@ def _refuse(function: ast.FunctionDef) -> None:
     if not ensures:
         raise VacuousContract(f"an Ensures was required; {function.name} has none")
     met = ast.BoolOp(ast.And(), [*requires, ast.Constant(True)])
+    if requires and True not in _truths(function, met):
+        raise VacuousContract(f"Requires that some caller meets were required; got {[ast.unparse(r) for r in requires]}")
     for condition in ensures:
         if False not in _truths(function, ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), met), condition])):
             raise VacuousContract(f"an Ensures that some answer breaks was required; got Ensures({ast.unparse(condition)})")
-    if requires and True not in _truths(function, met):
-        raise VacuousContract(f"Requires that some caller meets were required; got {[ast.unparse(r) for r in requires]}")
 
 
 def _stated(function: ast.FunctionDef, word: str) -> list[ast.expr]:
