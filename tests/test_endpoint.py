@@ -21,7 +21,7 @@ GOOD = Say('{"n": true}')
 
 
 def endpoint(server: Scripted, folder: Path, **options) -> Endpoint:
-    defaults = {"api_key": KEY, "wait_s": 0.01, "timeout_s": 5.0, "retries": 2, "replies": Replies(folder)}
+    defaults = {"api_key": KEY, "wait_s": 0.01, "timeout_s": 20.0, "retries": 2, "replies": Replies(folder)}
     return Endpoint("scripted", base_url=server.url, **(defaults | options))
 
 
@@ -55,20 +55,21 @@ def test_a_recorded_answer_is_not_asked_again(tmp_path) -> None:
     (Say("gateway", 504), "HTTP 504"),
     (Drop(0), "the connection failed"),
     (Drop(30), "the connection failed"),
-    (Say(seconds=1.0), "no reply within 0.3 s"),
-    (Dribble(0.02), "no reply within 0.3 s"),
+    (Say(seconds=4.0), "no reply within 1 s"),
+    (Dribble(0.05), "no reply within 1 s"),
     (Raw(b"<html>"), "the body is not JSON: b'<html>'"),
     (Raw(b"[1]"), "the body is no JSON object"),
     (Raw(b'{"choices": []}'), "no chat completion"),
 ], ids=lambda value: str(value)[:24])
 def test_a_passing_failure_is_a_recorded_retry_and_a_lasting_one_a_clear_error(tmp_path, step, said: str) -> None:
+    timeout_s = 1.0 if "within 1 s" in said else 20.0
     with Scripted([step, GOOD]) as server:
-        answer = ask(endpoint(server, tmp_path, timeout_s=0.3))
+        answer = ask(endpoint(server, tmp_path, timeout_s=timeout_s))
     assert answer.value == {"n": True} and answer.usage.retries == 1 and answer.usage.calls == 2
     retry, = (event for event in answer.events if event.startswith("retry 1 after 0"))
     assert said in retry
     with Scripted(lambda request: step) as server, pytest.raises(Unreachable, match="'count' got no reply from 'scripted' in 3 attempts") as caught:
-        ask(endpoint(server, tmp_path, timeout_s=0.3), "another")
+        ask(endpoint(server, tmp_path, timeout_s=timeout_s), "another")
     assert said in str(caught.value) and len(server.requests) == 3
     assert caught.value.usage.calls == 3 and sum(e.startswith("retry") for e in caught.value.events) == 2 and not caught.value.fatal
 
@@ -80,7 +81,7 @@ def test_retry_after_is_honoured_in_seconds_and_as_a_date(tmp_path, kind: str, l
     with Scripted([Say("busy", 429, {"Retry-After": written}), GOOD]) as server:
         started = time.monotonic()
         answer = ask(endpoint(server, tmp_path))
-    assert least <= time.monotonic() - started < 5 and answer.usage.retries == 1
+    assert least <= time.monotonic() - started < 60 and answer.usage.retries == 1
 
 
 def test_a_wait_of_an_hour_is_an_error_not_a_wait(tmp_path) -> None:
@@ -97,12 +98,19 @@ def test_a_truncated_reply_is_an_error_and_is_not_recorded(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("text", "problem"), [
-    ('{"n": tru', "not JSON: .* at line 1"), ("I think so.", "not JSON"), ("[true]", "a JSON object was required; got list"), ("```\n{}", "not JSON"),
+    ('{"n": tru', "not JSON: .*line 1 column"), ("I think so.", "not JSON"), ('{"n": "\\ud800"}', "not JSON: .*surrogates not allowed"),
+    ('{"n": ' + "9" * 5000 + "}", "not JSON: Exceeds the limit"), ('{"n": ' + "[" * 100_000, "not JSON: maximum recursion"), ("[true]", "a JSON object was required; got list"), ("```\n{}", "not JSON"),
 ])
 def test_a_reply_that_is_no_json_object_is_malformed(tmp_path, text: str, problem: str) -> None:
     with Scripted([Say(text)]) as server, pytest.raises(MalformedReply, match=problem) as caught:
         ask(endpoint(server, tmp_path))
     assert caught.value.text == text and caught.value.usage.calls == 1
+
+
+def test_a_body_with_half_a_surrogate_pair_is_kept_readable(tmp_path) -> None:
+    with Scripted([Say('{"n": "\ud800"}')]) as server:
+        model = endpoint(server, tmp_path)
+        assert ask(model).value == ask(model).value == {"n": "?"}
 
 
 def test_one_code_fence_around_the_reply_is_taken_off(tmp_path) -> None:

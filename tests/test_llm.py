@@ -45,7 +45,7 @@ def count(tmp_path) -> Path:
 
 
 def llm(server: Scripted, folder: Path, workers: int = 4, **options) -> LLM:
-    defaults = {"api_key": "sk-x", "wait_s": 0.01, "timeout_s": 5.0, "retries": 1, "replies": Replies(folder)}
+    defaults = {"api_key": "sk-x", "wait_s": 0.01, "timeout_s": 20.0, "retries": 1, "replies": Replies(folder)}
     return LLM(Endpoint("scripted", base_url=server.url, **(defaults | options)), Ledger("stage"), workers)
 
 
@@ -179,7 +179,7 @@ def test_an_interrupt_ends_a_batch_after_the_requests_under_way(tmp_path, count)
         while len(server.requests) < 12 and run.poll() is None:
             time.sleep(0.005)
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=20)
+        _, said = run.communicate(timeout=60)
         assert run.returncode != 0 and "KeyboardInterrupt" in said
         assert len(list(folder.iterdir())) == len(server.requests) < 40
 

@@ -152,12 +152,12 @@ class Endpoint:
         text, key = reply["text"], digest(request)
         try:
             value = json.loads(_unfenced(text))
-        except json.JSONDecodeError as error:
-            problem = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-            raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key) from None
-        if not isinstance(value, dict):
-            raise MalformedReply(request["prompt"], text, f"a JSON object was required; got {type(value).__name__}",
-                                 course.usage, tuple(course.events), key)
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair could not be written anywhere
+            problem = "" if isinstance(value, dict) else f"a JSON object was required; got {type(value).__name__}"
+        except (ValueError, RecursionError) as error:
+            problem = f"not JSON: {error}"
+        if problem:
+            raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key)
         return Answer(value, course.usage, key, self.name, tuple(course.events))
 
     def _ask(self, request: dict, course: _Course) -> dict:
@@ -278,7 +278,8 @@ class Endpoint:
             why = choice["message"].get("refusal") or f"finish_reason {finish!r}"
             raise Rejected(f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}")
         counts = body.get("usage") if isinstance(body.get("usage"), dict) else {}
-        return {"text": self._safe(text, None), "finish_reason": finish, "model": str(body.get("model", "")),
+        plain = self._safe(text, None).encode("utf-8", "replace").decode("utf-8")
+        return {"text": plain, "finish_reason": finish, "model": str(body.get("model", "")),
                 "usage": {k: counts.get(k) for k in ("prompt_tokens", "completion_tokens")}}
 
     def _connected(self) -> openai.OpenAI:
@@ -315,7 +316,7 @@ def _object(body: bytes) -> dict:
     """A response body as a JSON object."""
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _Again(f"the body is not JSON: {body[:120]!r}") from None
     if not isinstance(value, dict):
         raise _Again(f"the body is no JSON object: {body[:120]!r}")
