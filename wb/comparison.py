@@ -26,6 +26,7 @@ from wb.tool import Toolbox
 from wb.trace import Trace
 
 NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
+ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
 NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
 
 
@@ -100,12 +101,12 @@ def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: T
 
 def table(methods: Sequence[Measured], benchmark: Benchmark, llm: LLM) -> list[dict[str, object]]:
     """All rows of the result table: the methods that ran on every split, those that did not, and what others published."""
-    if not benchmark.cases:
-        return [evaluate.not_run(method.method, NO_RUNS) for method in methods]
-    rows = [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
     ran = {method.method for method in methods}
-    missing = [evaluate.not_run(name, NO_MODEL) for name in ("direct", "rule_traverse", "guardagent") if name not in ran]
-    return [*rows, *missing, *(evaluate.published(row) for row in mind2web.PUBLISHED)]
+    others = [name for name in ASKING if name not in ran]
+    if not benchmark.cases:
+        return [evaluate.not_run(name, NO_RUNS) for name in (*(method.method for method in methods), *others)]
+    rows = [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
+    return [*rows, *(evaluate.not_run(name, NO_MODEL) for name in others), *(evaluate.published(row) for row in mind2web.PUBLISHED)]
 
 
 def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
