@@ -8,7 +8,7 @@ predicate implies another when its tools are among the other's.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -24,8 +24,8 @@ def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tu
     With a toolbox, the field's type sharpens the relation: over integers `x > 17` is `x >= 18`, and an
     enumeration has no other values.  Without one, only what holds for every value is said.
     """
-    found = []
-    for left, right in combinations(tuple(predicates), 2):
+    found, rows = [], tuple(predicates)
+    for left, right in ((rows[i], rows[j]) for i, j in _related(rows)):
         relation = between(left, right, toolbox)
         if relation is not None:
             found.append(Rule(id=f"physical_{len(found) + 1}", text=_sentence(left, right, relation),
@@ -64,6 +64,15 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
     points = tuple(_points(left.test, right.test, bound(left.test, toolbox)))
     seen = {(satisfies(left.test, v), satisfies(right.test, v)) for v in points}
     return _relation(a, b, {pair for pair in seen if None not in pair})
+
+
+def _related(predicates: Sequence[Predicate]) -> list[tuple[int, int]]:
+    """The pairs of positions, in order, that share a field and measure or a tool; all others are free of each other."""
+    by: dict[object, list[int]] = {}
+    for i, predicate in enumerate(predicates):
+        for key in predicate.tools if predicate.test is None else [(predicate.test.field, predicate.test.measure)]:
+            by.setdefault(key, []).append(i)
+    return sorted({pair for places in by.values() for pair in combinations(places, 2)})
 
 
 def bound(test: Test, toolbox: Toolbox | None) -> Field | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import pydantic
@@ -200,8 +199,8 @@ def _groups(state: Round, words: Words, known: Sequence[Rule], seen: set[str],
     """One request for every component of related predicates with a rule that was seen and something to merge or to drop."""
     import networkx
     predicates = {p.name: p for p in state.ruleset.predicates}
-    cosines = _cosines(tuple(predicates.values()), words)
-    similar = [(a, b, round(c, 3)) for (a, b), c in cosines.items() if c >= words.similarity]
+    order, cosines = list(predicates), _cosines(state.ruleset.predicates, words)
+    similar = [(order[i], order[j], round(float(cosines[i, j]), 3)) for i, j in np.argwhere(np.triu(cosines >= words.similarity))]
     graph = networkx.Graph()
     graph.add_nodes_from(predicates)
     graph.add_edges_from((a, b) for a, b, _ in similar)
@@ -219,13 +218,15 @@ def _groups(state: Round, words: Words, known: Sequence[Rule], seen: set[str],
     return batch
 
 
-def _cosines(predicates: Sequence[Predicate], words: Words) -> dict[tuple[str, str], float]:
-    """The cosine of every pair of one kind."""
+def _cosines(predicates: Sequence[Predicate], words: Words) -> np.ndarray:
+    """The cosine of every pair, shape (n, n); -1 between kinds and on the diagonal, which are no pairs."""
     if not predicates:
-        return {}
+        return np.zeros((0, 0), dtype=np.float32)
     vectors = words.encoder.encode([vagueness.describe(p) for p in predicates])
-    table = vectors @ vectors.T
-    return {(a.name, b.name): float(table[i, j]) for (i, a), (j, b) in combinations(enumerate(predicates), 2) if a.kind == b.kind}
+    kinds = np.array([p.kind for p in predicates])
+    table = np.where(kinds[:, None] == kinds[None, :], vectors @ vectors.T, -1)
+    np.fill_diagonal(table, -1)
+    return table
 
 
 def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
@@ -249,16 +250,16 @@ def _rule_row(rule: Rule) -> dict[str, str]:
 
 def _rows(state: Round, words: Words) -> dict[str, dict[str, object]]:
     """Every predicate as a model is shown it: words, vagueness, neighbours, and what it is bound to."""
-    near: dict[str, list[tuple[float, str]]] = {p.name: [] for p in state.ruleset.predicates}
-    for (a, b), cosine in _cosines(state.ruleset.predicates, words).items():
-        near[a].append((cosine, b))
-        near[b].append((cosine, a))
+    predicates = state.ruleset.predicates
+    nearest = np.argsort(-_cosines(predicates, words), axis=1, kind="stable")[:, :3]
+    near = {p.name: [predicates[j].name for j in row if predicates[j].kind == p.kind and predicates[j] is not p]
+            for p, row in zip(predicates, nearest, strict=True)}
     uses: dict[str, dict[str, None]] = {}
     for rule in state.ruleset.rules:
         for name in rule.predicates:
             uses.setdefault(name, {}).update(dict.fromkeys(a.name.replace("_", " ") for a in state.ruleset.actions(rule)))
     return {p.name: {"name": p.name, "kind": p.kind, "description": p.description, "vagueness": round(state.vagueness[p.name], 3),
-                     "neighbours": [n for _, n in sorted(near[p.name], key=lambda row: (-row[0], row[1]))[:3]],
+                     "neighbours": near[p.name],
                      "used_by": list(uses.get(p.name, ())), "meaning": _meaning(p, words.toolbox)} for p in state.ruleset.predicates}
 
 
