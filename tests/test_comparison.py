@@ -63,9 +63,9 @@ def test_a_guard_is_measured_on_turns_that_are_recognised_once(turns: Turns) -> 
     assert [outcome.right for outcome in done.outcomes] == [True] * 4
 
 
-def test_every_split_has_its_row_and_missing_methods_their_reason(policy: Policy, engine: LLM, turns: Turns) -> None:
+def test_every_split_has_its_row_and_missing_methods_their_reason(policy: Policy, turns: Turns) -> None:
     methods = [comparison.measured(CardGuard(), RUNS, turns), comparison.keywords(policy, RUNS)]
-    rows = comparison.table(methods, RUNS, engine)
+    rows = comparison.table(methods, RUNS)
     assert [(r["split"], r["n"]) for r in rows if r["method"] == "by hand"] == [("all", 4), ("tuned", 2), ("other", 2)]
     assert {r["method"] for r in rows if r.get("reason")} == {"direct", "rule_traverse", "guardagent"}
     assert sum(r["published"] for r in rows) == len(mind2web.PUBLISHED)
@@ -79,7 +79,7 @@ def test_the_offline_engine_is_no_model(policy: Policy, engine: LLM) -> None:
 def test_a_policy_without_labelled_runs_has_reasons_and_no_figures(policy: Policy, engine: LLM) -> None:
     none = Benchmark()
     turns = comparison.recognised(none, BOX, engine)
-    rows = comparison.table([comparison.measured(CardGuard(), none, turns), comparison.keywords(policy, none)], none, engine)
+    rows = comparison.table([comparison.measured(CardGuard(), none, turns), comparison.keywords(policy, none)], none)
     assert [row["reason"] for row in rows] == [comparison.NO_RUNS] * 5 and all(row["accuracy"] is None for row in rows)
     assert comparison.headline(Measured("by hand", (), 0, 0.0), none) == {"measured": comparison.NO_RUNS}
     assert comparison.differences([Measured("a", (), 0, 0.0), Measured("b", (), 0, 0.0)]) == []

@@ -99,14 +99,18 @@ def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: T
     return *(measured(guard, benchmark, turns) for guard in guards), keywords(short, benchmark)
 
 
-def table(methods: Sequence[Measured], benchmark: Benchmark, llm: LLM) -> list[dict[str, object]]:
+def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
     """All rows of the result table: the methods that ran on every split, those that did not, and what others published."""
-    ran = {method.method for method in methods}
-    others = [name for name in ASKING if name not in ran]
+    others = [name for name in ASKING if name not in {method.method for method in methods}]
     if not benchmark.cases:
         return [evaluate.not_run(name, NO_RUNS) for name in (*(method.method for method in methods), *others)]
-    rows = [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
-    return [*rows, *(evaluate.not_run(name, NO_MODEL) for name in others), *(evaluate.published(row) for row in mind2web.PUBLISHED)]
+    return [*counted(methods, benchmark), *(evaluate.not_run(name, NO_MODEL) for name in others),
+            *(evaluate.published(row) for row in mind2web.PUBLISHED)]
+
+
+def counted(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
+    """The rows of the methods that ran, one a split; none without labelled runs."""
+    return [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
 
 
 def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
