@@ -37,6 +37,7 @@ _PROHIBITIVE = re.compile(
     r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|(?:under no circumstances|in no (?:case|event)|at no time|on no account)(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+", re.I)
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
 _LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|(?:at least|up to) (?:[$€£]?\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)|limited to|only one|only once|a single)\b", re.I)
+_STRONG = re.compile(r"\b(?:must|cannot|may not|shall|must never)\b|\bonly (?:if|when|after)\b", re.I)
 _ONLY = re.compile(r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b", re.I)
 VERBS = frozenset("""accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
  block book call cancel change charge check choose clear click close collect compare compensate complete comply confirm consider consult
@@ -155,7 +156,7 @@ def cue(text: str) -> bool:
     """Whether a main clause has the words of a constraint; permissions and exemptions have not."""
     found = split(conditions.leading(text)[0])
     if found is None:
-        return bool(_LIMIT.search(text))
+        return bool(_LIMIT.search(text) or _STRONG.search(text))
     if found.force == "exempt":
         return False
     if found.force == "permit":
@@ -258,8 +259,8 @@ def _modal(text: str) -> tuple[Force, re.Match[str]] | None:
     for entry in best:
         if not taken or entry[0] >= taken[-1][3].end():
             taken.append(entry)
-    if not taken:
-        return None
+    if not taken or (len(taken) == 1 and re.search(r"\b(?:who|that|which)\s+\Z", text[: taken[0][0]], re.I) and taken[0][2] != "requires"):
+        return None  # the only modal belongs to a relative clause: "pick the fields that must be filled"
     first = next((t for i, t in enumerate(taken) if not _relative(text, t[0]) or i == len(taken) - 1 or _relative_ends(text, t, taken[i + 1]) is False), taken[0])
     return first[2], first[3]
 

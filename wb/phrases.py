@@ -20,6 +20,7 @@ _FUNCTION = frozenset("""to in on at by for from with without into onto over und
  been being am do does did has have had having will would shall should may might can could must not never only also still just even
  already always ever again yet it its them him himself themselves itself very too more most less least up out off s t e g i
  one when where while until before after during within upon among between through against across""".split())
+_PARTICLES = frozenset("in out up off on down over away".split())  # "log in" and "log out" are two verbs
 STOP = ACTORS | DETERMINERS | _FUNCTION
 _IRREGULAR = dict(pair.split(":") for pair in """has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do
  done:do doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose chosen:choose wrote:write
@@ -143,7 +144,7 @@ def name(text: str, *, most: int = 9) -> str:
         words = words[1:]
     words = [re.sub(r"[^a-z0-9]", "", {"$": "usd", "€": "eur", "£": "gbp", "%": "percent"}.get(w, w)) for w in words]
     words = [w for w in words if w][:most]
-    while len(words) > 1 and words[-1] in _FUNCTION:
+    while len(words) > 1 and words[-1] in _FUNCTION and not (len(words) == 2 and words[-1] in _PARTICLES):
         words = words[:-1]
     joined = "_".join(words) or "unnamed"
     return joined if joined[0].isalpha() else f"n_{joined}"
