@@ -68,6 +68,8 @@ class CallGuard:
         if entry is None:
             return Verdict("deny", f"{call.tool}: there is no guard for this tool")
         program = self.programs.get(call.tool)
+        if program is None and entry.grade in self.accepted:
+            return Verdict("deny", f"{call.tool}: its guard cannot be run", grade="error")
         if program is None:
             return Verdict("deny", f"{call.tool}: its guard is {entry.grade}, {' or '.join(sorted(self.accepted))} "
                            f"was required ({entry.reason or 'no reason kept'})", grade=entry.grade)
@@ -117,7 +119,11 @@ def violated(contract: Contract, known: Mapping[str, sandbox.Value | None]) -> t
     for item in contract.items:
         program = condition(contract, item.condition)
         unknown = {n: program.points[n] for n, v in known.items() if v is None}
-        if not any(outcome[0] for _, outcome in sandbox.completions(program.run, told, unknown)):
+        try:
+            holds = any(outcome[0] for _, outcome in sandbox.completions(program.run, told, unknown))
+        except TooMany:
+            continue  # the call stays denied; only this rule's name is missing from the reason
+        if not holds:
             found.append(item.rule)
     return tuple(found)
 

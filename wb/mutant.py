@@ -88,7 +88,7 @@ def planted(proved: Sequence[tuple[Contract, str]]) -> Planted | None:
     made = [(contract, guard, m) for contract, guard in proved for m in mutants(guard)]
     for operator in ("constant", "comparison", "negation", "dropped rule"):
         for contract, guard, m in made:
-            if m.operator == operator and _witness(contract, guard, m):
+            if m.operator == operator and _decides_otherwise(contract, guard, m):
                 return Planted(contract, guard, m)
     return None
 
@@ -99,6 +99,13 @@ def table(fates: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
     rows = [(o, *(sum(j.mutant.operator == o and j.fate == k for j in fates) for k in kinds)) for o in OPERATORS]
     total = ("all", *(sum(j.fate == k for j in fates) for k in kinds))
     return (("operator", *kinds), *(tuple(map(str, row)) for row in (*rows, total)))
+
+
+def _decides_otherwise(contract: Contract, guard: str, made: Mutant) -> bool:
+    try:
+        return _witness(contract, guard, made) is not None
+    except sandbox.TooMany:
+        return False
 
 
 def _witness(contract: Contract, guard: str, made: Mutant) -> dict[str, sandbox.Value] | None:
