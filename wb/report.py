@@ -17,7 +17,8 @@ from wb.artifact import ArtifactError, Project, Version
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:1140px;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;font-size:14px;margin:1rem 0}td,th{padding:.25rem .7rem;border-bottom:1px solid #ddd;text-align:right}
-td{white-space:nowrap}td:last-child{white-space:normal}td:first-child,th:first-child{text-align:left}.published td{color:#777}.note{color:#777}h2{margin-top:2.5rem}code{font-size:90%}"""
+td{white-space:nowrap}td:last-child{white-space:normal}
+td:first-child,th:first-child{text-align:left}.published td{color:#777}.note{color:#777}h2{margin-top:2.5rem}code{font-size:90%}"""
 COLUMNS = ("method", "split", "n", "accuracy", "precision", "recall", "fpr", "undecided", "queries", "seconds")
 RATES = ("accuracy", "precision", "recall", "fpr")
 
