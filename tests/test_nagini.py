@@ -223,6 +223,16 @@ def test_the_worker_imports_nothing_of_wb() -> None:
     assert "wb" not in nagini.WORKER.read_text("utf-8").replace("`wb`", "")
 
 
+def test_a_worker_that_cannot_start_is_tried_once_and_nothing_is_proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Here the worker is a program that ends at once, as one without memory or without Java would."""
+    (tmp_path / "worker.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    monkeypatch.setattr(nagini, "WORKER", tmp_path / "worker.py")
+    with Verifier(cache=tmp_path / "proofs") as verifier:
+        found = verifier.verify([put(t, g) for t, g in GUARDS.items()])
+    assert {p.status for p in found} == {"crash"} and verifier.asked == 1 and not (tmp_path / "proofs").exists()
+    assert "exit code 3" in found[0].findings[0].message
+
+
 def test_a_time_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0"):
         Verifier(timeout_s=0)

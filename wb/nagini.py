@@ -27,7 +27,8 @@ from typing import Literal
 Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
 HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
 WORKER = Path(__file__).with_name("nagini_worker.py")
-START_S = 120.0
+START_S, LEAST_S = 120.0, 30.0  # the time to start in, and the least that a part of a file gets
+UNSTARTED = "worker.not.started"
 # the first tier of the compiler and the serial collector: half the processor time, 0.5 GB instead of 1.3
 JAVA_OPTIONS = "-Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 LINES = 400  # lines in one file: about 15 s of processor time, so that a loaded machine ends within the limit
@@ -102,31 +103,36 @@ class Verifier:
         asked = {source: canonical(source) for source in sources}
         known = {s: p for s in dict.fromkeys(asked.values()) if (p := self._remembered(s)) is not None}
         for batch in _batches([s for s in dict.fromkeys(asked.values()) if s not in known]):
-            known |= self._together(batch)
+            known |= self._together(batch, self.timeout_s)
         return tuple(known[asked[source]] for source in sources)
 
-    def _together(self, batch: Sequence[str]) -> dict[str, Proof]:
-        """Verify one file; where the file as a whole gets no verdict, the parts that are not to blame are asked again."""
-        proofs = self._ask(batch)
-        failed = any(p.status in ("rejected", "timeout", "crash") for p in proofs.values())
-        if len(batch) > 1 and failed:
-            blamed = {s: p for s, p in proofs.items() if p.status == "rejected" and p.findings}
-            rest = [s for s in batch if s not in blamed]
-            parts = [rest] if blamed else [batch[:len(batch) // 2], batch[len(batch) // 2:]]
-            proofs = blamed
-            for part in parts:
-                proofs = proofs | (self._together(part) if part else {})
-            return proofs
-        for source, proof in proofs.items():
-            self._remember(source, proof)
-        return proofs
+    def _together(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:
+        """Verify one file; where it gets no verdict as a whole, what is not to blame is asked again.
 
-    def _ask(self, batch: Sequence[str]) -> dict[str, Proof]:
+        Halves get half the time, so that a hanging prover costs a few times the limit and not one limit a source.
+        """
+        proofs = self._ask(batch, timeout_s)
+        blamed = {s: p for s, p in proofs.items() if p.status == "rejected" and p.findings}
+        lost = any(p.status in ("rejected", "timeout", "crash") for p in proofs.values())
+        if len(batch) == 1 or not lost or any(f.code == UNSTARTED for p in proofs.values() for f in p.findings):
+            for source, proof in proofs.items():
+                self._remember(source, proof)
+            return proofs
+        rest = [s for s in batch if s not in blamed]
+        middle = len(rest) if blamed else len(rest) // 2
+        less = timeout_s if blamed else max(timeout_s / 2, min(timeout_s, LEAST_S))
+        parts = [part for part in (rest[:middle], rest[middle:]) if part]
+        return blamed | {s: p for part in parts for s, p in self._together(part, less).items()}
+
+    def _ask(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:
         text, starts = _merge(batch)
         self.asked += 1
         try:
             self._worker = self._worker or _Worker()
-            answer = self._worker.ask(text, self.timeout_s)
+        except WorkerLost as error:
+            return {s: _lost(s, error.status, str(error), UNSTARTED) for s in batch}
+        try:
+            answer = self._worker.ask(text, timeout_s)
         except WorkerLost as error:
             self._worker = None
             return {s: _lost(s, error.status, str(error)) for s in batch}
@@ -224,8 +230,8 @@ def _proof(source: str, answer: Mapping[str, object], start: int, end: int, alon
     return Proof("unproved" if findings else "proved", findings, digest(source))
 
 
-def _lost(source: str, status: Status, message: str) -> Proof:
-    return Proof(status, (Finding(status, message, 0),), digest(source))
+def _lost(source: str, status: Status, message: str, code: str = "") -> Proof:
+    return Proof(status, (Finding(code or status, message, 0),), digest(source))
 
 
 def _finding(row: Mapping[str, object], offset: int) -> Finding:
