@@ -56,10 +56,23 @@ def test_many_formulas_are_decided_as_few_are():
     assert 5 < undecided < 55, "both outcomes occur"
 
 
-def test_a_set_too_large_to_decide_is_said_to_be_undecided():
+def test_a_set_too_large_to_decide_is_said_to_be_undecided(monkeypatch):
+    monkeypatch.setattr(decide, "ALL_EFFORT", 20_000)
+    monkeypatch.setattr(decide, "MAX_LENGTH", 8)
     rules = [parse(f"EVENTUALLY (p{i} AND NEXT p{(i + 7) % 40})") for i in range(40)]
     rules += [parse(f"ALWAYS (p{i} IMPLIES EVENTUALLY p{(i + 1) % 40})") for i in range(40)]
     rules += [parse(f"ALWAYS (p{i} IMPLIES WEAK_NEXT NOT p{i})") for i in range(40)]
     rules += [parse(f"ALWAYS (p{i} IMPLIES NEXT p{(i + 1) % 40})") for i in range(40)]
-    with pytest.raises(AutomatonError, match="undecided: no trace of up to 32 steps"):
+    with pytest.raises(AutomatonError, match="undecided: no trace of up to 8 steps"):
         decide.shortest(rules)
+
+
+def test_a_long_chain_of_blame_is_followed_to_its_end():
+    """Seven rules none of which can be left out: each forces the next, and the last excludes the first."""
+    chain = [parse(f"ALWAYS (p{i} IMPLIES WEAK_NEXT p{i + 1})" if i % 3 else f"ALWAYS (p{i} IMPLIES EVENTUALLY p{i + 1})") for i in range(5)]
+    ends = [parse("EVENTUALLY p0 AND NEXT true"), parse("ALWAYS NOT p5"), parse("ALWAYS (NEXT true OR NOT p4)")]
+    trace, blamed = decide.shortest([*chain, *ends])
+    assert trace is not None and all(holds(one, trace) for one in (*chain, *ends)), "a weak next lets a chain end with its trace"
+    strong = [parse(f"ALWAYS (p{i} IMPLIES EVENTUALLY p{i + 1})") for i in range(5)]
+    trace, blamed = decide.shortest([*strong, *ends])
+    assert trace is None and set(blamed) <= {*strong, *ends} and len(decide.core(blamed)) == 7

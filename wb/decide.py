@@ -23,8 +23,8 @@ from wb.steps import ALL, NONE, Steps, StepsError
 
 Trace = tuple[frozenset[str], ...]
 FEW = 4  # formulas whose product is searched at once
-MAX_MOVES = 1024  # steps that formulas searched together tell apart
-MAX_STATES = 20_000  # of their product
+LEAST_EFFORT, MAX_EFFORT = 500, 100_000  # sets of steps that are met with one another in the search of a product
+ALL_EFFORT = 1_000_000  # in all searches for one answer
 MAX_LENGTH = 32  # steps of a trace that many formulas satisfy together
 
 
@@ -119,8 +119,7 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
             return _product_of(formulas), formulas
     with contextlib.nullcontext(solver) if solver else Bounded() as bounded:
         blamed: tuple[Formula, ...] = ()
-        too_large: set[tuple[Formula, ...]] = set()
-        length = 1
+        length, effort, spent = 1, LEAST_EFFORT, 0
         while length <= MAX_LENGTH:
             trace, part = bounded.trace(formulas, length)
             if trace is not None:
@@ -128,15 +127,16 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
                 return trace, formulas
             blamed = tuple(dict.fromkeys(blamed + part))
             length += 1
-            for suspects in {part, blamed} - too_large:
+            for suspects in dict.fromkeys((part, blamed)) if spent < ALL_EFFORT else ():
+                spent += effort
                 try:
-                    longer = _product_of(suspects)
-                except AutomatonError:  # the next length may show a trace
-                    too_large.add(suspects)
+                    longer = _product_of(suspects, effort)
+                except AutomatonError:  # the next length may show a trace, or more effort that there is none
                     continue
                 if longer is None:
                     return None, suspects
                 length = max(length, len(longer))
+            effort = min(2 * effort, MAX_EFFORT)
     raise AutomatonError(f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are too many to show that none does")
 
 
@@ -165,60 +165,82 @@ def _recheck(formulas: Sequence[Formula], trace: Trace) -> None:
             raise AssertionError(f"automaton and definition disagree on {formula} for {trace}: please report this formula")
 
 
-def _product_of(formulas: Sequence[Formula]) -> Trace | None:
+def _product_of(formulas: Sequence[Formula], effort: int = MAX_EFFORT) -> Trace | None:
     """A shortest trace that satisfies all formulas, with the fewest predicates true, None when there is none."""
     if not formulas:
         return (frozenset(),)
-    trace = _product([automaton.compile(formula) for formula in formulas])
+    trace = _product([automaton.compile(formula) for formula in formulas], effort)
     if trace is not None:
         _recheck(formulas, trace)
     return trace
 
 
-def _product(automata: Sequence[Automaton]) -> Trace | None:
-    """A shortest trace that all automata accept, None when there is none."""
-    moves = _moves(automata)
-    start = (0,) * len(automata)
-    came: dict[tuple, tuple | None] = {start: None}
+def _product(automata: Sequence[Automaton], effort: int) -> Trace | None:
+    """A shortest trace that all automata accept, None when there is none; `AutomatonError` beyond the effort."""
+    try:
+        return _searched(_Product(automata, effort))
+    except StepsError as error:
+        raise AutomatonError(str(error)) from None
+
+
+class _Product:
+    """The states of several automata together, and what leads from one to the next: a set of steps."""
+
+    def __init__(self, automata: Sequence[Automaton], effort: int) -> None:
+        self.automata = tuple(automata)
+        self.effort = effort
+        self.steps = Steps(tuple(dict.fromkeys(name for one in automata for name in one.names)))
+        self._letters = [_letters(one, self.steps) for one in automata]
+        self._live: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def nexts(self, state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+        """The states after this one from which all automata may still accept, each with the steps to it."""
+        blocks = {(): ALL}
+        for place in enumerate(state):
+            parts = self._nexts(*place)
+            self.effort -= len(blocks) * len(parts)
+            if self.effort < 0:
+                raise AutomatonError(f"at most {MAX_EFFORT} sets of steps are met in one search; these {len(state)} formulas need more")
+            blocks = {(*then, to): both for then, block in blocks.items() for to, part in parts
+                      if (both := self.steps.both(block, part)) != NONE}
+        return blocks
+
+    def _nexts(self, i: int, q: int) -> list[tuple[int, int]]:
+        """The live states after state q of automaton i, each with the steps to it."""
+        if (i, q) not in self._live:
+            sets: dict[int, int] = {}
+            for letter, part in self._letters[i]:
+                then = self.automata[i].rows[q][letter]
+                if self.automata[i].settled[then] is not False:
+                    sets[then] = self.steps.either(sets.get(then, NONE), part)
+            self._live[i, q] = list(sets.items())
+        return self._live[i, q]
+
+    def accepts(self, state: tuple[int, ...]) -> bool:
+        """Whether all automata accept a trace that ends here."""
+        return all([one.accepting[q] for one, q in zip(self.automata, state, strict=True)])
+
+
+def _searched(product: _Product) -> Trace | None:
+    start = (0,) * len(product.automata)
+    came: dict[tuple[int, ...], tuple[tuple[int, ...], int] | None] = {start: None}
     level = [start]
     while level:
         found = []
         for state in level:
-            rows = [one.rows[q] for one, q in zip(automata, state, strict=True)]
-            for letters, step in moves:
-                then = tuple([row[letter] for row, letter in zip(rows, letters, strict=True)])
-                if then in came:
-                    continue
-                came[then] = (state, step)
-                if all([one.accepting[q] for one, q in zip(automata, then, strict=True)]):
-                    return _path(came, then)
-                if not any([one.settled[q] is False for one, q in zip(automata, then, strict=True)]):
+            for then, steps in product.nexts(state).items():
+                if then not in came:
+                    came[then] = (state, steps)
                     found.append(then)
+        ends = [_path(came, state, product.steps) for state in found if product.accepts(state)]
+        if ends:
+            return min(ends, key=lambda trace: sum(map(len, trace)))
         level = found
-        if len(came) > MAX_STATES:
-            raise AutomatonError(f"at most {MAX_STATES} joint states are searched; these {len(automata)} formulas have more")
     return None
 
 
-def _moves(automata: Sequence[Automaton]) -> list[tuple[tuple[int, ...], frozenset[str]]]:
-    """Steps that some automaton tells apart, as its letter in each and a least step; fewest true predicates first."""
-    names = dict.fromkeys(name for one in automata for name in one.names)
-    blocks = {(): ALL}
-    try:
-        steps = Steps(tuple(names))
-        for one in automata:
-            classes = _classes(one, steps)
-            blocks = {(*letters, letter): both for letters, block in blocks.items() for letter, part in classes
-                      if (both := steps.both(block, part)) != NONE}
-            if len(blocks) > MAX_MOVES:
-                raise StepsError(f"at most {MAX_MOVES} kinds of steps are told apart; these {len(automata)} formulas have more")
-    except StepsError as error:
-        raise AutomatonError(str(error)) from None
-    return sorted(((letters, steps.least(block)) for letters, block in blocks.items()), key=lambda move: len(move[1]))
-
-
-def _classes(one: Automaton, steps: Steps) -> list[tuple[int, int]]:
-    """The steps that move the automaton alike: a letter of each kind, and the set of steps."""
+def _letters(one: Automaton, steps: Steps) -> list[tuple[int, int]]:
+    """A letter of each kind that moves the automaton in its own way, and the set of its steps."""
     blocks = {0: ALL}
     for i, test in enumerate(one.inputs):
         inside = steps.of(test)
@@ -233,10 +255,10 @@ def _classes(one: Automaton, steps: Steps) -> list[tuple[int, int]]:
     return list(kinds.values())
 
 
-def _path(came: dict, state: tuple) -> Trace:
-    """The steps that led to a state."""
+def _path(came: dict, state: tuple[int, ...], steps: Steps) -> Trace:
+    """The steps that led to a state, each with the fewest predicates true."""
     trace = []
     while came[state] is not None:
-        state, step = came[state]
-        trace.append(step)
+        state, some = came[state]
+        trace.append(steps.least(some))
     return tuple(reversed(trace))
