@@ -144,13 +144,14 @@ def test_replay_of_a_batch_names_the_prompt_that_was_never_asked(tmp_path, count
 
 
 KILLED = """
-import sys, pathlib, pydantic
+import signal, sys, pathlib, pydantic
 from wb.endpoint import Endpoint
 from wb.llm import LLM
 from wb.replies import Replies
 class Number(pydantic.BaseModel):
     n: int
     kind: str = "plain"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background starts with it ignored
 engine = Endpoint("scripted", base_url=sys.argv[1], api_key="k", replies=Replies(pathlib.Path(sys.argv[2])))
 LLM(engine, workers=4).ask_all(pathlib.Path(sys.argv[3]), Number, [{"text": "x" * n} for n in range(1, 41)])
 """
