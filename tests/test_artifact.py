@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -110,20 +111,30 @@ def test_dataclasses_and_sets_become_plain_json(numbers, texts):
 # ---- killed at any moment -------------------------------------------------------------------------
 
 
+FRESH = multiprocessing.get_context("forkserver")  # this process may have threads, which a fork of it would not survive
+FRESH.set_forkserver_preload([__name__])
+
+
+def make_and_die(here, moment):
+    """Make a version, killed with -9 at the n-th step on disk."""
+    steps = iter(range(moment))
+
+    def step(event, arguments):
+        if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.utime", "os.chmod", "shutil.rmtree") and next(steps, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(step)
+    make(here)
+    os._exit(0)
+
+
 def killed_while_making(here, moment):
-    """Make a version in a process that is killed with -9 at its n-th step on disk; False where it lived to the end."""
-    child = os.fork()
-    if child == 0:
-        steps = iter(range(moment))
-
-        def step(event, arguments):
-            if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.utime", "os.chmod", "shutil.rmtree") and next(steps, None) is None:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(step)
-        make(here)
-        os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    """Make a version in a process that is killed on the way; False where it lived to the end."""
+    child = FRESH.Process(target=make_and_die, args=(here, moment))
+    child.start()
+    child.join()
+    assert child.exitcode in (0, -signal.SIGKILL)
+    return child.exitcode != 0
 
 
 def test_killed_at_any_step_a_version_is_whole_or_absent(here):
@@ -147,10 +158,8 @@ def test_workplaces_of_killed_processes_are_swept_and_others_are_not(here):
     assert len(folders) == 2 and artifact.sweep(here, "01_a") == 0, "a young workplace may not have its lock yet"
     for folder in folders:
         os.utime(folder, (time.time() - 60,) * 2)
-    child = os.fork()  # a lock keeps other processes out
-    if child == 0:
-        os._exit(artifact.sweep(here, "01_a"))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    with FRESH.Pool(1) as other:  # a lock keeps other processes out
+        assert other.apply(artifact.sweep, (here, "01_a")) == 1
     assert list((here.artifacts / "01_a").glob(".making-*")) == [place.folder]
     place.lock.release()
 
