@@ -1,6 +1,7 @@
 """The tests can fail: each one-line defect, planted in a copy of the project, turns its named test red."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -156,9 +157,41 @@ DEFECTS = (
 )
 
 
+RUNNER = """
+import importlib, json, os, sys
+import pytest
+for name in "hypothesis numpy scipy.stats torch networkx openai pydantic jinja2 filelock".split():
+    importlib.import_module(name)  # once for all runs; nothing of the project
+for line in sys.stdin:
+    arguments, output = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        with open(output, "w") as file:
+            os.dup2(file.fileno(), 1), os.dup2(file.fileno(), 2)
+            code = pytest.main(arguments)
+            sys.stdout.flush()
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Copy(NamedTuple):
+    """A copy of the project in which one file at a time is changed, and a process that forks one for each run of tests."""
+
+    folder: Path
+    runner: subprocess.Popen
+
+    def run(self, *tests: str) -> tuple[int, str]:
+        """Exit code and output of pytest on these tests; no bytecode is kept, so each run reads the sources."""
+        output = self.folder.parent / "output.txt"
+        options = ["-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", "-o", "addopts="]
+        print(json.dumps([[*options, *(f"tests/{test}" for test in tests)], str(output)]), file=self.runner.stdin, flush=True)
+        return int(self.runner.stdout.readline()), output.read_text("utf-8")
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the project in which one file at a time is changed."""
+    """A copy that nothing was planted in."""
     folder = tmp_path_factory.mktemp("planted") / "project"
     folder.mkdir()
     for name in COPIED:
@@ -167,33 +200,27 @@ def copy(tmp_path_factory):
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis", ".ipynb_checkpoints"))
         elif source.exists():
             shutil.copy(source, folder / name)
-    return folder
-
-
-def run_tests(folder: Path, *tests: str) -> tuple[int, str]:
-    """Exit code and output of pytest on these tests of a project; no bytecode is kept, so each run reads the sources."""
-    line = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", "-o", "addopts=",
-            *(f"tests/{test}" for test in tests)]
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
-    answer = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
-    return answer.returncode, answer.stdout + answer.stderr
+    with subprocess.Popen([sys.executable, "-c", RUNNER], cwd=folder, env=environment, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as runner:
+        yield Copy(folder, runner)
 
 
 def test_without_a_defect_every_named_test_is_green(copy):
-    code, output = run_tests(copy, *sorted({defect.test for defect in DEFECTS}))
+    code, output = copy.run(*sorted({defect.test for defect in DEFECTS}))
     assert code == 0, output[-3000:]
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name.replace(" ", "_"))
 def test_a_planted_defect_turns_its_test_red(copy, defect):
-    path = copy / "wb" / f"{defect.file}.py"
+    path = copy.folder / "wb" / f"{defect.file}.py"
     text = path.read_text("utf-8")
     assert text.count(defect.right) == 1, f"{defect.right!r} must stand once in wb/{defect.file}.py: name the line that took its place"
     planted = text.replace(defect.right, defect.wrong)
     ast.parse(planted)
     path.write_text(planted, "utf-8")
     try:
-        code, output = run_tests(copy, defect.test)
+        code, output = copy.run(defect.test)
     finally:
         path.write_text(text, "utf-8")
     assert code == 1 and f"FAILED tests/{defect.test}" in output, f"{defect.test} did not notice that {defect.name}:\n{output[-2000:]}"
