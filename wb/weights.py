@@ -115,6 +115,8 @@ def learn_all(examples: Mapping[str, Examples], seeds: Sequence[int], *, epsilon
     fits share their steps and nothing else: each is what it would be alone.
     """
     import torch
+    from threadpoolctl import threadpool_limits
+
     taught = {name: e for name, e in examples.items() if len(e.labels) and seeds}
     found = {name: tuple(Fit((PRIOR,) * e.differences.shape[1], (), seed) for seed in seeds) for name, e in examples.items()}
     if not taught:
@@ -128,15 +130,16 @@ def learn_all(examples: Mapping[str, Examples], seeds: Sequence[int], *, epsilon
                          for rows, _, _ in blocks]) for seed in seeds]
     free = torch.log(torch.expm1(PRIOR * torch.exp(0.25 * torch.stack(starts, dim=1)))).requires_grad_()  # inverse of softplus
     adam, losses = torch.optim.Adam([free], lr=rate), []
-    for epoch in range(epochs + 1):
-        weights = torch.nn.functional.softplus(free)
-        pulled = l2 * (owners @ (weights - PRIOR) ** 2)
-        loss = shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled  # (circuits, seeds)
-        losses.append(loss.detach().numpy())
-        if epoch < epochs:
-            adam.zero_grad()
-            loss.sum().backward()
-            adam.step()
+    with threadpool_limits(1):  # small products: more threads only wait for one another
+        for epoch in range(epochs + 1):
+            weights = torch.nn.functional.softplus(free)
+            pulled = l2 * (owners @ (weights - PRIOR) ** 2)
+            loss = shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled  # (circuits, seeds)
+            losses.append(loss.detach().numpy())
+            if epoch < epochs:
+                adam.zero_grad()
+                loss.sum().backward()
+                adam.step()
     return found | _fits(tuple(taught), [rows.shape[1] for rows, _, _ in blocks], weights.detach().numpy(), np.array(losses), seeds)
 
 
