@@ -71,6 +71,23 @@ def test_all_packages_that_must_be_used_are_required():
     assert set(MUST_BE_USED.split()) <= {requirement.name for requirement in REQUIRED}
 
 
+def imported(folder) -> set[str]:
+    """The top-level names that the modules of a folder import, at their start or inside functions."""
+    nodes = [node for path in folder.glob("*.py") for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"wb"}
+
+
+@pytest.mark.parametrize(("folder", "declared"), [("wb", REQUIRED), ("tests", REQUIRED + TEST_EXTRA)])
+def test_what_is_imported_is_declared_and_not_there_by_chance(folder, declared):
+    names = {canonicalize_name(requirement.name) for requirement in declared}
+    distributions = importlib.metadata.packages_distributions()
+    own = {path.stem for path in (ROOT / folder).glob("*.py")}
+    missing = {name for name in imported(ROOT / folder) - own if not names & {canonicalize_name(d) for d in distributions.get(name, [])}}
+    assert not missing, f"declare in pyproject.toml what {folder} imports: {sorted(missing)}"
+
+
 def test_every_declared_package_has_its_reason_beside_it():
     text = (ROOT / "pyproject.toml").read_text("utf-8").split("dependencies = [")[1].split("]")[0]
     lines = [line for line in text.splitlines() if line.strip()]
