@@ -1,6 +1,7 @@
 """A policy that the project never shaped: tau-bench's airline agent, against a hand-made gold."""
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,17 +56,15 @@ def verdict(rule, ruleset, gold):
     if not (on_tool or (named and not action.tools)):
         return "wrong"
     others = [(name, sign) for name, sign in found if name != mine[0]]
-    if oblige:  # in a duty the conditions stand on the left: the sign is that of the trigger
-        others = [(name, {"+": "+", "-": "-"}[sign]) for name, sign in others]
+    if oblige:  # a duty's condition stands on the left: what calls for the action hinders the formula
+        others = [(name, {"+": "-", "-": "+"}[sign]) for name, sign in others]
     matched = set()
     for name, sign in others:
         part = next((p for p in gold["literals"] if p in name), None)
         if part is None:
             return "wrong"
-        if not oblige and sign != gold["literals"][part]:
+        if sign != gold["literals"][part]:
             return "polarity"
-        if oblige and sign == gold["literals"][part]:
-            pass
         matched.add(part)
         if part in gold.get("ungrounded", ()) and ruleset.predicate(name).test is not None:
             return "wrong"
@@ -93,6 +92,15 @@ def test_of_fifteen_sentences_the_rules_are_right_and_no_polarity_is_wrong(airli
     wrong = [(text, r.id, v) for text, found in rows for r, v in found if v != "right"]
     assert verdicts.count("polarity") == 0, wrong
     assert verdicts.count("right") / len(verdicts) >= 0.8, wrong
+
+
+def test_the_gold_notices_a_duty_that_was_turned_round(airline):
+    _, _, ruleset = airline
+    duty = next(r for r in ruleset.rules if r.modality == "oblige" and "request_can_be_handled" in " ".join(r.predicates))
+    gold = next(g for g in GOLD if g["force"] == "either")
+    condition, action = duty.formula.body.left, duty.formula.body.right
+    assert verdict(duty, ruleset, gold) == "right"
+    assert verdict(replace(duty, formula=Always(Implies(Not(condition), action))), ruleset, gold) == "polarity"
 
 
 def test_most_of_the_fifteen_sentences_have_a_right_rule(airline):
