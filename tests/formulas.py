@@ -1,5 +1,5 @@
 """Random formulas and traces that several test files share."""
-from wb import formula as F
+from wb.logic import formula as F
 
 UNARY = (F.Not, F.Next, F.WeakNext, F.Eventually, F.Always, F.Previously, F.Once, F.Historically)
 BINARY = (F.And, F.Or, F.Xor, F.Implies, F.Iff, F.Until, F.Release, F.WeakUntil, F.Since)

@@ -23,17 +23,28 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from wb import baseline, contract, embeddings, extract, guardcode, policy, refine, toolguard  # noqa: E402
-from wb.action import Observation, Recognition, recognise  # noqa: E402
-from wb.endpoint import Endpoint  # noqa: E402
-from wb.guard import Verdict  # noqa: E402
-from wb.ledger import Ledger  # noqa: E402
-from wb.llm import LLM  # noqa: E402
-from wb.policy import Clause  # noqa: E402
-from wb.refine import Round  # noqa: E402
-from wb.replies import Replies  # noqa: E402
-from wb.rule import RuleSet  # noqa: E402
-from wb.synthesis import Draft  # noqa: E402
+from wb.bench import baselines
+from wb.domain import policy
+from wb.domain.policy import Clause  # noqa: E402
+from wb.domain.trace import Verdict  # noqa: E402
+from wb.domain.turns import Observation, Recognition, recognise  # noqa: E402
+from wb.guards import (
+    contract,
+    synthesis,
+    toolguard,  # noqa: E402
+)
+from wb.guards.synthesis import Draft  # noqa: E402
+from wb.models import embeddings
+from wb.models.client import LLM  # noqa: E402
+from wb.models.endpoint import (
+    Endpoint,  # noqa: E402
+    Replies,  # noqa: E402
+)
+from wb.models.ledger import Ledger  # noqa: E402
+from wb.offline import norms
+from wb.rules import extract, refine
+from wb.rules.refine import Round  # noqa: E402
+from wb.rules.rule import RuleSet  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "short_policy"
 MODEL = "scripted"
@@ -61,15 +72,15 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     """Extraction, refinement, guards, recognition and the baselines with a model, as the notebooks chain them."""
     source = policy.load(FOLDER)
     encoder = embeddings.Encoder(cache=vectors)
-    clauses = extract.clauses(source, llm)
-    rules = extract.rules(clauses, source, llm)
+    clauses = extract.clauses(source, llm, norms.constrains)
+    rules = extract.rules(clauses, source, llm, norms.constrains)
     rounds = refine.refine(rules, llm, encoder, toolbox=source.toolbox, max_rounds=2)
     refined = rounds[-1].ruleset
     required = contract.contracts(source.toolbox, refined)
-    sentences = {c.tool: guardcode.concerning(c, refined, clauses, rules) for c in required}
-    drafts = toolguard.candidates(guardcode.write(required, sentences, source.toolbox, llm), guardcode.reviser(sentences, llm))
-    traces = [baseline.observed(o) for o in OBSERVATIONS]
-    guards = (baseline.Direct(source, llm), baseline.RuleTraverse(refined, llm), baseline.GuardAgent(source, llm))
+    sentences = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
+    drafts = toolguard.candidates(synthesis.write(required, sentences, source.toolbox, llm), synthesis.reviser(sentences, llm))
+    traces = [baselines.observed(o) for o in OBSERVATIONS]
+    guards = (baselines.Direct(source, llm), baselines.RuleTraverse(refined, llm), baselines.GuardAgent(source, llm))
     return Walk(clauses, rules, rounds, drafts, recognise(OBSERVATIONS, source.toolbox, llm), {g.name: g.decide_all(traces) for g in guards})
 
 

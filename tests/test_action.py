@@ -4,11 +4,11 @@ from collections.abc import Mapping
 import pydantic
 import pytest
 
-from wb import prompt as prompts
-from wb.action import Extracted, Observation, recognise
-from wb.ledger import Usage
-from wb.llm import LLM, Answer
-from wb.tool import Tool, Toolbox
+from wb.domain.tools import Tool, Toolbox
+from wb.domain.turns import Extracted, Observation, recognise
+from wb.models import prompt as prompts
+from wb.models.client import LLM, Answer
+from wb.models.ledger import Usage
 
 BOX = Toolbox((Tool("lend", "Lend a book.", examples=("lend me a novel",)), Tool("reserve", "Reserve a book.", examples=("keep it for me",)),
                Tool("ring", "Ring the bell.")))

@@ -3,14 +3,15 @@ import itertools
 import random
 
 import pytest
+from formulas import random_formula, random_trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from formulas import random_formula, random_trace
+from oracles import bits
 from test_syntax import formulas
-from wb import automaton, bits, storm
-from wb import formula as F
-from wb.ltlf import Monitor, holds, parse, table
+
+from wb.logic import automaton, storm
+from wb.logic import formula as F
+from wb.logic.semantics import Monitor, holds, parse, table
 
 NAMES = "abc"
 FORMULAS, TRACES = 1000, 20

@@ -15,9 +15,10 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import artifact
-from wb.artifact import ArtifactError, Project
-from wb.key import Inputs
+from wb.paths import Project
+from wb.runs import artifact
+from wb.runs.artifact import ArtifactError
+from wb.runs.key import Inputs
 
 INPUTS = Inputs("01_a", "batch", {"policy": "rules", "model": "offline"}, "p", ("c",), {}, {})
 
@@ -185,7 +186,7 @@ def test_a_version_stays_current_while_its_prompts_and_replies_do(here, asked):
 
 
 def test_a_prompt_edited_while_its_stage_ran_makes_the_version_old(here, asked):
-    from wb.prompt import parse
+    from wb.models.prompt import parse
     text = "---\npurpose: p\nsource: s\ninputs: []\nreply: r\n---\n<!-- system -->\nDo it.\n"
     (here.prompts / "one.md").write_text(text, "utf-8")
     ledger = {"ledger.json": json.dumps({"prompts": {"one": {"digest": parse(text, "one").digest}}, "replies": []})}

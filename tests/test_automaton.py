@@ -3,11 +3,11 @@ import itertools
 import random
 
 import pytest
-
 from formulas import random_formula, random_trace
-from wb import formula as F
-from wb.automaton import AutomatonError, compile
-from wb.ltlf import VERDICTS, Monitor, Monitors, holds, parse
+
+from wb.logic import formula as F
+from wb.logic.automaton import AutomatonError, compile
+from wb.logic.semantics import VERDICTS, Monitor, Monitors, holds, parse
 
 
 def random_cases(seed, count, depth=3):

@@ -3,19 +3,19 @@
 import json
 
 import pytest
-
 from loopback import Say, Scripted
-from wb import baseline, policy, syntax
-from wb.action import Observation
-from wb.baseline import Direct, GuardAgent, Keywords, RuleTraverse
-from wb.endpoint import Endpoint
-from wb.ledger import Budget, BudgetSpent, Ledger
-from wb.llm import LLM
-from wb.predicate import Predicate
-from wb.replies import Replies
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Tool, Toolbox
-from wb.trace import Call, Step, Trace
+
+from wb.bench import baselines
+from wb.bench.baselines import Direct, GuardAgent, Keywords, RuleTraverse
+from wb.domain import policy
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Step, Trace
+from wb.domain.turns import Observation
+from wb.logic import syntax
+from wb.models.client import LLM
+from wb.models.endpoint import Endpoint, Replies
+from wb.models.ledger import Budget, BudgetSpent, Ledger
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 TOOLS = Toolbox(
     (Tool("open_gate", "Open the gate.", keywords=("gate", "open up"), examples=("let me in",)), Tool("ring_bell", "Ring.", keywords=("bell",), examples=("ring",))),
@@ -60,15 +60,15 @@ def test_keywords_tie_tools_to_fields_by_plain_words(trace: Trace, decision: str
 
 
 def test_a_sentence_without_a_cue_ties_nothing() -> None:
-    assert not [link for link in baseline.links(POLICY) if "green" in link.sentence]
-    assert baseline.links(policy.of_text("The gate shows a badge.", TOOLS)) == ()
+    assert not [link for link in baselines.links(POLICY) if "green" in link.sentence]
+    assert baselines.links(policy.of_text("The gate shows a badge.", TOOLS)) == ()
 
 
 def test_an_observation_is_shown_whole_and_names_no_tool() -> None:
-    trace = baseline.observed(Observation("enter", "gate.example", ("click",), "press", "I press", {"age": 3}), name="c1")
+    trace = baselines.observed(Observation("enter", "gate.example", ("click",), "press", "I press", {"age": 3}), name="c1")
     assert trace.steps[0].calls == () and trace.steps[0].state == {"age": 3}
     assert trace.steps[0].text == "task: enter\nwebsite: gate.example\nprevious actions: click\nnext action: press\nagent: I press"
-    assert baseline.observed(Observation("enter")).steps[0].text == "task: enter"
+    assert baselines.observed(Observation("enter")).steps[0].text == "task: enter"
 
 
 def test_direct_asks_once_a_turn_and_shows_policy_and_turn_as_data(tmp_path) -> None:

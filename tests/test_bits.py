@@ -3,14 +3,14 @@ import random
 
 import numpy as np
 import pytest
+from formulas import random_formula
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from formulas import random_formula
+from oracles import bits
 from test_syntax import formulas
-from wb import bits
-from wb import formula as F
-from wb.ltlf import holds, parse
+
+from wb.logic import formula as F
+from wb.logic.semantics import holds, parse
 
 
 def random_step(rng, names="abcdefg"):

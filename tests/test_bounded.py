@@ -3,13 +3,13 @@ import itertools
 import random
 
 import pytest
-
 from formulas import random_formula
-from wb import decide
-from wb import formula as F
-from wb.automaton import AutomatonError
-from wb.bounded import Bounded
-from wb.ltlf import holds, parse
+
+from wb.logic import decide
+from wb.logic import formula as F
+from wb.logic.automaton import AutomatonError
+from wb.logic.sat import Bounded
+from wb.logic.semantics import holds, parse
 
 STEPS = [frozenset(s) for s in ((), "a", "b", "ab")]
 

@@ -3,13 +3,12 @@ import json
 import random
 
 import pytest
-
 from conftest import ROOT
-from wb import check, lint
-from wb import formula as F
-from wb.ltlf import holds, parse
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet
+
+from wb.logic import formula as F
+from wb.logic.semantics import holds, parse
+from wb.rules import check, lint
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 
 def planted():

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import circuit, ltlf
-from wb.circuit import HARD, Circuit, Outcome
-from wb.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or, Until
-from wb.predicate import Predicate
-from wb.rule import Rule, RuleSet
+from wb.logic import semantics
+from wb.logic.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or, Until
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.shield import circuit
+from wb.shield.circuit import HARD, Circuit, Outcome
 
 NAMES = ("act", "p", "q", "s")
 FEW = NAMES[:3]
@@ -32,7 +32,7 @@ def of(*formulas, weights=None) -> Circuit:
 
 def keeps(rule: Rule, world: frozenset[str]) -> bool:
     """A world is a trace of one step."""
-    return ltlf.holds(rule.formula, [world])
+    return semantics.holds(rule.formula, [world])
 
 
 def said(c: Circuit, *steps: dict) -> circuit.Inference:
@@ -77,7 +77,7 @@ def test_outcomes_are_those_of_every_completion_with_every_continuation(formula,
         return [w for w in worlds if all((n in w) == v for n, v in step.items())]
 
     def kept(trace):  # two more steps are enough to mend a formula of this size without NEXT
-        return any(ltlf.holds(formula, [*trace, *more]) for n in range(3) for more in itertools.product(worlds, repeat=n))
+        return any(semantics.holds(formula, [*trace, *more]) for n in range(3) for more in itertools.product(worlds, repeat=n))
 
     last = agree({n: v for n, v in steps[-1].items() if n != "act"} | {"act": False})
     expected = {Outcome(kept([*past, world | {"act"}]), kept([*past, world]))

@@ -11,7 +11,7 @@ import pytest
 import tiny
 
 from wb import cli
-from wb.key import Inputs
+from wb.runs.key import Inputs
 
 INPUTS = Inputs("02_count", "batch", {"policy": "rules", "model": "offline", "factor": 2}, "p", ("c",), {}, {})
 METHODS = [{"method": "veriguard", "split": "all", "n": 200, "accuracy": 0.96, "precision": 0.97, "recall": 0.95, "fpr": 0.02, "undecided": 3, "queries": 0,
@@ -96,7 +96,7 @@ def test_a_report_lands_where_it_is_wanted(here, tmp_path):
 
 
 def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
-    from wb import artifact
+    from wb.runs import artifact
     cli._conclude(here, artifact.newest(here, "04_join"))
     told = capsys.readouterr().out
     assert "veriguard" in told and "96.0 [92, 98]" in told and "direct was not run: it needs a model" in told
@@ -106,6 +106,6 @@ def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
 
 def test_an_unexpected_error_keeps_its_traceback(here, tmp_path):
     other = tiny.project(tmp_path / "p")
-    (other.package / "history.py").write_text("1 / 0\n", "utf-8")
+    (other.package / "runs" / "artifact.py").write_text("1 / 0\n", "utf-8")
     done = tiny.wb(other, "show")
     assert done.returncode == 1 and "Traceback" in done.stderr and "ZeroDivisionError" in done.stderr

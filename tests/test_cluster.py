@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import cluster
-from wb.formula import Always, And, Atom, Implies, Not, conjunction
-from wb.predicate import Predicate
-from wb.rule import Rule, RuleSet
+from wb.logic.formula import Always, Atom, Implies, Not, conjunction
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.shield import cluster
 
 
 def rules_over(*bodies: tuple[str, tuple[str, ...]]) -> RuleSet:

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from wb import comparison, mind2web
-from wb.action import Observation, Recognition
-from wb.comparison import Measured, Turns
-from wb.embeddings import Encoder
-from wb.evaluate import Outcome
-from wb.guard import Verdict
-from wb.llm import LLM
-from wb.mind2web import Benchmark, Case
-from wb.offline import Offline
-from wb.policy import Policy, of_text
-from wb.tool import Field, Tool, Toolbox
-from wb.trace import Call, Step, Trace
+from wb.bench import compare, mind2web
+from wb.bench.compare import Measured, Turns
+from wb.bench.evaluate import Outcome
+from wb.bench.mind2web import Benchmark, Case
+from wb.domain.policy import Policy, of_text
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Step, Trace, Verdict
+from wb.domain.turns import Observation, Recognition
+from wb.models.client import LLM
+from wb.models.embeddings import Encoder
+from wb.offline import norms
+from wb.offline.engine import Offline
 
 BOX = Toolbox((Tool("lend", "Lend a book.", keywords=("lend", "borrow"), examples=("lend me a novel", "I want to borrow two books")),
                Tool("ring", "Ring the bell.", keywords=("ring", "bell"), examples=("ring the bell", "sound the bell twice"))),
@@ -54,18 +54,18 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LLM:
 
 @pytest.fixture(scope="module")
 def turns(engine: LLM) -> Turns:
-    return comparison.recognised(RUNS, BOX, engine)
+    return compare.recognised(RUNS, BOX, engine)
 
 
 def test_a_guard_is_measured_on_turns_that_are_recognised_once(turns: Turns) -> None:
-    done = comparison.measured(CardGuard(), RUNS, turns)
+    done = compare.measured(CardGuard(), RUNS, turns)
     assert turns.queries == 0 and turns.sure == 4 and done.seconds >= turns.seconds
     assert [outcome.right for outcome in done.outcomes] == [True] * 4
 
 
 def test_every_split_has_its_row_and_missing_methods_their_reason(policy: Policy, turns: Turns) -> None:
-    methods = [comparison.measured(CardGuard(), RUNS, turns), comparison.keywords(policy, RUNS)]
-    rows = comparison.table(methods, RUNS)
+    methods = [compare.measured(CardGuard(), RUNS, turns), compare.keywords(policy, RUNS)]
+    rows = compare.table(methods, RUNS)
     assert [(r["split"], r["n"]) for r in rows if r["method"] == "by hand"] == [("all", 4), ("tuned", 2), ("other", 2)]
     assert {r["method"] for r in rows if r.get("reason")} == {"direct", "rule_traverse", "guardagent"}
     assert sum(r["published"] for r in rows) == len(mind2web.PUBLISHED)
@@ -73,23 +73,23 @@ def test_every_split_has_its_row_and_missing_methods_their_reason(policy: Policy
 
 
 def test_the_offline_engine_is_no_model(policy: Policy, engine: LLM) -> None:
-    assert not comparison.is_model(engine) and comparison.asked(policy, None, RUNS, engine) == ()
+    assert not compare.is_model(engine) and compare.asked(policy, None, RUNS, engine) == ()
 
 
 def test_a_policy_without_labelled_runs_has_reasons_and_no_figures(policy: Policy, engine: LLM) -> None:
     none = Benchmark()
-    turns = comparison.recognised(none, BOX, engine)
-    rows = comparison.table([comparison.measured(CardGuard(), none, turns), comparison.keywords(policy, none)], none)
-    assert [row["reason"] for row in rows] == [comparison.NO_RUNS] * 5 and all(row["accuracy"] is None for row in rows)
-    assert comparison.headline(Measured("by hand", (), 0, 0.0), none) == {"measured": comparison.NO_RUNS}
-    assert comparison.differences([Measured("a", (), 0, 0.0), Measured("b", (), 0, 0.0)]) == []
+    turns = compare.recognised(none, BOX, engine)
+    rows = compare.table([compare.measured(CardGuard(), none, turns), compare.keywords(policy, none)], none)
+    assert [row["reason"] for row in rows] == [compare.NO_RUNS] * 5 and all(row["accuracy"] is None for row in rows)
+    assert compare.headline(Measured("by hand", (), 0, 0.0), none) == {"measured": compare.NO_RUNS}
+    assert compare.differences([Measured("a", (), 0, 0.0), Measured("b", (), 0, 0.0)]) == []
     assert str(none) == "no labelled runs stand beside this policy"
 
 
 def test_a_folder_without_ids_has_no_labelled_runs(tmp_path: Path) -> None:
     (tmp_path / "policy.md").write_text(TEXT, "utf-8")
     assert mind2web.of_policy(tmp_path) == Benchmark()
-    assert comparison.bare(tmp_path, "six_rules.md", RUNS, Turns((), 0, 0.0), None) == ()
+    assert compare.bare(tmp_path, "six_rules.md", RUNS, Turns((), 0, 0.0), None, norms.constrains) == ()
 
 
 def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, engine: LLM, turns: Turns) -> None:
@@ -98,7 +98,7 @@ def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, en
     tools = [{"name": t.name, "description": t.description, "keywords": list(t.keywords), "examples": list(t.examples)} for t in BOX.tools]
     state = [{"name": "card", "type": "boolean", "description": "the user has a card", "keywords": ["card"]}]
     (tmp_path / "tools.json").write_text(json.dumps({"tools": tools, "state": state}), "utf-8")
-    tested, words = comparison.bare(tmp_path, "short.md", RUNS, turns, engine)
+    tested, words = compare.bare(tmp_path, "short.md", RUNS, turns, engine, norms.constrains)
     assert (tested.method, words.method) == ("toolguard", "keywords")
     assert [outcome.right for outcome in tested.outcomes] == [True] * 4
     assert {outcome.verdict.grade for outcome in tested.outcomes} == {"tested"}
@@ -108,7 +108,7 @@ def test_differences_name_both_methods() -> None:
     deny, allow = Verdict("deny", "x"), Verdict("allow", "x")
     first = Measured("first", (Outcome("a", True, deny), Outcome("b", True, deny)), 0, 0.0)
     second = Measured("second", (Outcome("a", True, allow), Outcome("b", True, deny)), 0, 0.0)
-    assert comparison.differences([first, second]) == [{"first": "first", "second": "second", "only_first": 1, "only_second": 0, "p": 1.0}]
+    assert compare.differences([first, second]) == [{"first": "first", "second": "second", "only_first": 1, "only_second": 0, "p": 1.0}]
 
 
 def test_a_turn_that_may_be_several_things_is_not_sure() -> None:

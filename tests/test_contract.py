@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import bearing, contract, ltlf, sandbox, vacuity
-from wb import formula as f
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Tool, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards import contract, faults, sandbox
+from wb.logic import formula as f
+from wb.logic import semantics
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
@@ -25,7 +25,7 @@ TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"), Field("price"
 
 
 def rules(*texts: str) -> RuleSet:
-    return RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, ltlf.parse(t), "forbid") for i, t in enumerate(texts, 1)))
+    return RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(texts, 1)))
 
 
 def of(tool: str, *texts: str) -> contract.Contract:
@@ -65,7 +65,7 @@ def test_a_rule_that_the_call_cannot_break_is_not_in_its_contract(text: str) -> 
     ("ALWAYS (book IMPLIES EVENTUALLY pay)", "later step"), ("ALWAYS (dream IMPLIES adult)", "no tool carries out dream"),
     ("ALWAYS (adult IMPLIES teen)", "names no action"), ("ALWAYS (confirmed IMPLIES book)", "no call of a tool can break it")])
 def test_a_rule_that_no_guard_can_decide_is_named_with_its_reason(text: str, reason: str) -> None:
-    found = bearing.unguarded(TOOLS, rules(text, "ALWAYS (book IMPLIES adult)"))
+    found = contract.unguarded(TOOLS, rules(text, "ALWAYS (book IMPLIES adult)"))
     assert [(u.rule, reason in u.reason) for u in found] == [("r1", True)]
 
 
@@ -80,7 +80,7 @@ def test_a_tool_that_is_forbidden_outright_must_be_denied() -> None:
 def test_two_fields_of_one_name_are_two_parameters() -> None:
     predicates = (Predicate("book", "action", "", tools=("book",)), Predicate("a", "state", "", test=Test("state.age", ">", 1)),
                   Predicate("b", "state", "", test=Test("book.age", ">", 2)), Predicate("c", "state", "", test=Test("state.class", "==", 1)))
-    rule = Rule("r", "", ltlf.parse("ALWAYS (book IMPLIES (a AND b AND c))"), "forbid")
+    rule = Rule("r", "", semantics.parse("ALWAYS (book IMPLIES (a AND b AND c))"), "forbid")
     made = contract.contract(Tool("book"), RuleSet(predicates, (rule,)))
     assert [p.name for p in made.parameters] == ["age", "age_2", "class_2"]
 
@@ -110,11 +110,11 @@ def test_a_condition_is_true_exactly_where_the_rule_holds_at_the_call(body: f.Fo
     now |= {name for name, true in (("adult", values["age"] >= 18), ("teen", values["age"] >= 13),
                                     ("special", values["level"] == "gold"), ("few", values["count_guests"] <= 5)) if true}
     trace = [*before, now]
-    expected = ltlf.holds(body, trace, at=len(trace) - 1)
+    expected = semantics.holds(body, trace, at=len(trace) - 1)
     if not made.items:
         assert expected or not reads_now(body)
         return
-    given_ = {p.name: values[p.name] if p.field else p.fact in now if p.fact else ltlf.holds(p.past, trace, at=len(trace) - 1)
+    given_ = {p.name: values[p.name] if p.field else p.fact in now if p.fact else semantics.holds(p.past, trace, at=len(trace) - 1)
               for p in made.parameters}
     assert eval(made.items[0].condition, {}, given_) is expected
 
@@ -153,22 +153,22 @@ def test_the_probe_asks_whether_anything_is_reachable() -> None:
     "Ensures(Implies(Result()[0], x >= 'a'))", "while True:\n        pass\n    Ensures(Result()[0])", "Exsures(Exception, True)\n    Ensures(Result()[0])"])
 def test_a_contract_that_would_prove_anything_is_refused(stated: str) -> None:
     with pytest.raises(contract.VacuousContract, match="required"):
-        vacuity.refuse(f"def policy(x: bool, y: int) -> Tuple[bool, str]:\n    {stated}\n    return (True, '')\n")
+        faults.refuse(f"def policy(x: bool, y: int) -> Tuple[bool, str]:\n    {stated}\n    return (True, '')\n")
 
 
 def test_a_decorator_that_trusts_the_body_is_refused() -> None:
     with pytest.raises(contract.VacuousContract, match="ContractOnly"):
-        vacuity.refuse("@ContractOnly\ndef policy(x: bool) -> Tuple[bool, str]:\n    Ensures(not Result()[0])\n")
+        faults.refuse("@ContractOnly\ndef policy(x: bool) -> Tuple[bool, str]:\n    Ensures(not Result()[0])\n")
 
 
 @pytest.mark.parametrize("stated", ["Ensures(Result()[0])", "Ensures(Implies(Result()[0], y >= 18))",
                                     "Requires(y >= 0)\n    Ensures(Implies(x, Result()[0]))"])
 def test_a_contract_that_some_answer_breaks_is_accepted(stated: str) -> None:
-    vacuity.refuse(f"def policy(x: bool, y: int) -> Tuple[bool, str]:\n    {stated}\n    return (True, '')\n")
+    faults.refuse(f"def policy(x: bool, y: int) -> Tuple[bool, str]:\n    {stated}\n    return (True, '')\n")
 
 
 @pytest.mark.parametrize("texts", list(itertools.combinations(
     ["ALWAYS (book IMPLIES adult)", "ALWAYS (NOT book)", "ALWAYS (book IMPLIES few)", "ALWAYS (book IMPLIES ONCE confirmed)"], 2)))
 def test_no_contract_made_of_rules_is_vacuous(texts: tuple[str, ...]) -> None:
     made = of("book", *texts)
-    vacuity.refuse(contract.assemble(f"{made.signature}\n    return (True, '')\n", made))
+    faults.refuse(contract.assemble(f"{made.signature}\n    return (True, '')\n", made))

@@ -3,11 +3,11 @@ import itertools
 import random
 
 import pytest
-
 from formulas import random_formula
-from wb import decide
-from wb import formula as F
-from wb.ltlf import holds, parse
+
+from wb.logic import decide
+from wb.logic import formula as F
+from wb.logic.semantics import holds, parse
 
 STEPS = [frozenset(s) for s in ((), "a", "b", "ab")]
 SHORT = [trace for length in (1, 2, 3) for trace in itertools.product(STEPS, repeat=length)]

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import deontic, grounding, modality, phrases, quantities
-from wb.conditions import Earlier, Either, Every, Negated, Phrase, parse, peel
-from wb.policy import Clause
-from wb.syntax import render
-from wb.tool import Toolbox
+from wb.domain.policy import Clause
+from wb.domain.tools import Toolbox
+from wb.logic.syntax import render
+from wb.offline import grounding, lexicon, modality
+from wb.offline import norms as deontic
+from wb.offline.conditions import Earlier, Either, Every, Negated, Phrase, parse, peel
 
 
 def formulas(text, *, headings=(), context=()):
@@ -192,26 +193,26 @@ def test_conditions_have_positive_leaves(text, expected):
     ("younger than 21", "<", 21, True), ("smaller than 25 MB", "<", 25, False),
 ])
 def test_quantities(text, op, value, person):
-    found = quantities.find(text)
+    found = lexicon.find(text)
     assert (found.op, found.value, found.person) == (op, value, person)
 
 
 def test_a_text_without_a_comparison_has_no_quantity():
-    assert quantities.find("in 2015 there were five") is None and quantities.find("") is None
+    assert lexicon.find("in 2015 there were five") is None and lexicon.find("") is None
 
 
 @pytest.mark.parametrize(("words", "same"), [("confirmed confirmation confirming", True), ("books booking booked", True), ("policies policy", True),
                                              ("deletion deleted", True), ("open close", False), ("use user", False)])
 def test_relatives_share_a_root_and_strangers_do_not(words, same):
-    assert (len({phrases.root(w) for w in words.split()}) == 1) is same
+    assert (len({lexicon.root(w) for w in words.split()}) == 1) is same
 
 
 @settings(max_examples=100)
 @given(st.text(max_size=60))
 def test_every_phrase_has_a_valid_name(text):
-    from wb.formula import NAME
+    from wb.logic.formula import NAME
 
-    assert NAME.match(phrases.name(text))
+    assert NAME.match(lexicon.name(text))
 
 
 def test_main_clauses_share_their_condition_and_subject():

@@ -6,8 +6,8 @@ import io
 import pytest
 from rich.console import Console
 
-from wb import display
-from wb.pipeline import Event
+from wb.runs import display
+from wb.runs.pipeline import Event
 
 EVENTS = [Event("01_a", "running"), Event("01_a", "running", 1, 3), Event("01_a", "running", 2, 3), Event("01_a", "made", note="abc in 2.0 s"), Event("02_bb", "kept", note="[def]")]
 

@@ -6,7 +6,7 @@ from conftest import shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import document, extraction, sentences
+from wb.domain import document
 
 MARKDOWN = """# Rules of the house
 
@@ -99,7 +99,7 @@ def test_a_short_line_alone_is_a_title_in_plain_text_only():
     ("Is it open? No! Try later...", 3), ("Version 2.1 is out. U.S. rules apply.", 2), ("", 0), ("   ", 0),
 ])
 def test_sentence_rules(text, count):
-    assert len(sentences.spans(text)) == count
+    assert len(document.spans(text)) == count
 
 
 @settings(max_examples=150)
@@ -113,7 +113,7 @@ def test_any_text_is_read_with_exact_and_ordered_places(text):
 @settings(max_examples=80)
 @given(st.text(max_size=200))
 def test_splitting_loses_nothing_but_blanks(text):
-    kept = "".join(text[i:j] for i, j in sentences.spans(text))
+    kept = "".join(text[i:j] for i, j in document.spans(text))
     assert "".join(kept.split()) == "".join(text.split())
 
 
@@ -135,7 +135,7 @@ def test_html_becomes_text_with_the_same_structure(tmp_path):
 
 
 def test_lines_of_a_pdf_are_joined_to_paragraphs():
-    joined = extraction._paragraphs("Members of the club pay their yearly fee on the first\nday of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n")
+    joined = document._paragraphs("Members of the club pay their yearly fee on the first\nday of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n")
     assert "on the first day of the year" in joined and "coming year." in joined
     assert "- never late" in joined
 
@@ -167,7 +167,7 @@ def test_a_pdf_is_read_by_its_text_layer(tmp_path):
 ])
 def test_a_document_that_cannot_be_read_says_what_was_required_and_got(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises((document.DocumentError, extraction.ExtractionError), match=message):
+    with pytest.raises((document.DocumentError, document.ExtractionError), match=message):
         document.read(tmp_path / name)
 
 

@@ -3,16 +3,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from wb import contract, drafting, examples, guardcode, ltlf, sandbox, synthesis, toolguard
-from wb.endpoint import Answer
-from wb.ledger import ModelError, Usage
-from wb.llm import LLM
-from wb.policy import Clause
-from wb.predicate import Predicate, Test
-from wb.prompt import Prompt
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Tool, Toolbox
-from wb.trace import Call, Step, Trace
+from wb.domain.policy import Clause
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Step, Trace
+from wb.guards import contract, examples, sandbox, synthesis, toolguard
+from wb.logic import semantics
+from wb.models.client import LLM
+from wb.models.endpoint import Answer
+from wb.models.ledger import ModelError, Usage
+from wb.models.prompt import Prompt
+from wb.offline import engine
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 TOOLS = Toolbox(
     (Tool("water_plant", "Water a plant.", (Field("litres", "integer", "litres of water"), Field("plants", "array", "the plants")), ("water", "plant")),
@@ -35,7 +36,7 @@ CLAUSES = tuple(Clause(i, text, 0, len(text)) for i, (text, _) in SENTENCES.item
 
 
 def ruleset(*ids: str) -> RuleSet:
-    return RuleSet(PREDICATES, tuple(Rule(f"r{i[1:]}", SENTENCES[i][0], ltlf.parse(SENTENCES[i][1]), "forbid", clause=i, quote=SENTENCES[i][0])
+    return RuleSet(PREDICATES, tuple(Rule(f"r{i[1:]}", SENTENCES[i][0], semantics.parse(SENTENCES[i][1]), "forbid", clause=i, quote=SENTENCES[i][0])
                                      for i in ids))
 
 
@@ -55,7 +56,7 @@ class Author:
         prompt.render(**inputs)
         self.asked.append((prompt.name, inputs))
         if not self.codes:
-            value = drafting.write(inputs, TOOLS) if prompt.name == "write_guard" else drafting.repair(inputs)
+            value = engine.write(inputs, TOOLS) if prompt.name == "write_guard" else engine.repair(inputs)
         elif (code := self.codes.pop(0)) is None:
             raise ModelError("no reply came")
         else:
@@ -64,8 +65,8 @@ class Author:
 
 
 def written(made: contract.Contract, author: Author, ids: tuple[str, ...] = tuple(SENTENCES)) -> synthesis.Draft:
-    told = {"water_plant": guardcode.concerning(made, ruleset(*ids), CLAUSES)}
-    (draft,) = guardcode.write([made], told, TOOLS, LLM(author))
+    told = {"water_plant": synthesis.concerning(made, ruleset(*ids), CLAUSES)}
+    (draft,) = synthesis.write([made], told, TOOLS, LLM(author))
     return draft
 
 
@@ -87,33 +88,33 @@ def test_the_author_sees_sentences_and_signature_but_neither_rule_nor_contract()
 def test_a_changed_sentence_changes_the_code_and_not_the_contract() -> None:
     made = of("c1")
     changed = Clause("c1", "A user under 21 must not water a plant.", 0, 39)
-    (draft,) = guardcode.write([made], {"water_plant": (changed,)}, TOOLS, LLM(Author()))
+    (draft,) = synthesis.write([made], {"water_plant": (changed,)}, TOOLS, LLM(Author()))
     failed = examples.failures(sandbox.load(draft.source), examples.examples(made))
     assert {dict(e.arguments)["age"] for e, _ in failed} == {18, 19}
     assert "age >= 18" in made.allows
 
 
 def test_a_sentence_that_no_parameter_stands_for_is_named_as_uncovered() -> None:
-    inputs = guardcode._told(of("c1"), {"water_plant": CLAUSES}) | {"tool": {"name": "water_plant"}}
-    reply = drafting.write(inputs, TOOLS)
+    inputs = synthesis._told(of("c1"), {"water_plant": CLAUSES}) | {"tool": {"name": "water_plant"}}
+    reply = engine.write(inputs, TOOLS)
     assert reply["uncovered"] == ["c2", "c3"] and "age < 18" in reply["code"]
 
 
 def test_refinement_renames_and_the_sentence_still_finds_its_fact() -> None:
     renamed = Predicate("soil_is_dry", "state", "The soil is dry.", ("soil", "dry"))
     text = "Do not water a plant unless the soil is dry."
-    rule = Rule("r", text, ltlf.parse("ALWAYS (water_plant IMPLIES soil_was_checked_dry)"), "forbid", clause="c9")
+    rule = Rule("r", text, semantics.parse("ALWAYS (water_plant IMPLIES soil_was_checked_dry)"), "forbid", clause="c9")
     told = RuleSet((PREDICATES[0], Predicate("soil_was_checked_dry", "state", "Seen to be dry.", renamed.keywords)), (rule,))
     made = contract.contract(TOOLS.tool("water_plant"), told)
-    (draft,) = guardcode.write([made], {"water_plant": (Clause("c9", text, 0, len(text)),)}, TOOLS, LLM(Author()))
+    (draft,) = synthesis.write([made], {"water_plant": (Clause("c9", text, 0, len(text)),)}, TOOLS, LLM(Author()))
     assert "if not soil_was_checked_dry:" in draft.source
 
 
 def test_clauses_are_found_through_the_parents_of_a_refined_rule() -> None:
     before = ruleset("c1", "c2", "c3")
-    heir = Rule("r9", "", ltlf.parse("ALWAYS (water_plant IMPLIES adult)"), "forbid", clause="c1", parents=("r2", "r3"))
+    heir = Rule("r9", "", semantics.parse("ALWAYS (water_plant IMPLIES adult)"), "forbid", clause="c1", parents=("r2", "r3"))
     made = contract.contract(TOOLS.tool("water_plant"), RuleSet(PREDICATES, (heir,)))
-    found = guardcode.concerning(made, RuleSet(PREDICATES, (heir,)), CLAUSES, before)
+    found = synthesis.concerning(made, RuleSet(PREDICATES, (heir,)), CLAUSES, before)
     assert [c.id for c in found] == ["c1", "c2", "c3"]
 
 
@@ -122,7 +123,7 @@ RIGHT = "def policy_water_plant(age: int) -> Tuple[bool, str]:\n    if age < 18:
 
 def test_a_candidate_that_fails_goes_back_with_the_arguments_and_is_tested_again() -> None:
     made, author = of("c1"), Author(RIGHT.replace("<", "<="), RIGHT)
-    (draft,) = toolguard.candidates([written(made, author, ("c1",))], guardcode.reviser({}, LLM(author)))
+    (draft,) = toolguard.candidates([written(made, author, ("c1",))], synthesis.reviser({}, LLM(author)))
     name, inputs = author.asked[1]
     assert name == "repair_guard" and {"age": 18} in [c["arguments"] for c in inputs["complaints"]]
     assert len(draft.attempts) == 2 and synthesis.guarded(draft).grade == "tested"
@@ -131,7 +132,7 @@ def test_a_candidate_that_fails_goes_back_with_the_arguments_and_is_tested_again
 def test_rounds_are_a_budget_that_is_kept() -> None:
     wrong = [RIGHT.replace("18", str(n)) for n in (1, 2, 3, 4, 5, 6)]
     author = Author(*wrong)
-    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], guardcode.reviser({}, LLM(author)), max_rounds=2)
+    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)), max_rounds=2)
     assert len(draft.attempts) == 3 and synthesis.guarded(draft).grade == "error" and draft.complaints
 
 
@@ -141,14 +142,14 @@ def test_rounds_are_a_budget_that_is_kept() -> None:
     ("I am sorry, I cannot do that.", "required"), ("", "required")])
 def test_a_reply_that_is_no_guard_ends_in_error_with_what_was_required(code: str, said: str) -> None:
     author = Author(code, None, None, None)
-    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], guardcode.reviser({}, LLM(author)))
+    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))
     entry = synthesis.guarded(draft)
     assert entry.grade == "error" and any(word in entry.reason for word in said.split("|"))
 
 
 def test_a_request_without_an_answer_ends_in_error_and_the_tool_is_denied() -> None:
     author = Author(None, None)
-    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], guardcode.reviser({}, LLM(author)))
+    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))
     guard = toolguard.tested_guard(ruleset("c1"), [synthesis.guarded(draft)])
 
     assert guard.decide(Trace("t", (Step((Call("water_plant"),), {"age": 40}),))).decision == "deny"
@@ -161,7 +162,7 @@ def test_the_loop_refuses_a_negative_budget() -> None:
 
 def test_a_kept_candidate_comes_back_for_its_proof() -> None:
     made = of("c1")
-    (draft,) = toolguard.candidates([written(made, Author(RIGHT), ("c1",))], guardcode.reviser({}, LLM(Author())))
+    (draft,) = toolguard.candidates([written(made, Author(RIGHT), ("c1",))], synthesis.reviser({}, LLM(Author())))
     row = toolguard.to_row(draft)
     assert row["grade"] == "tested" and toolguard.drafts([row], [made])[0].source == RIGHT
     assert "candidate" in toolguard.drafts([], [made])[0].source

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wb.embeddings import EmbeddingError, Encoder
+from wb.models.embeddings import EmbeddingError, Encoder
 
 TEXTS = ["the invoice is paid", "the bill has been settled", "a heron stands in the reeds"]
 ROOT = Path(__file__).parents[1]
@@ -29,7 +29,7 @@ def test_vectors_have_norm_one_and_similar_texts_are_near(warm: Encoder) -> None
 
 
 def test_a_second_process_reads_the_cache_and_never_imports_torch(warm: Encoder) -> None:
-    code = (f"import sys; from wb.embeddings import Encoder; v = Encoder(cache={str(warm.cache)!r}).encode({TEXTS!r}); "
+    code = (f"import sys; from wb.models.embeddings import Encoder; v = Encoder(cache={str(warm.cache)!r}).encode({TEXTS!r}); "
             "print(v.shape, float(v[0, 0]), 'torch' in sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"(3, 384) {float(warm.encode(TEXTS)[0, 0])} False"

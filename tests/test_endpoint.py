@@ -7,12 +7,22 @@ import time
 from pathlib import Path
 
 import pytest
-
 from loopback import Dribble, Drop, Raw, Say, Scripted, serve_tiny_model, write_tiny_model
-from wb import prompt
-from wb.endpoint import Answer, Endpoint, MalformedReply, Refused, Rejected, TruncatedReply, UnknownModel, Unreachable
-from wb.ledger import Budget, BudgetSpent, ModelError, Price
-from wb.replies import MissingReply, Replies
+
+from wb.models import prompt
+from wb.models.endpoint import (
+    Answer,
+    Endpoint,
+    MalformedReply,
+    MissingReply,
+    Refused,
+    Rejected,
+    Replies,
+    TruncatedReply,
+    UnknownModel,
+    Unreachable,
+)
+from wb.models.ledger import Budget, BudgetSpent, ModelError, Price
 
 KEY = "sk-planted-7d1f"
 COUNT = prompt.parse("---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n<!-- user -->\n<data>{{ text }}</data>\n", "count")

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import evaluate
-from wb.action import Recognition
-from wb.evaluate import Confusion, Outcome, confusion, judge, mcnemar, rates, rows, wilson
-from wb.guard import Verdict
-from wb.mind2web import PUBLISHED
-from wb.trace import Call, Step, Trace
+from wb.bench import evaluate
+from wb.bench.evaluate import Confusion, Outcome, confusion, judge, mcnemar, rates, rows, wilson
+from wb.bench.mind2web import PUBLISHED
+from wb.domain.trace import Call, Step, Trace, Verdict
+from wb.domain.turns import Recognition
 
 ALLOW, DENY, OPEN = Verdict("allow", "fine"), Verdict("deny", "not fine", ("r1",)), Verdict("undecided", "unknown")
 outcomes = st.lists(st.tuples(st.booleans(), st.sampled_from([ALLOW, DENY, OPEN])), max_size=30).map(

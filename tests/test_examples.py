@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import contract, drafting, examples, ltlf, mutant, sandbox
-from wb.contract import assemble
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Tool
+from wb.domain.tools import Field, Tool
+from wb.guards import contract, examples, faults, sandbox
+from wb.guards.contract import assemble
+from wb.logic import semantics
+from wb.offline import engine
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)), Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
@@ -29,7 +30,7 @@ def policy_book(age: int, level: str, count_guests: int, confirmed: bool) -> Tup
 
 
 def of(*texts: str) -> contract.Contract:
-    rules = tuple(Rule(f"r{i}", t, ltlf.parse(t), "forbid") for i, t in enumerate(texts, 1))
+    rules = tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(texts, 1))
     return contract.contract(TOOL, RuleSet(PREDICATES, rules))
 
 
@@ -76,18 +77,18 @@ def test_a_right_guard_fails_no_example_and_each_wrong_one_does() -> None:
 
 
 def test_every_mutant_is_another_program_with_one_change() -> None:
-    made = mutant.mutants(GUARD)
+    made = faults.mutants(GUARD)
     assert len({m.source for m in made}) == len(made) >= 15
     assert all(sandbox.strip(GUARD) != m.source for m in made)
 
 
 def test_the_chosen_mutants_have_every_operator() -> None:
-    chosen = mutant.choose([mutant.mutants(GUARD)], 5)
+    chosen = faults.choose([faults.mutants(GUARD)], 5)
     assert [m.operator for _, m in chosen] == ["comparison", "constant", "dropped rule", "negation", "swapped field"]
 
 
-@pytest.mark.parametrize("made", mutant.mutants(GUARD), ids=lambda m: f"{m.operator}-{m.change}"[:60])
-def test_a_difference_is_found_exactly_where_trying_everything_finds_one(made: mutant.Mutant) -> None:
+@pytest.mark.parametrize("made", faults.mutants(GUARD), ids=lambda m: f"{m.operator}-{m.change}"[:60])
+def test_a_difference_is_found_exactly_where_trying_everything_finds_one(made: faults.Mutant) -> None:
     points = examples.points(CONTRACT, assemble(GUARD, CONTRACT), assemble(made.source, CONTRACT))
     one, other = sandbox.load(GUARD), sandbox.load(made.source)
     differs = any(one.run(**(v := dict(zip(points, row, strict=True))))[0] != other.run(**v)[0] for row in itertools.product(*points.values()))
@@ -96,10 +97,10 @@ def test_a_difference_is_found_exactly_where_trying_everything_finds_one(made: m
     assert witness is None or one.run(**witness)[0] != other.run(**witness)[0]
 
 
-@pytest.mark.parametrize("made", mutant.mutants(GUARD), ids=lambda m: f"{m.operator}-{m.change}"[:60])
-def test_one_change_is_mended_from_the_examples_unless_a_rule_is_gone(made: mutant.Mutant) -> None:
+@pytest.mark.parametrize("made", faults.mutants(GUARD), ids=lambda m: f"{m.operator}-{m.change}"[:60])
+def test_one_change_is_mended_from_the_examples_unless_a_rule_is_gone(made: faults.Mutant) -> None:
     cases = examples.examples(CONTRACT)
-    mended = drafting.corrected(made.source, cases)
+    mended = engine.corrected(made.source, cases)
     left = examples.failures(sandbox.load(mended), cases)
     if made.operator == "dropped rule":
         assert left, "a missing requirement cannot be invented"

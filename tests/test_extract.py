@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import extract, policy, rulefile, tool
-from wb.endpoint import Answer
-from wb.formula import Always, Atom, Implies
-from wb.llm import LLM
-from wb.offline import Offline
-from wb.predicate import Predicate
-from wb.rule import Rule
-from wb.rulebook import RuleDraft, collect
+from wb.domain import clauses as clauses_of
+from wb.domain import policy, tools
+from wb.logic.formula import Always, Atom, Implies
+from wb.models.client import LLM
+from wb.models.endpoint import Answer
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import extract, rulefile
+from wb.rules.rule import Predicate, Rule, RuleDraft, collect
 
-BOX = tool.parse(json.dumps({"tools": [{"name": "open_gate", "description": "Open the gate."}, {"name": "send_note", "description": "Send a note."}],
+BOX = tools.parse(json.dumps({"tools": [{"name": "open_gate", "description": "Open the gate."}, {"name": "send_note", "description": "Send a note."}],
                              "state": [{"name": "age", "type": "integer", "keywords": ["years old"]}, {"name": "registered", "type": "boolean"}]}))
 TEXT = """# House rules
 
@@ -51,7 +52,7 @@ def offline(source=HOUSE):
 
 
 def test_the_constraints_of_a_document_are_its_clauses_in_order():
-    found = extract.clauses(HOUSE, offline())
+    found = extract.clauses(HOUSE, offline(), norms.constrains)
     assert [c.text.split()[0] for c in found] == ["A", "Only", "Before", "Never"]
     assert [c.id for c in found] == ["c1", "c2", "c3", "c4"]
     assert all(TEXT[c.start:c.end] == c.text for c in found)
@@ -59,14 +60,14 @@ def test_the_constraints_of_a_document_are_its_clauses_in_order():
 
 
 def test_a_clause_carries_titles_definitions_and_scope():
-    clause = extract.clauses(policy.of_text(TEXT.replace("A user under 16", "A guest under 16"), BOX), offline())[0]
+    clause = extract.clauses(policy.of_text(TEXT.replace("A user under 16", "A guest under 16"), BOX), offline(), norms.constrains)[0]
     assert clause.headings == ("House rules", "Gates")
     assert clause.definitions == ('A "guest" is a user who is not registered.',)
     assert clause.scope == "These rules apply to all gates."
 
 
 def test_clauses_become_rules_or_reasons():
-    ruleset = extract.rules(extract.clauses(HOUSE, offline()), HOUSE, offline())
+    ruleset = extract.rules(extract.clauses(HOUSE, offline(), norms.constrains), HOUSE, offline(), norms.constrains)
     assert [(r.id, str(r.formula) and rulefile.to_json(ruleset)["rules"][i]["formula"]) for i, r in enumerate(ruleset.rules)] == [
         ("c1.1", "ALWAYS (open_gate IMPLIES age_at_least_16)"), ("c2.1", "ALWAYS (open_gate IMPLIES registered)"),
         ("c3.1", "ALWAYS (send_note IMPLIES ONCE ring_bell)")]
@@ -74,28 +75,28 @@ def test_clauses_become_rules_or_reasons():
 
 
 def test_the_same_document_gives_the_same_rules_twice():
-    first, second = (extract.rules(extract.clauses(HOUSE, offline()), HOUSE, offline()) for _ in range(2))
+    first, second = (extract.rules(extract.clauses(HOUSE, offline(), norms.constrains), HOUSE, offline(), norms.constrains) for _ in range(2))
     assert first == second
 
 
 def test_a_document_without_a_constraint_is_an_error_that_says_so():
     with pytest.raises(policy.PolicyError, match="forbids, demands or restricts something was required; got 2 sentences"):
-        extract.clauses(policy.of_text("The gate is green. It opens at nine.", BOX), offline())
+        extract.clauses(policy.of_text("The gate is green. It opens at nine.", BOX), offline(), norms.constrains)
 
 
 def test_sections_without_a_reply_are_an_error_that_says_why():
     llm = LLM(Scripted({"extract_policies": {"nonsense": 1}}), workers=1)
     with pytest.raises(policy.PolicyError, match="1 sections were asked of 'scripted'; got no reply for 1: "):
-        extract.clauses(HOUSE, llm)
+        extract.clauses(HOUSE, llm, norms.constrains)
 
 
 def test_a_quotation_that_is_not_in_the_document_is_left_out_and_its_sentence_reported():
     replies = {"extract_policies": {"policies": [{"description": "Only registered users may open the gate."},
                                                  {"description": "Guests must never open the gate."}]}}
     llm = LLM(Scripted({**replies, "extract_rules": {"rules": [], "undecided": ["not asked for"]}}), workers=1)
-    (clause,) = extract.clauses(HOUSE, llm)
+    (clause,) = extract.clauses(HOUSE, llm, norms.constrains)
     assert clause.text == "Only registered users\nmay open the gate."
-    reported = {u.quote: u.reason for u in extract.rules((clause,), HOUSE, llm).undecided}
+    reported = {u.quote: u.reason for u in extract.rules((clause,), HOUSE, llm, norms.constrains).undecided}
     assert reported["A user under 16 cannot open the gate."] == "no clause was extracted for this sentence"
     assert reported[clause.text] == "not asked for"
 
@@ -110,7 +111,7 @@ def rule_reply(**changes):
 def rules_of(reply):
     llm = LLM(Scripted({"extract_rules": reply}), workers=1)
     clause = policy.Clause("c1", "A user under 16 cannot open the gate.", 0, 1)
-    ruleset = extract.rules((clause,), policy.of_text("x", BOX), llm)
+    ruleset = extract.rules((clause,), policy.of_text("x", BOX), llm, norms.constrains)
     return ruleset
 
 
@@ -145,7 +146,7 @@ def test_an_empty_reply_is_a_reason_too():
 
 def test_a_model_sees_the_section_and_the_glossary_and_never_the_whole_toolbox_as_instructions():
     engine = Scripted({"extract_policies": {"policies": [{"description": "Never say this."}]}})
-    extract.clauses(HOUSE, LLM(engine, workers=1))
+    extract.clauses(HOUSE, LLM(engine, workers=1), norms.constrains)
     (name, inputs), = engine.asked
     assert name == "extract_policies" and inputs["glossary"] == ['A "guest" is a user who is not registered.']
     assert "Never say this." in inputs["section"]
@@ -154,15 +155,15 @@ def test_a_model_sees_the_section_and_the_glossary_and_never_the_whole_toolbox_a
 def test_long_documents_are_asked_in_sections_that_cover_all_of_them():
     text = "".join(f"# Part {i}\n\n" + f"Do not open gate {i}. " * 120 + "\n\n" for i in range(6))
     source = policy.of_text(text, BOX)
-    parts = extract.sections(source)
+    parts = clauses_of.sections(source)
     assert len(parts) >= 3 and parts[0][0] == 0 and parts[-1][1] == len(text)
     assert all(a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False))
-    assert len(extract.clauses(source, offline(source))) == 720
+    assert len(extract.clauses(source, offline(source), norms.constrains)) == 720
 
 
 @pytest.mark.parametrize(("quote", "spans"), [("b  c", ((2, 5),)), ("a b", ((0, 3), (6, 9))), ("c b", ()), ("", ()), ('"x"', ((10, 13),)), ("a.b", ())])
 def test_a_quotation_is_found_whatever_its_blanks_and_marks(quote, spans):
-    assert extract.occurrences(quote, "a b\nc a b “x”", 0, 13) == spans
+    assert clauses_of.occurrences(quote, "a b\nc a b “x”", 0, 13) == spans
 
 
 @settings(max_examples=40)
@@ -172,10 +173,10 @@ def test_a_quotation_is_found_whatever_its_blanks_and_marks(quote, spans):
 def test_spans_are_verbatim_and_every_constraint_is_answered(parts):
     source = policy.of_text(" ".join(parts), BOX)
     try:
-        found = extract.clauses(source, offline(source))
+        found = extract.clauses(source, offline(source), norms.constrains)
     except policy.PolicyError:
         return
-    ruleset = extract.rules(found, source, offline(source))
+    ruleset = extract.rules(found, source, offline(source), norms.constrains)
     assert all(source.text[c.start:c.end] == c.text for c in found)
     assert {c.id for c in found} == {r.clause for r in ruleset.rules} | {u.clause for u in ruleset.undecided if u.clause}
     assert not [u for u in ruleset.undecided if not u.clause]
@@ -200,8 +201,8 @@ def test_a_rule_that_a_clause_gives_twice_is_kept_once():
 
 
 def test_a_prompt_without_a_technique_is_refused():
-    from wb.ledger import ModelError
-    from wb.prompt import Prompt
+    from wb.models.ledger import ModelError
+    from wb.models.prompt import Prompt
 
     with pytest.raises(ModelError, match="needs a model"):
         Offline(BOX).answer(Prompt("sing", "", "", frozenset(), "", (), ""), {}, {})

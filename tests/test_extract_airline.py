@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from conftest import shared
 
-from wb import extract, policy
-from wb.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or
-from wb.llm import LLM
-from wb.offline import Offline
+from wb.domain import policy
+from wb.logic.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or
+from wb.models.client import LLM
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import extract
 
 GOLD = json.loads((Path(__file__).parent / "gold" / "airline.json").read_text("utf-8"))["rows"]
 
@@ -19,8 +21,8 @@ GOLD = json.loads((Path(__file__).parent / "gold" / "airline.json").read_text("u
 def airline():
     found = policy.load(shared("data", "common", "tau_airline"))
     llm = LLM(Offline(found.toolbox))
-    clauses = extract.clauses(found, llm)
-    return found, clauses, extract.rules(clauses, found, llm)
+    clauses = extract.clauses(found, llm, norms.constrains)
+    return found, clauses, extract.rules(clauses, found, llm, norms.constrains)
 
 
 def literals(formula, sign="+"):

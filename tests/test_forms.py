@@ -4,13 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from formulas import BINARY, UNARY, random_formula
-from wb import automaton, forms, rulefile
-from wb import formula as F
-from wb.forms import FormError, compare, write
-from wb.ltlf import holds, parse
-from wb.rule import Rule
+from oracles import forms
+from oracles.forms import FormError, compare, write
+
+from wb.logic import automaton
+from wb.logic import formula as F
+from wb.logic.semantics import holds, parse
+from wb.rules import rulefile
+from wb.rules.rule import Rule
 
 PAST = tuple(op for op in UNARY if op not in F.FUTURE), tuple(op for op in BINARY if op not in F.FUTURE)
 

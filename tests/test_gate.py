@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import gate, ltlf, physical, proposals, syntax
-from wb.formula import Always, And, Atom, Implies, Not, Or, conjunction
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet
+from wb.logic import semantics, syntax
+from wb.logic.formula import Always, And, Atom, Implies, Not, Or, conjunction
+from wb.offline import engine
+from wb.rules import certify, physical
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
     Predicate("pay", "action", "pay", tools=("pay",)), Predicate("settle", "action", "settle a bill", tools=("pay",)),
@@ -36,7 +37,7 @@ BOTH = rule("ALWAYS (pay IMPLIES (asked AND agreed))")
 
 
 def test_a_rule_is_split_where_its_parts_mean_what_it_means():
-    after, change = gate.split(ruleset(BOTH), BOTH, [("a", "ALWAYS (pay IMPLIES asked)"), ("b", "ALWAYS (pay IMPLIES agreed)")], KNOWN)
+    after, change = certify.split(ruleset(BOTH), BOTH, [("a", "ALWAYS (pay IMPLIES asked)"), ("b", "ALWAYS (pay IMPLIES agreed)")], KNOWN)
     assert change.accepted and change.after == ("r1_1", "r1_2") and "equivalent" in change.certificate
     assert [(r.parents, r.quote, r.clause, r.modality) for r in after.rules] == [(("r1",), "verbatim r1", "c1", "permit_only_if")] * 2
 
@@ -53,26 +54,26 @@ def test_a_rule_is_split_where_its_parts_mean_what_it_means():
 ])
 def test_a_split_that_changes_the_meaning_is_refused(parts, reason):
     before = ruleset(BOTH)
-    after, change = gate.split(before, BOTH, [("", p) for p in parts], KNOWN)
+    after, change = certify.split(before, BOTH, [("", p) for p in parts], KNOWN)
     assert after is before and not change.accepted
     assert any(r in change.certificate for r in reason.split("|"))
 
 
 def test_a_split_may_use_what_the_fields_imply():
     strict = rule("ALWAYS (pay IMPLIES (grown AND teen))")
-    assert gate.split(ruleset(strict), strict, [("", "ALWAYS (pay IMPLIES grown)")], KNOWN).change.accepted
-    assert not gate.split(ruleset(strict), strict, [("", "ALWAYS (pay IMPLIES grown)")], ()).change.accepted
+    assert certify.split(ruleset(strict), strict, [("", "ALWAYS (pay IMPLIES grown)")], KNOWN).change.accepted
+    assert not certify.split(ruleset(strict), strict, [("", "ALWAYS (pay IMPLIES grown)")], ()).change.accepted
 
 
 def test_new_ids_may_not_take_another_rule_s():
     taken = rule("ALWAYS (pay IMPLIES asked)", "r1_1")
     parts = [("a", "ALWAYS (pay IMPLIES asked)"), ("b", "ALWAYS (pay IMPLIES agreed)")]
-    assert "taken" in gate.split(ruleset(BOTH, taken), BOTH, parts, KNOWN).change.certificate
+    assert "taken" in certify.split(ruleset(BOTH, taken), BOTH, parts, KNOWN).change.certificate
 
 
 def test_a_predicate_is_renamed_everywhere_and_stays_bound():
     before = ruleset(rule("ALWAYS (pay IMPLIES grown)"))
-    after, change = gate.clarify(before, "grown", "at_least_eighteen", "the age is at least 18")
+    after, change = certify.clarify(before, "grown", "at_least_eighteen", "the age is at least 18")
     assert change.accepted and after.rules[0].predicates == ("pay", "at_least_eighteen")
     assert after.predicate("at_least_eighteen").test == before.predicate("grown").test
 
@@ -81,7 +82,7 @@ def test_a_predicate_is_renamed_everywhere_and_stays_bound():
     ("grown", "anything at all", False), ("asked", "pay: the user was asked", False), ("asked", "somebody put the question", True),
 ])
 def test_new_words_for_what_nothing_binds_are_a_recorded_loss(name, description, loses):
-    change = gate.clarify(ruleset(BOTH), name, name, description).change
+    change = certify.clarify(ruleset(BOTH), name, name, description).change
     assert change.accepted and bool(change.loss) == loses
 
 
@@ -92,14 +93,14 @@ def test_new_words_for_what_nothing_binds_are_a_recorded_loss(name, description,
 ])
 def test_a_wording_that_takes_a_name_or_turns_one_round_is_refused(name, new_name, description, reason):
     before = ruleset(rule("ALWAYS (pay IMPLIES grown)"))
-    after, change = gate.clarify(before, name, new_name, description)
+    after, change = certify.clarify(before, name, new_name, description)
     assert after is before and not change.accepted and reason in change.certificate
 
 
 @pytest.mark.parametrize(("keep", "drop", "negated"), [("grown", "of_age", False), ("grown", "minor", True), ("pay", "settle", False)])
 def test_predicates_bound_to_the_same_are_merged(keep, drop, negated):
     before = ruleset(rule("ALWAYS (any_money IMPLIES NOT minor)"), rule("ALWAYS (settle IMPLIES of_age)", "r2"))
-    after, change = gate.merge(before, keep, drop, negated, KNOWN)
+    after, change = certify.merge(before, keep, drop, negated, KNOWN)
     assert change.accepted and drop not in {p.name for p in after.predicates}
     assert after.predicate(keep).test == before.predicate(keep).test and after.predicate(keep).tools == before.predicate(keep).tools
     assert not any("NOT (NOT" in syntax.render(r.formula) for r in after.rules)
@@ -111,18 +112,18 @@ def test_predicates_bound_to_the_same_are_merged(keep, drop, negated):
 ])
 def test_predicates_that_only_sound_alike_are_not_merged(keep, drop, negated):
     before = ruleset(BOTH)
-    after, change = gate.merge(before, keep, drop, negated, KNOWN)
+    after, change = certify.merge(before, keep, drop, negated, KNOWN)
     assert after is before and not change.accepted and change.certificate
 
 
 def test_the_merged_predicate_keeps_both_predicates_words():
-    after, _ = gate.merge(ruleset(BOTH), "grown", "of_age", False, KNOWN)
+    after, _ = certify.merge(ruleset(BOTH), "grown", "of_age", False, KNOWN)
     assert after.predicate("grown").keywords == ("adult", "major")
 
 
 def test_an_implied_rule_is_absorbed_by_the_one_that_implies_it():
     strong, weak = rule("ALWAYS (any_money IMPLIES grown)"), rule("ALWAYS (pay IMPLIES teen)", "r2")
-    after, change = gate.prune(ruleset(strong, weak), weak, [strong], KNOWN)
+    after, change = certify.prune(ruleset(strong, weak), weak, [strong], KNOWN)
     assert change.accepted and [(r.id, r.parents) for r in after.rules] == [("r1", ("r2",))]
     assert after.rules[0].formula == strong.formula
 
@@ -137,17 +138,17 @@ def test_an_implied_rule_is_absorbed_by_the_one_that_implies_it():
 def test_a_rule_that_adds_something_is_not_dropped(weak, strong):
     one, other = rule(weak), rule(strong, "r2")
     before = ruleset(one, other)
-    after, change = gate.prune(before, one, [other], KNOWN)
+    after, change = certify.prune(before, one, [other], KNOWN)
     assert after is before and not change.accepted and "not implied" in change.certificate
 
 
 def test_a_rule_does_not_support_itself():
-    assert not gate.prune(ruleset(BOTH), BOTH, [BOTH], KNOWN).change.accepted
+    assert not certify.prune(ruleset(BOTH), BOTH, [BOTH], KNOWN).change.accepted
 
 
 def test_two_rules_together_may_absorb_a_third():
     a, b = rule("ALWAYS (pay IMPLIES asked)", "a"), rule("ALWAYS (pay IMPLIES agreed)", "b")
-    after, change = gate.prune(ruleset(BOTH, a, b), BOTH, [a, b], KNOWN)
+    after, change = certify.prune(ruleset(BOTH, a, b), BOTH, [a, b], KNOWN)
     assert change.accepted and [r.id for r in after.rules] == ["a", "b"]
 
 
@@ -161,9 +162,9 @@ WORLDS = [frozenset(n for n, v in zip(("pay", "asked", "agreed"), vs, strict=Tru
 @given(body=bodies, outer=bodies)
 def test_the_offline_parts_of_a_rule_hold_exactly_where_it_does(body, outer):
     formula = Always(Implies(outer, body))
-    whole = conjunction(proposals.parts(formula))
+    whole = conjunction(engine.parts(formula))
     traces = [[w] for w in WORLDS] + [[a, b] for a, b in itertools.product(WORLDS, repeat=2)]
-    assert all(ltlf.holds(whole, t) == ltlf.holds(formula, t) for t in traces)
+    assert all(semantics.holds(whole, t) == semantics.holds(formula, t) for t in traces)
 
 
 @pytest.mark.parametrize(("formula", "parts"), [
@@ -175,4 +176,4 @@ def test_the_offline_parts_of_a_rule_hold_exactly_where_it_does(body, outer):
     ("(ALWAYS NOT pay) AND (ALWAYS (settle IMPLIES asked))", ["ALWAYS NOT pay", "ALWAYS (settle IMPLIES asked)"]),
 ])
 def test_a_rule_comes_apart_only_where_it_states_two_things(formula, parts):
-    assert proposals.parts(syntax.parse(formula)) == tuple(map(syntax.parse, parts))
+    assert engine.parts(syntax.parse(formula)) == tuple(map(syntax.parse, parts))

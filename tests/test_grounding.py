@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 from conftest import shared
 
-from wb import deontic, extract, grounding, policy, tool
-from wb.llm import LLM
-from wb.ltlf import holds, parse
-from wb.norm import Norm
-from wb.offline import Offline
-from wb.policy import Clause
-from wb.syntax import render
+from wb.domain import policy
+from wb.domain import tools as tool
+from wb.domain.policy import Clause
+from wb.logic.semantics import holds, parse
+from wb.logic.syntax import render
+from wb.models.client import LLM
+from wb.offline import grounding, norms
+from wb.offline.engine import Offline
+from wb.offline.norms import Norm
+from wb.rules import extract
 
 BOX = tool.parse(json.dumps({
     "tools": [
@@ -33,7 +36,7 @@ BOX = tool.parse(json.dumps({
 
 def read(text, box=BOX, headings=(), context=()):
     clause = Clause("c", text, 0, len(text), tuple(headings), tuple(context))
-    return [r for n in deontic.norms(clause) for r in grounding.ground(n, box).readings]
+    return [r for n in norms.norms(clause) for r in grounding.ground(n, box).readings]
 
 
 def shown(text, **context):
@@ -100,7 +103,7 @@ def test_a_title_names_the_tool_of_a_clause_without_action():
 
 
 def test_no_action_anywhere_is_a_reason():
-    (norm,) = deontic.norms(Clause("c", "At most four crew.", 0, 1))
+    (norm,) = norms.norms(Clause("c", "At most four crew.", 0, 1))
     assert "no action is named" in grounding.ground(norm, BOX).reason
 
 
@@ -196,8 +199,8 @@ def test_a_negated_condition_is_its_opposite_in_every_state(text):
 def test_a_term_that_the_document_defines_is_read_by_its_definition(definition):
     source = policy.of_text(f"{definition}\n\n# Boats\n\nA junior must not rent a boat. Only juniors may sell a boat.", BOX)
     llm = LLM(Offline(BOX), workers=1)
-    found = extract.clauses(source, llm)
-    assert [render(r.formula) for r in extract.rules(found, source, llm).rules] == \
+    found = extract.clauses(source, llm, norms.constrains)
+    assert [render(r.formula) for r in extract.rules(found, source, llm, norms.constrains).rules] == \
         ["ALWAYS (rent_boat IMPLIES age_at_least_16)", "ALWAYS (sell_boat IMPLIES NOT age_at_least_16)"]
     assert all(c.definitions == (definition,) for c in found)
 
@@ -205,5 +208,5 @@ def test_a_term_that_the_document_defines_is_read_by_its_definition(definition):
 def test_a_term_that_a_field_decides_keeps_its_field():
     source = policy.of_text('A "swimmer" is a user who has won a medal.\n\nOnly swimmers may rent a boat.', BOX)
     llm = LLM(Offline(BOX), workers=1)
-    (rule,) = extract.rules(extract.clauses(source, llm), source, llm).rules
+    (rule,) = extract.rules(extract.clauses(source, llm, norms.constrains), source, llm, norms.constrains).rules
     assert render(rule.formula) == "ALWAYS (rent_boat IMPLIES swimmer)"

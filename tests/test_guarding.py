@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import contract, guarding, ltlf, sandbox
-from wb.contract import assemble
-from wb.guard import permitted
-from wb.guarding import CallGuard, Guarded, from_row, to_row
-from wb.predicate import Predicate, Test, valuation
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Tool, Toolbox
-from wb.trace import Call, Step, Trace
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Step, Trace, permitted
+from wb.guards import contract, runtime, sandbox
+from wb.guards.contract import assemble
+from wb.guards.runtime import CallGuard, Guarded, from_row, to_row
+from wb.logic import semantics
+from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
@@ -23,7 +22,7 @@ PREDICATES = (
 )
 TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)", "ALWAYS (book IMPLIES ONCE confirmed)",
          "ALWAYS (pay IMPLIES ONCE book)")
-RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, ltlf.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
 TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"), Tool("look")))
 BOOK = '''
 def policy_book(age: int, level: str, count_guests: int, once_confirmed: bool) -> Tuple[bool, str]:
@@ -166,7 +165,7 @@ def test_the_guard_agrees_with_the_rules_semantics_on_every_completion(before: l
 
 def _holds_now(rule: Rule, filled: list[dict[str, bool]]) -> bool:
     sets = [{n for n, v in row.items() if v} for row in filled]
-    return ltlf.holds(rule.formula.body, sets, at=len(sets) - 1)
+    return semantics.holds(rule.formula.body, sets, at=len(sets) - 1)
 
 
 def _filled(given_: Trace) -> list[list[dict[str, bool]]]:
@@ -190,4 +189,4 @@ def test_the_sandboxed_code_is_what_is_judged() -> None:
     ("HISTORICALLY a", [False, True], False), ("HISTORICALLY a", [None, True], None), ("PREVIOUSLY a", [True, False], True),
     ("PREVIOUSLY a", [True], False), ("NOT ONCE a", [None], None)])
 def test_a_past_formula_is_unknown_only_where_the_unknown_matters(text: str, rows: list, expected: bool | None) -> None:
-    assert guarding.past(ltlf.parse(text), [{"a": value} for value in rows]) is expected
+    assert runtime.past(semantics.parse(text), [{"a": value} for value in rows]) is expected

@@ -5,14 +5,18 @@ import random
 
 import pytest
 
-from wb import circuit, cluster, extract, physical, policy, refine, shield, storm, vagueness
-from wb.embeddings import Encoder
-from wb.formula import conjunction
-from wb.llm import LLM
-from wb.ltlf import holds
-from wb.offline import Offline
-from wb.predicate import valuation
-from wb.trace import Call, Step, Trace
+from wb.domain import policy
+from wb.domain.trace import Call, Step, Trace
+from wb.logic import storm
+from wb.logic.formula import conjunction
+from wb.logic.semantics import holds
+from wb.models.client import LLM
+from wb.models.embeddings import Encoder
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import extract, physical, refine
+from wb.rules.rule import valuation
+from wb.shield import circuit, cluster, shield
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +36,7 @@ def llm(handbook, encoder):
 
 @pytest.fixture(scope="module")
 def extracted(handbook, llm):
-    return extract.rules(extract.clauses(handbook, llm), handbook, llm)
+    return extract.rules(extract.clauses(handbook, llm, norms.constrains), handbook, llm, norms.constrains)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,7 @@ def rounds(extracted, llm, encoder, handbook):
 @pytest.fixture(scope="module")
 def guard(rounds, handbook, encoder):
     rules = rounds[-1].ruleset
-    vectors = encoder.encode([vagueness.describe(p) for p in cluster.states(rules)])
+    vectors = encoder.encode([refine.describe(p) for p in cluster.states(rules)])
     groups = cluster.clusters(cluster.graph(rules, vectors, 0.6)).groups
     return shield.Shield(rules.predicates, circuit.build(rules, cluster.by_action(rules, groups)))
 

@@ -6,18 +6,19 @@ from dataclasses import replace
 import pytest
 import tiny
 
-from wb import artifact, history
-from wb.artifact import ArtifactError, Project
-from wb.key import Inputs
+from wb.paths import Project
+from wb.runs import artifact
+from wb.runs.artifact import ArtifactError
+from wb.runs.key import Inputs
 
-INPUTS = Inputs("02_b", "batch", {"k": 1, "model": "offline"}, "p", ("c1", "c2"), {"tool": "1"}, {"01_a": {"a.json": "1", "b.json": "1"}})
+INPUTS = Inputs("02_b", "batch", {"k": 1, "model": "offline"}, "p", ("c1", "c2"), {"domain.tools": "1"}, {"01_a": {"a.json": "1", "b.json": "1"}})
 
 
 def lines(tmp_path, change, files=None, **recorded):
     here = Project(tiny.ROOT, tmp_path / "artifacts")
     old = tiny.version(here, INPUTS, {"a.json": "1"}, upstream={"01_a": "x"})
     new = tiny.version(here, replace(INPUTS, **change), files or {"a.json": "1"}, upstream={"01_a": "x"}, **recorded)
-    return history.differences(old.manifest, new.manifest)
+    return artifact.differences(old.manifest, new.manifest)
 
 
 @pytest.mark.parametrize(("change", "line"), [
@@ -25,7 +26,7 @@ def lines(tmp_path, change, files=None, **recorded):
     ({"parameters": {"k": 1, "model": "m"}}, "parameter model: offline -> m"),
     ({"policy": "q"}, "policy digest: p -> q"),
     ({"cells": ("c1", "c3", "c4")}, "code cells: 2 new, 1 gone, 1 the same"),
-    ({"modules": {"tool": "2"}}, "module tool.py: changed"),
+    ({"modules": {"domain.tools": "2"}}, "module domain.tools.py: changed"),
     ({"upstream": {"01_a": {"a.json": "2", "b.json": "1"}}}, "upstream 01_a: a.json"),
     ({"mode": "interactive"}, "mode: batch -> interactive")])
 def test_one_cause_is_one_line(tmp_path, change, line):
@@ -33,7 +34,7 @@ def test_one_cause_is_one_line(tmp_path, change, line):
 
 
 def test_added_and_removed_modules_are_told_apart(tmp_path):
-    assert lines(tmp_path, {"modules": {"trace": "1"}}) == ("module tool.py: removed", "module trace.py: added")
+    assert lines(tmp_path, {"modules": {"domain.trace": "1"}}) == ("module domain.tools.py: removed", "module domain.trace.py: added")
 
 
 def test_packages_and_outputs_are_told_too(tmp_path):
@@ -50,18 +51,18 @@ def test_two_versions_are_named_by_the_start_of_their_keys(tmp_path):
     for k in (1, 2, 3):
         tiny.version(here, replace(INPUTS, parameters={"k": k}), {"a.json": "1"}, upstream={"01_a": "x"})
     third, second, first = artifact.versions(here, "02_b")
-    assert history.pair((third, second, first)) == (second, third)
-    assert history.pair((third, second, first), [third.key[:8], first.key]) == (third, first)
-    assert history.pair((third,)) == ()
+    assert artifact.pair((third, second, first)) == (second, third)
+    assert artifact.pair((third, second, first), [third.key[:8], first.key]) == (third, first)
+    assert artifact.pair((third,)) == ()
     for wrong in ([first.key], [first.key, "zz"], ["", first.key]):
         with pytest.raises(ArtifactError, match="two keys of .* were required"):
-            history.pair((third, second, first), wrong)
+            artifact.pair((third, second, first), wrong)
 
 
 def test_results_stand_beside_the_manifest_and_methods_at_the_top(tmp_path):
     here = Project(tiny.ROOT, tmp_path / "artifacts")
-    told = history.with_results(tiny.version(here, INPUTS, {"results.json": '{"methods": [{"method": "m"}]}'}, upstream={"01_a": "x"}))
+    told = artifact.with_results(tiny.version(here, INPUTS, {"results.json": '{"methods": [{"method": "m"}]}'}, upstream={"01_a": "x"}))
     assert told["methods"] == [{"method": "m"}] and told["results"] == {"methods": [{"method": "m"}]}
     assert told["manifest"]["static"] == INPUTS.static and told["stage"] == "02_b"
-    without = history.with_results(tiny.version(here, replace(INPUTS, cells=()), {"a.json": "1"}, upstream={"01_a": "x"}))
+    without = artifact.with_results(tiny.version(here, replace(INPUTS, cells=()), {"a.json": "1"}, upstream={"01_a": "x"}))
     assert without["results"] is None and "methods" not in without

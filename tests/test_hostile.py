@@ -6,12 +6,14 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import bits
 
-from wb import automaton, bits, check, decide, lint, rulefile
-from wb import formula as F
-from wb.automaton import AutomatonError
-from wb.ltlf import Monitor, holds, parse, render
-from wb.rulefile import RuleFileError
+from wb.logic import automaton, decide
+from wb.logic import formula as F
+from wb.logic.automaton import AutomatonError
+from wb.logic.semantics import Monitor, holds, parse, render
+from wb.rules import check, lint, rulefile
+from wb.rules.rulefile import RuleFileError
 
 PLAIN = (F.And, F.Or, F.Xor, F.Implies, F.Iff)
 TEMPORAL = (F.Until, F.Since, F.Release, F.WeakUntil, F.And)

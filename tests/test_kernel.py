@@ -8,15 +8,15 @@ import sys
 import pytest
 import tiny
 
-from wb import kernel
-from wb.kernel import KernelError
+from wb.runs import notebook
+from wb.runs.notebook import KernelError
 
 
 def test_without_the_packages_of_a_kernel_the_error_says_what_to_do():
-    script = f"import sys; sys.path.insert(0, {str(tiny.ROOT)!r})\nfrom wb import kernel\nkernel.check()"
+    script = f"import sys; sys.path.insert(0, {str(tiny.ROOT)!r})\nfrom wb.runs import notebook\nnotebook.check()"
     done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True)
     assert "['ipykernel', 'papermill', 'nbclient'] are missing: run `python3 go.py run`" in done.stderr
-    kernel.check()
+    notebook.check()
 
 
 def text(folder):
@@ -27,7 +27,7 @@ def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
     code = ["import os, sys\nprint(sys.executable, os.environ['GIVEN'], k)"]
     tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=code)
     seen = []
-    kernel.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={"k": 2}, environment={"GIVEN": "x"}, on_cell=lambda *cell: seen.append(cell))
+    notebook.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={"k": 2}, environment={"GIVEN": "x"}, on_cell=lambda *cell: seen.append(cell))
     assert f"{sys.executable} x 2" in (tmp_path / "out.ipynb").read_text("utf-8")
     assert json.loads((tmp_path / "out.ipynb").read_text("utf-8"))["metadata"]["papermill"]["input_path"] == "01_a.ipynb"
     assert seen == [(number, 4) for number in (1, 2, 3, 4)]
@@ -36,5 +36,5 @@ def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
 def test_a_failing_cell_leaves_the_cells_before_it(tmp_path):
     tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=["print('be' + 'fore')", "raise KeyError('x')", "print('after')"])
     with pytest.raises(KernelError, match="(?s)01_a, cell 4: .*KeyError"):
-        kernel.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={}, environment={}, on_cell=lambda *cell: None)
+        notebook.execute(text(tmp_path), tmp_path / "01_a.ipynb", tmp_path / "out.ipynb", parameters={}, environment={}, on_cell=lambda *cell: None)
     assert '"before\\n"' in (tmp_path / "out.ipynb").read_text("utf-8")

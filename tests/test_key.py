@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import key
-from wb.key import Inputs, SourceError
+from wb.runs import key
+from wb.runs.key import Inputs, SourceError
 
 INPUTS = Inputs("01_a", "batch", {"k": 1}, "p", ("c1", "c2"), {"m": "1"}, {"00_z": {"a.json": "1"}})
 
@@ -105,13 +105,13 @@ def test_a_policy_that_is_not_there_is_an_error_that_names_those_that_are(polici
 
 
 def test_the_quick_reading_of_imports_finds_what_the_syntax_tree_has():
-    for path in sorted((Path(__file__).parents[1] / "wb").glob("*.py")):
+    for path in sorted((Path(__file__).parents[1] / "wb").rglob("*.py")):
         text = path.read_text("utf-8")
-        assert key._imported(ast.parse(text)) <= key._used(text), path.name
+        assert key._imported(ast.parse(text)) <= key._used(text, ""), path.name
 
 
 @pytest.mark.parametrize(("text", "names"), [
-    ("from wb import (\n    a,\n    b as c,\n)\n", "a b"), ("def f():\n    from wb.a import x, y\n", "a"), ("import os, wb.a, wb.b  # both\n", "a b"),
+    ("from wb import (\n    a,\n    b as c,\n)\n", "a b"), ("def f():\n    from wb.a import x, y\n", "a a.x a.y"), ("import os, wb.a, wb.b  # both\n", "a b"),
     ("from wb import a, \\\n    b\n", "a b"), ("x = [python, 'wb.a', \"b.py\"]\n", "a b"), ("# from wb import a\n", ""), ("import webbrowser\n", "")])
 def test_imports_in_every_layout_are_found(text, names):
-    assert sorted(key._used(text)) == names.split()
+    assert sorted(key._used(text, "")) == names.split()

@@ -1,12 +1,12 @@
 """Weights learn from tuned cases that are one thing for sure, and from nothing else."""
 from __future__ import annotations
 
-from wb import labels, mind2web
-from wb.action import Observation
-from wb.endpoint import Answer
-from wb.llm import LLM
-from wb.mind2web import Case
-from wb.tool import Tool, Toolbox
+from wb.bench import mind2web
+from wb.bench.mind2web import Case
+from wb.domain.tools import Tool, Toolbox
+from wb.domain.turns import Observation
+from wb.models.client import LLM
+from wb.models.endpoint import Answer
 
 TOOLBOX = Toolbox(tools=(Tool("pay"), Tool("post")))
 
@@ -27,7 +27,7 @@ def case(name: str, task: str, denied: bool) -> Case:
 
 
 def test_a_sure_case_becomes_a_labelled_run_and_an_unsure_one_is_counted():
-    found = labels.of_cases((case("a", "pay a bill", True), case("b", "unclear", False), case("c", "post it", False)), TOOLBOX, LLM(Engine()))
+    found = mind2web.of_cases((case("a", "pay a bill", True), case("b", "unclear", False), case("c", "post it", False)), TOOLBOX, LLM(Engine()))
     assert found.unsure == 1
     assert [(t.id, t.denied, t.steps[0].calls[0].tool, dict(t.steps[0].state)) for t in found.traces] == [
         ("a", True, "pay", {"grown": True}), ("c", False, "post", {"grown": True})]
@@ -40,4 +40,4 @@ def test_only_the_tuned_cases_of_the_handbook_are_learned_from():
 
 def test_a_policy_without_a_benchmark_has_no_labelled_runs(tmp_path):
     (tmp_path / "policy.md").write_text("Nobody may pay.\n", encoding="utf-8")
-    assert labels.runs(tmp_path, TOOLBOX, LLM(Engine())) == labels.Labelled()
+    assert mind2web.runs(tmp_path, TOOLBOX, LLM(Engine())) == mind2web.Labelled()

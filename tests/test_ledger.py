@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.ledger import Account, Amount, Budget, BudgetSpent, Ledger, Price, Usage
+from wb.models.ledger import Account, Amount, Budget, BudgetSpent, Ledger, Price, Usage
 
 AMOUNTS = st.builds(Amount, st.integers(1, 3), st.integers(0, 50), st.integers(0, 9).map(float))
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pydantic
 import pytest
-
 from loopback import Say, Scripted, serve_tiny_model, write_tiny_model
-from wb.endpoint import Endpoint, MalformedReply, UnknownModel
-from wb.ledger import Budget, BudgetSpent, Ledger, Usage
-from wb.llm import LLM, Answer, Unanswered, connect
-from wb.replies import MissingReply, Replies
+
+from wb.models.client import LLM, Answer, Unanswered, connect
+from wb.models.endpoint import Endpoint, MalformedReply, MissingReply, Replies, UnknownModel
+from wb.models.ledger import Budget, BudgetSpent, Ledger, Usage
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -145,9 +144,8 @@ def test_replay_of_a_batch_names_the_prompt_that_was_never_asked(tmp_path, count
 
 KILLED = """
 import signal, sys, pathlib, pydantic
-from wb.endpoint import Endpoint
-from wb.llm import LLM
-from wb.replies import Replies
+from wb.models.client import LLM
+from wb.models.endpoint import Endpoint, Replies
 class Number(pydantic.BaseModel):
     n: int
     kind: str = "plain"

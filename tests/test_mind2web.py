@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import shared
 
-from wb import mind2web
-from wb.mind2web import BenchmarkError, cases, locate, tuned_ids
+from wb.bench import mind2web
+from wb.bench.mind2web import BenchmarkError, cases, locate, tuned_ids
 
 TUNED = tuned_ids(Path(__file__).parents[1] / "policies" / "web_tasks" / "tuned_ids.txt")
 

@@ -4,15 +4,20 @@ from pathlib import Path
 
 import pytest
 from conftest import shared
+from oracles import bits
 
-from wb import bits, extract, mind2web, policy, rulefile, storm
-from wb.check import check
-from wb.embeddings import Encoder
-from wb.llm import LLM
-from wb.ltlf import VERDICTS, Monitor, Monitors, holds
-from wb.offline import Offline
-from wb.predicate import valuation
-from wb.trace import Call, Step
+from wb.bench import mind2web
+from wb.domain import policy
+from wb.domain.trace import Call, Step
+from wb.logic import storm
+from wb.logic.semantics import VERDICTS, Monitor, Monitors, holds
+from wb.models.client import LLM
+from wb.models.embeddings import Encoder
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import extract, rulefile
+from wb.rules.check import check
+from wb.rules.rule import valuation
 
 RULES = rulefile.load(Path(__file__).parent / "rules" / "airline.txt")
 
@@ -95,7 +100,7 @@ def test_the_web_rules_monitor_the_two_hundred_cases_without_an_error(tmp_path):
     """Each user meets every tool, one after the other: whatever the turn is taken for, its rules have been followed."""
     handbook = policy.load("web_tasks")
     engine = LLM(Offline(handbook.toolbox, Encoder(cache=tmp_path)))
-    ruleset = extract.rules(extract.clauses(handbook, engine), handbook, engine)
+    ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
     cases = mind2web.of_policy("web_tasks", "all").cases
     runs = [tuple(Step((Call(tool.name),), case.observation.state) for tool in handbook.toolbox.tools) for case in cases]
     traces = [names_of(ruleset.predicates, steps, unknown) for steps in runs for unknown in (False, True)]

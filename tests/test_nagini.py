@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from wb import contract, drafting, ltlf, mutant, nagini, offline, policy, shortcut, synthesis, veriguard
-from wb.contract import assemble
-from wb.examples import examples
-from wb.llm import LLM
-from wb.nagini import HEADER, Verifier
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet
-from wb.synthesis import Attempt, Draft
-from wb.tool import Field, Tool, Toolbox
+from wb.domain import policy
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards import build, contract, faults, nagini, synthesis, veriguard
+from wb.guards.contract import assemble
+from wb.guards.examples import examples
+from wb.guards.nagini import HEADER, Verifier
+from wb.guards.synthesis import Attempt, Draft
+from wb.logic import semantics
+from wb.models.client import LLM
+from wb.offline import engine, norms
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
@@ -31,7 +33,7 @@ PREDICATES = (
 )
 TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)", "ALWAYS (pay IMPLIES ONCE confirmed)",
          "ALWAYS (pay IMPLIES active)")
-RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, ltlf.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
 TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"), Tool("look")))
 CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
 GUARDS = {
@@ -108,20 +110,20 @@ def test_a_contradictory_precondition_proves_anything_and_the_probe_finds_it(pro
 
 
 @pytest.fixture(scope="module")
-def six(verifier: Verifier) -> shortcut.Shortcut:
+def six(verifier: Verifier) -> build.Shortcut:
     """The guards of the six bare sentences, read, written and proved without a hand in between."""
     bare = policy.load("web_tasks", document="six_rules.md")
-    return shortcut.guards(bare, LLM(offline.Offline(bare.toolbox)), verifier)
+    return build.guards(bare, LLM(engine.Offline(bare.toolbox)), norms.constrains, verifier)
 
 
-def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: shortcut.Shortcut) -> None:
+def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: build.Shortcut) -> None:
     grades = {d.contract.tool: synthesis.guarded(d).grade for d in six.drafts}
     assert set(grades.values()) == {"proved"} and sum(bool(d.contract.items) for d in six.drafts) >= 6
 
 
-def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(six: shortcut.Shortcut, verifier: Verifier) -> None:
+def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(six: build.Shortcut, verifier: Verifier) -> None:
     proved = [(d.contract, d.source) for d in six.drafts if d.contract.items]
-    judged = mutant.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=30)
+    judged = faults.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=30)
     assert sum(j.tool != "book" for j in judged) >= 20
     assert {j.mutant.operator for j in judged} == {"comparison", "constant", "dropped rule", "negation", "swapped field"}
     assert {j.fate for j in judged} <= {"refuted", "equivalent"}, [j for j in judged if j.fate not in ("refuted", "equivalent")]
@@ -138,13 +140,13 @@ def test_a_weak_contract_lets_a_mutant_survive(verifier: Verifier) -> None:
         def lines(self) -> tuple[str, ...]:
             return super().lines()[:-1]
 
-    judged = mutant.judged([(OneSided(weak.tool, weak.parameters, weak.items), GUARDS["book"])], verifier, most=1)
+    judged = faults.judged([(OneSided(weak.tool, weak.parameters, weak.items), GUARDS["book"])], verifier, most=1)
     assert [(j.fate, j.mutant.change) for j in judged] == [("survived", "age < 18 -> age <= 18")]
 
 
 def revise(drafts: list[Draft]) -> list[str]:
     """The offline author, asked as `guardcode.reviser` asks it."""
-    return [drafting.repair({"code": d.source, "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
+    return [engine.repair({"code": d.source, "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
                              "examples": [_row(e.arguments, e.allowed) for e in examples(d.contract)]})["code"] for d in drafts]
 
 

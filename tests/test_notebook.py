@@ -8,8 +8,8 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import notebook
-from wb.notebook import NotebookError
+from wb.runs import notebook
+from wb.runs.notebook import NotebookError
 
 OPEN = 'from wb import store\nstage = store.open("01_a", parameters={}, reads=("00_z",))\n'
 PLAIN = 'from wb import store\nstage = store.open("01_a", parameters={})\n'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wb import key, notebook, pipeline
-from wb.artifact import Project
+from wb.paths import Project
+from wb.runs import key, notebook, pipeline
 
 ROOT = Path(__file__).parents[1]
 STAGES = ["01_policy_extraction", "02_vagueness_scoring", "03_spectral_clustering", "04_weight_learning", "05_tool_guards",
@@ -72,8 +72,9 @@ class TestShape:
         packages = {(node.module or "").split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
         packages |= {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         assert packages <= {"wb"} | BESIDE
-        names = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "wb" for alias in node.names}
-        assert not [name for name in names if not (ROOT / "wb" / f"{name}.py").exists()], "modules, not names"
+        places = [ROOT.joinpath(*node.module.split("."), alias.name) for node in nodes if isinstance(node, ast.ImportFrom)
+                  for alias in node.names]
+        assert not [str(place) for place in places if not place.with_suffix(".py").exists()], "modules, not names"
 
     def test_its_stage_is_given_every_parameter_by_its_name(self, path):
         calls = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)
@@ -86,7 +87,7 @@ class TestShape:
         assert None not in notebook.load(path).files.values(), "stage.read takes two literals, so that only what is read re-runs it"
 
     def test_its_modules_exist_and_are_followed(self, path):
-        assert {"store", "artifact", "key"} <= key.modules(notebook.load(path).cells, ROOT / "wb").keys()
+        assert {"runs.store", "runs.artifact", "runs.key"} <= key.modules(notebook.load(path).cells, ROOT / "wb").keys()
 
 
 def test_a_plan_of_all_stages_finds_no_mistake():

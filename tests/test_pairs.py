@@ -2,12 +2,12 @@
 import random
 
 import pytest
-
 from formulas import random_formula
-from wb import decide
-from wb import formula as F
-from wb.ltlf import parse
-from wb.pairs import relations
+
+from wb.logic import decide
+from wb.logic import formula as F
+from wb.logic.pairs import relations
+from wb.logic.semantics import parse
 
 
 def single(formulas):

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import physical
-from wb.formula import Always, And, Atom, Iff, Implies, Not, Or
-from wb.predicate import Predicate, Test, satisfies
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Toolbox
+from wb.domain.tools import Field, Toolbox
+from wb.logic.formula import Always, And, Atom, Iff, Implies, Not, Or
+from wb.rules import physical
+from wb.rules.rule import Predicate, Rule, RuleSet, Test, satisfies
 
 INTEGER = Toolbox(state=(Field("x", "integer"),))
 

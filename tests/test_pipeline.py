@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import tiny
 
-from wb import artifact, pipeline
-from wb.artifact import ArtifactError, Project
-from wb.kernel import KernelError
-from wb.key import SourceError
-from wb.notebook import NotebookError
+from wb.paths import Project
+from wb.runs import artifact, pipeline
+from wb.runs.artifact import ArtifactError
+from wb.runs.key import SourceError
+from wb.runs.notebook import KernelError, NotebookError
 
 STAGES = ["01_read", "02_count", "03_long", "04_join"]
 
@@ -101,9 +101,9 @@ def test_a_project_may_move(here, tmp_path):
     ("notebooks/02_count.ipynb", "factor = 2", "factor = 4", ["02_count"]),
     ("notebooks/02_count.ipynb", "n = count", "n  = count", ["02_count"]),
     ("wb/count.py", "split()", "split(None)", ["02_count"]),
-    ("wb/prompt.py", "One task", "A task", ["02_count"]),
-    ("wb/guard.py", "import", "import", []),
-    ("wb/tool.py", "one", "a", []),
+    ("wb/models/prompt.py", "One task", "A task", ["02_count"]),
+    ("wb/domain/trace.py", "import", "import", []),
+    ("wb/domain/tools.py", "one", "a", []),
     ("prompts/count.md", "Count", "Count all", ["02_count"]),
     ("prompts/other.md", "Other", "Another", []),
     ("policies/rules/policy.md", "run", "walk", STAGES),

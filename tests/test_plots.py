@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from wb import plots
+from wb.runs import plots
 
 ROUNDS = [{"round": i, "rules": 90 - 5 * i, "predicates": 80 - 7 * i, "vagueness": 0.6 - 0.02 * i, "vagueness_max": 0.9 - 0.1 * i}
           for i in range(4)]

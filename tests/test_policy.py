@@ -1,7 +1,7 @@
 """Policies: where they are found, and what is said of one that cannot be used."""
 import pytest
 
-from wb import policy
+from wb.domain import policy
 
 TEXT = "# House\n\nDo not run.\n"
 

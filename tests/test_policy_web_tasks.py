@@ -5,17 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from wb import deontic, evaluate, extract, ltlf, mind2web, policy, shortcut, storm
-from wb.action import Observation, Recognition, recognise
-from wb.embeddings import Encoder
-from wb.evaluate import Outcome
-from wb.guard import Verdict
-from wb.llm import LLM
-from wb.offline import Offline
-from wb.policy import Clause, Policy
-from wb.predicate import valuation
-from wb.recognise import candidates
-from wb.trace import Call, Step, Trace
+from wb.bench import evaluate, mind2web
+from wb.bench.evaluate import Outcome
+from wb.domain import policy
+from wb.domain.policy import Clause, Policy
+from wb.domain.tools import candidates
+from wb.domain.trace import Call, Step, Trace, Verdict
+from wb.domain.turns import Observation, Recognition, recognise
+from wb.guards import build
+from wb.logic import semantics, storm
+from wb.models.client import LLM
+from wb.models.embeddings import Encoder
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import extract
+from wb.rules.rule import valuation
 
 SIX = (
     "A user must be a member to shop.",
@@ -82,7 +86,7 @@ def turns(handbook: Policy, engine: LLM) -> list[tuple[str, Recognition]]:
 
 def decisions(text: str, handbook: Policy, engine: LLM, turns: list[tuple[str, Recognition]]) -> dict[str, Verdict]:
     """What the guards made from a text say of every turn."""
-    guard = shortcut.guards(policy.of_text(text, handbook.toolbox), engine).guard
+    guard = build.guards(policy.of_text(text, handbook.toolbox), engine, norms.constrains).guard
     return {name: evaluate.judge(found, guard, name=name) for name, found in turns}
 
 
@@ -119,7 +123,7 @@ def test_definitions_permissions_and_facts_are_no_constraints(handbook: Policy) 
              "A campsite is not", "Refunds take", "The assistant need not confirm", "Support is open", "Employers usually")
     for start in plain:
         (sentence,) = [s for s in handbook.sentences if s.text.startswith(start)]
-        assert not deontic.constrains(Clause("c", sentence.text, sentence.start, sentence.end, sentence.headings)), sentence.text
+        assert not norms.constrains(Clause("c", sentence.text, sentence.start, sentence.end, sentence.headings)), sentence.text
 
 
 def test_every_recognisable_tool_has_many_examples_and_none_twice(handbook: Policy) -> None:
@@ -200,7 +204,7 @@ def test_every_rule_gets_the_same_verdict_from_storm_as_from_our_semantics(handb
 
     What is not known is taken as false and as true. Tools without a rule give the same steps, so one stands for all.
     """
-    ruleset = extract.rules(extract.clauses(handbook, engine), handbook, engine)
+    ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
     bound = {tool for p in ruleset.predicates for tool in p.tools}
     tools = [t.name for t in candidates(handbook.toolbox) if t.name in bound] + ["compare_products"]
     profiles = {tuple(c.observation.state.items()) for c in mind2web.of_policy("web_tasks").cases}
@@ -209,6 +213,6 @@ def test_every_rule_gets_the_same_verdict_from_storm_as_from_our_semantics(handb
     alone = [[step] for step in sorted(steps, key=sorted)]
     traces = alone + [a + b for a, b in zip(alone, alone[1:], strict=False)]
     formulas = [rule.formula for rule in ruleset.rules]
-    ours = [[ltlf.holds(formula, trace) for trace in traces] for formula in formulas]
+    ours = [[semantics.holds(formula, trace) for trace in traces] for formula in formulas]
     assert len(formulas) > 50 and len(alone) > 200 and any(not all(row) for row in ours)
     assert storm.check(formulas, traces) == ours

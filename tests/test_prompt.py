@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import prompt
-from wb.prompt import PromptError
+from wb.models import prompt
+from wb.models.prompt import PromptError
 
 HEAD = "---\npurpose: p\nsource: own\ninputs: [a, rows]\nreply: r\n---\n"
 BODY = """<!-- system -->

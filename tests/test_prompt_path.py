@@ -5,14 +5,17 @@ import shutil
 import subprocess
 import sys
 
-import pytest
-
 import prompt_path
+import pytest
 from loopback import serve_tiny_model, write_tiny_model
-from wb import action, baseline, extract, guardcode, prompt, refine
-from wb.endpoint import Endpoint, TruncatedReply, Unreachable
-from wb.replies import Replies
-from wb.syntax import parse
+
+from wb.bench import baselines
+from wb.domain import turns
+from wb.guards import synthesis
+from wb.logic.syntax import parse
+from wb.models import prompt
+from wb.models.endpoint import Endpoint, Replies, TruncatedReply, Unreachable
+from wb.rules import extract, refine
 
 AGAIN = "after a change of prompts or of what they are given, run: python tests/prompt_path.py"
 
@@ -96,8 +99,8 @@ def test_turns_are_recognised_and_judged(walked) -> None:
 
 
 @pytest.mark.parametrize("reply_type", [
-    extract.PoliciesReply, extract.RulesReply, refine.Refined, refine.Merged, guardcode.GuardCode, action.Extracted,
-    baseline.Judged, baseline.RuleJudged, baseline.Plan, baseline.Code,
+    extract.PoliciesReply, extract.RulesReply, refine.Refined, refine.Merged, synthesis.GuardCode, turns.Extracted,
+    baselines.Judged, baselines.RuleJudged, baselines.Plan, baselines.Code,
 ], ids=lambda kind: kind.__name__)
 def test_a_real_server_takes_the_schema_of_every_reply_type(tmp_path, tiny, reply_type) -> None:
     engine = Endpoint("tiny", base_url=f"{tiny.listening_address}/v1", api_key="sk-tiny", replies=Replies(tmp_path), max_tokens=300, retries=0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wb import physical, pseudo, syntax, weights
-from wb.circuit import Circuit
-from wb.predicate import Predicate, Test
-from wb.rule import Rule
-from wb.trace import Call, Step, Trace
+from wb.domain.trace import Call, Step, Trace
+from wb.logic import syntax
+from wb.rules import physical
+from wb.rules.rule import Predicate, Rule, Test
+from wb.shield import weights
+from wb.shield.circuit import Circuit
 
 TEXTS = ("ALWAYS (act IMPLIES grown)", "ALWAYS (act IMPLIES NOT barred)", "ALWAYS (act IMPLIES ONCE asked)", "ALWAYS (other IMPLIES teen)")
 RULES = tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if") for i, t in enumerate(TEXTS, 1))
@@ -18,7 +19,7 @@ KNOWN = physical.rules([Predicate("grown", "state", "", test=Test("state.age", "
 
 
 def test_half_are_safe_and_each_unsafe_one_breaks_a_rule_of_the_action():
-    found = pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=30)
+    found = weights.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=30)
     assert found.source == "simulated" and len(found.labels) == 60 and found.labels.sum() == 0
     safe, unsafe = found.differences[found.labels == 1], found.differences[found.labels == -1]
     assert (safe == 0).all() and (unsafe.min(axis=1) == -1).all()
@@ -27,7 +28,7 @@ def test_half_are_safe_and_each_unsafe_one_breaks_a_rule_of_the_action():
 
 
 def test_the_same_seed_gives_the_same_examples():
-    one, same = (pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(1), pairs=20) for _ in range(2))
+    one, same = (weights.simulated(CIRCUIT, KNOWN, np.random.default_rng(1), pairs=20) for _ in range(2))
     assert (one.differences == same.differences).all() and (one.labels == same.labels).all()
 
 
@@ -40,7 +41,7 @@ def test_labelled_runs_are_taken_where_there_are_any_and_simulated_ones_elsewher
         return Trace("t", (Step((Call("act"),), state),), denied)
 
     traces = [run({"age": 17}, True), run({"age": 20}, False), run({}, True), run({"age": 20}, None)]
-    found = pseudo.examples(circuits, predicates, traces, KNOWN, pairs=5)
+    found = weights.examples(circuits, predicates, traces, KNOWN, pairs=5)
     assert found["act"].source == "real" and found["other"].source == "simulated"
     assert found["act"].differences.tolist() == [[-1], [0]] and found["act"].labels.tolist() == [-1, 1] and found["act"].undecided == 1
     row = weights.row(circuits["act"], found["act"], weights.restarts(found["act"], (0, 1), epochs=5))
@@ -48,7 +49,7 @@ def test_labelled_runs_are_taken_where_there_are_any_and_simulated_ones_elsewher
 
 
 def test_learned_weights_deny_every_single_breach():
-    found = pseudo.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=60)
+    found = weights.simulated(CIRCUIT, KNOWN, np.random.default_rng(0), pairs=60)
     fit = weights.best(weights.restarts(found, (0, 1), epsilon=-0.2, margin=0.2))
     assert fit.losses[-1] < fit.losses[0]
     assert all(np.tanh(-w / 2) < -0.2 for w in fit.weights[:3])
@@ -57,5 +58,5 @@ def test_learned_weights_deny_every_single_breach():
 @pytest.mark.parametrize("texts", [("ALWAYS (other IMPLIES teen)",), ("ALWAYS NOT act", "ALWAYS (act OR grown)", "ALWAYS act")])
 def test_without_a_breach_or_without_a_safe_situation_there_are_no_examples(texts):
     rules = tuple(Rule(f"r{i}", t, syntax.parse(t), "oblige") for i, t in enumerate(texts))
-    found = pseudo.simulated(Circuit("act", rules, (1.0,) * len(rules)), (), np.random.default_rng(0), pairs=3)
+    found = weights.simulated(Circuit("act", rules, (1.0,) * len(rules)), (), np.random.default_rng(0), pairs=3)
     assert len(found.labels) == 0 and found.differences.shape == (0, len(rules))

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from wb.embeddings import Encoder
-from wb.recognise import Ranking, Recogniser, candidates, regression
-from wb.tool import Tool, Toolbox
+from wb.domain.tools import Tool, Toolbox
+from wb.models.embeddings import Encoder
+from wb.offline.recogniser import Ranking, Recogniser, candidates, regression
 
 GARDEN = Toolbox((
     Tool("water_plants", "Water the plants in the greenhouse.", keywords=("water", "watering can", "sprinkler", "growers.com"),

@@ -7,14 +7,15 @@ import zlib
 import numpy as np
 import pytest
 
-from wb import ltlf, physical, proposals, refine, syntax, vagueness
-from wb.endpoint import Answer
-from wb.formula import conjunction
-from wb.llm import LLM
-from wb.predicate import Predicate, Test, valuation
-from wb.rule import Rule, RuleSet
-from wb.tool import Field, Tool, Toolbox
-from wb.trace import Call, Step
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Step
+from wb.logic import semantics, syntax
+from wb.logic.formula import conjunction
+from wb.models.client import LLM
+from wb.models.endpoint import Answer
+from wb.offline import engine as proposals
+from wb.rules import physical, refine
+from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
 
 TOOLBOX = Toolbox(tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),
                   state=(Field("age", "integer", "age of the user in years"), Field("agreed", "boolean", "the user has agreed to it")))
@@ -72,7 +73,7 @@ def meaning(rules: RuleSet) -> list[bool]:
         step = Step(tuple(Call(t) for t, c in zip(("pay", "post"), calls, strict=True) if c),
                     {"age": age, "agreed": bool(agreed), "asked": bool(asked), "asked_politely": bool(politely)})
         world = frozenset(n for n, v in valuation(rules.predicates, step).items() if v)
-        found.append(ltlf.holds(conjunction(tuple(r.formula for r in rules.rules)), [world]))
+        found.append(semantics.holds(conjunction(tuple(r.formula for r in rules.rules)), [world]))
     return found
 
 
@@ -113,9 +114,9 @@ def test_no_rule_loses_its_sentence_its_modality_or_its_tests():
 def test_the_budget_is_spent_on_the_vaguest_rules_first_and_one_round_is_less_than_all():
     engine = Engine()
     rounds = run(engine, budget=1)
-    scores = vagueness.of_rules(RULES, rounds[0].vagueness)
+    scores = refine.of_rules(RULES, rounds[0].vagueness)
     asked = [i["rule"]["id"] for name, i in engine.asked if name == "refine_predicates"][:1]
-    assert tuple(asked) == vagueness.vaguest(scores, 1)
+    assert tuple(asked) == refine.vaguest(scores, 1)
     assert len(rounds) >= 4, "three rounds or more beside the extracted set"
     one = run(budget=1, max_rounds=1)
     assert len(one) == 2 and one[-1].row() == rounds[1].row()

@@ -5,8 +5,8 @@ import multiprocessing
 
 import pytest
 
-from wb import replies
-from wb.replies import CorruptReply, MissingReply, Replies
+from wb.models import endpoint
+from wb.models.endpoint import CorruptReply, MissingReply, Replies
 
 REQUEST = {"prompt": "sort", "model": "m", "messages": [{"role": "user", "content": "é </data>"}], "settings": {"temperature": 0.0}}
 REPLY = {"text": '{"n": 1}', "finish_reason": "stop"}
@@ -29,7 +29,7 @@ def test_a_request_that_differs_in_anything_is_another_one(tmp_path, change: dic
 
 
 def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
-    assert replies.digest(REQUEST) == replies.digest(dict(reversed(REQUEST.items())))
+    assert endpoint.digest(REQUEST) == endpoint.digest(dict(reversed(REQUEST.items())))
 
 
 def test_replay_names_the_prompt_of_a_missing_reply(tmp_path) -> None:

@@ -8,9 +8,10 @@ import shutil
 import pytest
 import tiny
 
-from wb import artifact, report
-from wb.artifact import ArtifactError, Project
-from wb.key import Inputs
+from wb.paths import Project
+from wb.runs import report
+from wb.runs.artifact import ArtifactError
+from wb.runs.key import Inputs
 
 ROUNDS = [{"round": i, "rules": 9 - i, "predicates": 8 - i, "vagueness": 0.6 - i / 10, "vagueness_max": 0.9} for i in range(3)]
 GRAPH = {"groups": [["a", "b"], ["c"]], "edges": [{"a": "a", "b": "b", "together": True, "cosine": 0.3}]}

@@ -4,13 +4,12 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from test_syntax import formulas
-from wb import rulefile
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet, Undecided
-from wb.rulefile import RuleFileError
-from wb.syntax import parse
+
+from wb.logic.syntax import parse
+from wb.rules import rulefile
+from wb.rules.rule import Predicate, Rule, RuleSet, Test, Undecided
+from wb.rules.rulefile import RuleFileError
 
 EXAMPLE = """\
 # A rule set: predicates first, then rules.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import sandbox
+from wb.guards import sandbox
 
 GUARD = '''
 from typing import Tuple

@@ -6,12 +6,13 @@ import math
 
 import pytest
 
-from wb import circuit, cluster, guard, ltlf, syntax
-from wb import shield as shields
-from wb.predicate import Predicate, Test, valuation
-from wb.rule import Rule, RuleSet
-from wb.shield import Shield
-from wb.trace import Call, Step, Trace
+from wb.domain import trace as guard
+from wb.domain.trace import Call, Step, Trace
+from wb.logic import semantics, syntax
+from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
+from wb.shield import circuit, cluster
+from wb.shield import shield as shields
+from wb.shield.shield import Shield
 
 PREDICATES = (
     Predicate("pay", "action", "", tools=("pay",)), Predicate("post", "action", "", tools=("post",)), Predicate("ask", "action", "", tools=("ask",)),
@@ -79,7 +80,7 @@ def test_rule_verdicts_agree_with_the_definition_on_the_whole_trace():
     states = [frozenset(n for n, v in valuation(PREDICATES, step).items() if v) for step in run.steps]
     for name, kept in shield().verdicts(run).items():
         formula = next(r.formula for r in RULES.rules if r.id == name)
-        assert kept == ltlf.holds(formula, states)
+        assert kept == semantics.holds(formula, states)
     assert shield().verdicts(trace(("ask", {}), ("pay", {})))["r1"] is None
 
 

@@ -3,11 +3,11 @@ import itertools
 import random
 
 import pytest
-
 from formulas import random_formula
-from wb import formula as F
-from wb.ltlf import holds, parse
-from wb.steps import ALL, NONE, Steps, StepsError, possible
+
+from wb.logic import formula as F
+from wb.logic.bdd import ALL, NONE, Steps, StepsError, possible
+from wb.logic.semantics import holds, parse
 
 PLAIN = (F.Not,), (F.And, F.Or, F.Xor, F.Implies, F.Iff)
 EVERY = [frozenset(s) for n in range(5) for s in itertools.combinations("abcd", n)]

@@ -2,11 +2,11 @@
 import random
 
 import pytest
-
 from formulas import random_formula, random_trace
-from wb import formula as F
-from wb import storm
-from wb.ltlf import holds, parse
+
+from wb.logic import formula as F
+from wb.logic import storm
+from wb.logic.semantics import holds, parse
 
 
 def test_storm_agrees_with_the_definition_on_random_pairs():

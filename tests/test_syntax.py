@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import formula as F
-from wb.syntax import MAX_DEPTH, MAX_LENGTH, STYLES, FormulaError, parse, render
+from wb.logic import formula as F
+from wb.logic.syntax import MAX_DEPTH, MAX_LENGTH, STYLES, FormulaError, parse, render
 
 UNARY = (F.Not, F.Next, F.WeakNext, F.Eventually, F.Always, F.Previously, F.Once, F.Historically)
 BINARY = (F.And, F.Or, F.Xor, F.Implies, F.Iff, F.Until, F.Release, F.WeakUntil, F.Since)

@@ -4,13 +4,13 @@ import math
 import random
 
 import pytest
-
 from formulas import BINARY, UNARY, random_formula
-from wb import formula as F
-from wb import storm
-from wb.automaton import AutomatonError
-from wb.ltlf import holds, parse
-from wb.uncertain import distribution, probability
+from oracles.uncertain import distribution, probability
+
+from wb.logic import formula as F
+from wb.logic import storm
+from wb.logic.automaton import AutomatonError
+from wb.logic.semantics import holds, parse
 
 
 def enumerated(formula, trace, names="ab"):

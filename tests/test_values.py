@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb import predicate, tool
-from wb.formula import Always, And, Atom, Implies, Not, Or, atoms, conjunction, disjunction, subformulas
-from wb.guard import Verdict, permitted
-from wb.predicate import Predicate, Test
-from wb.rule import Rule, RuleSet
-from wb.trace import Call, Step, Trace, lookup
+from wb.domain import tools
+from wb.domain.trace import Call, Step, Trace, Verdict, lookup, permitted
+from wb.logic.formula import Always, And, Atom, Implies, Not, Or, atoms, conjunction, disjunction, subformulas
+from wb.rules import rule as predicate
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 AGE = Predicate("of_age", "state", "at least 18", test=Test("state.age", ">=", 18))
 PAY = Predicate("pay", "action", "pays", tools=("pay",))
@@ -20,10 +19,10 @@ def test_both_shapes_of_tools_json_give_the_same_tools() -> None:
     bare = {"name": "pay", "description": "Pays.", "parameters": {"type": "object", "properties": {"amount": {"type": "number"}},
                                                                   "required": ["amount"]}}
     wrapped = {"type": "function", "function": bare}
-    expected = tool.parse(json.dumps([bare])).tools
-    assert tool.parse(json.dumps([wrapped])).tools == expected
-    assert tool.parse(json.dumps({"tools": [bare]})).tools == expected
-    assert expected[0].arguments[0] == tool.Field("amount", "number", required=True)
+    expected = tools.parse(json.dumps([bare])).tools
+    assert tools.parse(json.dumps([wrapped])).tools == expected
+    assert tools.parse(json.dumps({"tools": [bare]})).tools == expected
+    assert expected[0].arguments[0] == tools.Field("amount", "number", required=True)
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -36,8 +35,8 @@ def test_both_shapes_of_tools_json_give_the_same_tools() -> None:
     ('{"tools": [], "state": [{"type": "integer"}]}', "state[0]"),
 ])
 def test_a_malformed_tools_json_says_where_and_what(text: str, message: str) -> None:
-    with pytest.raises(tool.ToolError, match=message.replace("[", r"\[").replace("]", r"\]")):
-        tool.parse(text)
+    with pytest.raises(tools.ToolError, match=message.replace("[", r"\[").replace("]", r"\]")):
+        tools.parse(text)
 
 
 @pytest.mark.parametrize(("op", "value", "field", "expected"), [

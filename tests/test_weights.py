@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb import weights
-from wb.weights import Examples
+from wb.shield import weights
+from wb.shield.weights import Examples
 
 
 def examples(rows: list[list[int]], labels: list[int]) -> Examples:

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from wb import artifact
-from wb.artifact import Project, Version
-from wb.key import Inputs
+from wb.paths import Project
+from wb.runs import artifact
+from wb.runs.artifact import Version
+from wb.runs.key import Inputs
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'policy = "rules"\nmodel = "offline"\n'
-COUNT = '''from wb import prompt
+COUNT = '''from wb.models import prompt
 
 
 def words(text):
@@ -46,16 +47,15 @@ def notebook(path: Path, *, parameters: str, code: list[str], markdown: str = "#
 def opening(stage: str, names: str, reads: str = "()") -> str:
     """The cell that opens a stage with these parameters."""
     given = ", ".join(f'"{name}": {name}' for name in names.split())
-    return f'from wb import store\nstage = store.open("{stage}", parameters={{{given}}}, reads={reads})'
+    return f'from wb.runs import store\nstage = store.open("{stage}", parameters={{{given}}}, reads={reads})'
 
 
 def project(folder: Path) -> Project:
     """Four stages: 01 reads the policy, 02 counts by a module with a prompt, 03 takes 01 only, 04 joins 02 and 03."""
     here = Project(folder, folder / "artifacts")
-    for part in (here.notebooks, here.package, here.prompts, here.policies / "rules", here.artifacts):
+    for part in (here.notebooks, here.prompts, here.policies / "rules", here.artifacts):
         part.mkdir(parents=True)
-    for module in (ROOT / "wb").glob("*.py"):
-        shutil.copy(module, here.package)
+    shutil.copytree(ROOT / "wb", here.package, ignore=shutil.ignore_patterns("__pycache__"))
     (here.package / "count.py").write_text(COUNT, "utf-8")
     (here.prompts / "count.md").write_text("Count.", "utf-8")
     (here.prompts / "other.md").write_text("Other.", "utf-8")

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wb import paths
+
 if TYPE_CHECKING:
-    from wb.artifact import Project, Version
+    from wb.paths import Project
+    from wb.runs.artifact import Version
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
@@ -33,11 +36,11 @@ def run(
     last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
 ) -> None:
     """Run the notebooks in order; what is finished and unchanged is kept."""
-    from wb import artifact, kernel, pipeline
-    from wb.display import Display
-    here = artifact.project()
+    from wb.runs import notebook, pipeline
+    from wb.runs.display import Display
+    here = paths.project()
     steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
-    kernel.check()
+    notebook.check()
     with Display([step.stage for step in steps], _console(error=True)) as tell:
         done = pipeline.run(here, steps, tell)
     _conclude(here, done[steps[-1].stage])
@@ -50,17 +53,17 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
 ) -> None:
     """List the versions of a stage and what sets two apart: the newest from the one before, unless named."""
-    from wb import artifact, history, pipeline
-    here = artifact.project()
+    from wb.runs import artifact, pipeline
+    here = paths.project()
     stages = sorted(path.stem for path in here.notebooks.glob("[0-9][0-9]_*.ipynb"))
     names = [pipeline.stage_named(stage, stages)] if stage else stages
     found = {name: artifact.versions(here, name) for name in names}
     if as_json:
-        rows = [history.with_results(artifact.newest(here, name)) for name in names if stage or found[name]]
+        rows = [artifact.with_results(artifact.newest(here, name)) for name in names if stage or found[name]]
         print(json.dumps(rows[0] if stage else rows, indent=1, ensure_ascii=False))
         return
     for name in names:
-        _show(name, found[name], history.pair(found[name], keys or ()))
+        _show(name, found[name], artifact.pair(found[name], keys or ()))
 
 
 @app.command()
@@ -69,9 +72,8 @@ def report(
     out: Annotated[Path | None, typer.Option(metavar="F", help="Where to write it.")] = None,
 ) -> None:
     """Write one self-contained HTML file with the figures of a run, or of several laid over one another."""
-    from wb import artifact
-    from wb import report as reports
-    here = artifact.project()
+    from wb.runs import report as reports
+    here = paths.project()
     versions = [reports.find(here, name) for name in runs or [None]]
     print(_report(here, versions, out))
 
@@ -82,8 +84,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check a rule file: contradictions, rules that say nothing, rules that others imply."""
-    from wb import check as checks
-    from wb import rulefile
+    from wb.rules import check as checks
+    from wb.rules import rulefile
     found = checks.check(rulefile.load(rules))
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
 
@@ -112,8 +114,8 @@ def _values(pairs: list[str], **named: str | None) -> dict[str, str]:
 
 def _conclude(here: Project, last: Version) -> None:
     """The result table and where the report is, for a run that reached an evaluation."""
-    from wb import report as reports
-    from wb.display import table
+    from wb.runs import report as reports
+    from wb.runs.display import table
     if "results.json" not in last.digests:
         print(last.folder)
         return
@@ -128,9 +130,9 @@ def _conclude(here: Project, last: Version) -> None:
 
 def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     """Write the report of these runs, unless the same one is there already; returns its path."""
-    from wb import artifact, key
-    from wb import report as reports
-    made_by = key.modules(["from wb import report"], here.package)
+    from wb.runs import artifact, key
+    from wb.runs import report as reports
+    made_by = key.modules(["from wb.runs import report"], here.package)
     name = key.digest([[version.key for version in versions], made_by])[:artifact.KEY_LENGTH]
     path = out or here.artifacts / "reports" / f"{name}.html"
     if out or not path.exists():
@@ -140,14 +142,14 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 
 
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
-    from wb import display, history
+    from wb.runs import artifact, display
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
-        _console().print(display.versions(history.described(version) for version in versions))
+        _console().print(display.versions(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
         print(f"from {old.key} to {new.key}:")
-        for line in history.differences(old.manifest, new.manifest) or ("nothing but the time",):
+        for line in artifact.differences(old.manifest, new.manifest) or ("nothing but the time",):
             print(f"  {line}")
 
 

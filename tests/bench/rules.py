@@ -18,10 +18,16 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from wb import automaton, bits, pairs, storm  # noqa: E402
-from wb.ltlf import Monitor, Monitors, holds, parse  # noqa: E402
+from oracles import bits
+
+from wb.logic import (
+    automaton,
+    pairs,
+    storm,  # noqa: E402
+)
+from wb.logic.semantics import Monitor, Monitors, holds, parse  # noqa: E402
 
 TEMPLATES = ("G(a & !b -> !c)", "G(a -> F b)", "!b U a", "G(a -> X b)", "G(a -> F b) & G(b -> F c)")
 MIXED = ("G({} & {} -> {})", "G({} -> F {})", "{} W ({} & {})", "G({} -> X {})", "G({} & {} -> O {})", "G({} -> {} & {})", "F ({} & {} & {})",

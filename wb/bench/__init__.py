@@ -1,0 +1,1 @@
+"""Measuring: benchmarks, baselines, rates with intervals."""

@@ -1,0 +1,149 @@
+"""Methods side by side on one benchmark: who ran, with what result, and who could not, and why.
+
+Every guard gets the same turns, recognised once; baselines see the same turns in words and tell for
+themselves what is done.  A method that needs a model and has none is listed with that reason, never
+with figures; so is every method where a policy has no labelled runs.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from wb.bench import baselines, evaluate, mind2web
+from wb.bench.evaluate import Outcome
+from wb.bench.mind2web import Benchmark
+from wb.domain import policy as documents
+from wb.domain import turns as action
+from wb.domain.policy import Policy
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Guard, Trace, Verdict
+from wb.domain.turns import Recognition
+from wb.guards import build
+from wb.guards.nagini import Verifier
+from wb.models.client import LLM
+from wb.rules.extract import Constrains
+from wb.rules.rule import RuleSet
+
+NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
+ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
+NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What the benchmark's turns were recognised as, with the queries and seconds that it took."""
+
+    found: tuple[Recognition, ...]
+    queries: int
+    seconds: float
+
+    @property
+    def sure(self) -> int:
+        """How many turns are one thing for sure."""
+        return sum(recognition.sure for recognition in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One method's outcomes on the benchmark, with the queries and seconds of its whole way from a turn to a verdict."""
+
+    method: str
+    outcomes: tuple[Outcome, ...]
+    queries: int
+    seconds: float
+
+
+def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
+    """The turns of a benchmark as steps of the toolbox."""
+    found, queries, seconds = _watched(llm, lambda: action.recognise([case.observation for case in benchmark.cases], toolbox, llm))
+    return Turns(found, queries, seconds)
+
+
+def measured(guard: Guard, benchmark: Benchmark, turns: Turns) -> Measured:
+    """A guard's outcomes; the cost of recognising the turns is part of its cost."""
+    began = time.perf_counter()
+    outcomes = evaluate.run(guard, benchmark.cases, turns.found)
+    return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
+
+
+def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
+    """The plain keyword baseline."""
+    guard, began = baselines.Keywords(policy), time.perf_counter()
+    verdicts = [guard.decide(trace) for trace in _seen(benchmark)]
+    return Measured(guard.name, _outcomes(benchmark, verdicts), 0, time.perf_counter() - began)
+
+
+def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> tuple[Measured, ...]:
+    """The baselines that ask a model about every turn; none with the offline engine or without turns."""
+    if not is_model(llm) or not benchmark.cases:
+        return ()
+    methods = (baselines.Direct(policy, llm), baselines.RuleTraverse(ruleset, llm), baselines.GuardAgent(policy, llm))
+    rows = []
+    for method in methods:
+        verdicts, queries, seconds = _watched(llm, lambda method=method: method.decide_all(_seen(benchmark)))
+        rows.append(Measured(method.name, _outcomes(benchmark, verdicts), queries, seconds))
+    return tuple(rows)
+
+
+def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: Turns, llm: LLM, constrains: Constrains,
+         verifier: Verifier | None = None) -> tuple[Measured, ...]:
+    """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy; none where it is not there."""
+    place = documents.place(name_or_path)
+    folder = place if place.is_dir() else place.parent
+    if not (folder / document).is_file():
+        return ()
+    short = documents.load(folder, document=document)
+    provers = (None, verifier) if verifier else (None,)
+    guards = [build.guards(short, llm, constrains, prover).guard for prover in provers]
+    return *(measured(guard, benchmark, turns) for guard in guards), keywords(short, benchmark)
+
+
+def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
+    """All rows of the result table: the methods that ran on every split, those that did not, and what others published."""
+    others = [name for name in ASKING if name not in {method.method for method in methods}]
+    if not benchmark.cases:
+        return [evaluate.not_run(name, NO_RUNS) for name in (*(method.method for method in methods), *others)]
+    return [*counted(methods, benchmark), *(evaluate.not_run(name, NO_MODEL) for name in others),
+            *(evaluate.published(row) for row in mind2web.PUBLISHED)]
+
+
+def counted(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
+    """The rows of the methods that ran, one a split; none without labelled runs."""
+    return [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
+
+
+def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
+    """McNemar's exact test for each pair of methods that judged the same turns."""
+    return [{"first": a.method, "second": b.method, **evaluate.mcnemar(a.outcomes, b.outcomes)._asdict()}
+            for a, b in combinations(methods, 2) if a.outcomes]
+
+
+def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:
+    """The final guard's result in a few numbers, for the stage's summary: accuracy and recall by split."""
+    if not benchmark.cases:
+        return {"measured": NO_RUNS}
+    rows = evaluate.rows(final.method, final.outcomes, benchmark.tuned, queries=final.queries, seconds=final.seconds)
+    return {f"{rate}_{row['split']}": round(row[rate], 4) for row in rows for rate in ("accuracy", "recall") if row[rate] is not None}
+
+
+def is_model(llm: LLM) -> bool:
+    """Whether the engine is a model that can be asked anything; the offline engine answers its own roles only."""
+    return llm.name != "offline"
+
+
+def _watched[T](llm: LLM, work: Callable[[], T]) -> tuple[T, int, float]:
+    """A result, the queries it took and the seconds."""
+    before, began = llm.ledger.total.queries, time.perf_counter()
+    result = work()
+    return result, llm.ledger.total.queries - before, time.perf_counter() - began
+
+
+def _seen(benchmark: Benchmark) -> list[Trace]:
+    return [baselines.observed(case.observation, name=case.id) for case in benchmark.cases]
+
+
+def _outcomes(benchmark: Benchmark, verdicts: Sequence[Verdict]) -> tuple[Outcome, ...]:
+    return tuple(Outcome(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))

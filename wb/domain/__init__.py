@@ -1,0 +1,1 @@
+"""What comes in: documents, tools, policies, what agents did."""

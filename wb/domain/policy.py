@@ -1,0 +1,138 @@
+"""A policy: one document, the toolbox that stands beside it, and the clauses read from it.
+
+A `Clause` is ShieldAgent's policy block (Sec. 3.2.2, App. C.2.1): the verbatim description with its
+place in the document (the reference), the definitions and the scope it is read with.
+"""
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from wb.domain import document, tools
+from wb.domain import document as extraction
+from wb.paths import ROOT
+
+TROUBLE = (tools.ToolError, document.DocumentError, extraction.ExtractionError)
+NAMES = ("policy.md", "policy.txt", "policy.html", "policy.htm", "policy.pdf")
+
+
+class PolicyError(ValueError):
+    """A policy cannot be used; the message says what was required, what was got and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A document (`text`, the stored text that every span points into) and the tools it is about.
+
+    `digest` covers the text and the toolbox file: the same digest, the same policy.
+    """
+
+    name: str
+    text: str
+    source: str
+    toolbox: tools.Toolbox
+    digest: str
+    sentences: tuple[document.Sentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One constraint of a policy: `policy.text[start:end] == text`.
+
+    `headings` are the titles it stands under, outermost first.  `context` is what its grammar leans
+    on: the stems of its lists (each ends with a colon), then its run-in label, then the other cells
+    of its table row.  `definitions` are the sentences that define its terms, verbatim; `scope` says
+    when it applies, empty where the document does not say.
+    """
+
+    id: str
+    text: str
+    start: int
+    end: int
+    headings: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+    scope: str = ""
+
+
+def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
+    """The policy of that name under `policies/`, in a folder, or in a single file.
+
+    A folder holds a document (policy.md, .txt, .html or .pdf; another name is given as `document`)
+    and, where there are tools, `tools.json`; a single document takes the `tools.json` beside it.
+
+    Raises:
+        PolicyError: there is no such policy, no document, or more than one; it is empty, not UTF-8
+            or of another kind; `tools.json` is malformed.
+    """
+    path = place(name_or_path)
+    folder = path if path.is_dir() else path.parent
+    text_path = _document(folder, document) if path.is_dir() else path
+    tools_path = folder / "tools.json"
+    try:
+        read = _read(text_path)
+        toolbox = tools.parse(_utf8(tools_path), source=str(tools_path)) if tools_path.is_file() else tools.Toolbox()
+    except TROUBLE as error:
+        raise PolicyError(str(error)) from None
+    digest = hashlib.sha256(read.text.encode("utf-8"))
+    digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
+    name = folder.name if path.is_dir() else text_path.stem
+    return Policy(name, read.text, text_path.name, toolbox, digest.hexdigest(), read.sentences)
+
+
+def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
+    """A policy from a Markdown text in memory, for trying out a sentence."""
+    read = document.parse(text)
+    return Policy(name, text, name, toolbox, hashlib.sha256(text.encode("utf-8")).hexdigest(), read.sentences)
+
+
+def _read(path: Path) -> document.Document:
+    return document.read(path)
+
+
+def place(name_or_path: str | Path) -> Path:
+    """The folder or document that a name or path means; `PolicyError` where there is none."""
+    given = Path(name_or_path).expanduser()
+    for path in (given, ROOT / "policies" / given):
+        if path.exists():
+            return path
+    known = sorted(p.name for p in (ROOT / "policies").glob("*") if p.is_dir())
+    raise PolicyError(f"a policy must be a name under policies/ {known}, a folder or a document; got {str(name_or_path)!r}, which does not exist")
+
+
+def _document(folder: Path, name: str | None) -> Path:
+    if name is not None:
+        path = folder / name
+        if path.is_file():
+            return path
+        raise PolicyError(f"{folder}: the document {name!r} was asked for; got files {_files(folder)}")
+    found = [folder / candidate for candidate in NAMES if (folder / candidate).is_file()]
+    if len(found) == 1:
+        return found[0]
+    wanted = "one of " + ", ".join(NAMES)
+    if found:
+        raise PolicyError(f"{folder}: exactly {wanted} was required; got {[p.name for p in found]}; name one with document=")
+    raise PolicyError(f"{folder}: a policy document, {wanted}, was required; got files {_files(folder)}")
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())[:12]
+
+
+def _utf8(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise tools.ToolError(f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
+
+
+def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:
+    """Clauses as JSON, for `clauses.json`."""
+    return [{field: getattr(clause, field) for field in Clause.__slots__} for clause in clauses]
+
+
+def from_json(rows: list[dict[str, object]]) -> tuple[Clause, ...]:
+    """Clauses from what `to_json` gave."""
+    listed = ("headings", "context", "definitions")
+    return tuple(Clause(**{name: tuple(value) if name in listed else value for name, value in row.items()}) for row in rows)

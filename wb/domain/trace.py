@@ -1,0 +1,99 @@
+"""What an agent did and what was known at the time: calls, steps, traces.
+
+A step is one turn of the agent: the tool calls it makes (none for a plain message) and the state
+that a guard may read just before them.  Values are JSON values; an absent field is unknown, which
+is neither true nor false.
+
+Verdicts and what may run: every guard answers one question in one type.
+
+A guard that is missing, unproved, crashing or undecided does not allow (SPEC 4 s): only `allow`
+runs the action, and each verdict carries its reason.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Value = bool | int | float | str | None | tuple | Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call with its arguments."""
+
+    tool: str
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One turn: its calls, the state fields known before them, and the agent's own words."""
+
+    calls: tuple[Call, ...] = ()
+    state: Mapping[str, Value] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A recorded run. `denied` is the label of its last step: True to be denied, None unlabelled."""
+
+    id: str
+    steps: tuple[Step, ...]
+    denied: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ValueError(f"a trace has at least one step; {self.id!r} has none")
+
+
+def lookup(step: Step, path: str, tool: str | None = None) -> Value:
+    """The value at `state.NAME` or `TOOL.ARGUMENT` in a step; None where it is not known.
+
+    With `tool` given, `arguments.NAME` reads the argument of the step's call to that tool.
+    """
+    owner, _, name = path.partition(".")
+    if owner == "state":
+        return step.state.get(name)
+    wanted = tool if owner == "arguments" else owner
+    for call in step.calls:
+        if call.tool == wanted:
+            return call.arguments.get(name)
+    return None
+
+
+Decision = Literal["allow", "deny", "undecided"]
+Grade = Literal["proved", "bounded", "tested", "stub", "error", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a guard says of a trace's last step: decision, reason, violated rules, evidence grade."""
+
+    decision: Decision
+    reason: str
+    violated: tuple[str, ...] = ()
+    grade: Grade = "none"
+
+    def __post_init__(self) -> None:
+        if self.decision not in ("allow", "deny", "undecided"):
+            raise ValueError(f"decision must be allow, deny or undecided; got {self.decision!r}")
+        if not self.reason:
+            raise ValueError(f"a verdict needs a reason; {self.decision!r} came without one")
+        if self.violated and self.decision != "deny":
+            raise ValueError(f"violated rules imply 'deny'; got {self.decision!r} with {self.violated}")
+
+
+class Guard(Protocol):
+    """Anything that judges the last step of a trace."""
+
+    name: str
+
+    def decide(self, trace: Trace) -> Verdict:
+        """The verdict on the trace's last step, given the steps before it."""
+
+
+def permitted(verdict: Verdict) -> bool:
+    """Whether the action may run: only on `allow`; undecided fails closed."""
+    return verdict.decision == "allow"

@@ -1,0 +1,1 @@
+"""Code that judges a call: contracts, examples, proofs, the run time, ToolGuard and VeriGuard."""

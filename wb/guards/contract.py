@@ -1,0 +1,393 @@
+"""Contracts: what a tool's guard must do, compiled from the FORMULAS of the rules alone.
+
+VeriGuard's constraint set C (Sec. 3.2.1).  A rule `ALWAYS body` bears on a tool when calling the tool
+can make `body` false at the last step.  There `body` is propositional over *parameters*: typed fields
+of grounded predicates, facts, other actions of the same step, and past subformulas whose value is
+computed over the trace.  Each rule gives `Ensures(Implies(Result()[0], condition))`, and all together
+the allow side `Ensures(Implies(all conditions, Result()[0]))`, so denying everything does not pass.
+The guard's text comes by another path (`guardcode`), from the sentences.
+
+Which tools a rule bears on, and what is left of it at a call.
+
+A rule `ALWAYS body` bears on a tool when calling the tool can make `body` false at the last step.  What
+is left is propositional over predicates of that step and past subformulas, whose value the steps so
+far decide.  A rule about later steps has no such form: it is monitored, not guarded, and said to be so.
+"""
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards.nagini import HEADER
+from wb.logic import formula as f
+from wb.logic.formula import Formula
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
+
+
+@dataclass(frozen=True, slots=True)
+class Unguarded:
+    """A rule that no tool guard can decide, and why."""
+
+    rule: str
+    reason: str
+
+
+def unguarded(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Unguarded, ...]:
+    """The rules that are in no tool's contract, each with its reason."""
+    found = []
+    for rule in ruleset.rules:
+        if not any(bearing(rule, tool.name, ruleset) is not None for tool in toolbox.tools):
+            found.append(Unguarded(rule.id, _why(rule, ruleset)))
+    return tuple(found)
+
+
+def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
+    """What must hold at a step that calls the tool; None where the call cannot break the rule."""
+    body = _body(rule.formula)
+    if rule.type != "action" or body is None:
+        return None
+    mine = frozenset(p.name for p in ruleset.predicates if p.kind == "action" and tool in p.tools)
+    if not mine & _present(body):
+        return None
+    residual = _fold(body, mine)
+    return None if residual == f.TRUE else residual
+
+
+def _body(formula: Formula) -> Formula | None:
+    """What the formula asks of each step, in past form; None where it speaks of later steps.
+
+    `NOT a WUNTIL z` is `ALWAYS(a IMPLIES ONCE z)`: the first `a` needs a `z` no later, and then all do.
+    """
+    match formula:
+        case f.Always(body) if not any(isinstance(s, f.FUTURE) for s in f.subformulas(body)):
+            return body
+        case f.Not(f.Eventually(body)) if not any(isinstance(s, f.FUTURE) for s in f.subformulas(body)):
+            return f.Not(body)
+        case f.WeakUntil(f.Not(first), second) | f.Or(f.Until(f.Not(first), second), f.Always(f.Not(_))):
+            parts = (first, second)
+            if any(isinstance(s, f.FUTURE) for p in parts for s in f.subformulas(p)):
+                return None
+            same = not isinstance(formula, f.Or) or formula.right == f.Always(f.Not(first))
+            return f.Implies(first, f.Once(second)) if same else None
+        case f.And(left, right):
+            both = (_body(left), _body(right))
+            return None if None in both else f.And(*both)
+        case _:
+            return None
+
+
+def _present(formula: Formula) -> set[str]:
+    """The predicates that are read at the current step, outside past subformulas."""
+    if isinstance(formula, f.PAST):
+        return set()
+    if isinstance(formula, f.Atom):
+        return {formula.name}
+    return set().union(*(_present(child) for child in f.children(formula)), set())
+
+
+def _fold(formula: Formula, true: frozenset[str]) -> Formula:
+    """The formula with those predicates true now, constants folded away."""
+    match formula:
+        case f.Atom(name):
+            return f.TRUE if name in true else formula
+        case f.Not(body):
+            return _not(_fold(body, true))
+        case f.And(left, right):
+            return _and(_fold(left, true), _fold(right, true))
+        case f.Or(left, right):
+            return _or(_fold(left, true), _fold(right, true))
+        case f.Implies(left, right):
+            return _or(_not(_fold(left, true)), _fold(right, true))
+        case f.Iff(left, right):
+            return _iff(_fold(left, true), _fold(right, true))
+        case f.Xor(left, right):
+            return _not(_iff(_fold(left, true), _fold(right, true)))
+        case _:
+            return formula  # a constant, or a past subformula: its value comes from the trace
+
+
+def _not(body: Formula) -> Formula:
+    match body:
+        case f.Constant(value):
+            return f.Constant(not value)
+        case f.Not(inner):
+            return inner
+        case _:
+            return f.Not(body)
+
+
+def _and(left: Formula, right: Formula) -> Formula:
+    if f.FALSE in (left, right):
+        return f.FALSE
+    return right if left == f.TRUE else left if right in (f.TRUE, left) else f.And(left, right)
+
+
+def _or(left: Formula, right: Formula) -> Formula:
+    if f.TRUE in (left, right):
+        return f.TRUE
+    return right if left == f.FALSE else left if right in (f.FALSE, left) else f.Or(left, right)
+
+
+def _iff(left: Formula, right: Formula) -> Formula:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, f.Constant):
+            return other if one.value else _not(other)
+    return f.TRUE if left == right else f.Iff(left, right)
+
+
+def _why(rule: Rule, ruleset: RuleSet) -> str:
+    if rule.type != "action":
+        return "it states a fact about the world, which no call can break"
+    if _body(rule.formula) is None:
+        return "it asks for a later step, which is not known before the call"
+    actions = ruleset.actions(rule)
+    if not actions:
+        return "it names no action"
+    if not any(p.tools for p in actions):
+        return f"no tool carries out {', '.join(p.name for p in actions)}"
+    return "no call of a tool can break it"
+
+
+Type = Literal["int", "bool", "str"]
+RESERVED = frozenset({*keyword.kwlist, "Result", "Implies", "Requires", "Ensures", "Refute", "Tuple", "bool", "str", "int", "len"})
+REFUSED = frozenset({"Assume", "ContractOnly", "Exsures", "Assert", "Fold", "Unfold", "Inhale", "Exhale", "Opaque"})
+
+
+class VacuousContract(ValueError):
+    """A source whose contract would prove anything, or nothing; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One typed input of a guard, and what fills it at run time.
+
+    Exactly one of `field` (the value of that path, or how many items it holds), `fact` (a predicate's
+    truth, told from outside) and `past` (a past subformula over the trace) is set.  A fact that is the
+    result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
+    """
+
+    name: str
+    type: Type
+    about: str
+    field: str | None = None
+    measure: Literal["value", "count"] = "value"
+    fact: str | None = None
+    past: Formula | None = None
+    test: Test | None = None
+    words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if sum(x is not None for x in (self.field, self.fact, self.past)) != 1:
+            raise ValueError(f"a parameter is filled from one of field, fact and past; got {self!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One rule as it bears on the tool: it allows the call exactly where `condition` holds."""
+
+    rule: str
+    clause: str
+    text: str
+    condition: str
+    residual: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """All that a guard for the tool must satisfy."""
+
+    tool: str
+    parameters: tuple[Parameter, ...]
+    items: tuple[Item, ...]
+
+    @property
+    def function(self) -> str:
+        """The name of the guard's function."""
+        return "policy_" + re.sub(r"\W", "_", self.tool)
+
+    @property
+    def signature(self) -> str:
+        """The guard's first line."""
+        listed = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
+        return f"def {self.function}({listed}) -> Tuple[bool, str]:"
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """What callers must respect: a count is never negative."""
+        return tuple(f"{p.name} >= 0" for p in self.parameters if p.measure == "count")
+
+    @property
+    def allows(self) -> str:
+        """The allow side: where this expression is true, the guard must allow."""
+        return " and ".join(bracketed(c) for c in self.conditions) or "True"
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Each item's condition, once."""
+        return tuple(dict.fromkeys(item.condition for item in self.items))
+
+    def lines(self) -> tuple[str, ...]:
+        """The contract's statements, in order."""
+        per_rule = [f"Ensures(Implies(Result()[0], {c}))" for c in self.conditions]
+        return (*(f"Requires({r})" for r in self.requires), *per_rule, f"Ensures({self._allow_side()})")
+
+    def _allow_side(self) -> str:
+        if "False" in self.conditions:
+            return "not Result()[0]"  # forbidden outright: an implication from False would say nothing
+        return f"Implies({self.allows}, Result()[0])" if self.items else "Result()[0]"
+
+
+def contract(tool: Tool, ruleset: RuleSet, state: tuple[Field, ...] = ()) -> Contract:
+    """The tool's contract. `state` gives the types of the state fields; without it, tests tell them."""
+    names = _Names(tool, ruleset, state)
+    items = []
+    for rule in ruleset.rules:
+        residual = bearing(rule, tool.name, ruleset)
+        if residual is not None:
+            items.append(Item(rule.id, rule.clause, rule.text, names.expression(residual), residual))
+    return Contract(tool.name, tuple(names.parameters.values()), tuple(items))
+
+
+def contracts(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Contract, ...]:
+    """One contract a tool; a tool that no rule concerns has one without items, which allows."""
+    return tuple(contract(tool, ruleset, toolbox.state) for tool in toolbox.tools)
+
+
+class _Names:
+    """The parameters met so far, by what fills them; the same thing has the same name throughout."""
+
+    def __init__(self, tool: Tool, ruleset: RuleSet, state: tuple[Field, ...]) -> None:
+        self.tool, self.ruleset = tool, ruleset
+        self.types = {f"{tool.name}.{a.name}": a.type for a in tool.arguments} | {f"state.{s.name}": s.type for s in state}
+        self.parameters: dict[object, Parameter] = {}
+
+    def expression(self, formula: Formula) -> str:
+        """Python (and Nagini) text of the same truth value."""
+        match formula:
+            case f.Constant(value):
+                return str(value)
+            case f.Atom(name):
+                return self._predicate(self.ruleset.predicate(name))
+            case f.Not(body):
+                return f"not {bracketed(self.expression(body))}"
+            case f.And(left, right):
+                return f"{bracketed(self.expression(left))} and {bracketed(self.expression(right))}"
+            case f.Or(left, right):
+                return f"{bracketed(self.expression(left))} or {bracketed(self.expression(right))}"
+            case f.Iff(left, right):
+                return f"{bracketed(self.expression(left))} == {bracketed(self.expression(right))}"
+            case f.Previously() | f.Once() | f.Historically() | f.Since():
+                met = [self.ruleset.predicate(name) for name in f.atoms(formula)]
+                return self._parameter(formula, slug(formula), "bool", "over the steps so far: " + "; ".join(p.description for p in met if p.description),
+                                       past=formula, words=tuple(dict.fromkeys(w for p in met for w in p.keywords)))
+            case _:
+                raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
+
+    def _predicate(self, predicate: Predicate) -> str:
+        test = predicate.test
+        if test is None or not self._provable(test):
+            return self._parameter(predicate.name, predicate.name, "bool", predicate.description, fact=predicate.name, test=test, words=predicate.keywords)
+        owner, _, field = test.field.partition(".")
+        name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
+        if test.measure == "count":
+            name = f"count_{name}"
+        kind = "int" if test.measure == "count" else _type(test.value)
+        key = (test.field, test.measure, kind)
+        return compare(self._parameter(key, name, kind, f"{test.measure} of {test.field}", field=test.field, measure=test.measure), test)
+
+    def _provable(self, test: Test) -> bool:
+        """Whether Nagini computes the test exactly: integers, booleans, and equality of texts."""
+        if isinstance(test.value, float) or (test.measure == "value" and self.types.get(test.field) in ("number", "array", "object")):
+            return False
+        if test.op == "in":
+            return isinstance(test.value, tuple) and all(isinstance(v, str) for v in test.value)
+        return isinstance(test.value, int) and not isinstance(test.value, bool) or test.op in ("==", "!=")
+
+    def _parameter(self, key: object, name: str, kind: Type, about: str, **filled: object) -> str:
+        if key not in self.parameters:
+            taken = {p.name for p in self.parameters.values()} | RESERVED
+            free = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 1000))) if n not in taken)
+            self.parameters[key] = Parameter(free, kind, about, **filled)
+        return self.parameters[key].name
+
+
+def compare(name: str, test: Test) -> str:
+    """The test as an expression over a parameter of that name."""
+    if isinstance(test.value, tuple):
+        return " or ".join(f"{name} == {value!r}" for value in test.value) or "False"
+    if isinstance(test.value, bool):
+        return name if test.value == (test.op == "==") else f"not {name}"
+    return f"{name} {test.op} {test.value!r}"
+
+
+def assemble(guard: str, required: Contract) -> str:
+    """The guard's function with the contract put in: what Nagini is asked to prove.
+
+    Raises:
+        VacuousContract: the guard is not the one function that was asked for, or brings a contract of its own.
+    """
+    function = _function(guard)
+    if function.name != required.function or own_contract(function):
+        raise VacuousContract(f"{required.function} without contract statements was required; got {function.name} "
+                              f"with {own_contract(function) or 'none'}")
+    stated = ast.parse("\n".join(required.lines())).body
+    function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
+    return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
+
+
+def probe(assembled: str) -> str:
+    """The same function with `Refute(False)` after its contract: it must pass, else nothing is reachable."""
+    function = _function(assembled)
+    after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
+    function.name += "__probe"
+    function.body.insert(after, ast.parse("Refute(False)").body[0])
+    return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
+
+
+def own_contract(function: ast.FunctionDef) -> list[str]:
+    """The contract words that a function's source uses."""
+    words = REFUSED | {"Requires", "Ensures", "Refute", "Invariant", "Decreases", "Pure"}
+    return sorted({n.id for n in ast.walk(function) if isinstance(n, ast.Name)} & words)
+
+
+def _function(source: str) -> ast.FunctionDef:
+    try:
+        found = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
+    except SyntaxError as error:
+        raise VacuousContract(f"Python was required; got {error.msg} at line {error.lineno}") from None
+    if len(found) != 1:
+        raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
+    return found[0]
+
+
+def _called(node: ast.stmt) -> str | None:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name
+        case _:
+            return None
+
+
+def bracketed(expression: str) -> str:
+    """The expression in brackets, unless it is a name."""
+    return expression if re.fullmatch(r"\w+", expression) else f"({expression})"
+
+
+def slug(formula: Formula) -> str:
+    """A name for a formula, such as `once_confirmed`."""
+    match formula:
+        case f.Atom(name):
+            return name
+        case f.Constant(value):
+            return str(value).lower()
+        case _:
+            words = [type(formula).__name__.lower(), *(slug(child) for child in f.children(formula))]
+            return "_".join(words)[:60]
+
+
+def _type(value: bool | int | str | tuple[str, ...]) -> Type:
+    return "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "str"

@@ -1,0 +1,121 @@
+"""Examples of what a tool's guard must do: compliance, violation and boundary cases, before any code.
+
+ToolGuard writes tests first, one an example (Sec. 3.2).  Its examples come from a model; these are
+computed from the contract's conditions, so they are right wherever the rules are: for each rule a
+case that breaks it alone, and around one allowed case every input moved to each value that the
+conditions tell apart.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wb.guards import sandbox
+from wb.guards.contract import Contract
+from wb.guards.sandbox import Program, TooMany, Value
+
+Kind = Literal["compliance", "violation", "boundary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Arguments of a guard and the decision they must get; `rule` is the one that a violation breaks."""
+
+    kind: Kind
+    rule: str
+    arguments: tuple[tuple[str, Value], ...]
+    allowed: bool
+
+
+def examples(contract: Contract) -> tuple[Example, ...]:
+    """Compliance first, then a violation of each rule, then boundary values; each case once."""
+    allows = program(contract, contract.allows)
+    calm = _found(contract, allows)
+    rows = [] if calm is None else [Example("compliance", "", _items(calm), True)]
+    for item in contract.items:
+        alone = " and ".join([f"not ({item.condition})", *(f"({c})" for c in contract.conditions if c != item.condition)])
+        case = _found(contract, program(contract, alone)) or _found(contract, program(contract, f"not ({item.condition})"))
+        if case is not None:
+            rows.append(Example("violation", item.rule, _items(case), False))
+    for name, points in allows.points.items() if calm is not None else ():
+        for value in points:
+            moved = {**calm, name: value}
+            rows.append(Example("boundary", "", _items(moved), bool(allows.run(**moved)[0])))
+    return _once(rows)
+
+
+def program(contract: Contract, expression: str) -> Program:
+    """A condition over the contract's parameters as a program; its points are those of all conditions."""
+    loaded = sandbox.load(_function(contract, expression))
+    met = points(contract, *(_function(contract, c) for c in (*contract.conditions, expression)))
+    return Program(loaded.name, loaded.types, loaded.run, met, loaded.exact)
+
+
+def points(contract: Contract, *sources: str) -> dict[str, tuple[Value, ...]]:
+    """The values that tell the sources apart and that the contract's `Requires` let in: no count is negative."""
+    counts = {p.name for p in contract.parameters if p.measure == "count"}
+    found = sandbox.points(*sources)
+    return {n: tuple(v for v in values if n not in counts or v >= 0) for n, values in found.items()}
+
+
+def failures(tested: Program, cases: Sequence[Example]) -> tuple[tuple[Example, str], ...]:
+    """The examples that a guard gets wrong, each with what it did instead."""
+    found = []
+    for case in cases:
+        try:
+            outcome = tested.run(**dict(case.arguments))
+        except (TypeError, NameError, ValueError) as error:
+            found.append((case, f"{type(error).__name__}: {error}"))
+            continue
+        if not isinstance(outcome, tuple) or len(outcome) != 2 or type(outcome[0]) is not bool:
+            found.append((case, f"answered {outcome!r}, not (bool, str)"))
+        elif outcome[0] is not case.allowed:
+            found.append((case, f"{'allowed' if outcome[0] else 'denied'}: {outcome[1]}"))
+    return tuple(found)
+
+
+def answer(source: str, arguments: Sequence[tuple[str, Value]]) -> tuple[bool, str]:
+    """What a guard's source says of the arguments."""
+    return sandbox.load(source).run(**dict(arguments))
+
+
+def difference(one: Program, other: Program, over: Mapping[str, tuple[Value, ...]]) -> dict[str, Value] | None:
+    """Arguments on which two guards decide differently, tried over all those values; None where there are none.
+
+    Raises:
+        TooMany: the values could not all be tried, so nothing is known.
+    """
+    def differ(**values: Value) -> tuple[bool, str]:
+        return bool(one.run(**values)[0]) != bool(other.run(**values)[0]), ""
+
+    for chosen, (differs, _) in sandbox.completions(differ, {}, over, limit=200_000):
+        if differs:
+            return {**{n: v[0] for n, v in over.items()}, **chosen}
+    return None
+
+
+def _found(contract: Contract, wanted: Program) -> dict[str, Value] | None:
+    """Arguments for which the program is true; None where there are none, or too many to try."""
+    try:
+        for chosen, (true, _) in sandbox.completions(wanted.run, {}, wanted.points):
+            if true:
+                return {**{n: v[-1] for n, v in wanted.points.items()}, **chosen}
+    except TooMany:
+        return None
+    return None
+
+
+def _function(contract: Contract, expression: str) -> str:
+    return f"{contract.signature}\n    return ({expression}, '')\n"
+
+
+def _items(arguments: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    return tuple(arguments.items())
+
+
+def _once(rows: Sequence[Example]) -> tuple[Example, ...]:
+    kept: dict[tuple[tuple[str, Value], ...], Example] = {}
+    for row in rows:
+        kept.setdefault(row.arguments, row)
+    return tuple(kept.values())

@@ -1,0 +1,237 @@
+"""Propose, check, repair: one loop for tested and for proved guards, under a budget of rounds.
+
+ToolGuard's test loop (Sec. 3.2) and VeriGuard's verification loop (Sec. 3.2.2) are the same loop with
+other checks.  Checks run in order, each on the drafts that passed all before it and on all of them
+together, so that a prover is asked once a round.  A complaint is a value, never an exception.
+
+The guard's author: sentences of the policy in, a tool's function out, and its corrections.
+
+The author sees the tool, the signature and the sentences; never the contract, which comes from the
+formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pydantic
+
+from wb.domain.policy import Clause
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Grade
+from wb.guards import contract as contracts
+from wb.guards import examples, faults, sandbox
+from wb.guards.contract import Contract, Parameter, VacuousContract
+from wb.guards.runtime import Guarded
+from wb.guards.sandbox import UnsafeSource, Value
+from wb.logic.syntax import render
+from wb.models.client import LLM, Unanswered
+from wb.rules.rule import Rule, RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What a check found wrong: its name, what was required and got, and arguments that show it.
+
+    `allowed` is the decision that those arguments must get; None where the check names none.
+    """
+
+    check: str
+    message: str
+    arguments: tuple[tuple[str, Value], ...] = ()
+    allowed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One source of a tool's guard, and what was wrong with it; nothing, where it passed."""
+
+    source: str
+    complaints: tuple[Complaint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed."""
+
+    contract: Contract
+    attempts: tuple[Attempt, ...]
+    passed: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The newest source."""
+        return self.attempts[-1].source
+
+    @property
+    def complaints(self) -> tuple[Complaint, ...]:
+        """What is wrong with the newest source."""
+        return self.attempts[-1].complaints
+
+
+PROOF = "proof"
+Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
+Revise = Callable[[Sequence[Draft]], Sequence[str | None]]
+
+
+def synthesise(drafts: Sequence[Draft], checks: Sequence[Check], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
+    """Each draft after at most `max_rounds` repairs; a draft without complaints passed every check.
+
+    `revise` gives a new source for each draft that has complaints, or None where it has no idea.
+    """
+    if max_rounds < 0:
+        raise ValueError(f"max_rounds must be 0 or more; got {max_rounds}")
+    rows = list(checked(drafts, checks))
+    for _ in range(max_rounds):
+        wrong = [i for i, draft in enumerate(rows) if draft.complaints]
+        revised = {i: s for i, s in zip(wrong, revise([rows[i] for i in wrong]) if wrong else [], strict=True)
+                   if s is not None and s not in {a.source for a in rows[i].attempts}}
+        if not revised:
+            break
+        fresh = [replace(rows[i], attempts=(*rows[i].attempts, Attempt(s)), passed=()) for i, s in revised.items()]
+        for i, draft in zip(revised, checked(fresh, checks), strict=True):
+            rows[i] = draft
+    return tuple(rows)
+
+
+def checked(drafts: Sequence[Draft], checks: Sequence[Check]) -> tuple[Draft, ...]:
+    """The drafts with the complaints of the first check that each one's newest source fails."""
+    rows = list(drafts)
+    for name, check in checks:
+        open_ = [i for i, draft in enumerate(rows) if not draft.complaints]
+        for i, complaints in zip(open_, check([rows[i] for i in open_]) if open_ else [], strict=True):
+            newest = replace(rows[i].attempts[-1], complaints=tuple(complaints))
+            passed = rows[i].passed if complaints else (*rows[i].passed, name)
+            rows[i] = replace(rows[i], attempts=(*rows[i].attempts[:-1], newest), passed=passed)
+    return tuple(rows)
+
+
+def language(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
+    """Whether each source is the function that was asked for, in the language of guards."""
+    return [_language(draft) for draft in drafts]
+
+
+def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
+    """The examples of its contract that each guard gets wrong."""
+    found = []
+    for draft in drafts:
+        failed = examples.failures(sandbox.load(draft.source), examples.examples(draft.contract))
+        found.append(tuple(Complaint("tests", f"{'allow' if e.allowed else 'deny'} was required "
+                                     f"({e.kind}{' of ' + e.rule if e.rule else ''}); got {got}", e.arguments, e.allowed)
+                           for e, got in failed))
+    return found
+
+
+def guarded(draft: Draft) -> Guarded:
+    """The draft as it will be kept: `proved`, `tested`, or `error`, with the reason why not better."""
+    grade: Grade = "proved" if PROOF in draft.passed else "tested" if "tests" in draft.passed else "error"
+    reason = "; ".join(c.message for c in draft.complaints[:2])
+    try:
+        source = contracts.assemble(draft.source, draft.contract)
+    except VacuousContract:
+        source = draft.source
+    return Guarded(draft.contract, source, grade, reason)
+
+
+TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
+
+
+def _language(draft: Draft) -> tuple[Complaint, ...]:
+    wanted = draft.contract.signature
+    try:
+        got = _signature(sandbox.check(sandbox.strip_or_refuse(draft.source)))
+        if got != wanted:
+            return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
+        faults.refuse(contracts.assemble(draft.source, draft.contract))
+    except (UnsafeSource, VacuousContract) as error:
+        return (Complaint("language", str(error)),)
+    return ()
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    listed = ", ".join(ast.unparse(a) for a in function.args.args)
+    returns = ast.unparse(function.returns) if function.returns else "nothing"
+    return f"def {function.name}({listed}) -> {returns}:"
+
+
+class GuardCode(pydantic.BaseModel):
+    """The reply to `write_guard` and `repair_guard`: a function, and the sentences it leaves out."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+    code: str
+    uncovered: list[str] = []
+
+
+def write(required: Sequence[Contract], sentences: Mapping[str, Sequence[Clause]], toolbox: Toolbox, llm: LLM) -> tuple[Draft, ...]:
+    """A first draft for each contract. `sentences` holds each tool's clauses, as `concerning` finds them.
+
+    An unanswered request gives a draft that every check refuses, so that the tool ends denied.
+    """
+    batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in required]
+    return tuple(Draft(c, (Attempt(_code(reply)),)) for c, reply in
+                 zip(required, llm.ask_all("write_guard", GuardCode, batch), strict=True))
+
+
+def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[str | None]]:
+    """The author asked again: a corrected source for each draft, None where there is no answer."""
+    def revise(drafts: Sequence[Draft]) -> list[str | None]:
+        batch = [{**_told(d.contract, sentences), "code": d.source,
+                  "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in d.complaints],
+                  "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in examples.examples(d.contract)]} for d in drafts]
+        replies = llm.ask_all("repair_guard", GuardCode, batch)
+        return [None if isinstance(reply, Unanswered) else _code(reply) for reply in replies]
+    return revise
+
+
+def concerning(contract: Contract, ruleset: RuleSet, clauses: Sequence[Clause], before: RuleSet | None = None) -> tuple[Clause, ...]:
+    """The clauses that the contract's rules were read from, in the document's order.
+
+    A refined rule names its parents; `before` is the rule set they are in.
+    """
+    ancestors = {rule.id: rule for rule in (*(before.rules if before else ()), *ruleset.rules)}
+    wanted: set[str] = set()
+    for item in contract.items:
+        wanted |= _sources(ancestors[item.rule], ancestors, frozenset())
+    return tuple(clause for clause in clauses if clause.id in wanted)
+
+
+def _sources(rule: Rule, ancestors: Mapping[str, Rule], seen: frozenset[str]) -> set[str]:
+    found = {rule.clause} if rule.clause else set()
+    for parent in rule.parents:
+        if parent in ancestors and parent not in seen:
+            found |= _sources(ancestors[parent], ancestors, seen | {rule.id, parent})
+    return found
+
+
+def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict[str, object]:
+    rows = [{"id": c.id, "text": c.text, "headings": list(c.headings), "context": list(c.context),
+             "definitions": list(c.definitions), "scope": c.scope} for c in sentences.get(contract.tool, ())]
+    return {"signature": contract.signature, "parameters": [_parameter(p) for p in contract.parameters], "sentences": rows}
+
+
+def _parameter(parameter: Parameter) -> dict[str, object]:
+    row: dict[str, object] = {"name": parameter.name, "type": parameter.type, "about": parameter.about}
+    if parameter.field is not None:
+        return {**row, "field": parameter.field, "measure": parameter.measure}
+    row["words"] = list(parameter.words)
+    if parameter.past is not None:
+        return {**row, "past": render(parameter.past)}
+    test = parameter.test
+    return {**row, "fact": parameter.fact} | ({} if test is None else {"test": {
+        "field": test.field, "op": test.op, "value": test.value, "measure": test.measure}})
+
+
+def _tool(toolbox: Toolbox, name: str) -> dict[str, object]:
+    tool = toolbox.tool(name)
+    return {"name": tool.name, "description": tool.description,
+            "arguments": [{"name": a.name, "type": a.type, "description": a.description} for a in tool.arguments]}
+
+
+def _row(kind: str, text: str, arguments: tuple[tuple[str, object], ...], allowed: bool | None) -> dict[str, object]:
+    return {"kind": kind, "text": text, "arguments": dict(arguments), "allowed": allowed}
+
+
+def _code(reply: GuardCode | Unanswered) -> str:
+    """The source of a reply; without one, a text that says why and is no function."""
+    return reply.code if isinstance(reply, GuardCode) else f"# {reply.reason}\n"

@@ -1,0 +1,37 @@
+"""ToolGuard: per tool, examples first, then code, then tests, repaired until they pass (Sec. 3.2).
+
+A candidate is *tested*: it is right on every example computed from the rules, which is evidence and no
+proof.  `veriguard` takes the candidates on to proofs.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from wb.guards import runtime
+from wb.guards.contract import Contract
+from wb.guards.examples import examples
+from wb.guards.runtime import CallGuard, Guarded
+from wb.guards.synthesis import TESTED, Attempt, Draft, Revise, guarded, synthesise
+from wb.rules.rule import RuleSet
+
+
+def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
+    """The drafts after language checks, tests and at most `max_rounds` repairs."""
+    return synthesise(drafts, TESTED, revise, max_rounds=max_rounds)
+
+
+def tested_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
+    """The guard that runs tested candidates, and denies where there is none."""
+    return CallGuard("toolguard", ruleset, tuple(guards), frozenset({"tested", "proved"}))
+
+
+def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
+    """The candidates that `to_row` kept, as drafts for the contracts of today; a tool without one has an empty draft."""
+    code = {row["tool"]: str(row["code"]) for row in rows}
+    return tuple(Draft(c, (Attempt(code.get(c.tool, "# there is no candidate\n")),)) for c in required)
+
+
+def to_row(draft: Draft) -> dict[str, object]:
+    """A candidate as it is kept: what `guarding.from_row` reads, the bare code, the examples and every attempt."""
+    return {**runtime.to_row(guarded(draft)), "code": draft.source, "rules": [item.rule for item in draft.contract.items],
+            "examples": examples(draft.contract), "attempts": draft.attempts}

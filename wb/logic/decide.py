@@ -1,0 +1,264 @@
+"""Exact decisions about formulas and sets of them, each with its evidence.
+
+Every question is asked as "is there a trace that satisfies all of these?".  A few formulas are
+answered by a breadth-first search of the product of their automata, so that a trace found is a
+shortest one.  For many, `bounded` looks for traces of length 1, 2, ...; where there is none it names
+the few formulas to blame, whose product says that no length will do, or which is the next that may.
+Each witness is checked again by `ltlf.holds`,
+which shares no code with automata and solver.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from wb.logic import automaton
+from wb.logic import formula as F
+from wb.logic.automaton import Automaton, AutomatonError
+from wb.logic.bdd import ALL, NONE, Steps, StepsError
+from wb.logic.formula import Formula
+from wb.logic.sat import Bounded
+from wb.logic.semantics import holds
+
+Trace = tuple[frozenset[str], ...]
+FEW = 4  # formulas whose product is searched at once
+LEAST_EFFORT, MAX_EFFORT = 500, 100_000  # sets of steps that are met with one another in the search of a product
+ALL_EFFORT = 1_000_000  # in all searches for one answer
+MAX_LENGTH = 32  # steps of a trace that many formulas satisfy together
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Yes or no (its truth value), and why.
+
+    `witness` is a shortest trace that shows it.  Where none does, `core` holds the formulas asked
+    about and given that settle it, a minimal set: without any one of them the answer is another.
+    """
+
+    question: str
+    yes: bool
+    witness: Trace | None = None
+    core: tuple[Formula, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.yes
+
+
+def satisfiable(formula: Formula, given: Formula = F.TRUE) -> Answer:
+    """Whether some trace satisfies the formula and `given`; the trace, or a core that no trace satisfies."""
+    return _exists("satisfiable", (), F.And(formula, given), yes=True)
+
+
+def valid(formula: Formula, given: Formula = F.TRUE) -> Answer:
+    """Whether every trace that satisfies `given` satisfies the formula; else a shortest that does not."""
+    return _exists("valid", (F.Not(formula),), given, yes=False)
+
+
+def implies(first: Formula, second: Formula, given: Formula = F.TRUE) -> Answer:
+    """Whether every trace of the first and `given` is one of the second; else a shortest that is not.
+
+    The core is made of premises: parts of the first and of `given`.
+    """
+    return _exists("implies", (F.Not(second),), F.And(first, given), yes=False)
+
+
+def equivalent(first: Formula, second: Formula, given: Formula = F.TRUE) -> Answer:
+    """Whether both hold on the same traces of `given`; else a shortest trace that tells them apart."""
+    there, back = implies(first, second, given), implies(second, first, given)
+    apart = [answer.witness for answer in (there, back) if answer.witness is not None]
+    core = tuple(dict.fromkeys(there.core + back.core))
+    return Answer("equivalent", not apart, min(apart, key=len), ()) if apart else Answer("equivalent", True, None, core)
+
+
+def contradictory(first: Formula, second: Formula, given: Formula = F.TRUE) -> Answer:
+    """Whether no trace satisfies both and `given`; else a shortest that does."""
+    return _exists("contradictory", (), F.conjunction((first, second, given)), yes=False)
+
+
+def vacuous(rule: Formula, given: Formula = F.TRUE) -> Answer:
+    """Whether the rule can never fire where `given` holds; else a shortest trace on which it does.
+
+    A rule ALWAYS (trigger IMPLIES …) fires where its trigger holds; any other formula where it is
+    violated: it can never fire when it is valid.
+    """
+    found = trigger(rule)
+    return _exists("vacuous", (F.Not(rule) if found is None else F.Eventually(found),), given, yes=False)
+
+
+def trigger(rule: Formula) -> Formula | None:
+    """The left side of a rule ALWAYS (left IMPLIES right); None for a formula of another shape."""
+    match rule:
+        case F.Always(F.Implies(left, _)):
+            return left
+    return None
+
+
+def conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas that a conjunction joins, left to right and without repetition; none for `true`."""
+    parts: dict[Formula, None] = {}
+    stack = [formula]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, F.And):
+            stack += [node.right, node.left]
+        elif node != F.TRUE:
+            parts[node] = None
+    return tuple(parts)
+
+
+def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tuple[Trace | None, tuple[Formula, ...]]:
+    """A shortest trace that satisfies all formulas, and no others; or None and formulas that no trace satisfies.
+
+    A `solver` keeps what it learned for the next question about some of the same formulas.
+    `AutomatonError` when the formulas that have to be searched together are too many or too large.
+    """
+    formulas = tuple(dict.fromkeys(formulas))
+    if len(formulas) <= FEW:
+        with contextlib.suppress(AutomatonError):
+            return _product_of(formulas), formulas
+    with contextlib.nullcontext(solver) if solver else Bounded() as bounded:
+        blamed: tuple[Formula, ...] = ()
+        length, effort, spent = 1, LEAST_EFFORT, 0
+        while length <= MAX_LENGTH:
+            trace, part = bounded.trace(formulas, length)
+            if trace is not None:
+                _recheck(formulas, trace)
+                return trace, formulas
+            blamed = tuple(dict.fromkeys(blamed + part))
+            length += 1
+            for suspects in dict.fromkeys((part, blamed)) if spent < ALL_EFFORT else ():
+                spent += effort
+                try:
+                    longer = _product_of(suspects, effort)
+                except AutomatonError:  # the next length may show a trace, or more effort that there is none
+                    continue
+                if longer is None:
+                    return None, suspects
+                length = max(length, len(longer))
+            effort = min(2 * effort, MAX_EFFORT)
+    raise AutomatonError(f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are too many to show that none does")
+
+
+def core(formulas: Sequence[Formula]) -> tuple[Formula, ...]:
+    """Of formulas that no trace satisfies, a part that none does either, and of which every smaller part has one."""
+    kept = list(formulas)
+    for formula in formulas:
+        rest = [other for other in kept if other is not formula]
+        if shortest(rest)[0] is None:
+            kept = rest
+    return tuple(kept)
+
+
+def _exists(question: str, target: tuple[Formula, ...], premises: Formula, *, yes: bool) -> Answer:
+    """The answer to a question that a trace of the target and all premises answers with `yes`."""
+    trace, searched = shortest((*target, *conjuncts(premises)))
+    if trace is not None:
+        return Answer(question, yes, trace)
+    return Answer(question, not yes, None, tuple(formula for formula in core(searched) if formula not in target))
+
+
+def _recheck(formulas: Sequence[Formula], trace: Trace) -> None:
+    """The independent check of a witness; a failure is a defect of `automaton`, and is never passed on as an answer."""
+    for formula in formulas:
+        if not holds(formula, trace):
+            raise AssertionError(f"automaton and definition disagree on {formula} for {trace}: please report this formula")
+
+
+def _product_of(formulas: Sequence[Formula], effort: int = MAX_EFFORT) -> Trace | None:
+    """A shortest trace that satisfies all formulas, with the fewest predicates true, None when there is none."""
+    if not formulas:
+        return (frozenset(),)
+    trace = _product([automaton.compile(formula) for formula in formulas], effort)
+    if trace is not None:
+        _recheck(formulas, trace)
+    return trace
+
+
+def _product(automata: Sequence[Automaton], effort: int) -> Trace | None:
+    """A shortest trace that all automata accept, None when there is none; `AutomatonError` beyond the effort."""
+    try:
+        return _searched(_Product(automata, effort))
+    except StepsError as error:
+        raise AutomatonError(str(error)) from None
+
+
+class _Product:
+    """The states of several automata together, and what leads from one to the next: a set of steps."""
+
+    def __init__(self, automata: Sequence[Automaton], effort: int) -> None:
+        self.automata = tuple(automata)
+        self.effort = effort
+        self.steps = Steps(tuple(dict.fromkeys(name for one in automata for name in one.names)))
+        self._letters = [_letters(one, self.steps) for one in automata]
+        self._live: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def nexts(self, state: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+        """The states after this one from which all automata may still accept, each with the steps to it."""
+        blocks = {(): ALL}
+        for place in enumerate(state):
+            parts = self._nexts(*place)
+            self.effort -= len(blocks) * len(parts)
+            if self.effort < 0:
+                raise AutomatonError(f"at most {MAX_EFFORT} sets of steps are met in one search; these {len(state)} formulas need more")
+            blocks = {(*then, to): both for then, block in blocks.items() for to, part in parts
+                      if (both := self.steps.both(block, part)) != NONE}
+        return blocks
+
+    def _nexts(self, i: int, q: int) -> list[tuple[int, int]]:
+        """The live states after state q of automaton i, each with the steps to it."""
+        if (i, q) not in self._live:
+            sets: dict[int, int] = {}
+            for letter, part in self._letters[i]:
+                then = self.automata[i].rows[q][letter]
+                if self.automata[i].settled[then] is not False:
+                    sets[then] = self.steps.either(sets.get(then, NONE), part)
+            self._live[i, q] = list(sets.items())
+        return self._live[i, q]
+
+    def accepts(self, state: tuple[int, ...]) -> bool:
+        """Whether all automata accept a trace that ends here."""
+        return all([one.accepting[q] for one, q in zip(self.automata, state, strict=True)])
+
+
+def _searched(product: _Product) -> Trace | None:
+    start = (0,) * len(product.automata)
+    came: dict[tuple[int, ...], tuple[tuple[int, ...], int] | None] = {start: None}
+    level = [start]
+    while level:
+        found = []
+        for state in level:
+            for then, steps in product.nexts(state).items():
+                if then not in came:
+                    came[then] = (state, steps)
+                    found.append(then)
+        ends = [_path(came, state, product.steps) for state in found if product.accepts(state)]
+        if ends:
+            return min(ends, key=lambda trace: sum(map(len, trace)))
+        level = found
+    return None
+
+
+def _letters(one: Automaton, steps: Steps) -> list[tuple[int, int]]:
+    """A letter of each kind that moves the automaton in its own way, and the set of its steps."""
+    blocks = {0: ALL}
+    for i, test in enumerate(one.inputs):
+        inside = steps.of(test)
+        halves = [(letter | 1 << i, steps.both(block, inside)) for letter, block in blocks.items()]
+        halves += [(letter, steps.without(block, inside)) for letter, block in blocks.items()]
+        blocks = {letter: half for letter, half in halves if half != NONE}
+    kinds: dict[tuple[int, ...], tuple[int, int]] = {}
+    for letter, block in blocks.items():
+        column = tuple([row[letter] for row in one.rows])
+        first, sofar = kinds.get(column, (letter, NONE))
+        kinds[column] = (first, steps.either(sofar, block))
+    return list(kinds.values())
+
+
+def _path(came: dict, state: tuple[int, ...], steps: Steps) -> Trace:
+    """The steps that led to a state, each with the fewest predicates true."""
+    trace = []
+    while came[state] is not None:
+        state, some = came[state]
+        trace.append(steps.least(some))
+    return tuple(reversed(trace))

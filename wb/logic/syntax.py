@@ -1,0 +1,226 @@
+"""The text of LTLf formulas: one parser and one printer for words, ASCII and symbols.
+
+Words are the papers' form (ShieldAgent, Eq. 7): `ALWAYS (pay IMPLIES ONCE confirmed)`.  The three
+styles may be mixed in one text.  From the tightest binding to the loosest:
+
+    1  NOT ALWAYS EVENTUALLY NEXT WEAK_NEXT ONCE HISTORICALLY PREVIOUSLY    prefix
+    2  UNTIL RELEASE WEAK_UNTIL SINCE                                        to the right
+    3  AND                                                                   to the left
+    4  XOR                                                                   to the left
+    5  OR                                                                    to the left
+    6  IMPLIES                                                               to the right
+    7  IFF                                                                   to the left
+
+so `ALWAYS a IMPLIES b` reads `(ALWAYS a) IMPLIES b`, and `a IMPLIES b IMPLIES c` reads
+`a IMPLIES (b IMPLIES c)`.  Operators are written in capitals, predicates in small letters.  A text
+has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `ltlf`.
+"""
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Literal, NamedTuple
+
+from wb.logic import formula as F
+from wb.logic.formula import Formula
+
+Style = Literal["words", "ascii", "symbols"]
+STYLES = ("words", "ascii", "symbols")
+MAX_LENGTH = 100_000
+MAX_DEPTH = 200
+
+
+class Operator(NamedTuple):
+    """How one operator is written and how tightly it binds (a greater number binds tighter)."""
+
+    node: type
+    binding: int
+    right: bool
+    words: str
+    ascii: str
+    symbols: str
+    others: tuple[str, ...] = ()
+
+
+OPERATORS = (
+    Operator(F.Not, 7, True, "NOT", "!", "¬", ("~",)),
+    Operator(F.Always, 7, True, "ALWAYS", "G", "□", ("GLOBALLY",)),
+    Operator(F.Eventually, 7, True, "EVENTUALLY", "F", "◇", ("FINALLY",)),
+    Operator(F.Next, 7, True, "NEXT", "X", "○", ("◯",)),
+    Operator(F.WeakNext, 7, True, "WEAK_NEXT", "N", "●", ("WX",)),
+    Operator(F.Once, 7, True, "ONCE", "O", "⟐"),
+    Operator(F.Historically, 7, True, "HISTORICALLY", "H", "⊟"),
+    Operator(F.Previously, 7, True, "PREVIOUSLY", "Y", "⊖"),
+    Operator(F.Until, 6, True, "UNTIL", "U", "U"),
+    Operator(F.Release, 6, True, "RELEASE", "R", "R"),
+    Operator(F.WeakUntil, 6, True, "WEAK_UNTIL", "W", "W"),
+    Operator(F.Since, 6, True, "SINCE", "S", "S"),
+    Operator(F.And, 5, False, "AND", "&", "∧", ("&&", "/\\")),
+    Operator(F.Xor, 4, False, "XOR", "^", "⊕"),
+    Operator(F.Or, 3, False, "OR", "|", "∨", ("||", "\\/")),
+    Operator(F.Implies, 2, True, "IMPLIES", "->", "→", ("=>", "⇒")),
+    Operator(F.Iff, 1, False, "IFF", "<->", "↔", ("<=>", "⇔", "≡")),
+)
+BY_NODE = {op.node: op for op in OPERATORS}
+BY_TEXT = {text: op for op in OPERATORS for text in (op.words, op.ascii, op.symbols, *op.others)}
+CONSTANTS = {"true": F.TRUE, "false": F.FALSE, "⊤": F.TRUE, "⊥": F.FALSE, "TRUE": F.TRUE, "FALSE": F.FALSE}
+TOKEN = re.compile(r"[ \t\r\n]*(?:([A-Za-z][A-Za-z0-9_]*)|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
+                   r"\u27d0\u229f\u2296\u00ac\u2227\u2228\u2295\u2192\u21d2\u2194\u21d4\u2261\u22a4\u22a5])|$)")
+OPERAND = "a predicate, true, false, a prefix operator such as NOT, or '('"
+
+
+class FormulaError(ValueError):
+    """The text is not a formula; the message shows the line, a caret, what was required and what was got."""
+
+
+class _Token(NamedTuple):
+    text: str
+    at: int
+
+
+class _Open(NamedTuple):
+    """An opened parenthesis or an operator that waits for its right operand."""
+
+    op: Operator | None
+    at: int
+
+
+def parse(text: str) -> Formula:
+    """The formula that a text says; `FormulaError` shows where it does not."""
+    if not isinstance(text, str):
+        raise FormulaError(f"a formula must be a text (str); got {type(text).__name__}")
+    if len(text) > MAX_LENGTH:
+        raise FormulaError(f"a formula has at most {MAX_LENGTH} characters; got {len(text)}: split it into several rules")
+    operands: list[tuple[Formula, int]] = []  # each with its depth
+    waiting: list[_Open] = []
+    complete = False  # whether an operand has just ended
+    for token in _tokens(text):
+        if complete:
+            complete = _after_operand(text, token, operands, waiting)
+        else:
+            complete = _before_operand(text, token, operands, waiting)
+    return operands[0][0]
+
+
+def render(formula: Formula, style: Style = "words") -> str:
+    """The text of a formula; `parse` reads it back to an equal formula in every style."""
+    if style not in STYLES:
+        raise ValueError(f"style must be one of {list(STYLES)}; got {style!r}")
+
+    def show(node: Formula, parts: tuple) -> str:
+        if isinstance(node, F.Atom):
+            return node.name
+        if isinstance(node, F.Constant):
+            return {"symbols": "⊥⊤"[node.value]}.get(style, str(node.value).lower())
+        sign = getattr(BY_NODE[type(node)], style)
+        shown = [f"({part})" if _parenthesised(node, child, side) else part
+                 for side, (child, part) in enumerate(zip(F.children(node), parts, strict=True))]
+        if len(shown) == 2:
+            return f"{shown[0]} {sign} {shown[1]}"
+        return f"{sign} {shown[0]}" if sign.isalpha() or "_" in sign else f"{sign}{shown[0]}"
+
+    return str(F.fold(formula, show))
+
+
+def _parenthesised(node: Formula, child: Formula, side: int) -> bool:
+    """Whether the operand needs parentheses: to be read back, or where a reader might take it otherwise."""
+    if not isinstance(child, F.Binary):
+        return False
+    outer, inner = BY_NODE[type(node)], BY_NODE[type(child)]
+    if outer is inner:
+        return side == (0 if outer.right else 1) or outer.binding in (1, 2, 6)
+    return inner.binding <= outer.binding or outer.binding > 2
+
+
+def _tokens(text: str) -> list[_Token]:
+    """The tokens of a text, closed by an empty one."""
+    tokens, at = [], 0
+    while True:
+        found = TOKEN.match(text, at)
+        if found is None:
+            at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n"))
+            raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}")
+        word = found.group(1) or found.group(2) or ""
+        tokens.append(_Token(word, found.end() - len(word)))
+        if not word:
+            return tokens
+        at = found.end()
+
+
+def _before_operand(text: str, token: _Token, operands: list, waiting: list[_Open]) -> bool:
+    op = BY_TEXT.get(token.text)
+    if token.text == "(" or (op is not None and issubclass(op.node, F.Unary)):
+        waiting.append(_Open(op, token.at))
+        if len(waiting) > 2 * MAX_DEPTH:
+            raise _error(text, token.at, f"at most {MAX_DEPTH} nested operators or parentheses; got more")
+        return False
+    if token.text in CONSTANTS:
+        operands.append((CONSTANTS[token.text], 0))
+    elif F.NAME.match(token.text):
+        operands.append((F.Atom(token.text), 0))
+    else:
+        raise _error(text, token.at, f"expected {OPERAND}; got {_shown(token)}{_hint(token)}")
+    return True
+
+
+def _after_operand(text: str, token: _Token, operands: list, waiting: list[_Open]) -> bool:
+    op = BY_TEXT.get(token.text)
+    if op is not None and issubclass(op.node, F.Binary):
+        _reduce(text, operands, waiting, op)
+        waiting.append(_Open(op, token.at))
+        return False
+    if token.text not in (")", ""):
+        raise _error(text, token.at, f"expected an operator such as AND, ')' or the end; got {_shown(token)}{_hint(token)}")
+    _reduce(text, operands, waiting, None)
+    if token.text == ")" and not waiting:
+        raise _error(text, token.at, "expected an operator or the end; got ')' with no '(' before it")
+    if token.text == "" and waiting:
+        raise _error(text, waiting[-1].at, "expected ')' for this '('; got the end of the text")
+    if token.text == ")":
+        waiting.pop()
+    return True
+
+
+def _reduce(text: str, operands: list, waiting: list[_Open], op: Operator | None) -> None:
+    """Build the waiting operators that bind tighter than `op`; all up to a parenthesis for None."""
+    while waiting and waiting[-1].op is not None:
+        top = waiting[-1].op
+        if op is not None and (top.binding < op.binding or (top.binding == op.binding and op.right)):
+            return
+        at = waiting.pop().at
+        count = 2 if issubclass(top.node, F.Binary) else 1
+        parts, operands[-count:] = operands[-count:], []
+        deep = 1 + max(part[1] for part in parts)
+        if deep > MAX_DEPTH:
+            raise _error(text, at, f"at most {MAX_DEPTH} nested operators; got more: split the formula into several rules")
+        operands.append((top.node(*(part[0] for part in parts)), deep))
+
+
+def _hint(token: _Token) -> str:
+    word = token.text
+    if word.upper() in BY_TEXT and word != word.upper():
+        return f": operators are written in capitals, {word.upper()}"
+    if word and word[0].isupper() and word not in BY_TEXT:
+        return ": a predicate name must match [a-z][a-z0-9_]*"
+    return ""
+
+
+def _shown(token: _Token) -> str:
+    return repr(token.text[:40]) if token.text else "the end of the text"
+
+
+def _named(char: str) -> str:
+    return f"{char!r} (U+{ord(char):04X} {unicodedata.name(char, 'unnamed character')})"
+
+
+def _error(text: str, at: int, message: str) -> FormulaError:
+    """The message with its line, cut to a window of 100 characters, and a caret below the place."""
+    at = min(at, len(text))
+    start = text.rfind("\n", 0, at) + 1
+    stop = text.find("\n", at)
+    line = text[start:stop if stop >= 0 else len(text)]
+    column = at - start
+    left = max(0, column - 60)
+    window = "".join(c if c.isprintable() else " " for c in line[left:left + 100])
+    number = text.count("\n", 0, at) + 1
+    return FormulaError(f"line {number}, column {column + 1}: {message}\n  {window}\n  {' ' * (column - left)}^")

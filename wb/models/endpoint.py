@@ -1,0 +1,434 @@
+"""An OpenAI-compatible endpoint as an engine: requests recorded, retried, budgeted, never leaking the key.
+
+The `openai` client's own retries are off: each retry is counted against the budget and named in the
+ledger.  Where a service does not know a parameter (`response_format`, `max_tokens`, `temperature`), the
+request is sent again without it; the wanted JSON schema stands in the message too.
+
+Recorded replies: one JSON file a request, named by the digest of what was asked.
+
+The files can be shared, compared by line and replayed.  In `replay` the network is never touched
+and a missing reply is an error that names the prompt; `auto` reads what is there and records the
+rest; `record` asks anew and replaces.  Keys and addresses of endpoints are no part of a record.
+"""
+from __future__ import annotations
+
+import email.utils
+import hashlib
+import json
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
+from wb.models.prompt import Prompt
+
+Mode = Literal["auto", "replay", "record"]
+MODES = ("auto", "replay", "record")
+
+
+class MissingReply(ModelError):
+    """Replay was asked for, and this request was never recorded."""
+
+    fatal = True
+
+
+class CorruptReply(ModelError):
+    """A recorded file does not hold the request that its name stands for."""
+
+    fatal = True
+
+
+def digest(request: Mapping[str, object]) -> str:
+    """SHA-256 of a request's canonical JSON, in hex: the name of its reply."""
+    text = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """A folder of recorded replies and how it is used."""
+
+    folder: Path
+    mode: Mode = "auto"
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {list(MODES)}; got {self.mode!r}")
+
+    def find(self, request: Mapping[str, object]) -> dict | None:
+        """The recorded reply to a request, or None where it has to be asked.
+
+        Raises:
+            MissingReply: in `replay`, when there is none.
+            CorruptReply: in `replay`, when the file is damaged; elsewhere it is asked for again.
+        """
+        if self.mode == "record":
+            return None
+        path = self.path(request)
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return self._missing(request)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            return self._corrupt(path, str(error))
+        reply = record.get("reply") if isinstance(record, dict) and record.get("request") == request else None
+        if not isinstance(reply, dict) or not isinstance(reply.get("text"), str):
+            return self._corrupt(path, "it holds another request, or no reply")
+        return reply
+
+    def keep(self, request: Mapping[str, object], reply: Mapping[str, object]) -> None:
+        """Record a reply: whole or not at all, also when the process is killed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"request": request, "reply": reply}, indent=1, ensure_ascii=False, sort_keys=True)
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, self.path(request))
+
+    def path(self, request: Mapping[str, object]) -> Path:
+        """Where the reply to a request is kept: `PROMPT.DIGEST.json`, so that a folder can be read by eye."""
+        return self.folder / f"{request['prompt']}.{digest(request)[:32]}.json"
+
+    def _missing(self, request: Mapping[str, object]) -> None:
+        if self.mode == "replay":
+            raise MissingReply(
+                f"replay needs a recorded reply to prompt {request['prompt']!r} from model {request['model']!r}; "
+                f"{self.path(request).name} is not in {self.folder}; record it with mode 'auto' and a model")
+
+    def _corrupt(self, path: Path, problem: str) -> None:
+        if self.mode == "replay":
+            raise CorruptReply(f"{path.name} must hold the reply that its name stands for; {problem}; "
+                               "delete it and record it again with mode 'auto'")
+
+
+if TYPE_CHECKING:
+    import openai
+    import tenacity
+
+LONGEST_WAIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An engine's reply: a JSON object, what it took, the digest of its recording (None: not recorded),
+    who answered, and what went wrong on the way."""
+
+    value: Mapping[str, object]
+    usage: Usage = Usage()
+    digest: str | None = None
+    engine: str = ""
+    events: tuple[str, ...] = ()
+
+
+class MalformedReply(ModelError):
+    """A reply that is not JSON, or not of the declared type."""
+
+    def __init__(self, prompt: str, text: str, problem: str, usage: Usage = Usage(), events: tuple[str, ...] = (),
+                 digest: str | None = None) -> None:
+        super().__init__(f"prompt {prompt!r} needs a reply of its declared type; {problem}; got {text[:200]!r}", usage, events)
+        self.text, self.problem, self.digest = text, problem, digest
+
+
+class TruncatedReply(ModelError):
+    """The reply was cut at the largest number of tokens allowed."""
+
+
+class Unreachable(ModelError):
+    """Every attempt failed: time-outs, dropped connections, 429s or server errors."""
+
+
+class Rejected(ModelError):
+    """The endpoint refused this request, for instance because it is too long."""
+
+
+class Refused(ModelError):
+    """The endpoint refuses every request: a wrong key, no permission, no credit."""
+
+    fatal = True
+
+
+class UnknownModel(ModelError):
+    """The endpoint does not serve the model; the message names those it lists."""
+
+    fatal = True
+
+
+class _Again(Exception):
+    """One failed attempt that may succeed later. `after_s` is what the server asked to wait, if it did."""
+
+    def __init__(self, problem: str, after_s: float | None = None) -> None:
+        super().__init__(problem)
+        self.after_s = after_s
+
+
+class _TurnedDown(Exception):
+    """The endpoint turned the attempt down before a model worked on it, so no tokens were used."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What happened to one question so far; both lists only grow."""
+
+    usages: list[Usage] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def usage(self) -> Usage:
+        return sum(self.usages, Usage())
+
+
+class Endpoint:
+    """One model of an OpenAI-compatible service. Without `base_url`, the `openai` client's default.
+
+    `retries` follow a failed attempt after `wait_s`, doubling, or what Retry-After says up to two
+    minutes; `timeout_s` bounds each attempt, `max_tokens` each reply.  `spending` is a file through which
+    several processes share the budget.
+    """
+
+    def __init__(self, model: str, *, replies: Replies, base_url: str | None = None, api_key: str | None = None,
+                 budget: Budget = Budget(), price: Price | None = None, timeout_s: float = 120.0, retries: int = 4,
+                 max_tokens: int = 4096, temperature: float = 0.0, wait_s: float = 1.0, spending: Path | None = None) -> None:
+        if budget.money is not None and price is None:
+            raise ValueError(f"a budget of money ({budget.money}) needs the model's price per million tokens; got none")
+        self.name, self.replies, self.account, self.price = model, replies, Account(budget, spending), price or Price()
+        self.timeout_s, self.retries, self.wait_s = timeout_s, retries, wait_s
+        self.max_tokens, self.settings = max_tokens, {"temperature": temperature}
+        self._base_url, self._key, self._client, self._lock = base_url, api_key or "", None, threading.Lock()
+        self._unknown: frozenset[str] = frozenset()  # parameters that this service turned down
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.name!r})"  # never the key
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
+        """The model's reply, from its recording where there is one.
+
+        Raises:
+            ModelError: no reply (see the subclasses); MalformedReply: a reply that is no JSON object.
+        """
+        request = self.request(prompt, inputs, schema)
+        reply, course = self.replies.find(request), _Course()
+        if reply is not None:
+            course.usages.append(Usage(replayed=1))
+        else:
+            if self.replies.mode == "auto" and self.replies.path(request).exists():
+                course.events.append("its recording is damaged; asked anew")
+            reply = self._ask(request, course)
+            self.replies.keep(request, reply)
+        return self._answer(request, reply, course)
+
+    def request(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> dict:
+        """Everything that decides the reply, as JSON values: what a recording is keyed by.
+
+        `max_tokens` is no part of it: a reply that it cut is never recorded.
+        """
+        system, *others = prompt.render(**inputs)
+        wanted = "Reply with one JSON object that matches this JSON schema, and nothing else:\n" + json.dumps(schema, ensure_ascii=False, sort_keys=True)
+        messages = [{"role": "system", "content": f"{system['content']}\n\n{wanted}"}, *others]
+        return {"prompt": prompt.name, "model": self.name, "messages": messages, "schema": schema, "settings": dict(self.settings)}
+
+    def _answer(self, request: dict, reply: Mapping, course: _Course) -> Answer:
+        text, key = reply["text"], digest(request)
+        try:
+            value = json.loads(_unfenced(text))
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair could not be written anywhere
+            problem = "" if isinstance(value, dict) else f"a JSON object was required; got {type(value).__name__}"
+        except (ValueError, RecursionError) as error:
+            problem = f"not JSON: {error}"
+        if problem:
+            raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key)
+        return Answer(value, course.usage, key, self.name, tuple(course.events))
+
+    def _ask(self, request: dict, course: _Course) -> dict:
+        """The reply from the network, with retries; `course` records each attempt."""
+        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
+        def note(state: tenacity.RetryCallState) -> None:
+            course.events.append(f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {self._safe(state.outcome.exception())}")
+            course.usages.append(Usage(retries=1))
+
+        attempts = Retrying(stop=stop_after_attempt(self.retries + 1), retry=retry_if_exception_type(_Again),
+                            wait=self._wait, before_sleep=note, reraise=True)
+        try:
+            return attempts(self._attempt, request, course)
+        except _Again as error:
+            raise Unreachable(f"prompt {request['prompt']!r} got no reply from {self.name!r} in {self.retries + 1} attempts; "
+                              f"the last: {self._safe(error)}", course.usage, tuple(course.events)) from None
+        except ModelError as error:
+            error.usage, error.events = course.usage, tuple(course.events)
+            raise
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        """Seconds before the next attempt: what the server asked for, else doubling from `wait_s`."""
+        asked = state.outcome.exception().after_s
+        if asked is not None and asked > LONGEST_WAIT_S:
+            raise Unreachable(f"{self.name!r} asks to wait {asked:g} s, at most {LONGEST_WAIT_S:g} s are waited; run again later")
+        return asked if asked is not None else min(self.wait_s * 2 ** (state.attempt_number - 1), LONGEST_WAIT_S)
+
+    def _attempt(self, request: dict, course: _Course) -> dict:
+        """One request within the budget. What an attempt without a reply cost is unknown: its worst case counts."""
+        most = sum(len(m["content"].encode("utf-8")) + 16 for m in request["messages"]) + len(json.dumps(request["schema"]))
+        worst = Usage(1, most, self.max_tokens, self.price.of(most, self.max_tokens))
+        self.account.reserve(_amount(worst), f"prompt {request['prompt']!r}")
+        used, started = worst, time.monotonic()
+        try:
+            body = self._send(request, course)
+            used = self._usage(body, worst, course)
+            return self._reply(body, request)
+        except _TurnedDown as turned:
+            used = Usage(calls=1)
+            raise turned.error from None
+        finally:
+            self.account.settle(_amount(worst), _amount(used))
+            course.usages.append(used + Usage(seconds=round(time.monotonic() - started, 3)))
+
+    def _send(self, request: dict, course: _Course) -> dict:
+        """The endpoint's JSON body for one attempt."""
+        import httpx2
+        import openai
+
+        late = _Again(f"no reply within {self.timeout_s:g} s")
+        deadline = time.monotonic() + self.timeout_s
+        try:
+            with self._connected().chat.completions.with_streaming_response.create(**self._parameters(request)) as response:
+                body = bytearray()
+                for chunk in response.iter_bytes():
+                    body += chunk
+                    if time.monotonic() > deadline:
+                        raise late
+            return _object(bytes(body))
+        except (openai.APITimeoutError, httpx2.TimeoutException):
+            raise late from None
+        except (openai.APIConnectionError, httpx2.HTTPError) as error:
+            raise _Again(f"the connection failed: {self._safe(error.__cause__ or error)}") from None
+        except openai.APIStatusError as error:
+            raise self._status(error, course) from None
+
+    def _parameters(self, request: dict) -> dict:
+        """The request as the service takes it."""
+        shape = {"type": "json_schema", "json_schema": {"name": request["prompt"], "schema": request["schema"]}}
+        wanted = {"model": request["model"], "messages": request["messages"], "response_format": shape,
+                  "max_tokens": self.max_tokens, **request["settings"]}
+        if "max_tokens" in self._unknown:
+            wanted["max_completion_tokens"] = self.max_tokens
+        return {name: value for name, value in wanted.items() if name not in self._unknown}
+
+    def _status(self, error: openai.APIStatusError, course: _Course) -> Exception:
+        """What an HTTP error status means: try again, or which error it is."""
+        status, text = error.status_code, self._safe(error.message)
+        problem = f"HTTP {status}: {text}"
+        if status >= 500 or status == 408:
+            return _Again(problem, _retry_after(error.response.headers))
+        if status == 404:
+            return _TurnedDown(UnknownModel(f"model must be one that the endpoint serves ({self._listed()}); got {self.name!r}: {problem}"))
+        if status in (401, 402, 403) or "insufficient_quota" in text:
+            return _TurnedDown(Refused(f"the endpoint must accept the key in OPENAI_API_KEY and have credit for it; it refused: {problem}"))
+        if status in (409, 429):
+            return _TurnedDown(_Again(problem, _retry_after(error.response.headers)))
+        named = next((name for name in ("response_format", "max_tokens", "temperature") if name in text and name not in self._unknown), None)
+        if status in (400, 422) and named:
+            self._unknown |= {named}
+            return _TurnedDown(_Again(f"{problem}; sent again without {named!r}", 0.0))
+        return _TurnedDown(Rejected(f"{self.name!r} turned the request down: {problem}"))
+
+    def _usage(self, body: dict, worst: Usage, course: _Course) -> Usage:
+        """What the endpoint counted; its worst case where it does not count."""
+        counts = body.get("usage")
+        if not isinstance(counts, dict) or not all(isinstance(counts.get(k), int) for k in ("prompt_tokens", "completion_tokens")):
+            course.events.append("the endpoint reports no usage; the worst case was counted")
+            return worst
+        used = Usage(1, counts["prompt_tokens"], counts["completion_tokens"], self.price.of(counts["prompt_tokens"], counts["completion_tokens"]))
+        if used.prompt_tokens + used.completion_tokens > worst.prompt_tokens + worst.completion_tokens:
+            course.events.append(f"the endpoint counts {used.prompt_tokens + used.completion_tokens} tokens, more than the possible "
+                                 f"{worst.prompt_tokens + worst.completion_tokens}")
+        return used
+
+    def _reply(self, body: dict, request: dict) -> dict:
+        """The part of a body that is recorded; a truncated or empty reply is an error and is not."""
+        try:
+            choice = body["choices"][0]
+            text, finish = choice["message"].get("content") or "", choice.get("finish_reason")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise _Again(f"no chat completion: {self._safe(json.dumps(body))}") from None
+        if finish == "length":
+            raise TruncatedReply(f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
+                                 f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(text[:120])!r}")
+        if not text:
+            why = choice["message"].get("refusal") or f"finish_reason {finish!r}"
+            raise Rejected(f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}")
+        counts = body.get("usage") if isinstance(body.get("usage"), dict) else {}
+        plain = self._safe(text, None).encode("utf-8", "replace").decode("utf-8")
+        return {"text": plain, "finish_reason": finish, "model": str(body.get("model", "")),
+                "usage": {k: counts.get(k) for k in ("prompt_tokens", "completion_tokens")}}
+
+    def _connected(self) -> openai.OpenAI:
+        """The client, made at the first request."""
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                # a service on one's own machine needs no key, the client insists on one
+                self._client = openai.OpenAI(api_key=self._key or "none", base_url=self._base_url, max_retries=0, timeout=self.timeout_s)
+            return self._client
+
+    def _listed(self) -> str:
+        """The models that the endpoint lists, for a message."""
+        import openai
+
+        try:
+            names = sorted(model.id for model in self._connected().models.list().data)
+        except (openai.OpenAIError, TypeError, AttributeError):
+            return "it lists none"
+        return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") or "it lists none"
+
+    def _safe(self, text: object, longest: int | None = 300) -> str:
+        """A text for messages and records, without the key."""
+        plain = str(text).replace(self._key, "[key]") if self._key else str(text)
+        return plain[:longest]
+
+
+def _amount(usage: Usage) -> Amount:
+    return Amount(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.cost)
+
+
+def _object(body: bytes) -> dict:
+    """A response body as a JSON object."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _Again(f"the body is not JSON: {body[:120]!r}") from None
+    if not isinstance(value, dict):
+        raise _Again(f"the body is no JSON object: {body[:120]!r}")
+    return value
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait by the Retry-After header (seconds or a date), None without one."""
+    text = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _unfenced(text: str) -> str:
+    """A reply without the one code fence that services without JSON schemas like to put around it."""
+    plain = text.strip()
+    if plain.startswith("```") and plain.endswith("```") and "\n" in plain:
+        return plain[plain.index("\n"):-3]
+    return plain

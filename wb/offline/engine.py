@@ -1,0 +1,423 @@
+"""The engine that needs no model service: each prompt role answered by a deterministic technique.
+
+A baseline that says so: its name is on every reply, and what it cannot decide it returns as undecided
+with a reason.  Extraction is the grammar of `deontic`; embeddings rank and compare, and never decide
+polarity or class.  All vocabulary comes from the toolbox of the policy's own folder.
+
+What the offline engine writes when it is asked for a guard, and how it corrects one.
+
+The offline answers to `write_guard` and `repair_guard`.  Writing goes from the sentences, by the grammar
+(`deontic`) and the tools' vocabulary (`grounding`), to one early return a requirement; it sees neither
+rules nor contract.  Correcting is a search: the one-place changes of `mutant`, kept when more examples
+come out right.  That mends a wrong comparison, an edge off by one, a negation too many or a wrong
+field; it cannot invent a missing requirement, and then gives the code back as it was.
+
+What the offline engine proposes when rules are refined: splits, clearer words, merges, repetitions.
+
+The offline answers to the prompts `refine_predicates` and `merge_predicates` (ShieldAgent, Alg. 2),
+from the shape of formulas and from what predicates are bound to.  Proposals only: `refine` puts each
+through the same exact gate, whoever made it.
+"""
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+
+from wb.domain import document
+from wb.domain.clauses import clause_of
+from wb.domain.policy import Clause
+from wb.domain.tools import Toolbox
+from wb.guards import faults, sandbox
+from wb.guards.contract import bracketed
+from wb.guards.examples import Example, failures
+from wb.logic import decide, syntax
+from wb.logic import formula as f
+from wb.logic.automaton import AutomatonError
+from wb.logic.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
+from wb.logic.syntax import render
+from wb.models.embeddings import Encoder
+from wb.models.endpoint import Answer
+from wb.models.ledger import ModelError, Usage
+from wb.models.prompt import Prompt
+from wb.offline import grounding, lexicon, norms
+from wb.offline import recogniser as recognise
+from wb.offline.grounding import Reading, ground
+from wb.rules.rule import Predicate, Test
+
+EDITS = 3  # corrections in one go
+
+
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+Row = Mapping[str, object]
+
+
+class Unsaid(LookupError):
+    """No parameter of the signature stands for what a sentence speaks of."""
+
+
+def write(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
+    """The reply to `write_guard`: a function from the sentences, and the ids of those it cannot express."""
+    requirements: dict[str, str] = {}
+    uncovered: list[str] = []
+    for sentence in inputs["sentences"]:
+        try:
+            for broken in _broken(sentence, inputs, toolbox):
+                requirements.setdefault(broken, sentence["id"])
+        except Unsaid:
+            uncovered.append(sentence["id"])
+    return {"code": _function(str(inputs["signature"]), requirements), "uncovered": uncovered}
+
+
+def repair(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The reply to `repair_guard`: the code with up to three one-place changes, or as it was."""
+    cases = [Example("boundary", "", tuple(row["arguments"].items()), row["allowed"])
+             for row in (*inputs["complaints"], *inputs["examples"]) if row["allowed"] is not None and row["arguments"]]
+    return {"code": corrected(str(inputs["code"]), cases), "uncovered": []}
+
+
+def corrected(code: str, cases: Sequence[Example]) -> str:
+    """The code after the changes that make most cases right, one at a time, each better than before."""
+    best, wrong = code, _wrong(code, cases)
+    for _ in range(EDITS):
+        if not wrong:
+            break
+        scored = [(_wrong(m.source, cases), m.source) for m in faults.mutants(best)]
+        fewest = min(scored, key=lambda pair: pair[0], default=(wrong, best))
+        if fewest[0] >= wrong:
+            break
+        wrong, best = fewest
+    return best
+
+
+def _broken(sentence: Row, inputs: Mapping[str, object], toolbox: Toolbox) -> Iterator[str]:
+    """For each requirement that the sentence puts on the tool, the expression that is true where it is broken."""
+    clause = Clause(sentence["id"], sentence["text"], 0, len(sentence["text"]), tuple(sentence["headings"]),
+                    tuple(sentence["context"]), tuple(sentence["definitions"]), sentence["scope"])
+    for norm in norms.norms(clause):
+        for reading in ground(norm, toolbox).readings:
+            if reading.modality != "oblige" and inputs["tool"]["name"] in reading.action.tools:
+                yield _Words(reading, inputs["parameters"]).text(reading.condition, negated=True)
+
+
+def _function(signature: str, requirements: Mapping[str, str]) -> str:
+    """Early returns in the order of the sentences; what is forbidden outright comes last."""
+    lines = [signature]
+    for broken, reason in requirements.items():
+        if broken not in ("True", "False"):
+            lines += [f"    if {broken}:", f"        return (False, {reason!r})"]
+    last = f"(False, {requirements['True']!r})" if "True" in requirements else "(True, 'allowed')"
+    return "\n".join([*lines, f"    return {last}", ""])
+
+
+class _Words:
+    """The expressions of one reading in the words of the signature."""
+
+    def __init__(self, reading: Reading, parameters: Sequence[Row]) -> None:
+        self.predicates = {p.name: p for p in reading.predicates}
+        self.parameters = parameters
+
+    def text(self, formula: Formula, *, negated: bool) -> str:
+        """The formula, or its opposite with the negations moved inwards."""
+        match formula:
+            case f.Constant(value):
+                return str(value != negated)
+            case f.Not(body):
+                return self.text(body, negated=not negated)
+            case f.And(left, right) | f.Or(left, right):
+                word = " or " if isinstance(formula, f.Or) != negated else " and "
+                return word.join(bracketed(self.text(part, negated=negated)) for part in (left, right))
+            case f.Atom(name):
+                return self._state(self.predicates[name], negated)
+            case f.Once():
+                return _signed(self._past(formula), negated)
+            case _:
+                raise Unsaid(f"a sentence's condition is made of and, or, not and earlier; got {type(formula).__name__}")
+
+    def _state(self, predicate: Predicate, negated: bool) -> str:
+        if predicate.test is not None:
+            for row in self.parameters:
+                if (row.get("field"), row.get("measure")) == (predicate.test.field, predicate.test.measure):
+                    return _compared(str(row["name"]), predicate.test, negated)
+        return self._fact(predicate, negated)
+
+    def _fact(self, predicate: Predicate, negated: bool) -> str:
+        """The fact of that name, of that test or its opposite, else the one that took over all its keywords."""
+        facts = [row for row in self.parameters if "fact" in row]
+        for row in facts:
+            if row["fact"] == predicate.name and not (predicate.test and "test" in row):
+                return _signed(str(row["name"]), negated)
+        for row in facts:
+            told = _test(row)
+            if predicate.test is not None and told in (predicate.test, _opposite(predicate.test)):
+                return _signed(str(row["name"]), negated == (told == predicate.test))
+        return _signed(_by_words(facts, predicate.keywords), negated)
+
+    def _past(self, formula: Formula) -> str:
+        told = [row for row in self.parameters if "past" in row]
+        for row in told:
+            if row["past"] == render(formula):
+                return str(row["name"])
+        return _by_words(told, tuple(w for name in f.atoms(formula) for w in self.predicates[name].keywords))
+
+
+def _by_words(rows: Sequence[Row], words: Sequence[str]) -> str:
+    """The parameter that has all the words, the one with fewest others; refinement renames but keeps keywords."""
+    holding = [row for row in rows if words and set(words) <= set(row["words"])]
+    if not holding:
+        raise Unsaid(f"no parameter has the words {list(words)}")
+    return str(min(holding, key=lambda row: len(row["words"]))["name"])
+
+
+def _compared(name: str, test: Test, negated: bool) -> str:
+    if isinstance(test.value, tuple):
+        word, op = (" and ", "!=") if negated else (" or ", "==")
+        return word.join(f"{name} {op} {value!r}" for value in test.value)
+    if isinstance(test.value, bool):
+        return _signed(name, (test.value == (test.op == "==")) == negated)
+    return f"{name} {OPPOSITE[test.op] if negated else test.op} {test.value!r}"
+
+
+def _signed(name: str, negated: bool) -> str:
+    return f"not {name}" if negated else name
+
+
+def _test(row: Row) -> Test | None:
+    told = row.get("test")
+    return Test(told["field"], told["op"], told["value"], told["measure"]) if isinstance(told, Mapping) else None
+
+
+def _opposite(test: Test) -> Test | None:
+    return Test(test.field, OPPOSITE[test.op], test.value, test.measure) if test.op in OPPOSITE else None
+
+
+def _wrong(code: str, cases: Sequence[Example]) -> int:
+    try:
+        return len(failures(sandbox.load(code), cases))
+    except sandbox.UnsafeSource:
+        return len(cases) + 1
+
+
+def refine(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The reply to `refine_predicates`: the rule's single requirements, and its predicates in other words."""
+    rule = inputs["rule"]
+    found = parts(syntax.parse(rule["formula"]))
+    rules = [{"text": f"{rule['text']} ({i} of {len(found)})", "formula": syntax.render(part)}
+             for i, part in enumerate(found, 1)] if len(found) > 1 else []
+    words = [{"name": p["name"], "new_name": p["name"], "description": text}
+             for p in inputs["predicates"] if (text := wording(p)) and text != p["description"].rstrip(".")]
+    return {"verifiable": not rules and not words, "rules": rules, "predicates": words,
+            "reason": "one requirement a rule, and the words of what each predicate is bound to"}
+
+
+def parts(formula: Formula) -> tuple[Formula, ...]:
+    """The requirements that a rule states together, each a rule of its own; the rule itself if it is one.
+
+    Conjunctions on the right of an implication and disjunctions of conditions in a denial come apart.
+    Alternatives on the left stay together: one requirement may bind several actions.
+    """
+    match formula:
+        case And(left, right):
+            return parts(left) + parts(right)
+        case Always(And() | Implies() | Not() as body):
+            return tuple(Always(part) for part in _requirements(body))
+    return (formula,)
+
+
+def _requirements(body: Formula) -> tuple[Formula, ...]:
+    match body:
+        case And(left, right):
+            return _requirements(left) + _requirements(right)
+        case Not(Or(left, right)):
+            return _requirements(Not(left)) + _requirements(Not(right))
+        case Not(Not(inner)):
+            return _requirements(inner)
+        case Not(Implies(left, right)):
+            return _requirements(left) + _requirements(Not(right))
+        case Implies(left, right):
+            return tuple(Implies(left, part) for part in _requirements(right))
+    return (body,)
+
+
+def wording(predicate: Mapping[str, object]) -> str:
+    """A description that sets the predicate apart: in the words of what it is bound to, and with its place.
+
+    An action is placed by what it is given, a state by the actions that it is asked about: near-twins
+    are told apart by what they are for.  Empty where nothing is known of the predicate.
+    """
+    meaning, said = predicate.get("meaning") or {}, predicate["description"].rstrip(".")
+    if predicate["kind"] == "action":
+        tools = "; ".join(dict.fromkeys(t["description"].rstrip(".") for t in meaning.get("tools", []) if t["description"]))
+        given = dict.fromkeys(a.replace("_", " ") for t in meaning.get("tools", []) for a in t["arguments"])
+        return (tools or said) + (f", given {', '.join(given)}" if given else "")
+    head, _, tail = said.partition(": ")
+    if tail and set(head.split(" or ")) & set(predicate["used_by"]):
+        said = tail  # placed before, perhaps among other actions
+    field = meaning.get("field") or {}
+    if meaning.get("test") and field.get("description", "\0").rstrip(".") not in said:
+        said = _state_wording(meaning["test"], field)
+    return ": ".join(part for part in (" or ".join(predicate["used_by"][:3]), said) if part)
+
+
+def _state_wording(test: Mapping[str, object], field: Mapping[str, object]) -> str:
+    subject = field.get("description", "").rstrip(".") or test["field"].rpartition(".")[2].replace("_", " ")
+    value, op = test["value"], test["op"]
+    if isinstance(value, bool):
+        return subject if value == (op == "==") else f"it is not the case that {subject}"
+    words = {"==": "is", "!=": "is other than", "<": "is less than", "<=": "is at most", ">": "is more than",
+             ">=": "is at least", "in": "is one of"}[op]
+    shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    count = "the number of " if test.get("measure") == "count" else ""
+    return f"{count}{subject} {words} {shown}"
+
+
+def merge(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The reply to `merge_predicates`: pairs bound to the same, pairs that sound alike, rules that others imply."""
+    known = {p["name"]: p for p in inputs["predicates"]}
+    given = conjunction(tuple(syntax.parse(text) for text in inputs["background"]))
+    same = [_pair(*_positive(a, b, negated, inputs["rules"]), negated, f"bound to {'the opposite of ' * negated}the same")
+            for a, b in _pairs(known) for negated in (False, True)
+            if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)]
+    settled = {frozenset((m["keep"], m["drop"])) for m in same}
+    alike = [_pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}") for a, b, cosine in inputs["similar"]
+             if frozenset((a, b)) not in settled]
+    return {"merges": same + alike, "redundant": list(_redundant(inputs["rules"], given))}
+
+
+def _pairs(known: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str]]:
+    """Every pair of bound predicates once, the clearer first."""
+    names = [n for n, p in known.items() if p.get("meaning")]
+    return [_clearer(known[a], known[b]) for i, a in enumerate(names) for b in names[i + 1:]]
+
+
+def _clearer(left: Mapping[str, object], right: Mapping[str, object]) -> tuple[str, str]:
+    """The two names, the one to keep first: less vague, then shorter, then first in the alphabet."""
+    first, second = sorted((left, right), key=lambda p: (p["vagueness"], len(p["name"]), p["name"]))
+    return first["name"], second["name"]
+
+
+def _positive(first: str, second: str, negated: bool, rules: list[Mapping[str, str]]) -> tuple[str, str]:
+    """Of two opposites, first the one whose negation the rules say less often, so that rules read positively."""
+    if not negated:
+        return first, second
+    denied = {name: sum(Not(Atom(name)) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)}
+    used = {name: sum(Atom(name) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)}
+    return min((first, second), (second, first), key=lambda pair: denied[pair[0]] + used[pair[1]] - denied[pair[1]])
+
+
+def _pair(keep: str, drop: str, negated: bool, reason: str) -> dict[str, object]:
+    return {"keep": keep, "drop": drop, "negated": negated, "reason": reason}
+
+
+def _redundant(rules: list[Mapping[str, str]], given: Formula) -> Iterable[dict[str, object]]:
+    """Rules implied by one other rule of the group; of equals the later one. Each removed rule supports none."""
+    formulas = {r["id"]: syntax.parse(r["formula"]) for r in rules}
+    gone: set[str] = set()
+    for weak, strong in permutations(reversed(formulas), 2):
+        if not {weak, strong} & gone and _implied(formulas[strong], formulas[weak], given):
+            gone.add(weak)
+            yield {"rule": weak, "because": [strong], "reason": f"already required by {strong}"}
+
+
+def _implied(strong: Formula, weak: Formula, given: Formula) -> bool:
+    """Whether one rule surely requires the other; False also where that is too large to decide."""
+    try:
+        return bool(decide.implies(strong, weak, given))
+    except AutomatonError:
+        return False
+
+
+Technique = Callable[[Mapping[str, object]], dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Offline:
+    """An engine over one toolbox; `encoder` computes embeddings where a technique compares meanings."""
+
+    toolbox: Toolbox = Toolbox()
+    encoder: Encoder | None = None
+    name: str = "offline"
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
+        """The reply of the prompt's technique; no tokens, no money, no network.
+
+        Raises:
+            ModelError: no technique answers this prompt.
+        """
+        techniques = self.techniques()
+        if prompt.name not in techniques:
+            raise ModelError(f"the offline engine answers {sorted(techniques)}; got {prompt.name!r}; this role needs a model")
+        began = time.perf_counter()
+        value = techniques[prompt.name](inputs)
+        return Answer(value, Usage(seconds=time.perf_counter() - began), None, self.name)
+
+    def techniques(self) -> dict[str, Technique]:
+        """What answers each prompt, by the prompt's name."""
+        return {
+            "extract_policies": extract_policies,
+            "extract_rules": lambda inputs: extract_rules(inputs, self.toolbox),
+            "extract_action": self._extract_action,
+            "refine_predicates": refine,
+            "merge_predicates": merge,
+            "write_guard": lambda inputs: write(inputs, self.toolbox),
+            "repair_guard": repair,
+        }
+
+    def _extract_action(self, inputs: Mapping[str, object]) -> dict[str, object]:
+        with self._lock:  # requests come side by side; one fit serves them all
+            recogniser = self._recogniser
+        return recogniser.answer(inputs)
+
+    @cached_property
+    def _recogniser(self) -> recognise.Recogniser:
+        return recognise.Recogniser(self.toolbox, self.encoder or Encoder())
+
+
+def extract_policies(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The sentences of a section that state a constraint, with the definitions of their words."""
+    found = []
+    for sentence in document.parse(str(inputs["section"])).sentences:
+        if sentence.kind in ("heading", "stem") or not norms.constrains(clause_of(sentence)):
+            continue
+        found.append({"description": sentence.text, "definitions": definitions(sentence, inputs["glossary"]), "scope": next(iter(inputs["scopes"]), None)})
+    return {"policies": found}
+
+
+def definitions(sentence: document.Sentence, glossary: object) -> list[str]:
+    """The defining sentences whose defined term, the words before the verb, the sentence uses."""
+    said = lexicon.roots(sentence.text)
+    kept = []
+    for entry in glossary:
+        quoted = re.search(r"[\"“]([^\"”]+)[\"”]", entry)
+        before = re.split(r"\s(?:means?|is|are|includes?|covers?|refers?|counts?)\b", entry)[0]
+        term = lexicon.roots(quoted.group(1) if quoted else before)
+        if term and term <= said:
+            kept.append(entry)
+    return kept
+
+
+def extract_rules(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
+    """The rules that the grammar reads off a clause, grounded in the toolbox."""
+    clause = Clause("", str(inputs["clause"]), 0, len(str(inputs["clause"])), tuple(inputs["headings"]), tuple(inputs["context"]),
+                    tuple(inputs.get("definitions", ())))
+    rules, undecided = [], []
+    for norm in norms.norms(clause):
+        grounded = grounding.ground(norm, toolbox)
+        if grounded.reason:
+            undecided.append(grounded.reason)
+        for reading in grounded.readings:
+            rules.append({"text": " ".join(clause.text.split()), "formula": syntax.render(reading.formula), "modality": reading.modality,
+                          "type": "action", "predicates": [_row(p) for p in reading.predicates]})
+    return {"rules": rules, "undecided": undecided}
+
+
+def _row(predicate: Predicate) -> dict[str, object]:
+    test = predicate.test
+    value = list(test.value) if test and isinstance(test.value, tuple) else test.value if test else None
+    return {"name": predicate.name, "kind": predicate.kind, "description": predicate.description, "keywords": list(predicate.keywords),
+            "tools": list(predicate.tools), "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure} if test else None}

@@ -1,0 +1,273 @@
+"""Norms tied to tools and fields: formulas over predicates.
+
+`ground(norm, toolbox)` is deterministic and asks no model, so that a generator of guards can take it as
+a second path from the sentence.  An action becomes an action predicate that lists its tools; what no
+tool's vocabulary holds of its words (the residue) becomes a further condition, never nothing.
+State phrases become predicates with a test on a field where one takes up all their words, else
+predicates without a test, whose truth is unknown.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wb.domain.tools import Toolbox
+from wb.logic import formula
+from wb.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Once, Or
+from wb.offline import conditions, lexicon, phrases, vocabulary
+from wb.offline.conditions import Condition, Earlier, Either, Every, Negated, Phrase
+from wb.offline.norms import Norm
+from wb.rules.rule import Modality, Predicate
+
+_PREPOSITIONS = frozenset("for to in on at by from with without into within during of via through over under about against between after before".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One formula of a norm and the predicates in it.
+
+    For a guard of the tools in `action.tools` the formula says: when the action is called, `condition`
+    must hold; it is over `predicates` with `Not`, `And`, `Or` and `Once`.  An obligation is `EVENTUALLY`
+    its action wherever `condition` holds.
+    """
+
+    modality: Modality
+    formula: Formula
+    action: Predicate
+    condition: Formula
+    predicates: tuple[Predicate, ...]
+    review: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """The readings of one norm, or the reason why it has none."""
+
+    readings: tuple[Reading, ...] = ()
+    reason: str = ""
+
+
+def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
+    """The formulas of a norm over the tools and fields of a toolbox; see `Reading`.
+
+    A norm that is undecided, or that names no action in its words or its titles, gives a reason.
+    """
+    if norm.reason:
+        return Grounding(reason=norm.reason)
+    norm = _spelled_out(norm, toolbox) if norm.terms else norm
+    found = [reading for action in (norm.actions or ("",)) for target in _targets(norm, action, toolbox) for reading in _read(norm, target, toolbox)]
+    if not found:
+        return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
+    return Grounding(tuple(dict.fromkeys(found)))
+
+
+def _spelled_out(norm: Norm, toolbox: Toolbox) -> Norm:
+    """The norm with defined terms that no field decides replaced by their definitions, where fields decide those."""
+    meanings = {lexicon.roots(term): condition for term, condition in norm.terms if _decided(condition, toolbox)}
+
+    def meant(leaf: Phrase) -> Condition:
+        known = meanings.get(lexicon.roots(leaf.text))
+        return known if known is not None and not _decided(leaf, toolbox) else leaf
+
+    return replace(norm, when=conditions.mapped(norm.when, meant), requires=conditions.mapped(norm.requires, meant))
+
+
+def _decided(condition: Condition, toolbox: Toolbox) -> bool:
+    """Whether fields of the state decide every phrase of a condition."""
+    return all(vocabulary.literal(leaf, toolbox).predicate.test is not None for leaf in conditions.phrases_of(condition))
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What a norm constrains: an action predicate, words that narrow it, and words already used up."""
+
+    action: Predicate
+    narrowed: tuple[Phrase, ...]
+    used: frozenset[str]
+
+
+def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
+    """The action predicates of one action phrase, one a tool where arguments may be tested."""
+    if not action:
+        named = _from_scope(norm, toolbox)
+        return _split(named, toolbox, norm) if named else []
+    if _is_thing(action):
+        return _thing(norm, action, toolbox)
+    if re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I) and (named := _from_scope(norm, toolbox)) and named.tools:
+        return _split(named, toolbox, norm)
+    found = vocabulary.tools_for(action, toolbox, norm.scope)
+    return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
+
+
+def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> vocabulary.Action:
+    """An action with the verb of the title above it is that of the title; its other words narrow it."""
+    title = _from_scope(norm, toolbox)
+    words = lexicon.content(found.phrase)
+    if title is None or not title.tools or not words:
+        return found
+    verb = lexicon.root(words[0])
+    if verb not in (lexicon.root(lexicon.content(title.phrase)[0]), *(lexicon.root(name.split("_")[0]) for name in title.tools)):
+        return found
+    known = vocabulary.tool_words(toolbox, title.tools) | lexicon.roots(title.phrase)
+    return vocabulary.Action(found.phrase, title.tools, tuple(w for w in words[1:] if lexicon.root(w) not in known))
+
+
+def _is_thing(action: str) -> bool:
+    """Whether an "action" is only the noun that a limit or a state speaks of (`exclusive.nouns`)."""
+    return action.startswith("the ")
+
+
+def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
+    """The tools on a thing: those of the titles if they are about it, those with an argument that is
+    measured, else all that are named after it."""
+    about = vocabulary.tools_about(noun, toolbox)
+    scoped = _from_scope(norm, toolbox)
+    here = scoped.tools if scoped else ()
+    measured = tuple(name for name in (about or here) if _measures(norm, name, toolbox))
+    chosen = tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
+    if chosen:
+        return _split(vocabulary.Action(noun, chosen), toolbox, norm)
+    if scoped:
+        return _split(scoped, toolbox, norm)
+    if not norm.scope:
+        return []
+    return []
+
+
+def _measures(norm: Norm, tool: str, toolbox: Toolbox) -> bool:
+    used = vocabulary.tool_words(toolbox, (tool,))
+    found = [vocabulary.literal(leaf, toolbox, (tool,), used).predicate for leaf in conditions.phrases_of(norm.requires)]
+    return any(p.test and p.test.field.startswith(f"{tool}.") for p in found)
+
+
+def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
+    """The action that the innermost title with a verb names."""
+    titles = [re.sub(r"^[\d.()\s]+", "", title).strip() for title in reversed(norm.scope)]
+    for i, title in enumerate(titles):
+        parts = phrases.split_verbs(phrases.as_verb(title))
+        found = [vocabulary.tools_for(part, toolbox, titles[i + 1:]) for part in parts]
+        found += [vocabulary.tools_called(part, toolbox) for part, strict in zip(parts, found, strict=True) if not strict.tools]
+        tools = tuple(dict.fromkeys(tool for action in found for tool in action.tools))
+        verbal = re.match(r"\w+ing\b", title, re.I) or title.split(" ")[0].lower() in phrases.VERBS
+        if tools and verbal:
+            return vocabulary.Action(phrases.as_verb(title), tools)
+    for title in titles:
+        words = title.split()
+        if words and (words[0].lower().endswith("ing") or words[0].lower() in phrases.VERBS and len(words) > 1):
+            return vocabulary.Action(phrases.as_verb(title), ())
+    return None
+
+
+def _split(found: vocabulary.Action, toolbox: Toolbox, norm: Norm) -> list[_Target]:
+    """One target a tool; all tools together where the conditions test no argument."""
+    used = vocabulary.tool_words(toolbox, found.tools) | lexicon.roots(found.phrase)
+    if not found.tools:
+        predicate = Predicate(lexicon.name(found.phrase), "action", vocabulary.sentence(found.phrase), vocabulary.keywords(found.phrase))
+        return [_Target(predicate, (), used)]
+    narrowed = _narrowing(found, norm)
+    if len(found.tools) > 1 and not any(_measures(norm, tool, toolbox) for tool in found.tools):
+        predicate = Predicate(lexicon.name(found.phrase), "action", vocabulary.sentence(found.phrase), vocabulary.keywords(found.phrase), found.tools)
+        return [_Target(predicate, narrowed, used)]
+    return [_Target(_of_tool(name, toolbox), narrowed, used) for name in found.tools]
+
+
+def _of_tool(name: str, toolbox: Toolbox) -> Predicate:
+    tool = toolbox.tool(name)
+    return Predicate(lexicon.name(name), "action", tool.description or vocabulary.sentence(name), vocabulary.keywords(f"{name} {' '.join(tool.keywords)}"), (name,))
+
+
+def _narrowing(found: vocabulary.Action, norm: Norm) -> tuple[Phrase, ...]:
+    """The words of an action that its tools do not know, as one phrase, unless the conditions hold them."""
+    said = lexicon.roots(" ".join(f"{leaf.text} {leaf.about}" for part in (norm.when, norm.requires) for leaf in conditions.phrases_of(part)))
+    left = [word for word in found.residue if lexicon.root(word) not in said]
+    if not left:
+        return ()
+    words = found.phrase.split()
+    spots = [i for i, word in enumerate(words) if any(part in left for part in lexicon.tokens(word))]
+    start = spots[0] if spots else 0
+    while start > 1 and words[start].lower() not in _PREPOSITIONS:
+        start -= 1
+    return (Phrase(" ".join(words[start:]) if spots else " ".join(left)),)
+
+
+def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
+    """The reading of a norm for one target."""
+    known: dict[str, Predicate] = {}
+    tools = target.action.tools
+    around = target.used | lexicon.roots(" ".join(norm.scope[-1:]))
+    narrowed = [_condition(part, toolbox, tools, target.used, known) for part in target.narrowed]
+    when = [*narrowed, *([_condition(norm.when, toolbox, tools, around, known)] if norm.when is not None else [])]
+    act = Atom(target.action.name)
+    if norm.modality == "oblige":
+        trigger = formula.conjunction(tuple(when[len(narrowed):]))
+        done = Eventually(formula.conjunction((act, *narrowed)))
+        whole: Formula = Always(Implies(trigger, done)) if len(when) > len(narrowed) else done
+        return [_reading(norm, whole, target.action, trigger, known)]
+    required = _condition(norm.requires, toolbox, tools, around, known) if norm.requires is not None else None
+    parts = [*([negation(formula.conjunction(tuple(when)))] if when else []), *([required] if required is not None else [])]
+    if not parts:
+        return [_reading(norm, Always(Not(act)), target.action, formula.FALSE, known)]
+    if required is not None and isinstance(required, And) and not when:
+        return [_reading(norm, Always(Implies(act, part)), target.action, part, known) for part in _conjuncts(required)]
+    condition = formula.disjunction(tuple(parts))
+    return [_reading(norm, Always(Implies(act, condition)), target.action, condition, known)]
+
+
+def _reading(norm: Norm, whole: Formula, action: Predicate, condition: Formula, known: dict[str, Predicate]) -> Reading:
+    used = [known[name] for name in formula.atoms(whole) if name in known and name != action.name]
+    return Reading(norm.modality, whole, action, condition, (action, *used), norm.review)
+
+
+def _condition(part: Condition, toolbox: Toolbox, tools: Sequence[str], around: frozenset[str], known: dict[str, Predicate]) -> Formula:
+    """A condition as a formula; its predicates are added to `known`."""
+    match part:
+        case Phrase():
+            found = vocabulary.literal(part, toolbox, tools, around)
+            return _atom(found.predicate, known) if found.positive else negation(_atom(found.predicate, known))
+        case Negated(body):
+            return negation(_condition(body, toolbox, tools, around, known))
+        case Earlier(body):
+            return Once(_happened(body, toolbox, known))
+        case Every(parts):
+            return formula.conjunction(tuple(_condition(p, toolbox, tools, around, known) for p in parts))
+        case Either(parts):
+            return formula.disjunction(tuple(_condition(p, toolbox, tools, around, known) for p in parts))
+
+
+def _happened(body: Condition, toolbox: Toolbox, known: dict[str, Predicate]) -> Formula:
+    """What was done or was so before: a tool where one is named in full, else a state."""
+    if isinstance(body, Phrase):
+        done = vocabulary.tools_for(phrases.as_verb(body.text), toolbox)
+        if done.tools and not done.residue and vocabulary.names_head(body.text, done.tools, toolbox) and lexicon.root(lexicon.content(body.text)[0]) not in vocabulary.SPEECH:
+            predicate = _of_tool(done.tools[0], toolbox) if len(done.tools) == 1 else \
+                Predicate(lexicon.name(body.text), "action", vocabulary.sentence(body.text), vocabulary.keywords(body.text), done.tools)
+            return _atom(predicate, known)
+    return _condition(body, toolbox, (), frozenset(), known)
+
+
+def _atom(predicate: Predicate, known: dict[str, Predicate]) -> Atom:
+    """The atom of a predicate; another predicate of the same name in this norm gets a number."""
+    name, number = predicate.name, 2
+    while name in known and known[name] != predicate and known[name].test != predicate.test:
+        name, number = f"{predicate.name}_{number}", number + 1
+    if name != predicate.name:
+        predicate = Predicate(name, predicate.kind, predicate.description, predicate.keywords, predicate.tools, predicate.test)
+    known.setdefault(name, predicate)
+    return Atom(name)
+
+
+def negation(part: Formula) -> Formula:
+    """The opposite of a formula, without double negations; De Morgan for `And` and `Or`."""
+    match part:
+        case Not(body):
+            return body
+        case And(left, right):
+            return Or(negation(left), negation(right))
+        case Or(left, right):
+            return And(negation(left), negation(right))
+    return Not(part)
+
+
+def _conjuncts(part: Formula) -> tuple[Formula, ...]:
+    return (*_conjuncts(part.left), *_conjuncts(part.right)) if isinstance(part, And) else (part,)

@@ -1,0 +1,372 @@
+"""The words of a toolbox: which tools an action phrase names, and which words it leaves over.
+
+Everything that is domain vocabulary comes from names, keywords, descriptions and examples in
+`tools.json`; only groups of everyday verbs ("change", "modify") are built in.
+
+State phrases read as tests: "under 18" on an age, "at most five guests" on a list, "is verified" on a flag.
+
+A phrase is grounded only if a field takes up every content word of it (the residue check); otherwise
+it stays an ungrounded predicate, whose truth is unknown.
+"""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.offline import lexicon
+from wb.offline.conditions import Phrase
+from wb.offline.lexicon import Quantity
+from wb.rules.rule import Predicate, Test
+
+_GROUPS = """change modify update edit alter adjust amend revise upgrade switch
+buy purchase acquire
+delete remove erase
+search find look browse lookup
+send issue dispatch offer grant give
+get obtain retrieve fetch collect gather
+create add make
+cancel void
+show display present
+begin start open
+stop end finish
+share disclose reveal
+submit file post publish
+pay transfer
+select choose pick
+download save
+inform notify tell alert
+confirm verify validate check
+approve authorize""".splitlines()
+SYNONYMS = {lexicon.root(word): frozenset(lexicon.root(w) for w in group.split()) for group in _GROUPS for word in group.split()}
+CHANGING = frozenset(lexicon.root(w) for w in "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase".split())
+SPEECH = frozenset(lexicon.root(w) for w in "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet warn refuse".split())
+_HOLLOW = frozenset(lexicon.root(w) for w in "class information info detail type kind".split())  # heads that add nothing: "room type"
+_ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The roots of one tool or field: of its name, of all its text, the verbs a tool is called by, and
+    the roots of each keyword, which counts where a phrase holds all of it."""
+
+    strong: frozenset[str]
+    weak: frozenset[str]
+    verbs: frozenset[str] = frozenset()
+    phrases: frozenset[frozenset[str]] = frozenset()
+    arguments: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """The tools that a phrase names, any of them, and the words that no tool's vocabulary holds."""
+
+    phrase: str
+    tools: tuple[str, ...]
+    residue: tuple[str, ...] = ()
+    score: float = 0.0
+
+
+def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Action:
+    """The tools that a verb phrase names; none where no tool has both its verb and its object.
+
+    `scope` (titles) only breaks ties.  The residue are content words of the phrase that stand in no
+    name, keyword, description or example of the tools: they narrow the action.
+    """
+    words = lexicon.content(phrase)
+    if not words or not toolbox.tools:
+        return Action(phrase, ())
+    roots = [lexicon.root(w) for w in words]
+    if roots[0] in ("cal", "mak", "us", "tak", "call", "make", "use", "take", "perform", "invok") and set(roots[1:]) & _ANY_TOOL and len(set(roots[1:])) <= 2:
+        return Action(phrase, tuple(t.name for t in toolbox.tools), (), 1.0)
+    index, rarity = _index(toolbox), _rarity(toolbox)
+    around = lexicon.roots(" ".join(scope))
+    best: list[tuple[float, Tool]] = []
+    for tool in toolbox.tools:
+        score = _score(roots, index[tool.name], rarity, around)
+        if score > 0:
+            best.append((round(score, 3), tool))
+    if not best:
+        return Action(phrase, ())
+    top = max(score for score, _ in best)
+    chosen = [tool for score, tool in best if score == top]
+    known = frozenset().union(*(index[t.name].strong | index[t.name].weak for t in chosen))
+    verb_group = SYNONYMS.get(roots[0], frozenset((roots[0],)))
+    known |= _HOLLOW
+    left = tuple(w for i, (w, r) in enumerate(zip(words, roots, strict=True)) if r not in known and not (i == 0 and verb_group))
+    return Action(phrase, tuple(t.name for t in chosen), left, top)
+
+
+def changes(names: Sequence[str]) -> bool:
+    """Whether a tool changes a thing that is there: its arguments then say what the thing will be, not what it is."""
+    return any(lexicon.root(lexicon.tokens(name)[0]) in CHANGING for name in names)
+
+
+def tools_called(phrase: str, toolbox: Toolbox) -> Action:
+    """The one tool whose name begins with the verb of a title, whatever its object is called."""
+    words = lexicon.content(phrase)
+    found = tuple(t.name for t in toolbox.tools if words and lexicon.root(lexicon.tokens(t.name)[0]) == lexicon.root(words[0]))
+    return Action(phrase, found if len(found) == 1 else ())
+
+
+def names_head(phrase: str, names: Sequence[str], toolbox: Toolbox) -> bool:
+    """Whether the last content word of a phrase is in the tools' names or a keyword, not only in their arguments."""
+    words = lexicon.content(phrase)
+    index = _index(toolbox)
+    last = lexicon.root(words[-1])
+    return len(words) == 1 or any(last in index[n].strong or any(last in k for k in index[n].phrases) for n in names)
+
+
+def tools_about(noun: str, toolbox: Toolbox) -> tuple[str, ...]:
+    """The tools named after the head of a noun phrase, or with it as a keyword."""
+    roots = [lexicon.root(w) for w in lexicon.content(noun)]
+    if not roots:
+        return ()
+    index = _index(toolbox)
+    for wanted in (set(roots), {roots[-1]}):
+        found = tuple(t.name for t in toolbox.tools if wanted <= index[t.name].strong)
+        if found:
+            return found
+    return tuple(t.name for t in toolbox.tools if frozenset(roots) in index[t.name].phrases)
+
+
+def tool_words(toolbox: Toolbox, names: Sequence[str]) -> frozenset[str]:
+    """Every root in the vocabulary of these tools."""
+    index = _index(toolbox)
+    return frozenset().union(*(index[n].strong | index[n].weak for n in names)) if names else frozenset()
+
+
+@lru_cache(maxsize=4_000)
+def field_words(field: Field) -> Words:
+    """The roots of a field: of its name, and of its description and keywords."""
+    name = frozenset(lexicon.root(w) for w in lexicon.tokens(field.name))
+    spoken = frozenset(lexicon.roots(k) for k in field.keywords) - {frozenset()}
+    return Words(name, lexicon.roots(f"{field.description} {' '.join(field.keywords)}"), frozenset(), spoken)
+
+
+def _score(roots: list[str], words: Words, rarity: dict[str, float], around: frozenset[str]) -> float:
+    """How well a tool fits a verb and its object; 0 where one of the two is not in its vocabulary."""
+    verb, objects = roots[0], set(roots[1:])
+    group = SYNONYMS.get(verb, frozenset((verb,)))
+    if verb not in words.weak and verb not in words.strong and not group & words.verbs:
+        return 0.0
+    said = frozenset(roots)
+    spoken = {root for keyword in words.phrases if keyword <= said for root in keyword}
+    exact = verb in words.verbs or verb in spoken
+    if not exact and not group & words.verbs:
+        return 0.0
+    named = objects & words.strong
+    given = objects & words.arguments
+    hits = 0.5 * len(given - named) + sum(rarity.get(r, 1.0) for r in named) + 0.8 * len((objects & spoken) - named) + 0.2 * len(objects & words.weak - named - spoken)
+    if objects and not (named or given or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)):
+        return 0.0
+    covered = len(words.strong & set(roots)) / (len(words.strong) or 1)
+    return 1.0 + hits + (0.3 if exact else 0.0) + 0.5 * covered + 0.05 * len(around & words.strong)
+
+
+class _Same:
+    """A toolbox compared by identity: hashing one with thousands of keywords at each call would be slow."""
+
+    __slots__ = ("toolbox",)
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self.toolbox = toolbox
+
+    def __hash__(self) -> int:
+        return id(self.toolbox)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.toolbox is self.toolbox
+
+
+def _index(toolbox: Toolbox) -> dict[str, Words]:
+    return _indexed(_Same(toolbox))
+
+
+def _rarity(toolbox: Toolbox) -> dict[str, float]:
+    return _rarities(_Same(toolbox))
+
+
+@lru_cache(maxsize=16)
+def _indexed(same: _Same) -> dict[str, Words]:
+    return {tool.name: _tool_words(tool) for tool in same.toolbox.tools}
+
+
+def _tool_words(tool: Tool) -> Words:
+    name = [lexicon.root(w) for w in lexicon.tokens(tool.name)]
+    spoken = frozenset(lexicon.roots(k) for k in tool.keywords)
+    described = lexicon.roots(f"{tool.description} {' '.join(tool.examples)} {' '.join(tool.keywords)} {' '.join(a.name for a in tool.arguments)}")
+    opening = lexicon.content(tool.description)[:1]
+    return Words(frozenset(name), described, frozenset((name[0], *(lexicon.root(w) for w in opening))), spoken - {frozenset()},
+                 lexicon.roots(" ".join(a.name for a in tool.arguments)))
+
+
+@lru_cache(maxsize=16)
+def _rarities(same: _Same) -> dict[str, float]:
+    """How telling a root is: the fewer tools have it in their names, the more."""
+    index = _indexed(same)
+    total = len(index)
+    counts: dict[str, int] = {}
+    for words in index.values():
+        for root in words.strong:
+            counts[root] = counts.get(root, 0) + 1
+    return {root: 0.5 + math.log(1 + total / count) / math.log(1 + total) for root, count in counts.items()}
+
+
+_MONEY = frozenset(lexicon.root(w) for w in "price amount total cost fee sum payment value usd dollar eur euro gbp pound money".split())
+_AGE = frozenset(lexicon.root(w) for w in "age old year aged".split())
+_IMPLIED = frozenset(lexicon.root(w) for w in "year old older younger age aged per total".split())
+_HOLDING = frozenset(lexicon.root(w) for w in "hold own possess have get remain become active valid currently".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A predicate, and whether it is meant negated."""
+
+    predicate: Predicate
+    positive: bool = True
+
+
+def literal(phrase: Phrase, toolbox: Toolbox, tools: Sequence[str] = (), around: frozenset[str] = frozenset()) -> Literal:
+    """The predicate of a phrase: a test on a state field, or on an argument where one tool is meant.
+
+    `around` are roots that the sentence has already used up (its action, its titles).  What a thing *is*
+    is never read off the arguments of a tool that changes it; a limit on a number is.
+    """
+    quantity = lexicon.find(phrase.text)
+    candidates = _candidates(toolbox, tools)
+    if quantity is not None and quantity.value is not None:
+        return _numeric(phrase, quantity, candidates, around)
+    words = [lexicon.root(w) for w in lexicon.content(phrase.text)]
+    wanted = [w for w in words if w not in _HOLDING] or words
+    if changes(tools):
+        candidates = _candidates(toolbox, ())
+    found = _enumerated(phrase, candidates, around) or _flag(wanted, candidates, around)
+    if found is not None:
+        return found
+    return Literal(ungrounded(phrase.text))
+
+
+def ungrounded(text: str) -> Predicate:
+    """A state predicate that no field decides."""
+    return Predicate(lexicon.name(text), "state", sentence(text), keywords(text))
+
+
+def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> list[tuple[str, Field]]:
+    found = [(f"state.{field.name}", field) for field in toolbox.state]
+    if len(tools) == 1:
+        found += [(f"{tools[0]}.{field.name}", field) for field in toolbox.tool(tools[0]).arguments]
+    return found
+
+
+def _flag(words: list[str], candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal | None:
+    """A boolean field whose text takes up all the words, and whose name or a keyword they hold."""
+    best: tuple[float, str, Field] | None = None
+    for path, field in candidates:
+        if field.type != "boolean" or not words:
+            continue
+        known = field_words(field)
+        if any(w not in known.strong and w not in known.weak and w not in around for w in words):
+            continue
+        score = _fit(set(words), known)
+        if score >= 0.5 and (best is None or score > best[0]):
+            best = (score, path, field)
+    if best is None:
+        return None
+    _, path, field = best
+    return Literal(Predicate(field_name(field), "state", field.description or sentence(field.name), keywords(f"{field.name} {' '.join(field.keywords)}"),
+                             test=Test(path, "==", True)))
+
+
+def _fit(words: set[str], known: Words) -> float:
+    """How much of a field the words name: the part of its name, or 1 and more for a whole keyword."""
+    spoken = max((len(k) for k in known.phrases if k <= words), default=0)
+    named = len(words & known.strong) / len(known.strong)
+    return named + spoken + 0.1 * len(words & known.weak) / len(words)
+
+
+def field_name(field: Field) -> str:
+    """The name of a field as that of a predicate."""
+    plain = re.sub(r"\W+", "_", field.name).strip("_").lower()
+    return plain if plain[:1].isalpha() else f"f_{plain}"
+
+
+def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal | None:
+    """A field one or more of whose values the phrase names."""
+    text = " ".join(lexicon.tokens(phrase.text.replace("/", " ")))
+    for path, field in candidates:
+        named, rest = [], f" {text} "
+        for value in sorted(field.values, key=len, reverse=True):
+            spelled = " ".join(lexicon.tokens(value))
+            if len(spelled) > 1 and spelled not in ("yes", "no") and f" {spelled} " in rest:
+                named.append(value)
+                rest = rest.replace(f" {spelled} ", " ")
+        known = field_words(field)
+        left = [r for r in map(lexicon.root, lexicon.content(rest)) if r not in known.strong | known.weak | around | _HOLDING]
+        if named and not left:
+            values = tuple(v for v in field.values if v in named)
+            test = Test(path, "==", values[0]) if len(values) == 1 else Test(path, "in", values)
+            return Literal(Predicate(lexicon.name(f"{field_name(field)} is {' or '.join(values)}"), "state", sentence(phrase.text), keywords(phrase.text), test=test))
+        if {"yes", "no"} == set(field.values) and not named:
+            words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
+            if words and all(w in known.strong | around for w in words) and any(w in known.strong for w in words):
+                return Literal(Predicate(lexicon.name(f"{field_name(field)} is yes"), "state", sentence(phrase.text), keywords(phrase.text), test=Test(path, "==", "yes")))
+    return None
+
+
+def _numeric(phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal:
+    """The test that a comparison stands for; negated forms are turned into at least / at most."""
+    rest = f"{phrase.text[:quantity.start]} {phrase.text[quantity.end:]} {'' if quantity.unit in ('$', '%') else quantity.unit}"
+    words = {lexicon.root(w) for w in lexicon.content(rest)}
+    person = quantity.person or (words and words <= _IMPLIED and not phrase.about)
+    wanted = (words - _IMPLIED) | (_AGE if person else frozenset())
+    about = lexicon.roots(phrase.about)
+    best: tuple[float, str, Field] | None = None
+    for path, field in candidates:
+        score = _numeric_score(field, wanted, about, around, quantity, person)
+        if score > 0 and (best is None or score > best[0]):
+            best = (score, path, field)
+    op, positive = {"<": (">=", False), ">": ("<=", False), "<=": ("<=", True), ">=": (">=", True), "==": ("==", True)}[quantity.op]
+    relation = {"<=": "at_most", ">=": "at_least", "==": "exactly"}[op]
+    number = f"{quantity.value:g}".replace(".", "_") if quantity.value < 1e6 else str(quantity.value)
+    if best is None:
+        unit = {"$": " usd", "%": " percent"}.get(quantity.unit, "")
+        noun = "age" if person else " ".join(lexicon.content(rest)) or " ".join(lexicon.content(phrase.about)) or "value"
+        name = lexicon.name(f"{noun} {relation.replace('_', ' ')} {number}{unit}", most=14)
+        return Literal(Predicate(name, "state", sentence(f"{phrase.about} {phrase.text}".strip()), keywords(f"{phrase.about} {phrase.text}")), positive)
+    _, path, field = best
+    measure = "count" if field.type == "array" else "value"
+    name = f"{field_name(field)}_{relation}_{number}"
+    description = f"{(field.description or field.name).rstrip('.')}: {relation.replace('_', ' ')} {quantity.value:g}"
+    return Literal(Predicate(name, "state", description, keywords(f"{field.name} {' '.join(field.keywords)}"), test=Test(path, op, quantity.value, measure)), positive)
+
+
+def _numeric_score(field: Field, wanted: frozenset[str] | set[str], about: frozenset[str], around: frozenset[str], quantity: Quantity, person: bool) -> float:
+    """How well a number or a list fits; 0 where a word is left over or no word speaks for it."""
+    if field.type not in ("integer", "number", "array") or (field.type == "array" and (quantity.unit or person)):
+        return 0.0
+    known = field_words(field)
+    strong, every = known.strong, known.strong | known.weak
+    if person:
+        return 2.0 if strong & _AGE and not (wanted - _AGE - every - around) else 0.0
+    if quantity.unit == "$" and not every & _MONEY:
+        return 0.0
+    money = 1.0 if quantity.unit == "$" else 0.0
+    if [w for w in wanted if w not in every and w not in around and not (money and w in _MONEY)]:
+        return 0.0
+    hits = len(wanted & strong) + 0.4 * len(wanted & (known.weak - strong)) + 0.3 * len(about & every)
+    return hits + money if (wanted & every or money) else 0.0
+
+
+def sentence(text: str) -> str:
+    """A phrase as a sentence, for a description."""
+    plain = re.sub(r"\s+", " ", text).strip(" .,;")
+    return f"{plain[:1].upper()}{plain[1:]}." if plain else ""
+
+
+def keywords(text: str) -> tuple[str, ...]:
+    """The lemmas of a phrase, at most eight, for the keywords of a predicate."""
+    return tuple(dict.fromkeys(lexicon.lemma(w) for w in lexicon.content(text)))[:8]

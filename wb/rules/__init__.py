@@ -1,0 +1,1 @@
+"""What must hold: rules over predicates, read from sentences, refined, checked."""

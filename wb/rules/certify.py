@@ -1,0 +1,183 @@
+"""The gate of refinement: a proposed change is made only with a proof that the rules still mean the same.
+
+ShieldAgent (Sec. 3.2.3) trusts its model to split, rename, merge and drop rules.  Here a proposal,
+whoever made it, takes effect only with a certificate from `decide`, given the physical rules; what
+is refused is kept with the trace that tells the two apart.  Modality, clause and quotation of a rule
+stay; a rule that is absorbed is named among the parents of the one that absorbs it.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from wb.logic import decide, syntax
+from wb.logic.automaton import AutomatonError
+from wb.logic.formula import NAME, TRUE, Always, Atom, Formula, Iff, Not, atoms, conjunction, fold, rebuild, substitute
+from wb.rules import physical
+from wb.rules.rule import Predicate, Rule, RuleSet
+
+NEGATIVE = re.compile(r"not|no|non|never|without|cannot|[a-z]+n't|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One proposal and its fate. `before` and `after` name rules or predicates; `certificate` says why an
+    accepted one is exact, or why another was refused; `loss` what an accepted one gave up, mostly nothing."""
+
+    kind: Literal["split", "clarify", "merge", "prune"]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    accepted: bool
+    certificate: str
+    reason: str = ""
+    loss: str = ""
+
+
+class Gated(NamedTuple):
+    """The rule set after a proposal (the same one if it was refused), and the record of it."""
+
+    ruleset: RuleSet
+    change: Change
+
+
+def split(ruleset: RuleSet, rule: Rule, parts: Sequence[tuple[str, str]], known: Sequence[Rule], reason: str = "") -> Gated:
+    """Put (text, formula) parts in the place of a rule if together they mean what it means.
+
+    `known` are the physical rules.  One part is a rewriting.  Each part keeps the rule's modality,
+    clause and quotation, and must hold an action predicate if the rule does.
+    """
+    ids = tuple(f"{rule.id}_{i}" for i in range(1, len(parts) + 1)) if len(parts) > 1 else (rule.id,)
+    record = Change("split", (rule.id,), ids, False, "", reason)
+    try:
+        formulas = tuple(syntax.parse(formula) for _, formula in parts)
+    except syntax.FormulaError as error:
+        return Gated(ruleset, replace(record, certificate=f"no formula: {error}"))
+    problem = _unfit(ruleset, rule, formulas, ids)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=problem))
+    background = physical.relevant(known, rule.formula, *formulas)
+    problem = _unproved(decide.equivalent, conjunction(formulas), rule.formula, background)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=f"not equivalent: {problem}"))
+    parents = (rule.id,) if len(parts) > 1 else rule.parents
+    made = tuple(replace(rule, id=i, text=text or rule.text, formula=formula, parents=parents)
+                 for i, (text, _), formula in zip(ids, parts, formulas, strict=True))
+    place = ruleset.rules.index(rule)
+    rules = (*ruleset.rules[:place], *made, *ruleset.rules[place + 1:])
+    certificate = f"{' AND '.join(f'({syntax.render(f)})' for f in formulas)} is equivalent to {syntax.render(rule.formula)}"
+    return Gated(replace(ruleset, rules=rules), replace(record, accepted=True, certificate=certificate))
+
+
+def clarify(ruleset: RuleSet, name: str, new_name: str, description: str, reason: str = "") -> Gated:
+    """Rename and describe a predicate; what it is bound to (tools, test, kind) stays, so truth does too.
+
+    A new name may not be taken, and may not turn the old one round ("paid" into "unpaid").  Where
+    nothing binds the predicate its words are all its meaning: new words must be as negative as the old
+    ones, and unless they hold the old ones the change is recorded as a loss.
+    """
+    record = Change("clarify", (name,), (new_name,), False, "", reason)
+    taken = {p.name for p in ruleset.predicates} - {name}
+    if not NAME.match(new_name) or new_name in taken:
+        problem = "is taken by another predicate" if new_name in taken else "does not match [a-z][a-z0-9_]*"
+        return Gated(ruleset, replace(record, certificate=f"the name {new_name!r} {problem}"))
+    if new_name != name and negations(name) % 2 != negations(new_name) % 2:
+        return Gated(ruleset, replace(record, certificate=f"{new_name!r} may turn {name!r} round: one is negative, the other is not"))
+    if not description.strip():
+        return Gated(ruleset, replace(record, certificate="a description was required; got none"))
+    old = ruleset.predicate(name)
+    new = replace(old, name=new_name, description=description.strip())
+    bound = bool(old.tools) if old.kind == "action" else old.test is not None
+    kept = bound or old.description.rstrip(".") in new.description
+    if not bound and negations(old.description) % 2 != negations(new.description) % 2:
+        return Gated(ruleset, replace(record, certificate=f"{description!r} may turn {old.description!r} round: one is negative, the other is not"))
+    certificate = "a renaming: the predicate is bound to what it was bound to" if bound else "a renaming"
+    loss = "" if kept else f"nothing binds this predicate: that {description!r} means {old.description!r} is the proposer's word"
+    return Gated(exchange(ruleset, {name: new}), replace(record, accepted=True, certificate=certificate, loss=loss))
+
+
+def merge(ruleset: RuleSet, keep: str, drop: str, negated: bool, known: Sequence[Rule], reason: str = "") -> Gated:
+    """Replace a predicate by another, or by its negation, if the physical rules force them to agree at every step."""
+    record = Change("merge", (keep, drop), (keep,), False, "", reason)
+    if keep == drop or ruleset.predicate(keep).kind != ruleset.predicate(drop).kind:
+        return Gated(ruleset, replace(record, certificate="two predicates of one kind were required"))
+    target: Formula = Not(Atom(keep)) if negated else Atom(keep)
+    claim = Always(Iff(Atom(drop), target))
+    problem = _unproved(decide.implies, TRUE, claim, physical.relevant(known, claim))
+    if problem:
+        return Gated(ruleset, replace(record, certificate=f"nothing forces {syntax.render(claim)}: {problem}"))
+    rules = tuple(replace(r, formula=affirmative(substitute(r.formula, {Atom(drop): target}))) for r in ruleset.rules)
+    merged = _joined(ruleset.predicate(keep), ruleset.predicate(drop), negated)
+    predicates = tuple(merged if p.name == keep else p for p in ruleset.predicates if p.name != drop)
+    return Gated(replace(ruleset, predicates=predicates, rules=rules),
+                 replace(record, accepted=True, certificate=f"{syntax.render(claim)} holds by what both are bound to"))
+
+
+def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence[Rule], reason: str = "") -> Gated:
+    """Drop a rule that others imply; the first of these takes it among its parents."""
+    others = tuple(r for r in because if r.id != rule.id)
+    record = Change("prune", (rule.id, *(r.id for r in others)), tuple(r.id for r in others), False, "", reason)
+    if not others or rule.type == "physical":
+        return Gated(ruleset, replace(record, certificate="other rules that imply this action rule were required; got none"))
+    background = physical.relevant(known, rule.formula, *(r.formula for r in others))
+    problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=f"not implied: {problem}"))
+    heir = replace(others[0], parents=tuple(dict.fromkeys((*others[0].parents, rule.id, *rule.parents))))
+    rules = tuple(heir if r.id == heir.id else r for r in ruleset.rules if r.id != rule.id)
+    certificate = f"{' AND '.join(f'({syntax.render(r.formula)})' for r in others)} implies {syntax.render(rule.formula)}"
+    return Gated(replace(ruleset, rules=rules), replace(record, accepted=True, certificate=certificate))
+
+
+def exchange(ruleset: RuleSet, by: dict[str, Predicate]) -> RuleSet:
+    """The rule set with predicates replaced by others of, perhaps, another name."""
+    names = {Atom(old): Atom(new.name) for old, new in by.items() if old != new.name}
+    rules = tuple(replace(r, formula=substitute(r.formula, names)) for r in ruleset.rules) if names else ruleset.rules
+    return replace(ruleset, predicates=tuple(by.get(p.name, p) for p in ruleset.predicates), rules=rules)
+
+
+def affirmative(formula: Formula) -> Formula:
+    """The formula without double negations."""
+    def once(node: Formula, below: tuple) -> Formula:
+        if isinstance(node, Not) and isinstance(below[0], Not):
+            return below[0].body
+        return rebuild(node, below) if below else node
+    return fold(formula, once)
+
+
+def negations(words: str) -> int:
+    """How many words of a predicate's name or description look negative."""
+    return sum(bool(NEGATIVE.fullmatch(word)) for word in re.findall(r"[a-z]+(?:'t)?", words.lower()))
+
+
+def _joined(keep: Predicate, drop: Predicate, negated: bool) -> Predicate:
+    """The kept predicate with the other's words; its test, or the other's where only that has one."""
+    words = tuple(dict.fromkeys((*keep.keywords, *drop.keywords))) if not negated else keep.keywords
+    return replace(keep, keywords=words, test=keep.test or (drop.test if not negated else None))
+
+
+def _unfit(ruleset: RuleSet, rule: Rule, formulas: Sequence[Formula], ids: Sequence[str]) -> str:
+    """Why the parts cannot be rules of this set; empty where they can."""
+    if not formulas:
+        return "at least one part was required; got none"
+    names = {p.name for p in ruleset.predicates}
+    strange = sorted({n for f in formulas for n in atoms(f)} - names)
+    if strange:
+        return f"predicates of the rule set were required; got {strange}"
+    actions = {p.name for p in ruleset.predicates if p.kind == "action"}
+    if rule.type == "action" and not all(actions & set(atoms(f)) for f in formulas):
+        return "an action rule needs an action predicate in each part (Sec. 3.1)"
+    taken = {r.id for r in ruleset.rules} - {rule.id}
+    return f"the ids {sorted(taken & set(ids))} are taken" if taken & set(ids) else ""
+
+
+def _unproved(question: Callable[..., decide.Answer], *formulas: Formula) -> str:
+    """Why the answer is not yes: the steps' true predicates in a shortest witness; empty where it is yes."""
+    try:
+        answer = question(*formulas)
+    except AutomatonError as error:
+        return f"too large to decide ({error})"
+    if answer:
+        return ""
+    return "; then ".join(", ".join(sorted(step)) or "nothing true" for step in answer.witness or ()) + " tells them apart"

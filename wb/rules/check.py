@@ -1,0 +1,207 @@
+"""What a rule set says as a whole, and where it says something else than it seems: `wb check RULES`.
+
+The physical rules (those of the file, and those that follow from the predicates' tests) hold on every
+trace.  Under them: does any trace keep all rules; which rules can never fire or hold whatever
+happens; which two say the same, imply or exclude each other; which rules together make a trigger of
+one of them impossible; which rules the others imply (removed one after the other, the last first, so
+that what is left still says all).  A rule that has to be repaired anyway, because it contradicts another,
+forbids always or has the wrong polarity, takes no part in the last two.  `lint` adds what each sentence
+should have said.
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from wb.logic import decide, pairs
+from wb.logic import formula as F
+from wb.logic.automaton import AutomatonError
+from wb.logic.decide import Trace
+from wb.logic.formula import Formula
+from wb.logic.sat import Bounded
+from wb.rules import lint, physical
+from wb.rules.lint import Finding
+from wb.rules.rule import Rule, RuleSet
+
+MAX_UNDECIDED = 20  # questions too large to decide after which no more are asked
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """One rule, and the rules (by id; physical ones by their text) that settle its fate together."""
+
+    rule: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The decisions about a rule set; rules are named by id.
+
+    `satisfiable` is None where that is too large to decide; `witness` is then absent too.  `core` is a
+    minimal set of rules that no trace keeps.  `implied` holds (stronger, weaker) pairs.  `conflicts`
+    are rules whose trigger can never hold when the rules in `by` are kept; `redundant` rules are
+    implied by those in `by`.  What could not be decided is in `undecided`, with its reason.
+    """
+
+    rules: int
+    predicates: int
+    physical: int
+    satisfiable: bool | None
+    witness: Trace | None
+    core: tuple[str, ...]
+    vacuous: tuple[str, ...]
+    equivalent: tuple[tuple[str, str], ...]
+    implied: tuple[tuple[str, str], ...]
+    contradictory: tuple[tuple[str, str], ...]
+    conflicts: tuple[Blame, ...]
+    redundant: tuple[Blame, ...]
+    findings: tuple[Finding, ...]
+    undecided: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to repair: some trace keeps all rules, and no rule stands out."""
+        return bool(self.satisfiable) and not (self.vacuous or self.contradictory or self.conflicts or self.redundant
+                                               or self.findings or self.undecided)
+
+
+def check(ruleset: RuleSet) -> Report:
+    """Every set decision and lint of a rule set."""
+    rules = tuple(rule for rule in ruleset.rules if rule.type == "action")
+    background = (*(rule for rule in ruleset.rules if rule.type == "physical"), *physical.rules(ruleset.predicates))
+    given = tuple(dict.fromkeys(part for rule in background for part in decide.conjuncts(rule.formula)))
+    names = {rule.formula: rule.text for rule in background} | {rule.formula: rule.id for rule in reversed(rules)}
+    undecided: list[tuple[str, str]] = []
+    findings = lint.lints(ruleset, given)
+    vacuous = {finding.rules[0] for finding in findings if finding.kind == "never_fires"}
+    living = [rule for rule in rules if rule.id not in vacuous]
+    related = _related(living, given, undecided)
+    apart = {name for pair in related["contradictory"] for name in pair}
+    apart |= {finding.rules[0] for finding in findings if finding.kind in ("forbids_always", "polarity")}
+    with Bounded() as solver:
+        satisfiable, witness, core = _joint(rules, given, solver, names, undecided)
+        sound = [rule for rule in living if rule.id not in apart]
+        conflicts = _conflicts(sound, given, solver, names, undecided)
+        caught = {name for blame in conflicts for name in (blame.rule, *blame.by)}
+        redundant = _redundant([rule for rule in sound if rule.id not in caught], given, solver, names, undecided)
+    return Report(len(rules), len(ruleset.predicates), len(given), satisfiable, witness, core,
+                  tuple(rule.id for rule in rules if rule.id in vacuous), **related, conflicts=conflicts, redundant=redundant,
+                  findings=findings, undecided=tuple(undecided))
+
+
+def to_json(report: Report) -> dict:
+    """The report as JSON values; traces are lists of sorted lists of names."""
+    return {**json.loads(json.dumps(asdict(report), default=_listed)), "clean": report.clean}
+
+
+def render(report: Report) -> str:
+    """The report as text for a person."""
+    state = {True: "some trace keeps all rules", False: f"no trace keeps all rules: {', '.join(report.core)} exclude each other",
+             None: "whether some trace keeps all rules is undecided"}[report.satisfiable]
+    lines = [f"{report.rules} rules over {report.predicates} predicates, {report.physical} physical rules: {state}"]
+    lines += [f"{first} and {second} contradict each other: no trace keeps both" for first, second in report.contradictory]
+    lines += [f"{blame.rule} can never fire while {', '.join(blame.by)} {'is' if len(blame.by) == 1 else 'are'} kept" for blame in report.conflicts]
+    lines += [f"{first} and {second} say the same" for first, second in report.equivalent]
+    lines += [f"{blame.rule} is implied by {', '.join(blame.by)}" for blame in report.redundant]
+    for finding in report.findings:
+        lines.append(f"{', '.join(finding.rules) or 'no rule'}: {finding.predicate + ': ' if finding.predicate else ''}{finding.message}")
+        if finding.trace is not None:
+            lines.append(f"    expected to be {finding.expected or 'told apart'}: {shown(finding.trace)}")
+        if finding.suggestion:
+            lines.append(f"    perhaps: {finding.suggestion}")
+    lines += [f"{name}: undecided: {reason}" for name, reason in report.undecided]
+    return "\n".join([*lines, "nothing to repair"] if report.clean else lines)
+
+
+def shown(trace: Trace) -> str:
+    """A trace as text: its steps, each the predicates that are true in it."""
+    return " ; ".join("{" + ", ".join(sorted(step)) + "}" for step in trace)
+
+
+def _listed(value: object) -> list:
+    return sorted(value) if isinstance(value, frozenset) else list(value)
+
+
+def _joint(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list) -> tuple:
+    """Whether some trace keeps all rules: (yes, the trace, no rules) or (no, no trace, a minimal core)."""
+    found = _tried("all rules", lambda: decide.shortest((*(rule.formula for rule in rules), *given), solver), undecided)
+    if found is None:
+        return None, None, ()
+    trace, part = found
+    return (True, trace, ()) if trace is not None else (False, None, _named(decide.core(part), names))
+
+
+def _related(rules: Sequence[Rule], given: Sequence[Formula], undecided: list) -> dict[str, tuple[tuple[str, str], ...]]:
+    """The related pairs of rules: without the physical rules at once, and with them where they bear on a pair."""
+    found = pairs.relations([rule.formula for rule in rules])
+    sets = {"equivalent": set(found.equivalent), "implied": set(found.implied), "contradictory": set(found.contradictory)}
+    bound = {i: lint.bearing(given, rule.formula) for i, rule in enumerate(rules)} if given else {}
+    for i, j in _worth_a_look(rules, bound, found):
+        if not {(i, j), (j, i)} & (sets["equivalent"] | sets["contradictory"]):
+            background = F.conjunction(tuple(dict.fromkeys((*bound.get(i, ()), *bound.get(j, ())))))
+            _tried(f"{rules[i].id}, {rules[j].id}", lambda: _relate(rules[i].formula, rules[j].formula, background, (i, j), sets), undecided)
+    return {kind: tuple((rules[i].id, rules[j].id) for i, j in sorted(those)) for kind, those in sets.items()}
+
+
+def _worth_a_look(rules: Sequence[Rule], bound: dict[int, tuple], found: pairs.Relations) -> Iterable[tuple[int, int]]:
+    """Pairs that `pairs` did not settle: bound by a physical rule, or with a rule over many predicates."""
+    words = [set(rule.predicates) | {name for one in bound.get(i, ()) for name in F.atoms(one)} for i, rule in enumerate(rules)]
+    special = set(found.undecided) | {i for i, by in bound.items() if by}
+    return [(i, j) for i in range(len(rules)) for j in range(i + 1, len(rules)) if (i in special or j in special) and words[i] & words[j]]
+
+
+def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], sets: dict[str, set]) -> bool:
+    there, back = bool(decide.implies(one, two, given)), bool(decide.implies(two, one, given))
+    if there and back:
+        sets["equivalent"].add(pair)
+        sets["implied"] -= {pair, pair[::-1]}
+    elif there or back:
+        sets["implied"].add(pair if there else pair[::-1])
+    if decide.contradictory(one, two, given):
+        sets["contradictory"].add(pair)
+    return True
+
+
+def _conflicts(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list) -> tuple[Blame, ...]:
+    """Rules that can fire alone, but not while all rules are kept."""
+    everything = tuple(rule.formula for rule in rules)
+    found = []
+    for rule in rules:
+        fires = decide.trigger(rule.formula)
+        if fires is not None:
+            wanted = F.Eventually(fires)
+            answer = _tried(rule.id, lambda: decide.shortest((wanted, *everything, *given), solver), undecided)
+            if answer and answer[0] is None:
+                found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))
+    return tuple(found)
+
+
+def _redundant(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list) -> tuple[Blame, ...]:
+    """Rules that those before them, and those after them that are no such rules, imply."""
+    kept, found = list(rules), []
+    for rule in reversed(rules):
+        rest = [other.formula for other in kept if other is not rule]
+        answer = _tried(rule.id, lambda: decide.shortest((F.Not(rule.formula), *rest, *given), solver), undecided)
+        if answer and answer[0] is None:
+            kept.remove(rule)
+            found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))
+    return tuple(reversed(found))
+
+
+def _named(formulas: Iterable[Formula], names: dict[Formula, str]) -> tuple[str, ...]:
+    return tuple(names.get(formula, "") for formula in formulas)
+
+
+def _tried[T](name: str, decision: Callable[[], T], undecided: list[tuple[str, str]]) -> T | None:
+    """The decision, or None with a note of why there is none."""
+    if len(undecided) >= MAX_UNDECIDED:
+        if undecided[-1][0]:
+            undecided.append(("", f"{MAX_UNDECIDED} questions were too large to decide: the others were not asked"))
+        return None
+    try:
+        return decision()
+    except AutomatonError as error:
+        undecided.append((name, str(error)))
+        return None

@@ -1,0 +1,229 @@
+"""Policies and rules out of a document, by whatever engine answers (ShieldAgent, Sec. 3.2.2).
+
+Two roles: `extract_policies` picks the constraints of a section, verbatim; `extract_rules` turns one of
+them into formulas over predicates.  What an engine replies is checked here: a quotation must stand in
+the document, a formula must parse and name its predicates, a rule must bear on an action.  A sentence
+with the words of a constraint that ends in no rule is reported as undecided, with the reason.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import pydantic
+
+from wb.domain import document
+from wb.domain.clauses import clause_of, occurrences, sections
+from wb.domain.policy import Clause, Policy, PolicyError
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import syntax
+from wb.logic.formula import Atom, Formula, Iff, Implies, Not, Xor, atoms, children
+from wb.models.client import LLM, Unanswered
+from wb.rules.rule import Modality, Predicate, Rule, RuleDraft, RuleSet, RuleType, Test, Undecided, collect
+
+_DEFINITION = re.compile(r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b|"
+                         r"\A(?:an? )?[\w-]+(?: [\w-]+)? (?:is|are) (?:an? |any )?(?:users?|persons?|people|customers?) (?:who|whose|that|under|over|aged|with|without)\b", re.I)
+Constrains = Callable[[Clause], bool]
+_SCOPE = re.compile(r"\b(?:applies|apply) (?:only )?(?:to|when|where|if|from|in)\b", re.I)
+
+
+class PolicyReply(pydantic.BaseModel):
+    """One policy of a section: its description word for word, its definitions, when it applies."""
+
+    description: str
+    definitions: list[str] = []
+    scope: str | None = None
+
+
+class PoliciesReply(pydantic.BaseModel):
+    """The reply to `extract_policies`."""
+
+    policies: list[PolicyReply]
+
+
+class TestReply(pydantic.BaseModel):
+    """The field that decides a state predicate: `state.NAME` or `TOOL.ARGUMENT`, an operator, a value."""
+
+    __test__ = False
+    field: str
+    op: str
+    value: bool | int | float | str | list[str]
+    measure: str = "value"
+
+
+class PredicateReply(pydantic.BaseModel):
+    """One predicate of a rule."""
+
+    name: str
+    kind: str
+    description: str = ""
+    keywords: list[str] = []
+    tools: list[str] = []
+    test: TestReply | None = None
+
+
+class RuleReply(pydantic.BaseModel):
+    """One rule of a policy."""
+
+    text: str
+    formula: str
+    modality: Modality
+    type: RuleType = "action"
+    predicates: list[PredicateReply] = []
+
+
+class RulesReply(pydantic.BaseModel):
+    """The reply to `extract_rules`: the rules, and what of the policy could not be turned into any."""
+
+    rules: list[RuleReply] = []
+    undecided: list[str] = []
+
+
+def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, ...]:
+    """The constraints of a policy in the order of the document, each with its verbatim span.
+
+    `constrains` tells the words of a constraint: where a quotation stands in several places, such a sentence is meant.
+
+    A quotation that is not in the document is left out; `rules` reports the sentence it stood for.
+
+    Raises:
+        PolicyError: no sentence of the document states a constraint.
+        ModelError: a request failed.
+    """
+    glossary = [s.text for s in policy.sentences if s.kind != "heading" and _DEFINITION.search(s.text)]
+    scopes = [s.text for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.text)]
+    parts = sections(policy)
+    batch = [{"policy": policy.name, "section": policy.text[start:end], "glossary": glossary, "scopes": scopes} for start, end in parts]
+    whole = {(s.start, s.end): s for s in policy.sentences}
+    weight = cache(lambda place: _weight(whole.get(place), constrains))
+    found: dict[tuple[int, int], Clause] = {}
+    unanswered: list[str] = []
+    for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
+        if isinstance(reply, Unanswered):
+            unanswered.append(reply.reason)
+            continue
+        for item in reply.policies:
+            places = [span for span in occurrences(item.description, policy.text, start, end) if span not in found]
+            if places:
+                span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
+                found[span] = _clause(policy, span, item)
+    if not found and unanswered:
+        raise PolicyError(f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; got no reply for {len(unanswered)}: {unanswered[0]}")
+    if not found:
+        raise PolicyError(f"{policy.source}: a policy that forbids, demands or restricts something was required; "
+                          f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})")
+    ordered = sorted(found.values(), key=lambda c: (c.start, c.end))
+    return tuple(Clause(f"c{i}", c.text, c.start, c.end, c.headings, c.context, c.definitions, c.scope) for i, c in enumerate(ordered, 1))
+
+
+def rules(clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Constrains) -> RuleSet:
+    """The rules of the clauses, and every constraint that became none, with the reason.
+
+    Raises:
+        ModelError: a request failed in a way that all further ones would.
+    """
+    described = {"tools": [tool_row(tool) for tool in policy.toolbox.tools], "state": [field_row(field) for field in policy.toolbox.state]}
+    batch = [{"clause": c.text, "headings": list(c.headings), "context": list(c.context), "definitions": list(c.definitions), "scope": c.scope, **described}
+             for c in clauses]
+    drafts: list[RuleDraft] = []
+    undecided: list[Undecided] = []
+    for clause, reply in zip(clauses, llm.ask_all("extract_rules", RulesReply, batch), strict=True):
+        if isinstance(reply, Unanswered):
+            undecided.append(Undecided(clause.id, clause.text, f"no reply: {reply.reason}"))
+            continue
+        undecided += [Undecided(clause.id, clause.text, reason) for reason in reply.undecided]
+        for item in reply.rules:
+            draft = _draft(clause, item, policy.toolbox)
+            (drafts if isinstance(draft, RuleDraft) else undecided).append(draft)
+        if not reply.rules and not reply.undecided:
+            undecided.append(Undecided(clause.id, clause.text, "the reply held neither a rule nor a reason"))
+    return collect(drafts, (*undecided, *missed(clauses, policy, constrains)))
+
+
+def missed(clauses: Sequence[Clause], policy: Policy, constrains: Constrains) -> tuple[Undecided, ...]:
+    """The sentences with the words of a constraint that no clause covers."""
+    covered = [(c.start, c.end) for c in clauses]
+    left = [s for s in policy.sentences if s.kind not in ("heading", "stem") and not any(a < s.end and s.start < b for a, b in covered)]
+    return tuple(Undecided("", s.text, "no clause was extracted for this sentence") for s in left if constrains(clause_of(s)))
+
+
+def tool_row(tool: Tool) -> dict[str, object]:
+    """A tool as a model sees it."""
+    return {"name": tool.name, "description": tool.description, "arguments": [field_row(a) for a in tool.arguments]}
+
+
+def field_row(field: Field) -> dict[str, object]:
+    """A field as a model sees it."""
+    return {"name": field.name, "type": field.type, "description": field.description, "values": list(field.values)}
+
+
+def _weight(sentence: document.Sentence | None, constrains: Constrains) -> int:
+    """Which of several places of one quotation is meant: a whole sentence that constrains, then any whole sentence."""
+    return 2 if sentence is None else 0 if constrains(clause_of(sentence)) else 1
+
+
+def _clause(policy: Policy, span: tuple[int, int], item: PolicyReply) -> Clause:
+    """The clause at a span: the structure from the document, definitions and scope from the reply."""
+    start, end = span
+    home = next((s for s in policy.sentences if s.start <= start < s.end), None)
+    frame = clause_of(home) if home else Clause("", "", start, end)
+    quoted = tuple(d for d in item.definitions if occurrences(d, policy.text, 0, len(policy.text)))
+    return Clause("", policy.text[start:end], start, end, frame.headings, frame.context, quoted, item.scope or "")
+
+
+def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Undecided:
+    """A checked rule, or the clause as undecided with what was wrong with the reply."""
+    try:
+        formula = syntax.parse(item.formula)
+        predicates = tuple(_predicate(row, toolbox) for row in item.predicates)
+        return RuleDraft(Rule("", item.text, formula, item.modality, item.type, clause.id, clause.text), _bearing(formula, item, predicates))
+    except ValueError as error:
+        return Undecided(clause.id, clause.text, f"the reply's rule cannot be used: {error}")
+
+
+def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    """The predicates, after checking that the formula names them and constrains an action."""
+    known = {p.name: p for p in predicates}
+    used = atoms(formula)
+    missing = [name for name in used if name not in known]
+    if missing:
+        raise ValueError(f"every predicate of a formula must be described; got none for {missing}")
+    actions = [name for name in used if known[name].kind == "action"]
+    if item.type == "action" and not actions:
+        raise ValueError("an action rule must hold at least one action predicate; got none")
+    if item.type == "action" and item.modality != "oblige" and not any(negative(formula, name) for name in actions):
+        raise ValueError(f"a rule that restricts must fail when its action happens; {syntax.render(formula)} never does (the converse was written)")
+    return tuple(known[name] for name in used)
+
+
+def negative(formula: Formula, name: str, sign: bool = True) -> bool:
+    """Whether the truth of a predicate can make the formula fail: it stands under an odd number of negations."""
+    match formula:
+        case Atom(found):
+            return found == name and not sign
+        case Not(body):
+            return negative(body, name, not sign)
+        case Implies(left, right):
+            return negative(left, name, not sign) or negative(right, name, sign)
+        case Iff() | Xor():
+            return any(negative(child, name, s) for child in children(formula) for s in (True, False))
+    return any(negative(child, name, sign) for child in children(formula))
+
+
+def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
+    """The predicate of a reply; its tools and its field must exist."""
+    for tool in row.tools:
+        try:
+            toolbox.tool(tool)
+        except KeyError as error:
+            raise ValueError(error.args[0]) from None
+    test = None
+    if row.test is not None:
+        value = tuple(row.test.value) if isinstance(row.test.value, list) else row.test.value
+        test = Test(row.test.field, row.test.op, value, row.test.measure)
+        owner, _, name = test.field.partition(".")
+        known = [f.name for f in (toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ()))]
+        if name not in known:
+            raise ValueError(f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {known[:12]}")
+    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)

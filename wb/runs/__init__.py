@@ -1,0 +1,1 @@
+"""Making, keeping, showing: stages and their versions, notebooks, the report."""

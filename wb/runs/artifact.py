@@ -1,0 +1,355 @@
+"""Artifacts on disk: one folder a version of a stage, `artifacts/<stage>/<key>/`, never edited.
+
+A version is finished when it has a `manifest.json`.  It is made in a workplace of its own and renamed
+into place with the manifest already in it, so that a process killed at any moment leaves either the
+whole version or none.  Every file's digest is in the manifest and is checked when it is read.
+
+The versions of a stage: which there are, and what sets one apart from another.
+
+Only manifests are compared, so that nothing has to be kept but what a run records anyway.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from wb.paths import Project
+from wb.runs import key
+from wb.runs.key import Inputs
+
+MANIFEST, NOTEBOOK, LEDGER, LOCK, FAILED = "manifest.json", "notebook.ipynb", "ledger.json", ".lock", "failed"
+KEY_LENGTH = 12  # hex digits: 48 bits
+YOUNG_S = 10  # a workplace younger than this may not have its lock yet
+
+
+class ArtifactError(ValueError):
+    """An artifact is missing, damaged or used in a way that would make it untrue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One finished version of a stage."""
+
+    folder: Path
+    manifest: Mapping[str, object]
+
+    @property
+    def key(self) -> str:
+        """Its name among the versions of its stage."""
+        return self.folder.name
+
+    @property
+    def stage(self) -> str:
+        """The stage that made it."""
+        return self.folder.parent.name
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each of its files, as the manifest has it."""
+        return {name: row["sha256"] for name, row in self.manifest["outputs"].items()}
+
+    def damaged(self) -> list[str]:
+        """Those of its files that are missing or not what the manifest says."""
+        return [name for name, digest in self.digests.items() if not _is(self.folder / name, digest)]
+
+    def read(self, name: str) -> object:
+        """A file's value: JSON parsed, other files as text.
+
+        Raises:
+            ArtifactError: the stage wrote no such file, or it was changed since.
+        """
+        path = self.source(name)
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if path.suffix == ".json" else text
+
+    def source(self, name: str) -> Path:
+        """Where one of its files is, after checking it; see `read`."""
+        if name not in self.digests:
+            raise ArtifactError(f"{self.stage} wrote {sorted(self.digests)}; {name!r} was asked for")
+        path = self.folder / name
+        if not _is(path, self.digests[name]):
+            raise ArtifactError(f"{self.stage}/{self.key}/{name} must have the digest that its manifest says; "
+                                "it was changed or lost: `wb run` makes it again")
+        return path
+
+
+def versions(here: Project, stage: str) -> tuple[Version, ...]:
+    """Every finished version of a stage, newest (made or used last) first; unreadable ones are left out."""
+    found = []
+    for path in (here.artifacts / stage).glob(f"[!.]*/{MANIFEST}"):
+        manifest = read_manifest(path)
+        if manifest is not None:
+            found.append((path.stat().st_mtime_ns, manifest["recorded"]["finished"], Version(path.parent, manifest)))
+    return tuple(version for *_, version in sorted(found, key=lambda row: row[:2], reverse=True))
+
+
+def unreadable(here: Project, stage: str) -> tuple[Path, ...]:
+    """Folders of a stage whose manifest is missing or damaged."""
+    folders = (path for path in (here.artifacts / stage).glob("[!.]*") if path.is_dir() and path.name != FAILED)
+    return tuple(folder for folder in folders if read_manifest(folder / MANIFEST) is None)
+
+
+def newest(here: Project, stage: str, *, policy: str | None = None, model: object = None) -> Version:
+    """The newest version of a stage for a policy (its digest) and a model; None: any.
+
+    Raises:
+        ArtifactError: there is none.
+    """
+    for version in versions(here, stage):
+        if policy in (None, version.manifest["policy"]["digest"]) and model in (None, version.manifest["model"]):
+            return version
+    wanted = f" for this policy and model {model!r}" if policy or model else ""
+    raise ArtifactError(f"a finished {stage}{wanted} was required; there is none: run its notebook, or `wb run --to {stage}`, first")
+
+
+def read_manifest(path: Path) -> dict | None:
+    """A manifest, or None where it is missing or not the one that was written."""
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    whole = isinstance(manifest, dict) and manifest.pop("seal", None) == key.digest(manifest)
+    return manifest if whole else None
+
+
+class Workplace(NamedTuple):
+    """A folder for a version in the making, and the lock that says somebody is at work there."""
+
+    folder: Path
+    lock: BaseFileLock
+
+
+def workplace(here: Project, stage: str) -> Workplace:
+    """A new workplace beside the finished versions; its name starts with a dot."""
+    parent = here.artifacts / stage
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
+    lock = FileLock(folder / LOCK)
+    lock.acquire(timeout=YOUNG_S)
+    return Workplace(folder, lock)
+
+
+def sweep(here: Project, stage: str) -> int:
+    """Remove the workplaces that killed processes left behind; returns how many."""
+    swept = 0
+    for folder in (here.artifacts / stage).glob(".making-*"):
+        try:
+            if time.time() - folder.stat().st_mtime < YOUNG_S:
+                continue
+            with FileLock(folder / LOCK).acquire(timeout=0):
+                shutil.rmtree(folder, ignore_errors=True)
+                swept += 1
+        except (Timeout, FileNotFoundError):  # someone is at work there, or has just finished
+            continue
+    return swept
+
+
+def seal(here: Project, folder: Path, inputs: Inputs, *, policy: Mapping[str, object], upstream: Mapping[str, str],
+         done: Mapping[str, object]) -> Version:
+    """Turn a workplace into a finished version.
+
+    `policy` is its name and digest, `upstream` the key of each version that was read, `done` what the
+    stage said at its finish. Where the same version exists undamaged, that one stays and this one goes.
+    """
+    outputs = {name: {"sha256": key.file_digest(folder / name), "bytes": (folder / name).stat().st_size} for name in _written(folder)}
+    used = _used(here, folder, inputs)
+    # what a person stepped through may differ although the cells are the same: it never replaces another version
+    stepped = [outputs] if inputs.mode == "interactive" else []
+    name = key.digest([inputs.static, used["prompts"], used["replies"], *stepped])[:KEY_LENGTH]
+    plain = {f.name: getattr(inputs, f.name) for f in fields(inputs) if f.name not in ("upstream", "policy")}
+    reads = {stage: {"key": version, "files": inputs.upstream[stage]} for stage, version in upstream.items()}
+    manifest = {**plain, "key": name, "static": inputs.static, "policy": policy, "model": inputs.parameters.get("model"),
+                **used, "upstream": reads, "outputs": outputs, "summary": done["summary"], "recorded": done["recorded"]}
+    manifest = json.loads(dumps(manifest, MANIFEST))
+    for leftover in folder.glob(".*"):
+        leftover.unlink()
+    write_whole(folder / MANIFEST, dumps({**manifest, "seal": key.digest(manifest)}, MANIFEST))
+    return _place(folder, folder.parent / name, manifest)
+
+
+def current(here: Project, version: Version) -> bool:
+    """Whether the prompts and replies that a version used are still the same."""
+    manifest = version.manifest
+    prompts = key.prompt_digests(manifest["prompts"], here.prompts)
+    return prompts == manifest["prompts"] and reply_digests(here.replies, manifest["replies"]) == manifest["replies"]
+
+
+def set_aside(folder: Path) -> Path:
+    """Move a damaged version out of the way, kept for a look: its name gets a leading dot."""
+    target = Path(tempfile.mkdtemp(prefix=f".damaged-{folder.name}-", dir=folder.parent))
+    os.rename(folder, target)
+    return target
+
+
+def reply_digests(folder: Path, replies: Iterable[str]) -> dict[str, str]:
+    """For each digest of a request, the digest of the file that holds its reply; "" where there is none."""
+    files = {digest: next(folder.glob(f"*{digest[:32]}.json"), None) for digest in replies}
+    return {digest: key.file_digest(path) if path else "" for digest, path in files.items()}
+
+
+def dumps(value: object, name: str) -> str:
+    """A value as JSON text, keys in the order given; `ArtifactError` for what JSON cannot hold."""
+    try:
+        return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"{name}: a value that JSON can hold was required (an unknown number is None); {error}") from None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, also after a power cut."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")  # a name of its own for each writer
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"got {type(value).__name__}")
+
+
+def _is(path: Path, digest: str) -> bool:
+    return path.is_file() and key.file_digest(path) == digest
+
+
+def _written(folder: Path) -> list[str]:
+    """The files of a workplace that are outputs, by relative name."""
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in names if name not in (MANIFEST, NOTEBOOK) and not name.startswith("."))
+
+
+def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, str]]:
+    """The prompts and recorded replies that the stage used, with the digests of the files."""
+    if not (folder / LEDGER).is_file():
+        return {"prompts": key.prompts(inputs.modules, here.package, here.prompts), "replies": {}}
+    rows = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
+    # the digest that was asked with, should the file have been edited since
+    asked = {name: row["digest"] for name, row in rows["prompts"].items() if row.get("digest")}
+    return {"prompts": key.prompt_digests(rows["prompts"], here.prompts) | asked, "replies": reply_digests(here.replies, rows["replies"])}
+
+
+def _place(folder: Path, target: Path, manifest: dict) -> Version:
+    """Rename a sealed workplace to its final name, unless an undamaged version has it."""
+    present = read_manifest(target / MANIFEST)
+    if present is not None and not Version(target, present).damaged():
+        shutil.rmtree(folder)
+        os.utime(target / MANIFEST)
+        return Version(target, present)
+    if target.exists():
+        set_aside(target)
+    os.chmod(folder, 0o755)
+    os.rename(folder, target)
+    return Version(target, manifest)
+
+
+RESULTS = "results.json"
+Manifest = Mapping[str, object]
+
+
+def differences(old: Manifest, new: Manifest) -> tuple[str, ...]:
+    """What changed from one manifest to another, one line each: first the causes, then the outputs."""
+    return (*_values("policy", old["policy"], new["policy"]), *_values("parameter", old["parameters"], new["parameters"]),
+            *_cells(old, new), *_digests("module", old["modules"], new["modules"], ".py"),
+            *_digests("prompt", old["prompts"], new["prompts"], ".md"), *_digests("reply", old["replies"], new["replies"], ""),
+            *_upstream(old["upstream"], new["upstream"]), *_values("mode", {"": old["mode"]}, {"": new["mode"]}),
+            *_values("package", _recorded(old), _recorded(new)), *_digests("output", _outputs(old), _outputs(new), ""))
+
+
+def pair(versions: Sequence[Version], keys: Sequence[str] = ()) -> tuple[Version, ...]:
+    """The two versions to compare, older first: those whose keys start so, else the two newest; () if there are no two.
+
+    Raises:
+        ArtifactError: not two keys, or one that fits no version or several.
+    """
+    if not keys:
+        return tuple(reversed(versions[:2])) if len(versions) > 1 else ()
+    found = [[version for version in versions if version.key.startswith(key)] for key in keys]
+    if len(keys) != 2 or any(len(fitting) != 1 for fitting in found):
+        raise ArtifactError(f"two keys of {[version.key for version in versions]} were required; got {list(keys)}")
+    return found[0][0], found[1][0]
+
+
+def described(version: Version) -> dict[str, object]:
+    """One version in a line: its key, policy, model, mode, when it was finished and how long it took."""
+    manifest = version.manifest
+    recorded = manifest["recorded"]
+    return {"key": version.key, "policy": manifest["policy"]["name"] or "", "model": manifest["model"] or "", "mode": manifest["mode"],
+            "finished": recorded["finished"], "seconds": recorded["seconds"], "summary": summary(manifest)}
+
+
+def summary(manifest: Manifest) -> str:
+    """What a stage said of itself at its finish, in a line."""
+    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in manifest["summary"].items())
+
+
+def with_results(version: Version) -> dict[str, object]:
+    """The manifest and the results of a version, as one JSON value; an evaluation's `methods` stand at the top.
+
+    Raises:
+        ArtifactError: the results were changed since they were written.
+    """
+    results = version.read(RESULTS) if RESULTS in version.digests else None
+    methods = {"methods": results["methods"]} if isinstance(results, dict) and "methods" in results else {}
+    return {"stage": version.stage, "key": version.key, **methods, "manifest": dict(version.manifest), "results": results}
+
+
+def _values(kind: str, old: Manifest, new: Manifest) -> Iterator[str]:
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if before != after:
+            yield f"{kind} {name}: {_short(before)} -> {_short(after)}".replace(" :", ":")
+
+
+def _digests(kind: str, old: Manifest, new: Manifest, suffix: str) -> Iterator[str]:
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            how = "added" if name not in old else "removed" if name not in new else "changed"
+            yield f"{kind} {name}{suffix}: {how}"
+
+
+def _cells(old: Manifest, new: Manifest) -> Iterator[str]:
+    before, after = old["cells"], new["cells"]
+    if before != after:
+        same = len(set(before) & set(after))
+        yield f"code cells: {len(after) - same} new, {len(before) - same} gone, {same} the same"
+
+
+def _upstream(old: Manifest, new: Manifest) -> Iterator[str]:
+    for stage in sorted(old.keys() | new.keys()):
+        before, after = (side.get(stage, {}).get("files", {}) for side in (old, new))
+        changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        if changed:
+            yield f"upstream {stage}: {', '.join(changed)}"
+
+
+def _outputs(manifest: Manifest) -> dict[str, str]:
+    return {name: row["sha256"] for name, row in manifest["outputs"].items()}
+
+
+def _recorded(manifest: Manifest) -> dict[str, object]:
+    recorded = manifest["recorded"]
+    return {**recorded["packages"], "python": recorded["python"]}
+
+
+def _short(value: object) -> str:
+    text = repr(value) if not isinstance(value, str) else value
+    return text if len(text) <= 60 else text[:24] + "…"

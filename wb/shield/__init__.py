@@ -1,0 +1,1 @@
+"""Weighted circuits: clusters, Markov-logic weights, the decision of ShieldAgent."""

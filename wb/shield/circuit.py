@@ -1,0 +1,212 @@
+"""Action circuits: the rules of one action as a Markov logic network, and the relative safety condition.
+
+ShieldAgent, Eqs. 4 and 5.  With every state predicate known only two worlds remain, the action taken
+or not, so that P1 - P0 = tanh(D/2) with D the weighted count of rules kept by taking the action minus
+those kept by leaving it (SPEC 4 a).  An unknown predicate makes D an interval.  That no rule tells
+the two worlds apart is a state of its own and not a zero (SPEC 4 b).  `enumerate_worlds` is the
+definition written out, the oracle of the closed form and the one place with the paper's global Z.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, NamedTuple
+
+from wb.logic import automaton
+from wb.logic.automaton import Automaton, AutomatonError
+from wb.rules.rule import Rule, RuleSet
+
+State = Literal["decisive", "indecisive", "undecided", "contradictory"]
+HARD = math.inf
+
+
+class Outcome(NamedTuple):
+    """Whether a rule is kept when the action is taken, and when it is not, all else equal."""
+
+    taken: bool
+    left: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """The rules that speak of one action, each with a weight >= 0; a weight of `HARD` admits no breach."""
+
+    action: str
+    rules: tuple[Rule, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.rules) != len(self.weights):
+            raise ValueError(f"one weight a rule was required ({len(self.rules)}); got {len(self.weights)}")
+        bad = [w for w in self.weights if not w >= 0]
+        if bad:
+            raise ValueError(f"weights must be >= 0 (a negative one would reward a breach); got {bad}")
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """What a circuit says of taking its action now.
+
+    `low` and `high` bound P1 - P0, in -1..1; they are equal when nothing that matters is unknown.
+    `state`: decisive (some rule tells taking from leaving), indecisive (none does), undecided (an
+    unknown could change D), contradictory (hard rules forbid both worlds).  `violated` are the rules
+    surely broken by taking the action and kept by leaving it, `unknown` those that may be.
+    """
+
+    low: float
+    high: float
+    state: State
+    violated: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def build(ruleset: RuleSet, by_action: Mapping[str, Sequence[str]], weights: Mapping[str, Mapping[str, float]] | None = None) -> dict[str, Circuit]:
+    """The circuit of every action, from the ids of its rules (`cluster.by_action`) and its weights by rule id.
+
+    Each circuit has weights of its own (theta_a); a rule without one weighs 1.
+    """
+    rules = {rule.id: rule for rule in ruleset.rules}
+    weights = weights or {}
+    return {action: Circuit(action, tuple(rules[i] for i in ids), tuple(weights.get(action, {}).get(i, 1.0) for i in ids))
+            for action, ids in by_action.items()}
+
+
+def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
+    """Each rule's automaton by rule id; None for a rule over too many predicates, which stays undecided."""
+    found: dict[str, Automaton | None] = {}
+    for rule in rules:
+        try:
+            machine = automaton.compile(rule.formula)
+            found[rule.id] = None if machine.tests else machine
+        except AutomatonError:
+            found[rule.id] = None
+    return found
+
+
+def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Outcome]:
+    """How a rule may fare when the action is taken, or left, at the last of the steps.
+
+    A step maps predicates to True, False or None; what is None or absent may be either, at each step
+    anew.  A rule is *kept* unless it is permanently violated: what a later step can still mend
+    (RV-LTL's "currently false") is no breach yet (SPEC 4 d).
+    """
+    if machine is None:
+        return frozenset((Outcome(True, True), Outcome(False, True), Outcome(True, False)))
+    states = {0}
+    for step in steps[:-1]:
+        states = {machine.rows[state][letter] for letter in _letters(machine.names, step) for state in states}
+    bit = 1 << machine.names.index(action) if action in machine.names else 0
+    kept = [verdict is not False for verdict in machine.settled]
+    return frozenset(Outcome(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
+                     for letter in _letters(machine.names, {**steps[-1], action: False}) for state in states)
+
+
+def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int, ...]:
+    """The letters that a step may be, one for every way to fill in its unknowns."""
+    letters = (0,)
+    for i, name in enumerate(names):
+        value = step.get(name)
+        letters = tuple(letter | bit for letter in letters for bit in ((0, 1 << i) if value is None else (value << i,)))
+    return letters
+
+
+def infer(circuit: Circuit, outcomes: Mapping[str, frozenset[Outcome]]) -> Inference:
+    """P1 - P0 of the circuit's action, from the outcomes that each rule may still have (by rule id).
+
+    A rule with one possible outcome is known.  The bounds are exact when the rules' unknowns are
+    independent, and never too narrow otherwise.
+    """
+    gains = {rule.id: _gains(rule, outcomes) for rule in circuit.rules}
+    hard = [gains[r.id] for r, w in zip(circuit.rules, circuit.weights, strict=True) if w == HARD]
+    soft = [(w, gains[r.id]) for r, w in zip(circuit.rules, circuit.weights, strict=True) if w != HARD]
+    low = relative(_bound(min(g) for g in hard) or sum(w * min(g) for w, g in soft))
+    high = relative(_bound((max(g) for g in hard), up=True) or sum(w * max(g) for w, g in soft))
+    violated = tuple(name for name, g in gains.items() if g == {-1})
+    unknown = tuple(name for name, g in gains.items() if len(g) > 1)
+    return Inference(low, high, _state(gains, hard), violated, unknown)
+
+
+def relative(difference: float) -> float:
+    """P1 - P0 = tanh(D/2) of two worlds whose log-weights differ by D; -1 or 1 for an infinite D."""
+    return math.tanh(difference / 2)
+
+
+def safe(inference: Inference, epsilon: float = 0.0) -> bool | None:
+    """Eq. 5: whether P1 - P0 >= epsilon; None where an unknown decides it or hard rules contradict.
+
+    Without a decisive rule the difference is 0, so that any epsilon <= 0 permits (SPEC 4 b).
+    """
+    if not -1 <= epsilon <= 1:
+        raise ValueError(f"epsilon bounds a difference of probabilities and must be in -1..1; got {epsilon}")
+    if inference.state == "contradictory" or (inference.low < epsilon <= inference.high):
+        return None
+    return inference.low >= epsilon
+
+
+def lightest(epsilon: float) -> float:
+    """The weight that a rule must exceed to deny alone: where -tanh(w/2) = epsilon; 0 for an epsilon of 0 or more."""
+    return HARD if epsilon <= -1 else 2 * math.atanh(-epsilon) if epsilon < 0 else 0.0
+
+
+class Worlds(NamedTuple):
+    """The probability mass of the worlds with the action taken and with it left."""
+
+    taken: float
+    left: float
+
+
+def enumerate_worlds(circuit: Circuit, keeps: Callable[[Rule, frozenset[str]], bool], evidence: Mapping[str, bool], *,
+                     partition: Literal["conditional", "global"] = "conditional") -> Worlds:
+    """Eq. 4 by its definition: every assignment of the circuit's predicates, 2^n worlds.
+
+    A predicate absent from the evidence is summed out.  `conditional` normalises over the worlds that
+    agree with the evidence, so that the two masses sum to 1; `global` over all worlds, as the paper's
+    constant Z does.  Worlds that break a hard rule have no mass.
+
+    Raises:
+        ValueError: no world has mass: the hard rules contradict each other or the evidence.
+    """
+    names = sorted({name for rule in circuit.rules for name in rule.predicates} | {circuit.action})
+    mass, total = {True: 0.0, False: 0.0}, 0.0
+    for values in product((False, True), repeat=len(names)):
+        world = dict(zip(names, values, strict=True))
+        weight = _mass(circuit, keeps, frozenset(n for n, true in world.items() if true))
+        agrees = all(world[n] == v for n, v in evidence.items() if n in world and n != circuit.action)
+        total += weight if agrees or partition == "global" else 0.0
+        mass[world[circuit.action]] += weight if agrees else 0.0
+    if total == 0:
+        raise ValueError(f"at least one world with mass was required; the hard rules of {circuit.action!r} leave none")
+    return Worlds(mass[True] / total, mass[False] / total)
+
+
+def _mass(circuit: Circuit, keeps: Callable[[Rule, frozenset[str]], bool], world: frozenset[str]) -> float:
+    kept = [keeps(rule, world) for rule in circuit.rules]
+    if any(w == HARD and not k for w, k in zip(circuit.weights, kept, strict=True)):
+        return 0.0
+    return math.exp(sum(w for w, k in zip(circuit.weights, kept, strict=True) if k and w != HARD))
+
+
+def _gains(rule: Rule, outcomes: Mapping[str, frozenset[Outcome]]) -> frozenset[int]:
+    """How much better the rule may fare with the action taken: -1, 0 or 1."""
+    possible = outcomes.get(rule.id)
+    if not possible:
+        raise ValueError(f"at least one outcome was required for rule {rule.id!r}; got none")
+    return frozenset(int(o.taken) - int(o.left) for o in possible)
+
+
+def _bound(extremes: Iterable[int], up: bool = False) -> float:
+    """The infinite D that hard rules force at one end of the interval, 0 where they force none."""
+    found = set(extremes)
+    first, second = (1, -1) if up else (-1, 1)
+    return first * HARD if first in found else second * HARD if second in found else 0.0
+
+
+def _state(gains: Mapping[str, frozenset[int]], hard: list[frozenset[int]]) -> State:
+    known = {next(iter(g)) for g in hard if len(g) == 1}
+    if {-1, 1} <= known:
+        return "contradictory"
+    if any(len(g) > 1 for g in gains.values()):
+        return "undecided"
+    return "decisive" if any(g != {0} for g in gains.values()) else "indecisive"
