@@ -1,4 +1,5 @@
 """Random formulas and traces that several test files share."""
+
 from wb.logic import formula as F
 
 UNARY = (F.Not, F.Next, F.WeakNext, F.Eventually, F.Always, F.Previously, F.Once, F.Historically)
@@ -11,8 +12,9 @@ def random_formula(rng, depth, names, unary=UNARY, binary=BINARY):
         return F.Constant(rng.random() < 0.5) if rng.random() < 0.05 else F.Atom(rng.choice(names))
     if rng.random() < 0.5:
         return rng.choice(unary)(random_formula(rng, depth - 1, names, unary, binary))
-    return rng.choice(binary)(random_formula(rng, depth - 1, names, unary, binary),
-                              random_formula(rng, depth - 1, names, unary, binary))
+    return rng.choice(binary)(
+        random_formula(rng, depth - 1, names, unary, binary), random_formula(rng, depth - 1, names, unary, binary)
+    )
 
 
 def random_trace(rng, names, longest=8):

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"  # these servers are reached directly, whatever proxy is set
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = (
+    "127.0.0.1,localhost"  # these servers are reached directly, whatever proxy is set
+)
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,22 @@ class Say:
     def body(self) -> bytes:
         if self.status != 200:
             return json.dumps({"error": {"message": self.text, "type": "scripted"}}).encode()
-        counts = self.usage and {"prompt_tokens": self.usage[0], "completion_tokens": self.usage[1], "total_tokens": sum(self.usage)}
+        counts = self.usage and {
+            "prompt_tokens": self.usage[0],
+            "completion_tokens": self.usage[1],
+            "total_tokens": sum(self.usage),
+        }
         choice = {"index": 0, "message": {"role": "assistant", "content": self.text}, "finish_reason": self.finish}
-        return json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice], "usage": counts}).encode()
+        return json.dumps(
+            {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "scripted",
+                "choices": [choice],
+                "usage": counts,
+            }
+        ).encode()
 
 
 @dataclass(frozen=True)
@@ -103,8 +118,18 @@ class Scripted:
                 """Silence."""
 
             def do_GET(self) -> None:
-                self.reply(200, json.dumps({"object": "list", "data": [
-                    {"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in server.models]}).encode())
+                self.reply(
+                    200,
+                    json.dumps(
+                        {
+                            "object": "list",
+                            "data": [
+                                {"id": name, "object": "model", "created": 1, "owned_by": "test"}
+                                for name in server.models
+                            ],
+                        }
+                    ).encode(),
+                )
 
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -124,7 +149,7 @@ class Scripted:
                         self.reply(200, step.body)
                     case Drop():
                         self.start(200, len(Say().body()), {})
-                        self.wfile.write(Say().body()[:step.after])
+                        self.wfile.write(Say().body()[: step.after])
                         self.wfile.flush()
                         self.close_connection = True
                     case Dribble():
@@ -136,7 +161,11 @@ class Scripted:
 
             def start(self, status: int, length: int, headers: dict) -> None:
                 self.send_response(status)
-                for name, value in {"content-type": "application/json", "content-length": str(length), **headers}.items():
+                for name, value in {
+                    "content-type": "application/json",
+                    "content-length": str(length),
+                    **headers,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
 
@@ -154,16 +183,35 @@ def write_tiny_model(path: Path) -> None:
 
     rng, width, hidden, vocabulary = np.random.default_rng(0), 32, 64, 259
     out = gguf.GGUFWriter(str(path), "llama")
-    for name, value in {"context_length": 16384, "embedding_length": width, "block_count": 1, "feed_forward_length": hidden, "head_count": 2,
-                        "head_count_kv": 2, "layer_norm_rms_eps": 1e-5, "rope_dimension_count": 16, "vocab_size": vocabulary,
-                        "tokenizer_model": "llama", "token_scores": [0.0] * vocabulary, "token_types": [2, 3, 3] + [6] * 256,
-                        "token_list": [b"<unk>", b"<s>", b"</s>", *(f"<0x{b:02X}>".encode() for b in range(256))],
-                        "bos_token_id": 1, "eos_token_id": 2, "unk_token_id": 0, "add_space_prefix": False,
-                        "chat_template": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: "}.items():
+    for name, value in {
+        "context_length": 16384,
+        "embedding_length": width,
+        "block_count": 1,
+        "feed_forward_length": hidden,
+        "head_count": 2,
+        "head_count_kv": 2,
+        "layer_norm_rms_eps": 1e-5,
+        "rope_dimension_count": 16,
+        "vocab_size": vocabulary,
+        "tokenizer_model": "llama",
+        "token_scores": [0.0] * vocabulary,
+        "token_types": [2, 3, 3] + [6] * 256,
+        "token_list": [b"<unk>", b"<s>", b"</s>", *(f"<0x{b:02X}>".encode() for b in range(256))],
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "unk_token_id": 0,
+        "add_space_prefix": False,
+        "chat_template": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: ",
+    }.items():
         getattr(out, f"add_{name}")(value)
-    shapes = {"token_embd": (vocabulary, width), "output": (vocabulary, width), "blk.0.ffn_gate": (hidden, width),
-              "blk.0.ffn_up": (hidden, width), "blk.0.ffn_down": (width, hidden),
-              **{f"blk.0.attn_{n}": (width, width) for n in ("q", "k", "v", "output")}}
+    shapes = {
+        "token_embd": (vocabulary, width),
+        "output": (vocabulary, width),
+        "blk.0.ffn_gate": (hidden, width),
+        "blk.0.ffn_up": (hidden, width),
+        "blk.0.ffn_down": (width, hidden),
+        **{f"blk.0.attn_{n}": (width, width) for n in ("q", "k", "v", "output")},
+    }
     for name, shape in shapes.items():
         out.add_tensor(f"{name}.weight", rng.normal(0, 0.1, shape).astype(np.float32))
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):

@@ -49,8 +49,17 @@ from wb.rules.rule import RuleSet  # noqa: E402
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "short_policy"
 MODEL = "scripted"
 OBSERVATIONS = (
-    Observation("Check out this atlas for me.", "desk", (), "press Lend", "I lend the atlas.", {"age": 30, "card_valid": False}),
-    Observation("May I keep this novel for another week?", "desk", ("look up the loan",), "press Renew", "", {"age": 12, "card_valid": True}),
+    Observation(
+        "Check out this atlas for me.", "desk", (), "press Lend", "I lend the atlas.", {"age": 30, "card_valid": False}
+    ),
+    Observation(
+        "May I keep this novel for another week?",
+        "desk",
+        ("look up the loan",),
+        "press Renew",
+        "",
+        {"age": 12, "card_valid": True},
+    ),
     Observation("I need something for Monday.", "desk", state={"age": 40, "card_valid": True}),
 )
 BLOCK = re.compile(r'<data name="(\w+)">\n?(.*?)\n?</data>', re.DOTALL)
@@ -78,10 +87,19 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     refined = rounds[-1].ruleset
     required = contract.contracts(source.toolbox, refined)
     sentences = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
-    drafts = toolguard.candidates(synthesis.write(required, sentences, source.toolbox, llm), synthesis.reviser(sentences, llm))
+    drafts = toolguard.candidates(
+        synthesis.write(required, sentences, source.toolbox, llm), synthesis.reviser(sentences, llm)
+    )
     traces = [baselines.observed(o) for o in OBSERVATIONS]
     guards = (baselines.Direct(source, llm), baselines.RuleTraverse(refined, llm), baselines.GuardAgent(source, llm))
-    return Walk(clauses, rules, rounds, drafts, recognise(OBSERVATIONS, source.toolbox, llm), {g.name: g.decide_all(traces) for g in guards})
+    return Walk(
+        clauses,
+        rules,
+        rounds,
+        drafts,
+        recognise(OBSERVATIONS, source.toolbox, llm),
+        {g.name: g.decide_all(traces) for g in guards},
+    )
 
 
 @cache
@@ -127,8 +145,12 @@ def record_notebooks() -> None:
     with Scripted(scripted, models=(MODEL,)) as server, tempfile.TemporaryDirectory() as artifacts:
         shutil.copytree(FOLDER / "replies", Path(artifacts) / "replies")
         shutil.copytree(FOLDER / "vectors", Path(artifacts) / "cache" / "embeddings")
-        subprocess.run([sys.executable, "-m", "wb.cli", "run", "--policy", str(FOLDER), "--model", MODEL], check=True,
-                       cwd=FOLDER.parents[2], env=os.environ | {"OPENAI_BASE_URL": server.url, "WB_ARTIFACTS": artifacts})
+        subprocess.run(
+            [sys.executable, "-m", "wb.cli", "run", "--policy", str(FOLDER), "--model", MODEL],
+            check=True,
+            cwd=FOLDER.parents[2],
+            env=os.environ | {"OPENAI_BASE_URL": server.url, "WB_ARTIFACTS": artifacts},
+        )
         shutil.copytree(Path(artifacts) / "replies", FOLDER / "replies", dirs_exist_ok=True)
     print(len(list((FOLDER / "replies").iterdir())), "recordings")
 

@@ -1,4 +1,5 @@
 """What a turn may be: replies of the prompt become steps, and what is not sure stays open."""
+
 from collections.abc import Mapping
 
 import pydantic
@@ -10,9 +11,16 @@ from wb.models import prompt as prompts
 from wb.models.client import LLM, Answer
 from wb.models.ledger import Usage
 
-BOX = Toolbox((Tool("lend", "Lend a book.", examples=("lend me a novel",)), Tool("reserve", "Reserve a book.", examples=("keep it for me",)),
-               Tool("ring", "Ring the bell.")))
-TURN = Observation("get the novel", "library", ("opened the page",), "click Borrow", "I will borrow it", {"age": 12, "card": True})
+BOX = Toolbox(
+    (
+        Tool("lend", "Lend a book.", examples=("lend me a novel",)),
+        Tool("reserve", "Reserve a book.", examples=("keep it for me",)),
+        Tool("ring", "Ring the bell."),
+    )
+)
+TURN = Observation(
+    "get the novel", "library", ("opened the page",), "click Borrow", "I will borrow it", {"age": 12, "card": True}
+)
 
 
 class Scripted:
@@ -43,12 +51,16 @@ def test_a_sure_reply_is_one_step_with_the_state_of_the_turn() -> None:
     assert found.sure and found.steps[0].state == {"age": 12, "card": True} and found.steps[0].calls[0].tool == "lend"
 
 
-@pytest.mark.parametrize(("value", "steps"), [
-    (reply(["lend", "reserve"]), [["lend", "reserve"]]),
-    (reply([], ["lend", "reserve"]), [["lend"], ["reserve"]]),
-    (reply(), []),
-    (reply(["burn"]), []),
-    (reply(["lend"], ["burn"]), [])])
+@pytest.mark.parametrize(
+    ("value", "steps"),
+    [
+        (reply(["lend", "reserve"]), [["lend", "reserve"]]),
+        (reply([], ["lend", "reserve"]), [["lend"], ["reserve"]]),
+        (reply(), []),
+        (reply(["burn"]), []),
+        (reply(["lend"], ["burn"]), []),
+    ],
+)
 def test_replies_become_readings(value: dict[str, object], steps: list[list[str]]) -> None:
     assert recognised(value) == steps
 

@@ -1,4 +1,5 @@
 """Five readings of one formula agree: definition, monitor, bits, automaton, Storm; connectives by table, laws by Hypothesis."""
+
 import itertools
 import random
 
@@ -34,16 +35,31 @@ def test_twenty_thousand_random_pairs_have_no_mismatch():
             monitor.reset()
             for step in trace:
                 monitor.step(step)
-            said = {holds(formula, trace), monitor.verdict.endswith("true"), bool(packed[i % len(pool)][j, i]),
-                    compiled.accepts(trace), by_storm[j]}
+            said = {
+                holds(formula, trace),
+                monitor.verdict.endswith("true"),
+                bool(packed[i % len(pool)][j, i]),
+                compiled.accepts(trace),
+                by_storm[j],
+            }
             pairs += 1
             mismatches += [(formula, trace)] if len(said) > 1 else []
     assert pairs == 20_000 and mismatches == []
 
 
-@pytest.mark.parametrize("text, rows", [
-    ("NOT a", "1010"), ("a AND b", "0001"), ("a OR b", "0111"), ("a XOR b", "0110"), ("a IMPLIES b", "1101"), ("a IFF b", "1001"),
-    ("true", "1111"), ("false", "0000")])
+@pytest.mark.parametrize(
+    "text, rows",
+    [
+        ("NOT a", "1010"),
+        ("a AND b", "0001"),
+        ("a OR b", "0111"),
+        ("a XOR b", "0110"),
+        ("a IMPLIES b", "1101"),
+        ("a IFF b", "1001"),
+        ("true", "1111"),
+        ("false", "0000"),
+    ],
+)
 def test_a_connective_has_its_truth_table(text, rows):
     """Rows for (a, b) = 00, 01, 10, 11; `NOT a` reads a as the second of them."""
     formula = parse(text)
@@ -51,26 +67,51 @@ def test_a_connective_has_its_truth_table(text, rows):
         step = {name for name, true in (("a", b if text == "NOT a" else a), ("b", b)) if true}
         expected = row == "1"
         assert holds(formula, [step]) == expected == automaton.compile(formula).accepts([step])
-        assert bits.holds_all([formula], [[step]])[0, 0] == expected and storm.check([formula], [[step]]) == [[expected]]
+        assert bits.holds_all([formula], [[step]])[0, 0] == expected and storm.check([formula], [[step]]) == [
+            [expected]
+        ]
 
 
-@pytest.mark.parametrize("text, trace, expected", [
-    ("NEXT a", "-a", "10"), ("WEAK_NEXT a", "-a", "11"), ("PREVIOUSLY a", "a-", "01"), ("EVENTUALLY a", "-a-", "110"),
-    ("ALWAYS a", "-aa", "011"), ("ONCE a", "-a-", "011"), ("HISTORICALLY a", "aa-", "110"), ("a UNTIL b", "aab-", "1110"),
-    ("a WEAK_UNTIL b", "aa-b-aa", "0001011"), ("b RELEASE a", "aaba", "0001"), ("a SINCE b", "abaa-", "01110")])
+@pytest.mark.parametrize(
+    "text, trace, expected",
+    [
+        ("NEXT a", "-a", "10"),
+        ("WEAK_NEXT a", "-a", "11"),
+        ("PREVIOUSLY a", "a-", "01"),
+        ("EVENTUALLY a", "-a-", "110"),
+        ("ALWAYS a", "-aa", "011"),
+        ("ONCE a", "-a-", "011"),
+        ("HISTORICALLY a", "aa-", "110"),
+        ("a UNTIL b", "aab-", "1110"),
+        ("a WEAK_UNTIL b", "aa-b-aa", "0001011"),
+        ("b RELEASE a", "aaba", "0001"),
+        ("a SINCE b", "abaa-", "01110"),
+    ],
+)
 def test_a_temporal_operator_has_its_row_of_truths(text, trace, expected):
     steps = [set() if step == "-" else {step} for step in trace]
     assert "".join(str(int(true)) for true in table(parse(text), steps)) == expected
 
 
 LAWS = [
-    ("NOT ALWAYS x", "EVENTUALLY NOT x"), ("NOT NEXT x", "WEAK_NEXT NOT x"), ("NOT (x UNTIL y)", "NOT x RELEASE NOT y"),
-    ("NOT HISTORICALLY x", "ONCE NOT x"), ("EVENTUALLY x", "true UNTIL x"), ("ALWAYS x", "false RELEASE x"), ("ONCE x", "true SINCE x"),
-    ("x UNTIL y", "y OR (x AND NEXT (x UNTIL y))"), ("x RELEASE y", "y AND (x OR WEAK_NEXT (x RELEASE y))"),
-    ("x SINCE y", "y OR (x AND PREVIOUSLY (x SINCE y))"), ("x WEAK_UNTIL y", "(x UNTIL y) OR ALWAYS x"),
-    ("ALWAYS (x AND y)", "ALWAYS x AND ALWAYS y"), ("EVENTUALLY (x OR y)", "EVENTUALLY x OR EVENTUALLY y"),
-    ("x IMPLIES y", "NOT x OR y"), ("x XOR y", "NOT (x IFF y)"), ("NEXT (x AND y)", "NEXT x AND NEXT y"),
-    ("PREVIOUSLY (x OR y)", "PREVIOUSLY x OR PREVIOUSLY y"), ("EVENTUALLY EVENTUALLY x", "EVENTUALLY x"),
+    ("NOT ALWAYS x", "EVENTUALLY NOT x"),
+    ("NOT NEXT x", "WEAK_NEXT NOT x"),
+    ("NOT (x UNTIL y)", "NOT x RELEASE NOT y"),
+    ("NOT HISTORICALLY x", "ONCE NOT x"),
+    ("EVENTUALLY x", "true UNTIL x"),
+    ("ALWAYS x", "false RELEASE x"),
+    ("ONCE x", "true SINCE x"),
+    ("x UNTIL y", "y OR (x AND NEXT (x UNTIL y))"),
+    ("x RELEASE y", "y AND (x OR WEAK_NEXT (x RELEASE y))"),
+    ("x SINCE y", "y OR (x AND PREVIOUSLY (x SINCE y))"),
+    ("x WEAK_UNTIL y", "(x UNTIL y) OR ALWAYS x"),
+    ("ALWAYS (x AND y)", "ALWAYS x AND ALWAYS y"),
+    ("EVENTUALLY (x OR y)", "EVENTUALLY x OR EVENTUALLY y"),
+    ("x IMPLIES y", "NOT x OR y"),
+    ("x XOR y", "NOT (x IFF y)"),
+    ("NEXT (x AND y)", "NEXT x AND NEXT y"),
+    ("PREVIOUSLY (x OR y)", "PREVIOUSLY x OR PREVIOUSLY y"),
+    ("EVENTUALLY EVENTUALLY x", "EVENTUALLY x"),
 ]
 
 

@@ -1,4 +1,5 @@
 """Versions are whole or absent, checked when read, and never replaced."""
+
 from __future__ import annotations
 
 import json
@@ -35,14 +36,18 @@ def make(here, files=None, inputs=INPUTS):
 
 def test_a_sealed_version_is_found_with_its_files_and_manifest(here):
     made = make(here, {"a.json": "[1]\n", "deep/b.txt": "text"})
-    found, = artifact.versions(here, "01_a")
+    (found,) = artifact.versions(here, "01_a")
     assert found == made and sorted(found.digests) == ["a.json", "deep/b.txt"] and not found.damaged()
     assert found.read("a.json") == [1] and found.read("deep/b.txt") == "text"
     assert sorted(p.name for p in found.folder.iterdir()) == ["a.json", "deep", "manifest.json"]
     assert found.manifest["static"] == INPUTS.static and found.manifest["summary"] == {"n": 1}
 
 
-@pytest.mark.parametrize("damage", [lambda p: p.write_text("[2]\n"), lambda p: p.unlink(), lambda p: p.write_bytes(b"")], ids=["changed", "lost", "emptied"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda p: p.write_text("[2]\n"), lambda p: p.unlink(), lambda p: p.write_bytes(b"")],
+    ids=["changed", "lost", "emptied"],
+)
 def test_a_damaged_file_is_found_by_its_digest(here, damage):
     made = make(here)
     damage(made.folder / "a.json")
@@ -51,7 +56,15 @@ def test_a_damaged_file_is_found_by_its_digest(here, damage):
         made.read("a.json")
 
 
-@pytest.mark.parametrize("change", [lambda m: m | {"summary": {"n": 2}}, lambda m: m | {"outputs": {}}, lambda m: {k: v for k, v in m.items() if k != "seal"}, lambda m: []])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m | {"summary": {"n": 2}},
+        lambda m: m | {"outputs": {}},
+        lambda m: {k: v for k, v in m.items() if k != "seal"},
+        lambda m: [],
+    ],
+)
 def test_a_manifest_that_was_edited_is_not_believed(here, change):
     made = make(here)
     path = made.folder / "manifest.json"
@@ -75,7 +88,7 @@ def test_a_damaged_version_is_made_again_and_the_old_one_kept_aside(here):
     (first.folder / "a.json").write_text("[9]\n", "utf-8")
     second = make(here)
     assert second.key == first.key and second.read("a.json") == [1]
-    aside, = (here.artifacts / "01_a").glob(".damaged-*")
+    (aside,) = (here.artifacts / "01_a").glob(".damaged-*")
     assert (aside / "a.json").read_text("utf-8") == "[9]\n"
 
 
@@ -89,7 +102,9 @@ def test_the_newest_is_the_one_used_last(here):
     old, new = make(here), make(here, inputs=replace(INPUTS, parameters={"model": "m"}))
     os.utime(old.folder / "manifest.json", ns=(2**62, 2**62))
     assert artifact.newest(here, "01_a") == old and artifact.newest(here, "01_a", model="m") == new
-    with pytest.raises(ArtifactError, match="a finished 01_a for this policy and model 'other' was required; there is none"):
+    with pytest.raises(
+        ArtifactError, match="a finished 01_a for this policy and model 'other' was required; there is none"
+    ):
         artifact.newest(here, "01_a", model="other")
 
 
@@ -121,7 +136,10 @@ def make_and_die(here, moment):
     steps = iter(range(moment))
 
     def step(event, arguments):
-        if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.utime", "os.chmod", "shutil.rmtree") and next(steps, None) is None:
+        if (
+            event in ("open", "os.rename", "os.remove", "os.mkdir", "os.utime", "os.chmod", "shutil.rmtree")
+            and next(steps, None) is None
+        ):
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(step)
@@ -187,6 +205,7 @@ def test_a_version_stays_current_while_its_prompts_and_replies_do(here, asked):
 
 def test_a_prompt_edited_while_its_stage_ran_makes_the_version_old(here, asked):
     from wb.models.prompt import parse
+
     text = "---\npurpose: p\nsource: s\ninputs: []\nreply: r\n---\n<!-- system -->\nDo it.\n"
     (here.prompts / "one.md").write_text(text, "utf-8")
     ledger = {"ledger.json": json.dumps({"prompts": {"one": {"digest": parse(text, "one").digest}}, "replies": []})}

@@ -1,4 +1,5 @@
 """Automata and monitors against the definition."""
+
 import itertools
 import random
 
@@ -42,24 +43,48 @@ def test_a_permanent_verdict_is_exactly_one_that_no_continuation_changes():
         assert monitor.verdict.startswith("permanently") == (len(outcomes) == 1), (formula, start, monitor.verdict)
 
 
-@pytest.mark.parametrize("text, verdict", [("true", "permanently_true"), ("a AND NOT a", "permanently_false"),
-                                           ("a", "currently_false"), ("ALWAYS a", "currently_false")])
+@pytest.mark.parametrize(
+    "text, verdict",
+    [
+        ("true", "permanently_true"),
+        ("a AND NOT a", "permanently_false"),
+        ("a", "currently_false"),
+        ("ALWAYS a", "currently_false"),
+    ],
+)
 def test_before_the_first_step_only_a_settled_formula_has_a_verdict(text, verdict):
     assert Monitor(parse(text)).verdict == verdict
 
 
-@pytest.mark.parametrize("text, states", [
-    ("ALWAYS a", 3), ("EVENTUALLY a", 2), ("ALWAYS (a IMPLIES EVENTUALLY b)", 3), ("NEXT NEXT a", 5),
-    ("ALWAYS (a IMPLIES ONCE b)", 4), ("true", 2), ("ONCE NEXT a", 4), ("a OR NOT a", 2)])
+@pytest.mark.parametrize(
+    "text, states",
+    [
+        ("ALWAYS a", 3),
+        ("EVENTUALLY a", 2),
+        ("ALWAYS (a IMPLIES EVENTUALLY b)", 3),
+        ("NEXT NEXT a", 5),
+        ("ALWAYS (a IMPLIES ONCE b)", 4),
+        ("true", 2),
+        ("ONCE NEXT a", 4),
+        ("a OR NOT a", 2),
+    ],
+)
 def test_automata_are_minimal(text, states):
     assert len(compile(parse(text)).rows) == states
 
 
-@pytest.mark.parametrize("one, two", [
-    ("ALWAYS a", "NOT EVENTUALLY NOT a"), ("a WEAK_UNTIL b", "(a UNTIL b) OR ALWAYS a"),
-    ("a RELEASE b", "NOT (NOT a UNTIL NOT b)"), ("WEAK_NEXT a", "NOT NEXT NOT a"),
-    ("EVENTUALLY (a AND ONCE b)", "EVENTUALLY (b AND EVENTUALLY a)"),
-    ("ALWAYS (a IMPLIES ONCE b)", "b RELEASE (a IMPLIES b)"), ("EVENTUALLY PREVIOUSLY a", "EVENTUALLY (a AND NEXT true)")])
+@pytest.mark.parametrize(
+    "one, two",
+    [
+        ("ALWAYS a", "NOT EVENTUALLY NOT a"),
+        ("a WEAK_UNTIL b", "(a UNTIL b) OR ALWAYS a"),
+        ("a RELEASE b", "NOT (NOT a UNTIL NOT b)"),
+        ("WEAK_NEXT a", "NOT NEXT NOT a"),
+        ("EVENTUALLY (a AND ONCE b)", "EVENTUALLY (b AND EVENTUALLY a)"),
+        ("ALWAYS (a IMPLIES ONCE b)", "b RELEASE (a IMPLIES b)"),
+        ("EVENTUALLY PREVIOUSLY a", "EVENTUALLY (a AND NEXT true)"),
+    ],
+)
 def test_formulas_of_one_meaning_have_equal_automata(one, two):
     first, second = parse(one), parse(two)
     names = sorted(set(F.atoms(first)) | set(F.atoms(second)))
@@ -79,8 +104,13 @@ def test_too_many_states_or_vectors_are_a_clear_error():
 def test_a_formula_of_many_predicates_is_read_through_its_propositional_parts():
     rng = random.Random(8)
     many = " OR ".join(f"t{i}" for i in range(30))
-    texts = [f"ALWAYS (({many}) IMPLIES ONCE z)", f"ALWAYS (({many}) AND z IMPLIES NEXT NOT ({many}))",
-             f"EVENTUALLY ({many}) UNTIL (z AND NOT t0)", f"{many}", f"ALWAYS NOT ({many.replace('OR', 'AND')})"]
+    texts = [
+        f"ALWAYS (({many}) IMPLIES ONCE z)",
+        f"ALWAYS (({many}) AND z IMPLIES NEXT NOT ({many}))",
+        f"EVENTUALLY ({many}) UNTIL (z AND NOT t0)",
+        f"{many}",
+        f"ALWAYS NOT ({many.replace('OR', 'AND')})",
+    ]
     names = [f"t{i}" for i in range(30)] + ["z"]
     for text in texts:
         formula = parse(text)
@@ -97,14 +127,19 @@ def test_parts_that_exclude_each_other_settle_a_verdict():
 
 
 def test_too_many_parts_are_a_clear_error():
-    with pytest.raises(AutomatonError, match="at most 8 predicates or propositional parts; got 12 predicates in 12 parts"):
+    with pytest.raises(
+        AutomatonError, match="at most 8 predicates or propositional parts; got 12 predicates in 12 parts"
+    ):
         compile(F.conjunction(tuple(F.Eventually(F.Atom(f"p{i}")) for i in range(12))))
 
 
 def test_many_monitors_agree_with_single_ones_step_by_step():
     rng = random.Random(9)
     many = " OR ".join(f"t{i}" for i in range(12))
-    formulas = [random_formula(rng, 2, "abcd") for _ in range(60)] + [parse(f"ALWAYS (({many}) IMPLIES ONCE a)"), F.TRUE]
+    formulas = [random_formula(rng, 2, "abcd") for _ in range(60)] + [
+        parse(f"ALWAYS (({many}) IMPLIES ONCE a)"),
+        F.TRUE,
+    ]
     together, single = Monitors(formulas), [Monitor(formula) for formula in formulas]
     assert together.verdicts == tuple(monitor.verdict for monitor in single)
     for round_ in range(3):

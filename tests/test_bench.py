@@ -1,4 +1,5 @@
 """The benchmark of rules runs, and its goals hold with room to spare for a busy machine."""
+
 import json
 import subprocess
 import sys
@@ -7,7 +8,12 @@ from conftest import ROOT
 
 
 def test_the_benchmark_runs_without_peers_and_keeps_its_goals():
-    run = subprocess.run([sys.executable, str(ROOT / "tests" / "bench" / "rules.py"), "--quick", "--json"], capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "bench" / "rules.py"), "--quick", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert run.returncode == 0, run.stderr
     rows = {row["what"]: row for row in json.loads(run.stdout)}
     assert len(rows) == 16

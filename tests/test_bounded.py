@@ -1,4 +1,5 @@
 """Traces of one length by SAT, against brute force and the definition."""
+
 import itertools
 import random
 
@@ -20,7 +21,9 @@ def test_a_trace_of_a_length_is_found_exactly_when_there_is_one():
         for _ in range(250):
             formulas = [random_formula(rng, 3, "ab") for _ in range(2)]
             for length in (1, 2, 3):
-                exists = any(all(holds(f, trace) for f in formulas) for trace in itertools.product(STEPS, repeat=length))
+                exists = any(
+                    all(holds(f, trace) for f in formulas) for trace in itertools.product(STEPS, repeat=length)
+                )
                 trace, blamed = bounded.trace(formulas, length)
                 assert (trace is not None) == exists, formulas
                 assert trace is None or (len(trace) == length and all(holds(f, trace) for f in formulas))
@@ -69,10 +72,15 @@ def test_a_set_too_large_to_decide_is_said_to_be_undecided(monkeypatch):
 
 def test_a_long_chain_of_blame_is_followed_to_its_end():
     """Seven rules none of which can be left out: each forces the next, and the last excludes the first."""
-    chain = [parse(f"ALWAYS (p{i} IMPLIES WEAK_NEXT p{i + 1})" if i % 3 else f"ALWAYS (p{i} IMPLIES EVENTUALLY p{i + 1})") for i in range(5)]
+    chain = [
+        parse(f"ALWAYS (p{i} IMPLIES WEAK_NEXT p{i + 1})" if i % 3 else f"ALWAYS (p{i} IMPLIES EVENTUALLY p{i + 1})")
+        for i in range(5)
+    ]
     ends = [parse("EVENTUALLY p0 AND NEXT true"), parse("ALWAYS NOT p5"), parse("ALWAYS (NEXT true OR NOT p4)")]
     trace, blamed = decide.shortest([*chain, *ends])
-    assert trace is not None and all(holds(one, trace) for one in (*chain, *ends)), "a weak next lets a chain end with its trace"
+    assert trace is not None and all(holds(one, trace) for one in (*chain, *ends)), (
+        "a weak next lets a chain end with its trace"
+    )
     strong = [parse(f"ALWAYS (p{i} IMPLIES EVENTUALLY p{i + 1})") for i in range(5)]
     trace, blamed = decide.shortest([*strong, *ends])
     assert trace is None and set(blamed) <= {*strong, *ends} and len(decide.core(blamed)) == 7

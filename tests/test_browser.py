@@ -20,8 +20,17 @@ UPSTREAM = "01_policy_extraction"
 SCREENSHOT = ROOT / "artifacts" / "screenshots" / f"{NOTEBOOK}.png"
 TOKEN = "loopback-only"
 CHROMIUM = "/usr/bin/chromium"
-QUIET = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--disable-domain-reliability", "--no-first-run", "--no-pings", "--disable-gpu")
+QUIET = (
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-domain-reliability",
+    "--no-first-run",
+    "--no-pings",
+    "--disable-gpu",
+)
 KERNEL_IS_IDLE = "Python 3 (ipykernel) | Idle"  # in the status bar
 ERROR = "[data-mime-type='application/vnd.jupyter.error']"
 FINISHED = f"""() => {{
@@ -49,8 +58,14 @@ def free_port() -> int:
 def jupyterlab(folder, environment):
     """JupyterLab's address, serving `folder`, for as long as the block runs."""
     port = free_port()
-    options = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
-               f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+    options = [
+        "--no-browser",
+        "--allow-root",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={TOKEN}",
+    ]
     line = [sys.executable, *map(str, go().work("lab", options, root=folder)[1:])]
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(line, cwd=folder, env=environment, stdout=log, stderr=log)
@@ -88,10 +103,22 @@ def desk(tmp_path_factory):
 @pytest.fixture(scope="module")
 def environment(desk):
     """The home and the artifacts of the desk, with the earlier stage that the notebook reads."""
-    here = {**os.environ, "HOME": str(desk), "WB_ARTIFACTS": str(desk / "artifacts"), "JUPYTER_CONFIG_DIR": str(desk / "config"),
-            "JUPYTER_DATA_DIR": str(desk / "data"), "JUPYTER_RUNTIME_DIR": str(desk / "runtime"), "IPYTHONDIR": str(desk / "ipython")}
-    ran = subprocess.run([sys.executable, "-c", "from wb.cli import main; main()", "run", "--to", UPSTREAM],
-                         env=here, cwd=desk, capture_output=True, text=True)
+    here = {
+        **os.environ,
+        "HOME": str(desk),
+        "WB_ARTIFACTS": str(desk / "artifacts"),
+        "JUPYTER_CONFIG_DIR": str(desk / "config"),
+        "JUPYTER_DATA_DIR": str(desk / "data"),
+        "JUPYTER_RUNTIME_DIR": str(desk / "runtime"),
+        "IPYTHONDIR": str(desk / "ipython"),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", "from wb.cli import main; main()", "run", "--to", UPSTREAM],
+        env=here,
+        cwd=desk,
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == 0, ran.stdout[-1000:] + ran.stderr[-3000:]
     return here
 

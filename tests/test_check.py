@@ -1,4 +1,5 @@
 """A rule set with planted defects: all found, none falsely, every witness checked again."""
+
 import json
 import random
 
@@ -16,8 +17,13 @@ def planted():
     10 contradictory pairs, 5 vacuous rules and 20 converses; and which are which."""
     rng = random.Random(20)
     acts, facts = [f"act{i}" for i in range(60)], [f"fact{i}" for i in range(60)]
-    predicates = [Predicate(name, "action", "", tools=(name,)) for name in acts] + [Predicate(name, "state", "") for name in facts]
-    predicates += [Predicate("of_age", "state", "", test=Test("state.age", ">=", 18)), Predicate("minor", "state", "", test=Test("state.age", "<", 18))]
+    predicates = [Predicate(name, "action", "", tools=(name,)) for name in acts] + [
+        Predicate(name, "state", "") for name in facts
+    ]
+    predicates += [
+        Predicate("of_age", "state", "", test=Test("state.age", ">=", 18)),
+        Predicate("minor", "state", "", test=Test("state.age", "<", 18)),
+    ]
     texts, kinds = [], {}
 
     def add(kind, modality, text):
@@ -30,36 +36,73 @@ def planted():
     for i in range(50):  # conditions of acts, of several shapes, on facts of their own
         a, b, c = acts[i], facts[i], facts[(i + 7) % 60]
         base.append((a, b, c))
-        shape = ("ALWAYS ({a} IMPLIES {b})", "ALWAYS ({a} AND NOT {c} IMPLIES {b})", "ALWAYS ({a} IMPLIES ONCE {b})",
-                 "ALWAYS ({a} IMPLIES {b} OR {c})", "ALWAYS ({a} IMPLIES PREVIOUSLY {b})")[i % 5]
+        shape = (
+            "ALWAYS ({a} IMPLIES {b})",
+            "ALWAYS ({a} AND NOT {c} IMPLIES {b})",
+            "ALWAYS ({a} IMPLIES ONCE {b})",
+            "ALWAYS ({a} IMPLIES {b} OR {c})",
+            "ALWAYS ({a} IMPLIES PREVIOUSLY {b})",
+        )[i % 5]
         add("sound", "permit_only_if", shape.format(a=a, b=b, c=c))
     for i in range(45):  # prohibitions on other facts
         a, b = acts[i], facts[(i + 23) % 60]
-        add("sound", "forbid", ("ALWAYS ({b} IMPLIES NOT {a})", "ALWAYS ({a} IMPLIES NOT PREVIOUSLY ONCE {a})", "ALWAYS NOT ({a} AND {b})")[i % 3].format(a=a, b=b))
+        add(
+            "sound",
+            "forbid",
+            (
+                "ALWAYS ({b} IMPLIES NOT {a})",
+                "ALWAYS ({a} IMPLIES NOT PREVIOUSLY ONCE {a})",
+                "ALWAYS NOT ({a} AND {b})",
+            )[i % 3].format(a=a, b=b),
+        )
     for i in range(20):  # obligations: of the shape of a converse, but meant so
         a, b = acts[50 + i % 10], facts[(i + 41) % 60]
-        add("obligation", "oblige", ("ALWAYS ({b} AND {c} IMPLIES {a})", "ALWAYS ({b} AND {c} IMPLIES EVENTUALLY {a})")[i % 2].format(a=a, b=b, c=facts[(i + 44) % 60]))
+        add(
+            "obligation",
+            "oblige",
+            ("ALWAYS ({b} AND {c} IMPLIES {a})", "ALWAYS ({b} AND {c} IMPLIES EVENTUALLY {a})")[i % 2].format(
+                a=a, b=b, c=facts[(i + 44) % 60]
+            ),
+        )
     for i in range(20):  # weaker than the sound rule with the same acts, each in its own way
         a, b, c = base[i]
         d = facts[(i + 11) % 60]
-        weaker = ("ALWAYS ({a} AND {d} IMPLIES {b})", "ALWAYS ({a} AND {d} AND NOT {c} IMPLIES {b})", "ALWAYS ({a} AND {d} IMPLIES ONCE {b})",
-                  "ALWAYS ({a} IMPLIES {b} OR {c} OR {d})", "ALWAYS ({a} IMPLIES ONCE {b})")[i % 5]
+        weaker = (
+            "ALWAYS ({a} AND {d} IMPLIES {b})",
+            "ALWAYS ({a} AND {d} AND NOT {c} IMPLIES {b})",
+            "ALWAYS ({a} AND {d} IMPLIES ONCE {b})",
+            "ALWAYS ({a} IMPLIES {b} OR {c} OR {d})",
+            "ALWAYS ({a} IMPLIES ONCE {b})",
+        )[i % 5]
         add("redundant", "permit_only_if", weaker.format(a=a, b=b, c=c, d=d))
     for i in range(10):  # pairs that no trace keeps together
         a, b = f"only{i}", f"other{i}"
         predicates.extend((Predicate(a, "action", "", tools=(a,)), Predicate(b, "state", "")))
-        first, second = ((f"EVENTUALLY {a}", f"ALWAYS NOT {a}"), (f"{b} AND NEXT {a}", f"ALWAYS ({a} IMPLIES NOT PREVIOUSLY {b})"))[i % 2]
+        first, second = (
+            (f"EVENTUALLY {a}", f"ALWAYS NOT {a}"),
+            (f"{b} AND NEXT {a}", f"ALWAYS ({a} IMPLIES NOT PREVIOUSLY {b})"),
+        )[i % 2]
         kinds.setdefault("contradictory", []).append((add("half", "oblige", first), add("half", "forbid", second)))
-    for i, text in enumerate(("ALWAYS (fact1 AND NOT fact1 IMPLIES NOT act1)", "ALWAYS (of_age AND minor IMPLIES NOT act2)",
-                              "ALWAYS (minor AND PREVIOUSLY NEXT NOT minor IMPLIES NOT act3)", "ALWAYS (act4 IMPLIES fact4 OR NOT fact4)",
-                              "ALWAYS (fact5 AND PREVIOUSLY WEAK_NEXT NOT fact5 IMPLIES NOT act5)")):
+    for i, text in enumerate(
+        (
+            "ALWAYS (fact1 AND NOT fact1 IMPLIES NOT act1)",
+            "ALWAYS (of_age AND minor IMPLIES NOT act2)",
+            "ALWAYS (minor AND PREVIOUSLY NEXT NOT minor IMPLIES NOT act3)",
+            "ALWAYS (act4 IMPLIES fact4 OR NOT fact4)",
+            "ALWAYS (fact5 AND PREVIOUSLY WEAK_NEXT NOT fact5 IMPLIES NOT act5)",
+        )
+    ):
         add("vacuous", "forbid", text)
     for i in range(20):
         a, b, c = acts[(3 * i) % 50], facts[(5 * i + 2) % 60], facts[(5 * i + 3) % 60]
         add("converse", ("permit_only_if", "forbid")[i % 2], f"ALWAYS ({b} AND {c} IMPLIES {a})")
     while len(texts) < 200:
         i = len(texts)
-        add("sound", "forbid", f"ALWAYS ({facts[i % 60]} AND {facts[(i * 7 + 3) % 60]} IMPLIES NOT {acts[(i * 11) % 60]})")
+        add(
+            "sound",
+            "forbid",
+            f"ALWAYS ({facts[i % 60]} AND {facts[(i * 7 + 3) % 60]} IMPLIES NOT {acts[(i * 11) % 60]})",
+        )
     order = list(texts)
     rng.shuffle(order)
     rules = tuple(Rule(name, "", parse(text), modality) for name, modality, text in order)
@@ -79,7 +122,13 @@ def of_kind(report, kind):
 def test_the_planted_set_has_its_numbers(checked):
     ruleset, kinds, report = checked
     assert len(ruleset.rules) == report.rules == 200 and report.undecided == ()
-    assert [len(kinds[k]) for k in ("redundant", "contradictory", "vacuous", "converse", "obligation")] == [20, 10, 5, 20, 20]
+    assert [len(kinds[k]) for k in ("redundant", "contradictory", "vacuous", "converse", "obligation")] == [
+        20,
+        10,
+        5,
+        20,
+        20,
+    ]
 
 
 def test_all_converses_and_no_obligation_are_found(checked):
@@ -95,7 +144,9 @@ def test_all_vacuous_rules_and_no_other_are_found(checked):
 def test_all_contradictions_and_no_other_pair_are_found(checked):
     _, kinds, report = checked
     assert {frozenset(pair) for pair in report.contradictory} == {frozenset(pair) for pair in kinds["contradictory"]}
-    assert report.satisfiable is False and frozenset(report.core) in {frozenset(pair) for pair in kinds["contradictory"]}
+    assert report.satisfiable is False and frozenset(report.core) in {
+        frozenset(pair) for pair in kinds["contradictory"]
+    }
     assert report.conflicts == ()
 
 
@@ -131,48 +182,91 @@ def test_the_report_is_json_and_text(checked):
 def small(*rules, tests=()):
     predicates = [Predicate(n, "action", f"the agent {n}", tools=(n,)) for n in ("pays", "reads")]
     predicates += [Predicate(n, "state", f"the caller is {n}") for n in ("known", "trusted", "not_confirmed")]
-    predicates += [Predicate(f"over{v}", "state", f"aged {v} or more", test=Test("state.age", ">=", v)) for v in (18, 21)]
-    return RuleSet(tuple(predicates), tuple(Rule(f"r{i}", text, parse(formula), modality) for i, (modality, formula, text) in enumerate(rules)))
+    predicates += [
+        Predicate(f"over{v}", "state", f"aged {v} or more", test=Test("state.age", ">=", v)) for v in (18, 21)
+    ]
+    return RuleSet(
+        tuple(predicates),
+        tuple(Rule(f"r{i}", text, parse(formula), modality) for i, (modality, formula, text) in enumerate(rules)),
+    )
 
 
 def test_a_sound_set_has_nothing_to_repair():
-    report = check.check(small(("permit_only_if", "ALWAYS (pays IMPLIES known)", "known callers only"),
-                               ("forbid", "ALWAYS NOT reads", "never read")).without_unused())
+    report = check.check(
+        small(
+            ("permit_only_if", "ALWAYS (pays IMPLIES known)", "known callers only"),
+            ("forbid", "ALWAYS NOT reads", "never read"),
+        ).without_unused()
+    )
     assert report.clean and report.satisfiable and "nothing to repair" in check.render(report)
 
 
 def test_rules_that_exclude_a_trigger_together_are_a_conflict():
-    report = check.check(small(("permit_only_if", "ALWAYS (pays IMPLIES known)", ""), ("permit_only_if", "ALWAYS (pays IMPLIES trusted)", ""),
-                               ("forbid", "ALWAYS NOT (known AND trusted)", "")))
+    report = check.check(
+        small(
+            ("permit_only_if", "ALWAYS (pays IMPLIES known)", ""),
+            ("permit_only_if", "ALWAYS (pays IMPLIES trusted)", ""),
+            ("forbid", "ALWAYS NOT (known AND trusted)", ""),
+        )
+    )
     assert report.satisfiable and {blame.rule for blame in report.conflicts} == {"r0", "r1"}
     assert set(report.conflicts[0].by) == {"r0", "r1", "r2"}
 
 
 def test_physical_rules_bear_on_every_decision():
-    report = check.check(small(("permit_only_if", "ALWAYS (pays IMPLIES over18)", "18"), ("permit_only_if", "ALWAYS (pays IMPLIES over21)", "21"),
-                               ("forbid", "ALWAYS (over21 AND NOT over18 IMPLIES NOT reads)", "")))
+    report = check.check(
+        small(
+            ("permit_only_if", "ALWAYS (pays IMPLIES over18)", "18"),
+            ("permit_only_if", "ALWAYS (pays IMPLIES over21)", "21"),
+            ("forbid", "ALWAYS (over21 AND NOT over18 IMPLIES NOT reads)", ""),
+        )
+    )
     assert report.physical == 1 and report.implied == (("r1", "r0"),)
     assert [blame.rule for blame in report.redundant] == ["r0"] and report.vacuous == ("r2",)
 
 
 def test_the_papers_own_example_never_forbids_anything():
     """ShieldAgent, Sec. 3.1: the rule tuple's example is a converse."""
-    rules = RuleSet(tuple(Predicate(n, k, "", tools=(n,) if k == "action" else ()) for n, k in
-                          (("is_authorized", "state"), ("has_legitimate_need", "state"), ("access_personal_data", "action"))),
-                    (Rule("r", "", parse("(is_authorized AND has_legitimate_need) IMPLIES access_personal_data"), "permit_only_if"),))
+    rules = RuleSet(
+        tuple(
+            Predicate(n, k, "", tools=(n,) if k == "action" else ())
+            for n, k in (
+                ("is_authorized", "state"),
+                ("has_legitimate_need", "state"),
+                ("access_personal_data", "action"),
+            )
+        ),
+        (
+            Rule(
+                "r", "", parse("(is_authorized AND has_legitimate_need) IMPLIES access_personal_data"), "permit_only_if"
+            ),
+        ),
+    )
     (finding,) = lint.lints(rules)
-    assert finding.kind == "polarity" and finding.trace == (frozenset({"access_personal_data"}),) and finding.expected == "denied"
+    assert (
+        finding.kind == "polarity"
+        and finding.trace == (frozenset({"access_personal_data"}),)
+        and finding.expected == "denied"
+    )
 
 
-@pytest.mark.parametrize("modality, formula, kind", [
-    ("permit_only_if", "ALWAYS (pays IMPLIES known)", None), ("permit_only_if", "ALWAYS (known IMPLIES pays)", "polarity"),
-    ("forbid", "ALWAYS (known IMPLIES NOT pays)", None), ("forbid", "ALWAYS (known IMPLIES pays)", "polarity"),
-    ("oblige", "ALWAYS (known IMPLIES EVENTUALLY pays)", None), ("oblige", "ALWAYS (pays IMPLIES ONCE reads)", None),
-    ("oblige", "ALWAYS (known IMPLIES trusted OR pays OR NOT pays)", "never_fires"), ("forbid", "ALWAYS NOT pays", None),
-    ("permit_only_if", "ALWAYS (pays IMPLIES known AND NOT known)", "forbids_always"),
-    ("forbid", "ALWAYS (pays AND NOT pays IMPLIES known)", "never_fires"), ("permit_only_if", "ALWAYS (pays IMPLIES NOT not_confirmed)", "negative_name"),
-    ("forbid", "ALWAYS (pays IMPLIES NOT PREVIOUSLY ONCE pays)", None),
-])
+@pytest.mark.parametrize(
+    "modality, formula, kind",
+    [
+        ("permit_only_if", "ALWAYS (pays IMPLIES known)", None),
+        ("permit_only_if", "ALWAYS (known IMPLIES pays)", "polarity"),
+        ("forbid", "ALWAYS (known IMPLIES NOT pays)", None),
+        ("forbid", "ALWAYS (known IMPLIES pays)", "polarity"),
+        ("oblige", "ALWAYS (known IMPLIES EVENTUALLY pays)", None),
+        ("oblige", "ALWAYS (pays IMPLIES ONCE reads)", None),
+        ("oblige", "ALWAYS (known IMPLIES trusted OR pays OR NOT pays)", "never_fires"),
+        ("forbid", "ALWAYS NOT pays", None),
+        ("permit_only_if", "ALWAYS (pays IMPLIES known AND NOT known)", "forbids_always"),
+        ("forbid", "ALWAYS (pays AND NOT pays IMPLIES known)", "never_fires"),
+        ("permit_only_if", "ALWAYS (pays IMPLIES NOT not_confirmed)", "negative_name"),
+        ("forbid", "ALWAYS (pays IMPLIES NOT PREVIOUSLY ONCE pays)", None),
+    ],
+)
 def test_each_lint_finds_its_mistake_and_leaves_its_twin(modality, formula, kind):
     ruleset = small((modality, formula, "")).without_unused()
     found = lint.lints(ruleset)
@@ -180,17 +274,34 @@ def test_each_lint_finds_its_mistake_and_leaves_its_twin(modality, formula, kind
 
 
 def test_a_predicate_that_two_sentences_take_differently_is_found():
-    ruleset = small(("permit_only_if", "ALWAYS (pays IMPLIES over18)", "Only callers of eighteen may pay."),
-                    ("permit_only_if", "ALWAYS (reads IMPLIES over18)", "Only callers over 21 may read."),
-                    ("permit_only_if", "ALWAYS (reads IMPLIES known)", "Only known callers may read."),
-                    ("permit_only_if", "ALWAYS (pays IMPLIES known)", "Only blue envelopes may be paid."))
+    ruleset = small(
+        ("permit_only_if", "ALWAYS (pays IMPLIES over18)", "Only callers of eighteen may pay."),
+        ("permit_only_if", "ALWAYS (reads IMPLIES over18)", "Only callers over 21 may read."),
+        ("permit_only_if", "ALWAYS (reads IMPLIES known)", "Only known callers may read."),
+        ("permit_only_if", "ALWAYS (pays IMPLIES known)", "Only blue envelopes may be paid."),
+    )
     found = [finding for finding in lint.lints(ruleset) if finding.kind == "two_meanings"]
-    assert {(finding.predicate, finding.rules) for finding in found} == {("over18", ("r1", "r0")), ("known", ("r3", "r2"))}
+    assert {(finding.predicate, finding.rules) for finding in found} == {
+        ("over18", ("r1", "r0")),
+        ("known", ("r3", "r2")),
+    }
     assert found[0].trace and found[0].expected == "denied"
 
 
-@pytest.mark.parametrize("name, expected", [("not_paid", True), ("unpaid", True), ("is_paid", False), ("under_age", False), ("discount_given", False),
-                                            ("no_consent", True), ("notice_given", False), ("without_consent", True), ("union_worker", False)])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("not_paid", True),
+        ("unpaid", True),
+        ("is_paid", False),
+        ("under_age", False),
+        ("discount_given", False),
+        ("no_consent", True),
+        ("notice_given", False),
+        ("without_consent", True),
+        ("union_worker", False),
+    ],
+)
 def test_negative_names_are_told_from_words_that_begin_alike(name, expected):
     assert lint.negative(name) == expected
 
@@ -200,6 +311,8 @@ def test_the_command_prints_the_report_of_a_file():
     import sys
 
     path = ROOT / "tests" / "rules" / "converse.txt"
-    shown = subprocess.run([sys.executable, "-m", "wb.cli", "check", str(path), "--json"], capture_output=True, text=True, cwd=ROOT)
+    shown = subprocess.run(
+        [sys.executable, "-m", "wb.cli", "check", str(path), "--json"], capture_output=True, text=True, cwd=ROOT
+    )
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["findings"][0]["kind"] == "polarity"

@@ -1,4 +1,5 @@
 """Circuits: the closed form against the enumeration of worlds, outcomes against every completion."""
+
 from __future__ import annotations
 
 import itertools
@@ -18,11 +19,28 @@ NAMES = ("act", "p", "q", "s")
 FEW = NAMES[:3]
 leaves = st.sampled_from([Atom(n) for n in NAMES])
 few = st.sampled_from([Atom(n) for n in FEW])
-bodies = st.recursive(leaves, lambda inner: st.one_of(
-    st.builds(Not, inner), st.builds(And, inner, inner), st.builds(Or, inner, inner), st.builds(Implies, inner, inner)), max_leaves=5)
-temporal = st.recursive(few, lambda inner: st.one_of(
-    st.builds(Not, inner), st.builds(Implies, inner, inner), st.builds(Always, inner), st.builds(Eventually, inner),
-    st.builds(Once, inner), st.builds(Until, inner, inner)), max_leaves=4)
+bodies = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(Not, inner),
+        st.builds(And, inner, inner),
+        st.builds(Or, inner, inner),
+        st.builds(Implies, inner, inner),
+    ),
+    max_leaves=5,
+)
+temporal = st.recursive(
+    few,
+    lambda inner: st.one_of(
+        st.builds(Not, inner),
+        st.builds(Implies, inner, inner),
+        st.builds(Always, inner),
+        st.builds(Eventually, inner),
+        st.builds(Once, inner),
+        st.builds(Until, inner, inner),
+    ),
+    max_leaves=4,
+)
 
 
 def of(*formulas, weights=None) -> Circuit:
@@ -56,9 +74,11 @@ def test_the_closed_form_is_the_difference_of_the_two_worlds(formulas, data):
 
 
 @settings(max_examples=80)
-@given(formulas=st.lists(bodies, min_size=1, max_size=3), known=st.dictionaries(st.sampled_from(NAMES[1:]), st.booleans()))
+@given(
+    formulas=st.lists(bodies, min_size=1, max_size=3), known=st.dictionaries(st.sampled_from(NAMES[1:]), st.booleans())
+)
 def test_with_unknowns_the_interval_holds_every_completion_and_the_marginal(formulas, known):
-    c = of(*map(Always, formulas), weights=[0.7, 1.3, 2.1][:len(formulas)])
+    c = of(*map(Always, formulas), weights=[0.7, 1.3, 2.1][: len(formulas)])
     inference = said(c, known)
     free = [n for n in NAMES[1:] if n not in known]
     for values in itertools.product((False, True), repeat=len(free)):
@@ -71,28 +91,38 @@ def test_with_unknowns_the_interval_holds_every_completion_and_the_marginal(form
 @settings(max_examples=50)
 @given(formula=temporal, steps=st.lists(st.dictionaries(st.sampled_from(FEW), st.booleans()), min_size=1, max_size=2))
 def test_outcomes_are_those_of_every_completion_with_every_continuation(formula, steps):
-    worlds = [frozenset(n for n, v in zip(FEW, values, strict=True) if v) for values in itertools.product((0, 1), repeat=3)]
+    worlds = [
+        frozenset(n for n, v in zip(FEW, values, strict=True) if v) for values in itertools.product((0, 1), repeat=3)
+    ]
 
     def agree(step):
         return [w for w in worlds if all((n in w) == v for n, v in step.items())]
 
     def kept(trace):  # two more steps are enough to mend a formula of this size without NEXT
-        return any(semantics.holds(formula, [*trace, *more]) for n in range(3) for more in itertools.product(worlds, repeat=n))
+        return any(
+            semantics.holds(formula, [*trace, *more]) for n in range(3) for more in itertools.product(worlds, repeat=n)
+        )
 
     last = agree({n: v for n, v in steps[-1].items() if n != "act"} | {"act": False})
-    expected = {Outcome(kept([*past, world | {"act"}]), kept([*past, world]))
-                for past in itertools.product(*map(agree, steps[:-1])) for world in last}
+    expected = {
+        Outcome(kept([*past, world | {"act"}]), kept([*past, world]))
+        for past in itertools.product(*map(agree, steps[:-1]))
+        for world in last
+    }
     machine = circuit.automata([Rule("r", "", formula, "oblige")])["r"]
     assert circuit.outcomes(machine, "act", steps) == expected
 
 
-@pytest.mark.parametrize(("steps", "expected"), [
-    (({"p": True},), {Outcome(True, True)}),
-    (({"p": False},), {Outcome(False, True)}),
-    (({},), {Outcome(True, True), Outcome(False, True)}),
-    (({"act": True, "p": False}, {"p": True}), {Outcome(False, False)}),
-    (({"act": None, "p": False}, {"p": True}), {Outcome(False, False), Outcome(True, True)}),
-])
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (({"p": True},), {Outcome(True, True)}),
+        (({"p": False},), {Outcome(False, True)}),
+        (({},), {Outcome(True, True), Outcome(False, True)}),
+        (({"act": True, "p": False}, {"p": True}), {Outcome(False, False)}),
+        (({"act": None, "p": False}, {"p": True}), {Outcome(False, False), Outcome(True, True)}),
+    ],
+)
 def test_a_condition_is_kept_broken_open_or_long_lost(steps, expected):
     rule = Rule("r", "", ONLY_IF_P, "permit_only_if")
     assert circuit.outcomes(circuit.automata([rule])["r"], "act", steps) == expected
@@ -129,10 +159,18 @@ def test_that_no_rule_is_decisive_is_not_the_same_as_a_balance():
     assert (neither.state, balance.state) == ("indecisive", "decisive")
 
 
-@pytest.mark.parametrize(("low", "high", "epsilon", "expected"), [
-    (0.0, 0.0, 0.0, True), (-0.1, -0.1, 0.0, False), (-0.1, -0.1, -0.2, True), (0.0, 0.0, 0.1, False),
-    (-0.4, 0.0, 0.0, None), (-0.4, 0.0, -0.5, True), (-0.4, -0.2, -0.1, False),
-])
+@pytest.mark.parametrize(
+    ("low", "high", "epsilon", "expected"),
+    [
+        (0.0, 0.0, 0.0, True),
+        (-0.1, -0.1, 0.0, False),
+        (-0.1, -0.1, -0.2, True),
+        (0.0, 0.0, 0.1, False),
+        (-0.4, 0.0, 0.0, None),
+        (-0.4, 0.0, -0.5, True),
+        (-0.4, -0.2, -0.1, False),
+    ],
+)
 def test_the_safety_condition_is_sure_only_when_the_whole_interval_is(low, high, epsilon, expected):
     assert circuit.safe(circuit.Inference(low, high, "decisive"), epsilon) is expected
 
@@ -180,13 +218,16 @@ def test_circuits_are_built_with_their_own_weights():
     assert built["act"].weights == (0.4,) and built["other"].weights == (1.0,)
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: of(ONLY_IF_P, weights=[1.0, 2.0]), "one weight a rule"),
-    (lambda: of(ONLY_IF_P, weights=[-1.0]), "reward a breach"),
-    (lambda: of(ONLY_IF_P, weights=[math.nan]), ">= 0"),
-    (lambda: circuit.safe(circuit.Inference(0, 0, "indecisive"), 2.0), "epsilon"),
-    (lambda: circuit.infer(of(ONLY_IF_P), {}), "at least one outcome"),
-])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: of(ONLY_IF_P, weights=[1.0, 2.0]), "one weight a rule"),
+        (lambda: of(ONLY_IF_P, weights=[-1.0]), "reward a breach"),
+        (lambda: of(ONLY_IF_P, weights=[math.nan]), ">= 0"),
+        (lambda: circuit.safe(circuit.Inference(0, 0, "indecisive"), 2.0), "epsilon"),
+        (lambda: circuit.infer(of(ONLY_IF_P), {}), "at least one outcome"),
+    ],
+)
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

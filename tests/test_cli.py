@@ -1,4 +1,5 @@
 """The command line: quick, quiet where nobody watches, one message for a mistake."""
+
 from __future__ import annotations
 
 import json
@@ -14,9 +15,23 @@ from wb import cli
 from wb.runs.key import Inputs
 
 INPUTS = Inputs("02_count", "batch", {"policy": "rules", "model": "offline", "factor": 2}, "p", ("c",), {}, {})
-METHODS = [{"method": "veriguard", "split": "all", "n": 200, "accuracy": 0.96, "precision": 0.97, "recall": 0.95, "fpr": 0.02, "undecided": 3, "queries": 0,
-            "seconds": 1.25, "published": False, "intervals": {"accuracy": [0.92, 0.98]}},
-           {"method": "direct", "split": "all", "n": 0, "accuracy": None, "reason": "it needs a model", "published": False}]
+METHODS = [
+    {
+        "method": "veriguard",
+        "split": "all",
+        "n": 200,
+        "accuracy": 0.96,
+        "precision": 0.97,
+        "recall": 0.95,
+        "fpr": 0.02,
+        "undecided": 3,
+        "queries": 0,
+        "seconds": 1.25,
+        "published": False,
+        "intervals": {"accuracy": [0.92, 0.98]},
+    },
+    {"method": "direct", "split": "all", "n": 0, "accuracy": None, "reason": "it needs a model", "published": False},
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,22 +56,52 @@ def test_help_is_there_before_half_a_second():
 
 def test_help_imports_nothing_heavy():
     script = "import sys, wb.cli\nprint([n for n in ('papermill', 'plotly', 'torch', 'numpy', 'rich', 'yaml', 'wb.pipeline') if n in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tiny.ROOT).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tiny.ROOT
+        ).stdout.strip()
+        == "[]"
+    )
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["run", "-p", "factr=3"], "wb: a parameter must be one of ['factor', 'model', 'policy', 'share', 'strict']; no notebook declares 'factr'"),
-    (["run", "-p", "factor=x"], "wb: 02_count.ipynb: factor must be of type int, like its default 2; got 'x'"),
-    (["run", "--policy", "absent"], "wb: policy must be one of ['rules'], a folder or a document; got 'absent', and nothing is there"),
-    (["show", "9"], "wb: a stage must be one of ['01_read', '02_count', '03_long', '04_join'], or its number; got '9'"),
-    (["show", "01_read", "--json"], "wb: a finished 01_read was required; there is none: run its notebook, or `wb run --to 01_read`, first"),
-    (["report", "zz"], "got 'zz', which fits 0")])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["run", "-p", "factr=3"],
+            "wb: a parameter must be one of ['factor', 'model', 'policy', 'share', 'strict']; no notebook declares 'factr'",
+        ),
+        (["run", "-p", "factor=x"], "wb: 02_count.ipynb: factor must be of type int, like its default 2; got 'x'"),
+        (
+            ["run", "--policy", "absent"],
+            "wb: policy must be one of ['rules'], a folder or a document; got 'absent', and nothing is there",
+        ),
+        (
+            ["show", "9"],
+            "wb: a stage must be one of ['01_read', '02_count', '03_long', '04_join'], or its number; got '9'",
+        ),
+        (
+            ["show", "01_read", "--json"],
+            "wb: a finished 01_read was required; there is none: run its notebook, or `wb run --to 01_read`, first",
+        ),
+        (["report", "zz"], "got 'zz', which fits 0"),
+    ],
+)
 def test_a_mistake_ends_in_one_message_and_code_two(here, arguments, message):
     done = tiny.wb(here, *arguments)
-    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+    assert (
+        done.returncode == 2
+        and message in done.stderr
+        and "Traceback" not in done.stderr
+        and done.stderr.count("\n") == 1
+        and not done.stdout
+    )
 
 
-@pytest.mark.parametrize(("pairs", "message"), [(["k"], "takes NAME=VALUE; got 'k'"), (["1=2"], "takes NAME=VALUE"), (["k=1", "k=2"], "'k' came twice")])
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [(["k"], "takes NAME=VALUE; got 'k'"), (["1=2"], "takes NAME=VALUE"), (["k=1", "k=2"], "'k' came twice")],
+)
 def test_a_parameter_is_a_name_and_a_value_given_once(pairs, message):
     with pytest.raises(ValueError, match=message):
         cli._values(pairs)
@@ -71,7 +116,10 @@ def test_a_notebook_without_its_parameters_cell_stops_the_run(here, tmp_path):
     path = other.notebooks / "03_long.ipynb"
     path.write_text(path.read_text("utf-8").replace('"tags": ["parameters"]', '"tags": []'), "utf-8")
     done = tiny.wb(other, "run")
-    assert done.returncode == 2 and done.stderr == "wb: 03_long.ipynb: exactly one code cell tagged 'parameters' was required; got 0\n"
+    assert (
+        done.returncode == 2
+        and done.stderr == "wb: 03_long.ipynb: exactly one code cell tagged 'parameters' was required; got 0\n"
+    )
     assert not list(other.artifacts.glob("*/*"))
 
 
@@ -85,7 +133,9 @@ def test_show_lists_versions_and_what_changed(here):
 
 def test_show_json_is_the_newest_manifest_with_methods_at_the_top(here):
     told = json.loads(tiny.wb(here, "show", "04_join", "--json").stdout)
-    assert told["methods"] == METHODS and told["manifest"]["stage"] == "04_join" and told["results"]["methods"] == METHODS
+    assert (
+        told["methods"] == METHODS and told["manifest"]["stage"] == "04_join" and told["results"]["methods"] == METHODS
+    )
     assert json.loads(tiny.wb(here, "show", "2", "--json").stdout)["manifest"]["parameters"]["factor"] == 3
 
 
@@ -97,6 +147,7 @@ def test_a_report_lands_where_it_is_wanted(here, tmp_path):
 
 def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
     from wb.runs import artifact
+
     cli._conclude(here, artifact.newest(here, "04_join"))
     told = capsys.readouterr().out
     assert "veriguard" in told and "96.0 [92, 98]" in told and "direct was not run: it needs a model" in told

@@ -1,4 +1,5 @@
 """Alg. 3 on planted clusters, and the laws of the closure."""
+
 from __future__ import annotations
 
 import networkx
@@ -18,8 +19,16 @@ def rules_over(*bodies: tuple[str, tuple[str, ...]]) -> RuleSet:
     states = dict.fromkeys(name for _, names in bodies for name in names)
     return RuleSet(
         predicates=tuple(Predicate(n, "action", n) for n in actions) + tuple(Predicate(n, "state", n) for n in states),
-        rules=tuple(Rule(f"r{i}", "", Always(Implies(Atom(action), conjunction(tuple(map(Atom, names))) if names else Not(Atom(action)))),
-                         "permit_only_if") for i, (action, names) in enumerate(bodies, 1)))
+        rules=tuple(
+            Rule(
+                f"r{i}",
+                "",
+                Always(Implies(Atom(action), conjunction(tuple(map(Atom, names))) if names else Not(Atom(action)))),
+                "permit_only_if",
+            )
+            for i, (action, names) in enumerate(bodies, 1)
+        ),
+    )
 
 
 def planted(groups: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
@@ -40,7 +49,9 @@ def test_planted_clusters_are_found(k):
 
 
 def test_a_bridge_does_not_hide_two_planted_clusters_from_the_cut():
-    graph = networkx.union(networkx.complete_graph(6), networkx.relabel_nodes(networkx.complete_graph(6), lambda n: n + 10))
+    graph = networkx.union(
+        networkx.complete_graph(6), networkx.relabel_nodes(networkx.complete_graph(6), lambda n: n + 10)
+    )
     graph.add_edge(0, 10)
     found = cluster.clusters(graph, 2)
     assert {frozenset(g) for g in found.cut} == {frozenset(range(6)), frozenset(range(10, 16))}
@@ -88,7 +99,9 @@ def test_the_closure_parts_no_pair_and_joins_no_more_than_it_must(data):
     oracle = networkx.Graph()
     oracle.add_nodes_from(range(n))
     oracle.add_edges_from(pairs + [(g[0], other) for g in groups for other in g])
-    assert set(map(frozenset, cluster.close(groups, pairs))) == set(map(frozenset, networkx.connected_components(oracle)))
+    assert set(map(frozenset, cluster.close(groups, pairs))) == set(
+        map(frozenset, networkx.connected_components(oracle))
+    )
 
 
 def test_a_circuit_holds_the_whole_clusters_that_its_action_touches_and_no_other():
@@ -97,11 +110,14 @@ def test_a_circuit_holds_the_whole_clusters_that_its_action_touches_and_no_other
     assert circuits == {"pay": ("r1", "r2", "r4"), "post": ("r1", "r2"), "read": ("r3",)}
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: cluster.graph(rules_over(("act", ("a",))), np.zeros((2, 3)), 0.5), "one vector a state predicate"),
-    (lambda: cluster.graph(rules_over(("act", ("a",))), np.zeros((1, 3)), 1.5), "theta"),
-    (lambda: cluster.clusters(networkx.path_graph(3), 0), "k must be at least 1"),
-])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cluster.graph(rules_over(("act", ("a",))), np.zeros((2, 3)), 0.5), "one vector a state predicate"),
+        (lambda: cluster.graph(rules_over(("act", ("a",))), np.zeros((1, 3)), 1.5), "theta"),
+        (lambda: cluster.clusters(networkx.path_graph(3), 0), "k must be at least 1"),
+    ],
+)
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

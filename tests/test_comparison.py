@@ -1,4 +1,5 @@
 """Methods side by side: who ran has figures on every split, who did not has a reason."""
+
 import json
 from pathlib import Path
 
@@ -17,9 +18,18 @@ from wb.models.embeddings import Encoder
 from wb.offline import norms
 from wb.offline.engine import Offline
 
-BOX = Toolbox((Tool("lend", "Lend a book.", keywords=("lend", "borrow"), examples=("lend me a novel", "I want to borrow two books")),
-               Tool("ring", "Ring the bell.", keywords=("ring", "bell"), examples=("ring the bell", "sound the bell twice"))),
-              (Field("card", "boolean", "the user has a card", keywords=("card",)),))
+BOX = Toolbox(
+    (
+        Tool(
+            "lend",
+            "Lend a book.",
+            keywords=("lend", "borrow"),
+            examples=("lend me a novel", "I want to borrow two books"),
+        ),
+        Tool("ring", "Ring the bell.", keywords=("ring", "bell"), examples=("ring the bell", "sound the bell twice")),
+    ),
+    (Field("card", "boolean", "the user has a card", keywords=("card",)),),
+)
 TEXT = "# Library\n\nA user without a card cannot lend a book.\n"
 
 
@@ -27,8 +37,15 @@ def case(number: int, task: str, card: bool, denied: bool) -> Case:
     return Case(f"m2w-{number}", Observation(task, "library", state={"card": card}), denied)
 
 
-RUNS = Benchmark((case(0, "lend me a map", True, False), case(1, "please lend me a novel", False, True),
-                  case(2, "ring the bell now", False, False), case(3, "borrow an atlas", False, True)), frozenset({"m2w-0", "m2w-1"}))
+RUNS = Benchmark(
+    (
+        case(0, "lend me a map", True, False),
+        case(1, "please lend me a novel", False, True),
+        case(2, "ring the bell now", False, False),
+        case(3, "borrow an atlas", False, True),
+    ),
+    frozenset({"m2w-0", "m2w-1"}),
+)
 
 
 class CardGuard:
@@ -95,7 +112,10 @@ def test_a_folder_without_ids_has_no_labelled_runs(tmp_path: Path) -> None:
 def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, engine: LLM, turns: Turns) -> None:
     (tmp_path / "policy.md").write_text(TEXT + "\nRinging the bell requires a card.\n", "utf-8")
     (tmp_path / "short.md").write_text(TEXT, "utf-8")
-    tools = [{"name": t.name, "description": t.description, "keywords": list(t.keywords), "examples": list(t.examples)} for t in BOX.tools]
+    tools = [
+        {"name": t.name, "description": t.description, "keywords": list(t.keywords), "examples": list(t.examples)}
+        for t in BOX.tools
+    ]
     state = [{"name": "card", "type": "boolean", "description": "the user has a card", "keywords": ["card"]}]
     (tmp_path / "tools.json").write_text(json.dumps({"tools": tools, "state": state}), "utf-8")
     tested, words = compare.bare(tmp_path, "short.md", RUNS, turns, engine, norms.constrains)
@@ -108,7 +128,9 @@ def test_differences_name_both_methods() -> None:
     deny, allow = Verdict("deny", "x"), Verdict("allow", "x")
     first = Measured("first", (Outcome("a", True, deny), Outcome("b", True, deny)), 0, 0.0)
     second = Measured("second", (Outcome("a", True, allow), Outcome("b", True, deny)), 0, 0.0)
-    assert compare.differences([first, second]) == [{"first": "first", "second": "second", "only_first": 1, "only_second": 0, "p": 1.0}]
+    assert compare.differences([first, second]) == [
+        {"first": "first", "second": "second", "only_first": 1, "only_second": 0, "p": 1.0}
+    ]
 
 
 def test_a_turn_that_may_be_several_things_is_not_sure() -> None:

@@ -1,4 +1,5 @@
 """Contracts come from formulas alone, hold both sides, and are refused where they would prove nothing."""
+
 import itertools
 
 import pytest
@@ -12,7 +13,8 @@ from wb.logic import semantics
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
-    Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
+    Predicate("book", "action", "", tools=("book",)),
+    Predicate("pay", "action", "", tools=("pay",)),
     Predicate("dream", "action", ""),
     Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
     Predicate("teen", "state", "", test=Test("state.age", ">=", 13)),
@@ -21,7 +23,9 @@ PREDICATES = (
     Predicate("cheap", "state", "", test=Test("book.price", "<=", 100)),
     Predicate("confirmed", "state", ""),
 )
-TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"), Field("price", "number"))), Tool("pay"), Tool("look")))
+TOOLS = Toolbox(
+    (Tool("book", arguments=(Field("guests", "array"), Field("price", "number"))), Tool("pay"), Tool("look"))
+)
 
 
 def rules(*texts: str) -> RuleSet:
@@ -35,35 +39,58 @@ def of(tool: str, *texts: str) -> contract.Contract:
 def test_a_rule_gives_an_ensures_of_its_own_and_a_part_of_the_allow_side() -> None:
     made = of("book", "ALWAYS (book IMPLIES adult)", "ALWAYS (book IMPLIES confirmed)")
     assert made.signature == "def policy_book(age: int, confirmed: bool) -> Tuple[bool, str]:"
-    assert made.lines() == ("Ensures(Implies(Result()[0], age >= 18))", "Ensures(Implies(Result()[0], confirmed))",
-                            "Ensures(Implies((age >= 18) and confirmed, Result()[0]))")
+    assert made.lines() == (
+        "Ensures(Implies(Result()[0], age >= 18))",
+        "Ensures(Implies(Result()[0], confirmed))",
+        "Ensures(Implies((age >= 18) and confirmed, Result()[0]))",
+    )
 
 
-@pytest.mark.parametrize(("text", "condition"), [
-    ("ALWAYS (book IMPLIES NOT adult)", "not (age >= 18)"),
-    ("ALWAYS (NOT book)", "False"),
-    ("ALWAYS ((book AND special) IMPLIES few)", "(not (level == 'gold' or level == 'silver')) or (count_guests <= 5)"),
-    ("ALWAYS (book IMPLIES cheap)", "cheap"),
-    ("ALWAYS (book IMPLIES ONCE confirmed)", "once_confirmed"),
-    ("(NOT book) WEAK_UNTIL confirmed", "once_confirmed"),
-    ("NOT EVENTUALLY book", "False"),
-    ("ALWAYS (NOT (book AND pay))", "not pay"),
-    ("ALWAYS (book IMPLIES (adult XOR confirmed))", "not ((age >= 18) == confirmed)"),
-])
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("ALWAYS (book IMPLIES NOT adult)", "not (age >= 18)"),
+        ("ALWAYS (NOT book)", "False"),
+        (
+            "ALWAYS ((book AND special) IMPLIES few)",
+            "(not (level == 'gold' or level == 'silver')) or (count_guests <= 5)",
+        ),
+        ("ALWAYS (book IMPLIES cheap)", "cheap"),
+        ("ALWAYS (book IMPLIES ONCE confirmed)", "once_confirmed"),
+        ("(NOT book) WEAK_UNTIL confirmed", "once_confirmed"),
+        ("NOT EVENTUALLY book", "False"),
+        ("ALWAYS (NOT (book AND pay))", "not pay"),
+        ("ALWAYS (book IMPLIES (adult XOR confirmed))", "not ((age >= 18) == confirmed)"),
+    ],
+)
 def test_a_condition_says_what_is_left_of_the_rule_at_a_call(text: str, condition: str) -> None:
     assert [i.condition for i in of("book", text).items] == [condition]
 
 
-@pytest.mark.parametrize("text", [
-    "ALWAYS (pay IMPLIES adult)", "ALWAYS (adult IMPLIES confirmed)", "ALWAYS (pay IMPLIES ONCE book)",
-    "ALWAYS (book IMPLIES EVENTUALLY pay)", "EVENTUALLY book", "ALWAYS (confirmed IMPLIES book)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALWAYS (pay IMPLIES adult)",
+        "ALWAYS (adult IMPLIES confirmed)",
+        "ALWAYS (pay IMPLIES ONCE book)",
+        "ALWAYS (book IMPLIES EVENTUALLY pay)",
+        "EVENTUALLY book",
+        "ALWAYS (confirmed IMPLIES book)",
+    ],
+)
 def test_a_rule_that_the_call_cannot_break_is_not_in_its_contract(text: str) -> None:
     assert of("book", text).items == ()
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("ALWAYS (book IMPLIES EVENTUALLY pay)", "later step"), ("ALWAYS (dream IMPLIES adult)", "no tool carries out dream"),
-    ("ALWAYS (adult IMPLIES teen)", "names no action"), ("ALWAYS (confirmed IMPLIES book)", "no call of a tool can break it")])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ALWAYS (book IMPLIES EVENTUALLY pay)", "later step"),
+        ("ALWAYS (dream IMPLIES adult)", "no tool carries out dream"),
+        ("ALWAYS (adult IMPLIES teen)", "names no action"),
+        ("ALWAYS (confirmed IMPLIES book)", "no call of a tool can break it"),
+    ],
+)
 def test_a_rule_that_no_guard_can_decide_is_named_with_its_reason(text: str, reason: str) -> None:
     found = contract.unguarded(TOOLS, rules(text, "ALWAYS (book IMPLIES adult)"))
     assert [(u.rule, reason in u.reason) for u in found] == [("r1", True)]
@@ -78,8 +105,12 @@ def test_a_tool_that_is_forbidden_outright_must_be_denied() -> None:
 
 
 def test_two_fields_of_one_name_are_two_parameters() -> None:
-    predicates = (Predicate("book", "action", "", tools=("book",)), Predicate("a", "state", "", test=Test("state.age", ">", 1)),
-                  Predicate("b", "state", "", test=Test("book.age", ">", 2)), Predicate("c", "state", "", test=Test("state.class", "==", 1)))
+    predicates = (
+        Predicate("book", "action", "", tools=("book",)),
+        Predicate("a", "state", "", test=Test("state.age", ">", 1)),
+        Predicate("b", "state", "", test=Test("book.age", ">", 2)),
+        Predicate("c", "state", "", test=Test("state.class", "==", 1)),
+    )
     rule = Rule("r", "", semantics.parse("ALWAYS (book IMPLIES (a AND b AND c))"), "forbid")
     made = contract.contract(Tool("book"), RuleSet(predicates, (rule,)))
     assert [p.name for p in made.parameters] == ["age", "age_2", "class_2"]
@@ -87,9 +118,17 @@ def test_two_fields_of_one_name_are_two_parameters() -> None:
 
 BODIES = st.recursive(
     st.sampled_from([f.Atom(p.name) for p in PREDICATES if p.name != "dream"]),
-    lambda inner: st.one_of(st.builds(f.Not, inner), st.builds(f.Once, inner), st.builds(f.And, inner, inner),
-                            st.builds(f.Or, inner, inner), st.builds(f.Implies, inner, inner), st.builds(f.Xor, inner, inner),
-                            st.builds(f.Iff, inner, inner)), max_leaves=6)
+    lambda inner: st.one_of(
+        st.builds(f.Not, inner),
+        st.builds(f.Once, inner),
+        st.builds(f.And, inner, inner),
+        st.builds(f.Or, inner, inner),
+        st.builds(f.Implies, inner, inner),
+        st.builds(f.Xor, inner, inner),
+        st.builds(f.Iff, inner, inner),
+    ),
+    max_leaves=6,
+)
 
 
 def reads_now(body: f.Formula) -> bool:
@@ -100,31 +139,50 @@ def reads_now(body: f.Formula) -> bool:
 
 
 @given(BODIES, st.lists(st.frozensets(st.sampled_from(("pay", "confirmed", "cheap", "book"))), max_size=2), st.data())
-def test_a_condition_is_true_exactly_where_the_rule_holds_at_the_call(body: f.Formula, before: list, data: st.DataObject) -> None:
+def test_a_condition_is_true_exactly_where_the_rule_holds_at_the_call(
+    body: f.Formula, before: list, data: st.DataObject
+) -> None:
     """The oracle is LTLf's own evaluator on sets of true predicates; the condition is run as Python."""
     ruleset = RuleSet(PREDICATES, (Rule("r", "", f.Always(body), "forbid"),))
     made = contract.contract(TOOLS.tool("book"), ruleset)
-    values = {"age": data.draw(st.sampled_from((12, 13, 17, 18))), "level": data.draw(st.sampled_from(("gold", "tin"))),
-              "count_guests": data.draw(st.sampled_from((5, 6)))}
+    values = {
+        "age": data.draw(st.sampled_from((12, 13, 17, 18))),
+        "level": data.draw(st.sampled_from(("gold", "tin"))),
+        "count_guests": data.draw(st.sampled_from((5, 6))),
+    }
     now = {"book"} | set(data.draw(st.frozensets(st.sampled_from(("pay", "confirmed", "cheap")))))
-    now |= {name for name, true in (("adult", values["age"] >= 18), ("teen", values["age"] >= 13),
-                                    ("special", values["level"] == "gold"), ("few", values["count_guests"] <= 5)) if true}
+    now |= {
+        name
+        for name, true in (
+            ("adult", values["age"] >= 18),
+            ("teen", values["age"] >= 13),
+            ("special", values["level"] == "gold"),
+            ("few", values["count_guests"] <= 5),
+        )
+        if true
+    }
     trace = [*before, now]
     expected = semantics.holds(body, trace, at=len(trace) - 1)
     if not made.items:
         assert expected or not reads_now(body)
         return
-    given_ = {p.name: values[p.name] if p.field else p.fact in now if p.fact else semantics.holds(p.past, trace, at=len(trace) - 1)
-              for p in made.parameters}
+    given_ = {
+        p.name: values[p.name]
+        if p.field
+        else p.fact in now
+        if p.fact
+        else semantics.holds(p.past, trace, at=len(trace) - 1)
+        for p in made.parameters
+    }
     assert eval(made.items[0].condition, {}, given_) is expected
 
 
-GUARD = '''
+GUARD = """
 def policy_book(age: int) -> Tuple[bool, str]:
     if age < 18:
         return (False, "young")
     return (True, "allowed")
-'''
+"""
 
 
 def test_the_contract_goes_into_the_guard_and_comes_off_again() -> None:
@@ -133,9 +191,16 @@ def test_the_contract_goes_into_the_guard_and_comes_off_again() -> None:
     assert sandbox.load(put).run(18) == sandbox.load(GUARD).run(18) == (True, "allowed")
 
 
-@pytest.mark.parametrize("guard", [
-    GUARD.replace("policy_book", "policy_pay"), GUARD.replace("    if", "    Ensures(True)\n    if"),
-    GUARD.replace("    if", "    Assume(age > 20)\n    if"), GUARD + GUARD, "def ("])
+@pytest.mark.parametrize(
+    "guard",
+    [
+        GUARD.replace("policy_book", "policy_pay"),
+        GUARD.replace("    if", "    Ensures(True)\n    if"),
+        GUARD.replace("    if", "    Assume(age > 20)\n    if"),
+        GUARD + GUARD,
+        "def (",
+    ],
+)
 def test_a_guard_with_another_name_or_a_contract_of_its_own_is_refused(guard: str) -> None:
     with pytest.raises(contract.VacuousContract, match="required"):
         contract.assemble(guard, of("book", "ALWAYS (book IMPLIES adult)"))
@@ -146,11 +211,22 @@ def test_the_probe_asks_whether_anything_is_reachable() -> None:
     assert "def policy_book__probe(" in probe and probe.index("Refute(False)") > probe.rindex("Ensures(")
 
 
-@pytest.mark.parametrize("stated", [
-    "Ensures(True)", "Ensures(Implies(Result()[0], True))", "Ensures(Implies(Result()[0], x or not x))",
-    "Requires(False)\n    Ensures(Result()[0])", "Requires(y > 3)\n    Requires(y < 2)\n    Ensures(Result()[0])",
-    "Requires(x)\n    Ensures(x)", "Assume(False)\n    Ensures(Result()[0])", "pass",
-    "Ensures(Implies(Result()[0], x >= 'a'))", "while True:\n        pass\n    Ensures(Result()[0])", "Exsures(Exception, True)\n    Ensures(Result()[0])"])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "Ensures(True)",
+        "Ensures(Implies(Result()[0], True))",
+        "Ensures(Implies(Result()[0], x or not x))",
+        "Requires(False)\n    Ensures(Result()[0])",
+        "Requires(y > 3)\n    Requires(y < 2)\n    Ensures(Result()[0])",
+        "Requires(x)\n    Ensures(x)",
+        "Assume(False)\n    Ensures(Result()[0])",
+        "pass",
+        "Ensures(Implies(Result()[0], x >= 'a'))",
+        "while True:\n        pass\n    Ensures(Result()[0])",
+        "Exsures(Exception, True)\n    Ensures(Result()[0])",
+    ],
+)
 def test_a_contract_that_would_prove_anything_is_refused(stated: str) -> None:
     with pytest.raises(contract.VacuousContract, match="required"):
         faults.refuse(f"def policy(x: bool, y: int) -> Tuple[bool, str]:\n    {stated}\n    return (True, '')\n")
@@ -161,14 +237,32 @@ def test_a_decorator_that_trusts_the_body_is_refused() -> None:
         faults.refuse("@ContractOnly\ndef policy(x: bool) -> Tuple[bool, str]:\n    Ensures(not Result()[0])\n")
 
 
-@pytest.mark.parametrize("stated", ["Ensures(Result()[0])", "Ensures(Implies(Result()[0], y >= 18))",
-                                    "Requires(y >= 0)\n    Ensures(Implies(x, Result()[0]))"])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "Ensures(Result()[0])",
+        "Ensures(Implies(Result()[0], y >= 18))",
+        "Requires(y >= 0)\n    Ensures(Implies(x, Result()[0]))",
+    ],
+)
 def test_a_contract_that_some_answer_breaks_is_accepted(stated: str) -> None:
     faults.refuse(f"def policy(x: bool, y: int) -> Tuple[bool, str]:\n    {stated}\n    return (True, '')\n")
 
 
-@pytest.mark.parametrize("texts", list(itertools.combinations(
-    ["ALWAYS (book IMPLIES adult)", "ALWAYS (NOT book)", "ALWAYS (book IMPLIES few)", "ALWAYS (book IMPLIES ONCE confirmed)"], 2)))
+@pytest.mark.parametrize(
+    "texts",
+    list(
+        itertools.combinations(
+            [
+                "ALWAYS (book IMPLIES adult)",
+                "ALWAYS (NOT book)",
+                "ALWAYS (book IMPLIES few)",
+                "ALWAYS (book IMPLIES ONCE confirmed)",
+            ],
+            2,
+        )
+    ),
+)
 def test_no_contract_made_of_rules_is_vacuous(texts: tuple[str, ...]) -> None:
     made = of("book", *texts)
     faults.refuse(contract.assemble(f"{made.signature}\n    return (True, '')\n", made))

@@ -1,4 +1,5 @@
 """Decisions against brute force over all short traces, and their evidence."""
+
 import itertools
 import random
 
@@ -45,20 +46,25 @@ def test_implication_equivalence_and_contradiction_agree_with_each_other_and_wit
             assert answer or short is None or len(answer.witness) == len(short)
 
 
-@pytest.mark.parametrize("one, two, expected", [
-    ("ALWAYS (a AND b IMPLIES NOT c)", "ALWAYS (a AND b AND d IMPLIES NOT c)", True),
-    ("ALWAYS (a IMPLIES b)", "ALWAYS (b IMPLIES a)", False),
-    ("ALWAYS (a IMPLIES NEXT b)", "ALWAYS (a IMPLIES EVENTUALLY b)", True),
-    ("ALWAYS (a IMPLIES PREVIOUSLY b)", "ALWAYS (a IMPLIES ONCE b)", True),
-    ("ALWAYS (a IMPLIES ONCE b)", "ALWAYS (a IMPLIES PREVIOUSLY b)", False),
-])
+@pytest.mark.parametrize(
+    "one, two, expected",
+    [
+        ("ALWAYS (a AND b IMPLIES NOT c)", "ALWAYS (a AND b AND d IMPLIES NOT c)", True),
+        ("ALWAYS (a IMPLIES b)", "ALWAYS (b IMPLIES a)", False),
+        ("ALWAYS (a IMPLIES NEXT b)", "ALWAYS (a IMPLIES EVENTUALLY b)", True),
+        ("ALWAYS (a IMPLIES PREVIOUSLY b)", "ALWAYS (a IMPLIES ONCE b)", True),
+        ("ALWAYS (a IMPLIES ONCE b)", "ALWAYS (a IMPLIES PREVIOUSLY b)", False),
+    ],
+)
 def test_rules_imply_each_other_as_they_read(one, two, expected):
     answer = decide.implies(parse(one), parse(two))
     assert bool(answer) == expected and (answer.witness is None) == expected
 
 
 def test_a_core_loses_its_answer_without_any_one_of_its_formulas():
-    given = parse("ALWAYS (a IMPLIES b) AND ALWAYS (b IMPLIES c) AND ALWAYS (d IMPLIES NOT a) AND ALWAYS (c IMPLIES NOT e)")
+    given = parse(
+        "ALWAYS (a IMPLIES b) AND ALWAYS (b IMPLIES c) AND ALWAYS (d IMPLIES NOT a) AND ALWAYS (c IMPLIES NOT e)"
+    )
     answer = decide.contradictory(parse("EVENTUALLY (a AND e)"), parse("ALWAYS (f OR NOT f)"), given)
     assert answer and len(answer.core) == 4
     for left_out in answer.core:
@@ -66,11 +72,16 @@ def test_a_core_loses_its_answer_without_any_one_of_its_formulas():
         assert decide.satisfiable(rest)
 
 
-@pytest.mark.parametrize("rule, given, expected", [
-    ("ALWAYS (a AND NOT a IMPLIES b)", "true", True), ("ALWAYS (a IMPLIES b)", "true", False),
-    ("ALWAYS (a AND b IMPLIES c)", "ALWAYS NOT (a AND b)", True), ("EVENTUALLY (a OR true)", "true", True),
-    ("ALWAYS (a AND PREVIOUSLY a IMPLIES b)", "ALWAYS (a IMPLIES WEAK_NEXT NOT a)", True),
-])
+@pytest.mark.parametrize(
+    "rule, given, expected",
+    [
+        ("ALWAYS (a AND NOT a IMPLIES b)", "true", True),
+        ("ALWAYS (a IMPLIES b)", "true", False),
+        ("ALWAYS (a AND b IMPLIES c)", "ALWAYS NOT (a AND b)", True),
+        ("EVENTUALLY (a OR true)", "true", True),
+        ("ALWAYS (a AND PREVIOUSLY a IMPLIES b)", "ALWAYS (a IMPLIES WEAK_NEXT NOT a)", True),
+    ],
+)
 def test_a_rule_is_vacuous_when_it_can_never_fire(rule, given, expected):
     answer = decide.vacuous(parse(rule), parse(given))
     assert bool(answer) == expected

@@ -1,4 +1,5 @@
 """The grammar of deontic English: what each form demands, and what demands nothing."""
+
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,18 @@ FORMS = [
     ("Opening the valve is prohibited.", ["ALWAYS NOT open_valve"]),
     ("No valve may be opened without a permit.", ["ALWAYS (open_valve IMPLIES permit)"]),
     ("The operator must not open or close the valve.", ["ALWAYS NOT open_valve", "ALWAYS NOT close_valve"]),
-    ("Visitors who are not registered cannot enter the plant.", ["ALWAYS (enter_plant IMPLIES NOT visitors OR visitors_are_registered)"]),
-    ("The agent must not share a report that contains names.", ["ALWAYS (share_report IMPLIES NOT report_contains_names)"]),
-    ("The agent must not share a report that the owner has not released.", ["ALWAYS (share_report IMPLIES owner_has_released_report)"]),
+    (
+        "Visitors who are not registered cannot enter the plant.",
+        ["ALWAYS (enter_plant IMPLIES NOT visitors OR visitors_are_registered)"],
+    ),
+    (
+        "The agent must not share a report that contains names.",
+        ["ALWAYS (share_report IMPLIES NOT report_contains_names)"],
+    ),
+    (
+        "The agent must not share a report that the owner has not released.",
+        ["ALWAYS (share_report IMPLIES owner_has_released_report)"],
+    ),
     ("Under no circumstances may the agent delete logs.", ["ALWAYS NOT delete_logs"]),
     ("The user can add but not remove seats.", ["ALWAYS NOT remove_seats"]),
     ("Do not let users who are not registered enter the plant.", ["ALWAYS (enter_plant IMPLIES registered)"]),
@@ -43,20 +53,28 @@ FORMS = [
     ("The agent may only open the valve if the pressure is low.", ["ALWAYS (open_valve IMPLIES pressure_is_low)"]),
     ("Entering the plant is allowed only for registered users.", ["ALWAYS (enter_plant IMPLIES registered)"]),
     ("The plant is for registered users only.", ["ALWAYS (plant IMPLIES registered)"]),
-    ("Read only the fields that the form marks as public.", ["ALWAYS (read_fields IMPLIES form_marks_fields_as_public)"]),
+    (
+        "Read only the fields that the form marks as public.",
+        ["ALWAYS (read_fields IMPLIES form_marks_fields_as_public)"],
+    ),
     ("Opening the valve requires a permit.", ["ALWAYS (open_valve IMPLIES permit)"]),
     ("A permit is required to open the valve.", ["ALWAYS (open_valve IMPLIES permit)"]),
     ("The user must be registered to enter the plant.", ["ALWAYS (enter_plant IMPLIES registered)"]),
     ("The user must not be a guest to enter the plant.", ["ALWAYS (enter_plant IMPLIES NOT guest)"]),
     ("Files may be opened provided that the disk is encrypted.", ["ALWAYS (open_files IMPLIES disk_is_encrypted)"]),
-    ("Calls are forwarded if and only if the user asks for help.",
-     ["ALWAYS (forward_calls IMPLIES asks_for_help)", "ALWAYS (asks_for_help IMPLIES EVENTUALLY forward_calls)"]),
+    (
+        "Calls are forwarded if and only if the user asks for help.",
+        ["ALWAYS (forward_calls IMPLIES asks_for_help)", "ALWAYS (asks_for_help IMPLIES EVENTUALLY forward_calls)"],
+    ),
     # sequence
     ("Before opening the valve, the agent must sound the horn.", ["ALWAYS (open_valve IMPLIES ONCE sound_horn)"]),
     ("Sound the horn first, then open the valve.", ["ALWAYS (open_valve IMPLIES ONCE sound_horn)"]),
     ("The agent may open the valve only after sounding the horn.", ["ALWAYS (open_valve IMPLIES ONCE sound_horn)"]),
     ("Do not open the valve until the horn has sounded.", ["ALWAYS (open_valve IMPLIES ONCE horn_has_sounded)"]),
-    ("Make sure that the horn works before opening the valve.", ["ALWAYS (open_valve IMPLIES ONCE make_sure_horn_works)"]),
+    (
+        "Make sure that the horn works before opening the valve.",
+        ["ALWAYS (open_valve IMPLIES ONCE make_sure_horn_works)"],
+    ),
     ("Ensure that the horn is working before opening the valve.", ["ALWAYS (open_valve IMPLIES horn_is_working)"]),
     # limit
     ("A crate can contain at most ten bottles.", []),
@@ -67,8 +85,10 @@ FORMS = [
     ("Users aged 65 or over may not enter the plant.", ["ALWAYS (enter_plant IMPLIES NOT age_at_least_65)"]),
     # obligation
     ("The agent must answer every letter.", ["EVENTUALLY answer_letter"]),
-    ("If the alarm rings, the agent must stop and call the owner.",
-     ["ALWAYS (alarm_rings IMPLIES EVENTUALLY stop)", "ALWAYS (alarm_rings IMPLIES EVENTUALLY call_owner)"]),
+    (
+        "If the alarm rings, the agent must stop and call the owner.",
+        ["ALWAYS (alarm_rings IMPLIES EVENTUALLY stop)", "ALWAYS (alarm_rings IMPLIES EVENTUALLY call_owner)"],
+    ),
     ("Reports must be deleted.", ["EVENTUALLY delete_reports"]),
     ("If the alarm rings, do not open the valve.", ["ALWAYS (open_valve IMPLIES NOT alarm_rings)"]),
 ]
@@ -79,7 +99,11 @@ def test_a_form_has_its_reading(text, expected):
     assert formulas(text) == expected
 
 
-GOLD = [line.split("\t") for line in (Path(__file__).parent / "gold" / "sentences.tsv").read_text("utf-8").splitlines() if not line.startswith("#")]
+GOLD = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "gold" / "sentences.tsv").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), GOLD, ids=[text[:50] for text, _ in GOLD])
@@ -90,9 +114,20 @@ def test_sentences_of_many_fields_keep_the_readings_that_were_judged_right(text,
     assert (" ; ".join(dict.fromkeys(found)) or "nothing") == expected
 
 
-NOTHING = ["The plant opens at nine.", "The agent may open the window.", "You need not lock the gate.", "Users can enter without being registered.",
-           "\"Valve\" means any device that stops a flow.", "Prices may vary.", "The status can be open or closed.", "Fees are not due.",
-           "The plant is old.", "Registered users may enter.", "The agent does not know the owner.", "Repairs take five to seven days."]
+NOTHING = [
+    "The plant opens at nine.",
+    "The agent may open the window.",
+    "You need not lock the gate.",
+    "Users can enter without being registered.",
+    '"Valve" means any device that stops a flow.',
+    "Prices may vary.",
+    "The status can be open or closed.",
+    "Fees are not due.",
+    "The plant is old.",
+    "Registered users may enter.",
+    "The agent does not know the owner.",
+    "Repairs take five to seven days.",
+]
 
 
 @pytest.mark.parametrize("text", NOTHING)
@@ -118,26 +153,40 @@ def test_a_negated_sentence_has_the_opposite_condition(text, opposite):
     assert (one.count("NOT") + other.count("NOT")) % 2 == 1
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("You must not do this.", "points back"), ("This must not be shared.", "points back"),
-    ("A report can be read or copied, but not both.", "not both"),
-    ("A visit may be moved up to two days before arrival.", "no reading"),
-])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("You must not do this.", "points back"),
+        ("This must not be shared.", "points back"),
+        ("A report can be read or copied, but not both.", "not both"),
+        ("A visit may be moved up to two days before arrival.", "no reading"),
+    ],
+)
 def test_what_cannot_be_read_is_undecided_with_its_reason(text, reason):
     norms = deontic.norms(Clause("c", text, 0, len(text)))
     assert norms and all(reason in n.reason for n in norms)
 
 
 def test_titles_name_the_action_of_a_clause_that_has_none():
-    assert formulas("At most two bottles.", context=("Shipping a crate",)) == ["ALWAYS (ship_crate IMPLIES bottles_at_most_2)"]
-    assert formulas("The user must first show a badge.", headings=("Open the gate",)) == ["ALWAYS (open_gate IMPLIES ONCE show_badge)"]
-    assert formulas("A crate can contain at most ten bottles.", headings=("Ship crates",)) == ["ALWAYS (ship_crates IMPLIES bottles_at_most_10)"]
+    assert formulas("At most two bottles.", context=("Shipping a crate",)) == [
+        "ALWAYS (ship_crate IMPLIES bottles_at_most_2)"
+    ]
+    assert formulas("The user must first show a badge.", headings=("Open the gate",)) == [
+        "ALWAYS (open_gate IMPLIES ONCE show_badge)"
+    ]
+    assert formulas("A crate can contain at most ten bottles.", headings=("Ship crates",)) == [
+        "ALWAYS (ship_crates IMPLIES bottles_at_most_10)"
+    ]
 
 
 def test_a_list_item_is_read_under_its_stem():
     assert formulas("passwords;", context=("The agent must not disclose:",)) == ["ALWAYS NOT disclose_passwords"]
-    assert formulas("tell the owner.", context=("If the alarm rings, the agent must:",)) == ["ALWAYS (alarm_rings IMPLIES EVENTUALLY tell_owner)"]
-    assert formulas("the use of force;", context=("The following practices shall be prohibited:",)) == ["ALWAYS NOT use_force"]
+    assert formulas("tell the owner.", context=("If the alarm rings, the agent must:",)) == [
+        "ALWAYS (alarm_rings IMPLIES EVENTUALLY tell_owner)"
+    ]
+    assert formulas("the use of force;", context=("The following practices shall be prohibited:",)) == [
+        "ALWAYS NOT use_force"
+    ]
 
 
 def test_the_norms_of_a_clause_name_it():
@@ -147,8 +196,15 @@ def test_the_norms_of_a_clause_name_it():
 
 
 @settings(max_examples=200)
-@given(st.lists(st.sampled_from("""the a user agent must not may only if unless before after without cannot never no at most five 18 under valve open
- close opened is are be who that and or , ; : . first then requires allowed prohibited until it this "x" ( ) make sure to for""".split()), max_size=18))
+@given(
+    st.lists(
+        st.sampled_from(
+            """the a user agent must not may only if unless before after without cannot never no at most five 18 under valve open
+ close opened is are be who that and or , ; : . first then requires allowed prohibited until it this "x" ( ) make sure to for""".split()
+        ),
+        max_size=18,
+    )
+)
 def test_any_words_are_read_without_failing_and_the_same_way_twice(words):
     clause = Clause("c", " ".join(words), 0, 0, ("Open the valve",))
     assert deontic.norms(clause) == deontic.norms(clause)
@@ -163,35 +219,51 @@ def test_any_text_is_read_without_failing(text):
         grounding.ground(norm, Toolbox())
 
 
-@pytest.mark.parametrize(("text", "main", "adjuncts"), [
-    ("open it unless the gate is shut", "open it", [("unless", "the gate is shut")]),
-    ("open it only if a is b, except when c is d", "open it", [("only_if", "a is b"), ("unless", "c is d")]),
-    ("ask if the gate is shut", "ask if the gate is shut", []),
-    ("use the details provided by the user", "use the details provided by the user", []),
-    ("act without undue delay", "act without undue delay", []),
-])
+@pytest.mark.parametrize(
+    ("text", "main", "adjuncts"),
+    [
+        ("open it unless the gate is shut", "open it", [("unless", "the gate is shut")]),
+        ("open it only if a is b, except when c is d", "open it", [("only_if", "a is b"), ("unless", "c is d")]),
+        ("ask if the gate is shut", "ask if the gate is shut", []),
+        ("use the details provided by the user", "use the details provided by the user", []),
+        ("act without undue delay", "act without undue delay", []),
+    ],
+)
 def test_subordinate_clauses_are_peeled(text, main, adjuncts):
     assert peel(text) == (main, tuple(adjuncts))
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("the gate is not open", Negated(Phrase("the gate is open"))),
-    ("has no badge", Negated(Phrase("has badge"))),
-    ("unregistered", Negated(Phrase("registered"))),
-    ("non-members", Negated(Phrase("members"))),
-    ("under the bridge", Phrase("under the bridge")),
-    ("the gate is open and the horn is silent", Every((Phrase("the gate is open"), Phrase("the horn is silent")))),
-    ("silver or gold", Phrase("silver or gold")),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the gate is not open", Negated(Phrase("the gate is open"))),
+        ("has no badge", Negated(Phrase("has badge"))),
+        ("unregistered", Negated(Phrase("registered"))),
+        ("non-members", Negated(Phrase("members"))),
+        ("under the bridge", Phrase("under the bridge")),
+        ("the gate is open and the horn is silent", Every((Phrase("the gate is open"), Phrase("the horn is silent")))),
+        ("silver or gold", Phrase("silver or gold")),
+    ],
+)
 def test_conditions_have_positive_leaves(text, expected):
     assert parse(text) == expected
 
 
-@pytest.mark.parametrize(("text", "op", "value", "person"), [
-    ("under 18", "<", 18, True), ("at least 15 years old", ">=", 15, True), ("18 or older", ">=", 18, True), ("at most five crates", "<=", 5, False),
-    ("no more than 2,000 signs", "<=", 2000, False), ("above $500", ">", 500, False), ("fewer than ten", "<", 10, False), ("exceed 3.5 tons", ">", 3.5, False),
-    ("younger than 21", "<", 21, True), ("smaller than 25 MB", "<", 25, False),
-])
+@pytest.mark.parametrize(
+    ("text", "op", "value", "person"),
+    [
+        ("under 18", "<", 18, True),
+        ("at least 15 years old", ">=", 15, True),
+        ("18 or older", ">=", 18, True),
+        ("at most five crates", "<=", 5, False),
+        ("no more than 2,000 signs", "<=", 2000, False),
+        ("above $500", ">", 500, False),
+        ("fewer than ten", "<", 10, False),
+        ("exceed 3.5 tons", ">", 3.5, False),
+        ("younger than 21", "<", 21, True),
+        ("smaller than 25 MB", "<", 25, False),
+    ],
+)
 def test_quantities(text, op, value, person):
     found = lexicon.find(text)
     assert (found.op, found.value, found.person) == (op, value, person)
@@ -201,8 +273,17 @@ def test_a_text_without_a_comparison_has_no_quantity():
     assert lexicon.find("in 2015 there were five") is None and lexicon.find("") is None
 
 
-@pytest.mark.parametrize(("words", "same"), [("confirmed confirmation confirming", True), ("books booking booked", True), ("policies policy", True),
-                                             ("deletion deleted", True), ("open close", False), ("use user", False)])
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        ("confirmed confirmation confirming", True),
+        ("books booking booked", True),
+        ("policies policy", True),
+        ("deletion deleted", True),
+        ("open close", False),
+        ("use user", False),
+    ],
+)
 def test_relatives_share_a_root_and_strangers_do_not(words, same):
     assert (len({lexicon.root(w) for w in words.split()}) == 1) is same
 
@@ -216,8 +297,10 @@ def test_every_phrase_has_a_valid_name(text):
 
 
 def test_main_clauses_share_their_condition_and_subject():
-    assert modality.main_clauses("If it rains, the agent must stop and must not start again") == \
-        ("If it rains, the agent must stop", "If it rains, the agent must not start again")
+    assert modality.main_clauses("If it rains, the agent must stop and must not start again") == (
+        "If it rains, the agent must stop",
+        "If it rains, the agent must not start again",
+    )
 
 
 def test_exceptions_join_requirements_as_alternatives():

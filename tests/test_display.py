@@ -1,4 +1,5 @@
 """A terminal sees one moving line, anything else one plain line a stage."""
+
 from __future__ import annotations
 
 import io
@@ -9,7 +10,13 @@ from rich.console import Console
 from wb.runs import display
 from wb.runs.pipeline import Event
 
-EVENTS = [Event("01_a", "running"), Event("01_a", "running", 1, 3), Event("01_a", "running", 2, 3), Event("01_a", "made", note="abc in 2.0 s"), Event("02_bb", "kept", note="[def]")]
+EVENTS = [
+    Event("01_a", "running"),
+    Event("01_a", "running", 1, 3),
+    Event("01_a", "running", 2, 3),
+    Event("01_a", "made", note="abc in 2.0 s"),
+    Event("02_bb", "kept", note="[def]"),
+]
 
 
 def shown(terminal):

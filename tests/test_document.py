@@ -1,4 +1,5 @@
 """Documents: sentences at their exact places, with the titles, stems, labels and rows they are read with."""
+
 from pathlib import Path
 
 import pytest
@@ -37,16 +38,19 @@ def one(start: str, text: str = MARKDOWN) -> document.Sentence:
 
 
 def test_every_sentence_is_a_verbatim_piece_of_the_text():
-    assert all(MARKDOWN[s.start:s.end] == s.text for s in found())
+    assert all(MARKDOWN[s.start : s.end] == s.text for s in found())
     assert len(found()) >= 11
 
 
-@pytest.mark.parametrize(("start", "whole"), [
-    ("Guests (see", "Guests (see No. 4, e.g. the\nannex) must ring."),
-    ("It opens", "It opens at 9 a.m."),
-    ("Guests leave", "Guests leave by 5 p.m. sharp."),
-    ("Cash", "Cash, 3.5 euros at most, is taken."),
-])
+@pytest.mark.parametrize(
+    ("start", "whole"),
+    [
+        ("Guests (see", "Guests (see No. 4, e.g. the\nannex) must ring."),
+        ("It opens", "It opens at 9 a.m."),
+        ("Guests leave", "Guests leave by 5 p.m. sharp."),
+        ("Cash", "Cash, 3.5 euros at most, is taken."),
+    ],
+)
 def test_sentences_end_where_a_reader_ends_them(start, whole):
     assert one(start).text == whole
 
@@ -94,10 +98,18 @@ def test_a_short_line_alone_is_a_title_in_plain_text_only():
     assert found(text)[0].text == "Late fees"
 
 
-@pytest.mark.parametrize(("text", "count"), [
-    ("He said \"Stop. Now.\" and left.", 1), ("Ask Mr. Smith. He knows.", 2), ("See Fig. 3 and Sec. 4.", 1),
-    ("Is it open? No! Try later...", 3), ("Version 2.1 is out. U.S. rules apply.", 2), ("", 0), ("   ", 0),
-])
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('He said "Stop. Now." and left.', 1),
+        ("Ask Mr. Smith. He knows.", 2),
+        ("See Fig. 3 and Sec. 4.", 1),
+        ("Is it open? No! Try later...", 3),
+        ("Version 2.1 is out. U.S. rules apply.", 2),
+        ("", 0),
+        ("   ", 0),
+    ],
+)
 def test_sentence_rules(text, count):
     assert len(document.spans(text)) == count
 
@@ -106,7 +118,7 @@ def test_sentence_rules(text, count):
 @given(st.text(alphabet=st.sampled_from("ab. :;()[]*_`#-|>\n\t\"'1i\\é“”$&<"), max_size=120))
 def test_any_text_is_read_with_exact_and_ordered_places(text):
     read = document.parse(text)
-    assert all(text[s.start:s.end] == s.text and s.text.strip() for s in read.sentences)
+    assert all(text[s.start : s.end] == s.text and s.text.strip() for s in read.sentences)
     assert all(a.end <= b.start for a, b in zip(read.sentences, read.sentences[1:], strict=False))
 
 
@@ -131,11 +143,13 @@ def test_html_becomes_text_with_the_same_structure(tmp_path):
     assert texts["Pay by Friday."].headings == ("Club",)
     assert texts["run"].stems == ("You may not:",)
     assert texts["At most one."].row == (("Thing", "Ball"),)
-    assert all(read.text[s.start:s.end] == s.text for s in read.sentences)
+    assert all(read.text[s.start : s.end] == s.text for s in read.sentences)
 
 
 def test_lines_of_a_pdf_are_joined_to_paragraphs():
-    joined = document._paragraphs("Members of the club pay their yearly fee on the first\nday of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n")
+    joined = document._paragraphs(
+        "Members of the club pay their yearly fee on the first\nday of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n"
+    )
     assert "on the first day of the year" in joined and "coming year." in joined
     assert "- never late" in joined
 
@@ -143,28 +157,42 @@ def test_lines_of_a_pdf_are_joined_to_paragraphs():
 def pdf(path: Path, lines: list[str]) -> Path:
     """A minimal PDF with a text layer, written by hand."""
     content = "BT /F1 12 Tf 14 TL 50 750 Td " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
-    objects = ["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-               "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
-               f"<</Length {len(content)}>>stream\n{content}\nendstream", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        f"<</Length {len(content)}>>stream\n{content}\nendstream",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
     body, offsets = "%PDF-1.4\n", []
     for i, item in enumerate(objects, 1):
         offsets.append(len(body))
         body += f"{i} 0 obj{item}endobj\n"
     start = len(body)
     body += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n" + "".join(f"{o:010d} 00000 n \n" for o in offsets)
-    path.write_bytes(f"{body}trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n".encode("latin-1"))
+    path.write_bytes(
+        f"{body}trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n".encode("latin-1")
+    )
     return path
 
 
 def test_a_pdf_is_read_by_its_text_layer(tmp_path):
-    read = document.read(pdf(tmp_path / "a.pdf", ["You must ring before you enter the house.", "Dogs are not allowed."]))
+    read = document.read(
+        pdf(tmp_path / "a.pdf", ["You must ring before you enter the house.", "Dogs are not allowed."])
+    )
     assert [s.text for s in read.sentences] == ["You must ring before you enter the house.", "Dogs are not allowed."]
 
 
-@pytest.mark.parametrize(("name", "data", "message"), [
-    ("a.md", b"", "an empty one"), ("a.md", b"  \n", "an empty one"), ("a.md", b"ab\xff", "UTF-8 text was required; got byte 0xff at offset 2"),
-    ("a.doc", b"x", "a document must be one of"), ("a.pdf", b"not a pdf", "PDF"),
-])
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.md", b"", "an empty one"),
+        ("a.md", b"  \n", "an empty one"),
+        ("a.md", b"ab\xff", "UTF-8 text was required; got byte 0xff at offset 2"),
+        ("a.doc", b"x", "a document must be one of"),
+        ("a.pdf", b"not a pdf", "PDF"),
+    ],
+)
 def test_a_document_that_cannot_be_read_says_what_was_required_and_got(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises((document.DocumentError, document.ExtractionError), match=message):
@@ -178,4 +206,7 @@ def test_offsets_of_the_airline_policy_are_those_of_the_gold():
     rows = map(json.loads, shared("data", "offline_gold", "sentences.jsonl").read_text("utf-8").splitlines())
     mine = {(s.start, s.end) for s in document.read(text).sentences}
     gold = [(row["start"], row["end"]) for row in rows if row["doc"] == "airline"]
-    assert sum(span in mine or any(a <= span[0] and span[1] <= b or span[0] <= a and b <= span[1] for a, b in mine) for span in gold) == len(gold)
+    assert sum(
+        span in mine or any(a <= span[0] and span[1] <= b or span[0] <= a and b <= span[1] for a, b in mine)
+        for span in gold
+    ) == len(gold)

@@ -1,4 +1,5 @@
 """Guards written from sentences: by the offline grammar or a model's reply, never from the contract."""
+
 from collections.abc import Mapping
 
 import pytest
@@ -16,10 +17,20 @@ from wb.offline import engine
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 TOOLS = Toolbox(
-    (Tool("water_plant", "Water a plant.", (Field("litres", "integer", "litres of water"), Field("plants", "array", "the plants")), ("water", "plant")),
-     Tool("close_window", "Close a window.", keywords=("window",))),
-    (Field("age", "integer", "age of the user in years", keywords=("age", "old")),
-     Field("gardener", "boolean", "whether the user is a gardener", keywords=("gardener",))))
+    (
+        Tool(
+            "water_plant",
+            "Water a plant.",
+            (Field("litres", "integer", "litres of water"), Field("plants", "array", "the plants")),
+            ("water", "plant"),
+        ),
+        Tool("close_window", "Close a window.", keywords=("window",)),
+    ),
+    (
+        Field("age", "integer", "age of the user in years", keywords=("age", "old")),
+        Field("gardener", "boolean", "whether the user is a gardener", keywords=("gardener",)),
+    ),
+)
 PREDICATES = (
     Predicate("water_plant", "action", "Water a plant.", tools=("water_plant",)),
     Predicate("close_window", "action", "Close a window.", tools=("close_window",)),
@@ -30,14 +41,29 @@ PREDICATES = (
 SENTENCES = {
     "c1": ("A user under 18 must not water a plant.", "ALWAYS (water_plant IMPLIES adult)"),
     "c2": ("A plant may be watered only if the user is a gardener.", "ALWAYS (water_plant IMPLIES is_gardener)"),
-    "c3": ("Before watering a plant, the assistant must close the window.", "ALWAYS (water_plant IMPLIES ONCE close_window)"),
+    "c3": (
+        "Before watering a plant, the assistant must close the window.",
+        "ALWAYS (water_plant IMPLIES ONCE close_window)",
+    ),
 }
 CLAUSES = tuple(Clause(i, text, 0, len(text)) for i, (text, _) in SENTENCES.items())
 
 
 def ruleset(*ids: str) -> RuleSet:
-    return RuleSet(PREDICATES, tuple(Rule(f"r{i[1:]}", SENTENCES[i][0], semantics.parse(SENTENCES[i][1]), "forbid", clause=i, quote=SENTENCES[i][0])
-                                     for i in ids))
+    return RuleSet(
+        PREDICATES,
+        tuple(
+            Rule(
+                f"r{i[1:]}",
+                SENTENCES[i][0],
+                semantics.parse(SENTENCES[i][1]),
+                "forbid",
+                clause=i,
+                quote=SENTENCES[i][0],
+            )
+            for i in ids
+        ),
+    )
 
 
 def of(*ids: str) -> contract.Contract:
@@ -80,7 +106,7 @@ def test_the_sentences_give_code_that_does_what_the_rules_say(ids: tuple[str, ..
 def test_the_author_sees_sentences_and_signature_but_neither_rule_nor_contract() -> None:
     author = Author()
     written(of(*SENTENCES), author)
-    (_, inputs), = author.asked
+    ((_, inputs),) = author.asked
     assert {s["text"] for s in inputs["sentences"]} == {text for text, _ in SENTENCES.values()}
     assert not any(word in str(inputs) for word in ("Ensures", "IMPLIES", "Implies", "condition", ">= 18"))
 
@@ -104,7 +130,9 @@ def test_refinement_renames_and_the_sentence_still_finds_its_fact() -> None:
     renamed = Predicate("soil_is_dry", "state", "The soil is dry.", ("soil", "dry"))
     text = "Do not water a plant unless the soil is dry."
     rule = Rule("r", text, semantics.parse("ALWAYS (water_plant IMPLIES soil_was_checked_dry)"), "forbid", clause="c9")
-    told = RuleSet((PREDICATES[0], Predicate("soil_was_checked_dry", "state", "Seen to be dry.", renamed.keywords)), (rule,))
+    told = RuleSet(
+        (PREDICATES[0], Predicate("soil_was_checked_dry", "state", "Seen to be dry.", renamed.keywords)), (rule,)
+    )
     made = contract.contract(TOOLS.tool("water_plant"), told)
     (draft,) = synthesis.write([made], {"water_plant": (Clause("c9", text, 0, len(text)),)}, TOOLS, LLM(Author()))
     assert "if not soil_was_checked_dry:" in draft.source
@@ -112,7 +140,9 @@ def test_refinement_renames_and_the_sentence_still_finds_its_fact() -> None:
 
 def test_clauses_are_found_through_the_parents_of_a_refined_rule() -> None:
     before = ruleset("c1", "c2", "c3")
-    heir = Rule("r9", "", semantics.parse("ALWAYS (water_plant IMPLIES adult)"), "forbid", clause="c1", parents=("r2", "r3"))
+    heir = Rule(
+        "r9", "", semantics.parse("ALWAYS (water_plant IMPLIES adult)"), "forbid", clause="c1", parents=("r2", "r3")
+    )
     made = contract.contract(TOOLS.tool("water_plant"), RuleSet(PREDICATES, (heir,)))
     found = synthesis.concerning(made, RuleSet(PREDICATES, (heir,)), CLAUSES, before)
     assert [c.id for c in found] == ["c1", "c2", "c3"]
@@ -132,14 +162,23 @@ def test_a_candidate_that_fails_goes_back_with_the_arguments_and_is_tested_again
 def test_rounds_are_a_budget_that_is_kept() -> None:
     wrong = [RIGHT.replace("18", str(n)) for n in (1, 2, 3, 4, 5, 6)]
     author = Author(*wrong)
-    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)), max_rounds=2)
+    (draft,) = toolguard.candidates(
+        [written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)), max_rounds=2
+    )
     assert len(draft.attempts) == 3 and synthesis.guarded(draft).grade == "error" and draft.complaints
 
 
-@pytest.mark.parametrize(("code", "said"), [
-    ("import os\n" + RIGHT.replace("if age < 18", "if os.getpid()"), "Attribute|Call"), (RIGHT.replace("age: int", "age: str"), "signature"),
-    (RIGHT.replace("policy_water_plant", "policy"), "required"), (RIGHT.replace("    if", "    Ensures(True)\n    if"), "contract"),
-    ("I am sorry, I cannot do that.", "required"), ("", "required")])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import os\n" + RIGHT.replace("if age < 18", "if os.getpid()"), "Attribute|Call"),
+        (RIGHT.replace("age: int", "age: str"), "signature"),
+        (RIGHT.replace("policy_water_plant", "policy"), "required"),
+        (RIGHT.replace("    if", "    Ensures(True)\n    if"), "contract"),
+        ("I am sorry, I cannot do that.", "required"),
+        ("", "required"),
+    ],
+)
 def test_a_reply_that_is_no_guard_ends_in_error_with_what_was_required(code: str, said: str) -> None:
     author = Author(code, None, None, None)
     (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))

@@ -1,4 +1,5 @@
 """Embeddings: unit vectors, computed once for all processes."""
+
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -29,8 +30,10 @@ def test_vectors_have_norm_one_and_similar_texts_are_near(warm: Encoder) -> None
 
 
 def test_a_second_process_reads_the_cache_and_never_imports_torch(warm: Encoder) -> None:
-    code = (f"import sys; from wb.models.embeddings import Encoder; v = Encoder(cache={str(warm.cache)!r}).encode({TEXTS!r}); "
-            "print(v.shape, float(v[0, 0]), 'torch' in sys.modules)")
+    code = (
+        f"import sys; from wb.models.embeddings import Encoder; v = Encoder(cache={str(warm.cache)!r}).encode({TEXTS!r}); "
+        "print(v.shape, float(v[0, 0]), 'torch' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"(3, 384) {float(warm.encode(TEXTS)[0, 0])} False"
 

@@ -25,7 +25,10 @@ from wb.models.endpoint import (
 from wb.models.ledger import Budget, BudgetSpent, ModelError, Price
 
 KEY = "sk-planted-7d1f"
-COUNT = prompt.parse("---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n<!-- user -->\n<data>{{ text }}</data>\n", "count")
+COUNT = prompt.parse(
+    "---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n<!-- user -->\n<data>{{ text }}</data>\n",
+    "count",
+)
 SCHEMA = {"type": "object", "properties": {"n": {"type": "boolean"}}, "required": ["n"], "additionalProperties": False}
 GOOD = Say('{"n": true}')
 
@@ -45,9 +48,11 @@ def test_an_answer_carries_its_value_usage_recording_and_engine(tmp_path) -> Non
     assert answer.value == {"n": True} and answer.engine == "scripted" and len(answer.digest) == 64
     assert (answer.usage.calls, answer.usage.prompt_tokens, answer.usage.completion_tokens) == (1, 10, 5)
     assert answer.usage.cost == pytest.approx(20e-6)
-    sent, = server.requests
+    (sent,) = server.requests
     assert sent["response_format"]["json_schema"] == {"name": "count", "schema": SCHEMA}
-    assert json.dumps(SCHEMA, sort_keys=True) in sent["messages"][0]["content"], "services that ignore response_format read it too"
+    assert json.dumps(SCHEMA, sort_keys=True) in sent["messages"][0]["content"], (
+        "services that ignore response_format read it too"
+    )
     assert (sent["max_tokens"], sent["temperature"]) == (4096, 0.0)
 
 
@@ -59,29 +64,40 @@ def test_a_recorded_answer_is_not_asked_again(tmp_path) -> None:
     assert (second.usage.calls, second.usage.replayed, len(server.requests)) == (0, 1, 1)
 
 
-@pytest.mark.parametrize(("step", "said"), [
-    (Say("busy", 429, {"Retry-After": "0"}), "HTTP 429: Error code: 429 - busy"),
-    (Say("broken", 500), "HTTP 500: Error code: 500 - broken"),
-    (Say("gateway", 504), "HTTP 504"),
-    (Drop(0), "the connection failed"),
-    (Drop(30), "the connection failed"),
-    (Say(seconds=4.0), "no reply within 1 s"),
-    (Dribble(0.05), "no reply within 1 s"),
-    (Raw(b"<html>"), "the body is not JSON: b'<html>'"),
-    (Raw(b"[1]"), "the body is no JSON object"),
-    (Raw(b'{"choices": []}'), "no chat completion"),
-], ids=lambda value: str(value)[:24])
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Say("busy", 429, {"Retry-After": "0"}), "HTTP 429: Error code: 429 - busy"),
+        (Say("broken", 500), "HTTP 500: Error code: 500 - broken"),
+        (Say("gateway", 504), "HTTP 504"),
+        (Drop(0), "the connection failed"),
+        (Drop(30), "the connection failed"),
+        (Say(seconds=4.0), "no reply within 1 s"),
+        (Dribble(0.05), "no reply within 1 s"),
+        (Raw(b"<html>"), "the body is not JSON: b'<html>'"),
+        (Raw(b"[1]"), "the body is no JSON object"),
+        (Raw(b'{"choices": []}'), "no chat completion"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
 def test_a_passing_failure_is_a_recorded_retry_and_a_lasting_one_a_clear_error(tmp_path, step, said: str) -> None:
     timeout_s = 1.0 if "within 1 s" in said else 20.0
     with Scripted([step, GOOD]) as server:
         answer = ask(endpoint(server, tmp_path, timeout_s=timeout_s))
     assert answer.value == {"n": True} and answer.usage.retries == 1 and answer.usage.calls == 2
-    retry, = (event for event in answer.events if event.startswith("retry 1 after 0"))
+    (retry,) = (event for event in answer.events if event.startswith("retry 1 after 0"))
     assert said in retry
-    with Scripted(lambda request: step) as server, pytest.raises(Unreachable, match="'count' got no reply from 'scripted' in 3 attempts") as caught:
+    with (
+        Scripted(lambda request: step) as server,
+        pytest.raises(Unreachable, match="'count' got no reply from 'scripted' in 3 attempts") as caught,
+    ):
         ask(endpoint(server, tmp_path, timeout_s=timeout_s), "another")
     assert said in str(caught.value) and len(server.requests) == 3
-    assert caught.value.usage.calls == 3 and sum(e.startswith("retry") for e in caught.value.events) == 2 and not caught.value.fatal
+    assert (
+        caught.value.usage.calls == 3
+        and sum(e.startswith("retry") for e in caught.value.events) == 2
+        and not caught.value.fatal
+    )
 
 
 @pytest.mark.parametrize(("kind", "least"), [("seconds", 0.4), ("date", 0.9)])
@@ -95,7 +111,10 @@ def test_retry_after_is_honoured_in_seconds_and_as_a_date(tmp_path, kind: str, l
 
 
 def test_a_wait_of_an_hour_is_an_error_not_a_wait(tmp_path) -> None:
-    with Scripted([Say("busy", 429, {"Retry-After": "3600"})]) as server, pytest.raises(Unreachable, match="asks to wait 3600 s, at most 120 s"):
+    with (
+        Scripted([Say("busy", 429, {"Retry-After": "3600"})]) as server,
+        pytest.raises(Unreachable, match="asks to wait 3600 s, at most 120 s"),
+    ):
         ask(endpoint(server, tmp_path))
 
 
@@ -107,10 +126,18 @@ def test_a_truncated_reply_is_an_error_and_is_not_recorded(tmp_path) -> None:
         assert ask(model).value == {"n": True}, "the next run asks again"
 
 
-@pytest.mark.parametrize(("text", "problem"), [
-    ('{"n": tru', "not JSON: .*line 1 column"), ("I think so.", "not JSON"), ('{"n": "\\ud800"}', "not JSON: .*surrogates not allowed"),
-    ('{"n": ' + "9" * 5000 + "}", "not JSON: Exceeds the limit"), ('{"n": ' + "[" * 100_000, "not JSON: maximum recursion"), ("[true]", "a JSON object was required; got list"), ("```\n{}", "not JSON"),
-])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"n": tru', "not JSON: .*line 1 column"),
+        ("I think so.", "not JSON"),
+        ('{"n": "\\ud800"}', "not JSON: .*surrogates not allowed"),
+        ('{"n": ' + "9" * 5000 + "}", "not JSON: Exceeds the limit"),
+        ('{"n": ' + "[" * 100_000, "not JSON: maximum recursion"),
+        ("[true]", "a JSON object was required; got list"),
+        ("```\n{}", "not JSON"),
+    ],
+)
 def test_a_reply_that_is_no_json_object_is_malformed(tmp_path, text: str, problem: str) -> None:
     with Scripted([Say(text)]) as server, pytest.raises(MalformedReply, match=problem) as caught:
         ask(endpoint(server, tmp_path))
@@ -129,30 +156,45 @@ def test_one_code_fence_around_the_reply_is_taken_off(tmp_path) -> None:
 
 
 def test_an_empty_reply_is_an_error(tmp_path) -> None:
-    with Scripted([Say("", finish="content_filter")]) as server, pytest.raises(Rejected, match="gave an empty one: finish_reason 'content_filter'"):
+    with (
+        Scripted([Say("", finish="content_filter")]) as server,
+        pytest.raises(Rejected, match="gave an empty one: finish_reason 'content_filter'"),
+    ):
         ask(endpoint(server, tmp_path))
 
 
 def test_an_unknown_model_names_those_that_are_listed(tmp_path) -> None:
     with Scripted([Say("no such model", 404)], models=("alpha", "beta")) as server:
-        with pytest.raises(UnknownModel, match=r"one that the endpoint serves \(alpha, beta\); got 'scripted'") as caught:
+        with pytest.raises(
+            UnknownModel, match=r"one that the endpoint serves \(alpha, beta\); got 'scripted'"
+        ) as caught:
             ask(endpoint(server, tmp_path))
     assert caught.value.fatal
 
 
-@pytest.mark.parametrize("step", [Say("who are you", 401), Say("not you", 403), Say("no credit", 402), Say("insufficient_quota: pay", 429)])
+@pytest.mark.parametrize(
+    "step", [Say("who are you", 401), Say("not you", 403), Say("no credit", 402), Say("insufficient_quota: pay", 429)]
+)
 def test_a_refused_key_ends_everything_at_once(tmp_path, step: Say) -> None:
-    with Scripted([step]) as server, pytest.raises(Refused, match="must accept the key in OPENAI_API_KEY.*it refused") as caught:
+    with (
+        Scripted([step]) as server,
+        pytest.raises(Refused, match="must accept the key in OPENAI_API_KEY.*it refused") as caught,
+    ):
         ask(endpoint(server, tmp_path))
     assert caught.value.fatal and len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("complaint", "gone", "instead"), [
-    ("Unsupported parameter: 'max_tokens'", "max_tokens", "max_completion_tokens"),
-    ("response_format is not supported", "response_format", None),
-    ("'temperature' does not support 0.0", "temperature", None),
-])
-def test_a_parameter_that_a_service_does_not_know_is_left_out_for_good(tmp_path, complaint: str, gone: str, instead: str | None) -> None:
+@pytest.mark.parametrize(
+    ("complaint", "gone", "instead"),
+    [
+        ("Unsupported parameter: 'max_tokens'", "max_tokens", "max_completion_tokens"),
+        ("response_format is not supported", "response_format", None),
+        ("'temperature' does not support 0.0", "temperature", None),
+    ],
+)
+def test_a_parameter_that_a_service_does_not_know_is_left_out_for_good(
+    tmp_path, complaint: str, gone: str, instead: str | None
+) -> None:
     with Scripted([Say(complaint, 400), GOOD, GOOD]) as server:
         model = endpoint(server, tmp_path)
         assert f"sent again without '{gone}'" in ask(model).events[0]
@@ -162,7 +204,10 @@ def test_a_parameter_that_a_service_does_not_know_is_left_out_for_good(tmp_path,
 
 
 def test_a_request_that_is_turned_down_is_an_error_for_it_alone(tmp_path) -> None:
-    with Scripted([Say("context too long", 400)]) as server, pytest.raises(Rejected, match="context too long") as caught:
+    with (
+        Scripted([Say("context too long", 400)]) as server,
+        pytest.raises(Rejected, match="context too long") as caught,
+    ):
         ask(endpoint(server, tmp_path))
     assert not caught.value.fatal and caught.value.usage.prompt_tokens == 0
 
@@ -222,10 +267,21 @@ def test_a_damaged_recording_is_asked_anew_and_said(tmp_path) -> None:
         assert ask(model).usage.replayed == 1
 
 
-@pytest.mark.parametrize("step", [
-    Say(f"wrong key {KEY}", 401), Say(f"slow down {KEY}", 429), Say(f"oh {KEY}", 500), Say(f"bad {KEY}", 400), Say(f'{{"n": "{KEY}"}}'), Say(f"{KEY} {{"),
-    Say(f"{KEY}", finish="length"), Raw(json.dumps({"key": KEY}).encode()), Raw(KEY.encode()),
-], ids=lambda step: str(getattr(step, "status", "raw")))
+@pytest.mark.parametrize(
+    "step",
+    [
+        Say(f"wrong key {KEY}", 401),
+        Say(f"slow down {KEY}", 429),
+        Say(f"oh {KEY}", 500),
+        Say(f"bad {KEY}", 400),
+        Say(f'{{"n": "{KEY}"}}'),
+        Say(f"{KEY} {{"),
+        Say(f"{KEY}", finish="length"),
+        Raw(json.dumps({"key": KEY}).encode()),
+        Raw(KEY.encode()),
+    ],
+    ids=lambda step: str(getattr(step, "status", "raw")),
+)
 def test_the_key_reaches_no_file_no_message_and_no_ledger(tmp_path, step) -> None:
     with Scripted([step, GOOD]) as server:
         model = endpoint(server, tmp_path, retries=1)
@@ -247,7 +303,9 @@ def tiny(tmp_path_factory):
 
 
 def real(tiny, folder: Path, **options) -> Endpoint:
-    return Endpoint("tiny", base_url=f"{tiny.listening_address}/v1", **({"api_key": KEY, "replies": Replies(folder)} | options))
+    return Endpoint(
+        "tiny", base_url=f"{tiny.listening_address}/v1", **({"api_key": KEY, "replies": Replies(folder)} | options)
+    )
 
 
 def test_a_real_server_answers_by_the_schema_and_counts_tokens(tmp_path, tiny) -> None:

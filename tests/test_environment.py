@@ -23,7 +23,9 @@ REQUIRED = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
 TEST_EXTRA = [Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["test"]]
 CUDA = re.compile(r"nvidia-|cuda-|triton")
 MUST_BE_USED = "jupyterlab papermill openai sentence-transformers scikit-learn networkx torch stormpy nagini plotly"
-HEAVY = "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab"
+HEAVY = (
+    "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab"
+)
 
 
 def pinned() -> dict[str, str]:
@@ -73,7 +75,12 @@ def test_all_packages_that_must_be_used_are_required():
 
 def imported(folder) -> set[str]:
     """The top-level names that the modules of a folder import, at their start or inside functions."""
-    nodes = [node for path in folder.rglob("*.py") if path.parent.name != "bench" or folder.name == "wb" for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    nodes = [
+        node
+        for path in folder.rglob("*.py")
+        if path.parent.name != "bench" or folder.name == "wb"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    ]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"wb"}
@@ -84,7 +91,11 @@ def test_what_is_imported_is_declared_and_not_there_by_chance(folder, declared):
     names = {canonicalize_name(requirement.name) for requirement in declared}
     distributions = importlib.metadata.packages_distributions()
     own = {path.stem for path in (ROOT / folder).iterdir()}
-    missing = {name for name in imported(ROOT / folder) - own if not names & {canonicalize_name(d) for d in distributions.get(name, [])}}
+    missing = {
+        name
+        for name in imported(ROOT / folder) - own
+        if not names & {canonicalize_name(d) for d in distributions.get(name, [])}
+    }
     assert not missing, f"declare in pyproject.toml what {folder} imports: {sorted(missing)}"
 
 
@@ -236,8 +247,11 @@ def test_go_hands_down_no_variable_of_another_python(tmp_path):
 
 
 def test_importing_any_module_of_wb_imports_nothing_heavy():
-    modules = sorted(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "wb").rglob("[!_]*.py")
-                     if path.stem != "nagini_worker")
+    modules = sorted(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "wb").rglob("[!_]*.py")
+        if path.stem != "nagini_worker"
+    )
     script = f"""
 import importlib, sys
 for name in {modules}:

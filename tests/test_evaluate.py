@@ -1,4 +1,5 @@
 """Rates, intervals and tests against textbook values and definitions."""
+
 from math import comb
 
 import pytest
@@ -13,7 +14,8 @@ from wb.domain.turns import Recognition
 
 ALLOW, DENY, OPEN = Verdict("allow", "fine"), Verdict("deny", "not fine", ("r1",)), Verdict("undecided", "unknown")
 outcomes = st.lists(st.tuples(st.booleans(), st.sampled_from([ALLOW, DENY, OPEN])), max_size=30).map(
-    lambda rows: [Outcome(f"c{i}", denied, verdict) for i, (denied, verdict) in enumerate(rows)])
+    lambda rows: [Outcome(f"c{i}", denied, verdict) for i, (denied, verdict) in enumerate(rows)]
+)
 
 
 class ByTool:
@@ -28,10 +30,20 @@ class ByTool:
         return self.table[trace.steps[-1].calls[0].tool]
 
 
-@pytest.mark.parametrize(("denied", "verdict", "cell", "undecided"), [
-    (True, DENY, "tp", 0), (True, OPEN, "tp", 1), (True, ALLOW, "fn", 0),
-    (False, DENY, "fp", 0), (False, OPEN, "fp", 1), (False, ALLOW, "tn", 0)])
-def test_an_undecided_verdict_counts_as_a_denial_and_apart(denied: bool, verdict: Verdict, cell: str, undecided: int) -> None:
+@pytest.mark.parametrize(
+    ("denied", "verdict", "cell", "undecided"),
+    [
+        (True, DENY, "tp", 0),
+        (True, OPEN, "tp", 1),
+        (True, ALLOW, "fn", 0),
+        (False, DENY, "fp", 0),
+        (False, OPEN, "fp", 1),
+        (False, ALLOW, "tn", 0),
+    ],
+)
+def test_an_undecided_verdict_counts_as_a_denial_and_apart(
+    denied: bool, verdict: Verdict, cell: str, undecided: int
+) -> None:
     counts = confusion([Outcome("c", denied, verdict)])
     assert getattr(counts, cell) == 1 and counts.n == 1 and counts.undecided == undecided
 
@@ -42,8 +54,10 @@ def test_rates_follow_their_definitions() -> None:
     assert (found["recall"].value, found["fpr"].value) == (40 / 45, 10 / 55)
 
 
-@pytest.mark.parametrize(("hits", "n", "low", "high"), [
-    (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662)])
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662)],
+)
 def test_intervals_agree_with_published_values(hits: int, n: int, low: float, high: float) -> None:
     """81 of 263 is Newcombe's (1998) example; the others are the closed form at z = 1.96."""
     assert wilson(hits, n)[1:] == pytest.approx((low, high), abs=1e-4)
@@ -75,7 +89,9 @@ def test_methods_on_different_turns_are_not_compared() -> None:
 def test_the_splits_add_up_to_all(found: list[Outcome]) -> None:
     tuned = {o.case for o in found[::2]}
     table = {row["split"]: row for row in rows("m", found, tuned, queries=0, seconds=1.0)}
-    assert set(table) == {frozenset(): set(), frozenset({0}): {"tuned"}}.get(frozenset(range(len(found))), {"all", "tuned", "other"})
+    assert set(table) == {frozenset(): set(), frozenset({0}): {"tuned"}}.get(
+        frozenset(range(len(found))), {"all", "tuned", "other"}
+    )
     if "all" in table:
         parts = [table["tuned"], table["other"]]
         assert sum(p["n"] for p in parts) == table["all"]["n"] == len(found)
@@ -98,7 +114,9 @@ def test_readings_that_agree_decide_and_readings_that_differ_do_not() -> None:
 def test_published_rows_are_marked_and_hold_only_what_was_published() -> None:
     table = [evaluate.published(row) for row in PUBLISHED]
     assert all(row["published"] and row["fpr"] is None and row["queries"] is None for row in table)
-    assert ("veriguard", 0.951, 0.913, 0.99) in {(r["method"], r["accuracy"], r["precision"], r["recall"]) for r in table}
+    assert ("veriguard", 0.951, 0.913, 0.99) in {
+        (r["method"], r["accuracy"], r["precision"], r["recall"]) for r in table
+    }
 
 
 def test_a_method_that_did_not_run_has_a_reason_and_no_figures() -> None:

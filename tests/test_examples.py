@@ -1,4 +1,5 @@
 """Examples come from the rules before any code, one for each rule and each edge; mutants are told apart by them."""
+
 import itertools
 
 import pytest
@@ -13,11 +14,15 @@ from wb.offline import engine
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
-    Predicate("book", "action", "", tools=("book",)), Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")), Predicate("confirmed", "state", ""),
-    Predicate("old", "state", "", test=Test("state.age", ">", 99)), Predicate("gold", "state", "", test=Test("state.level", "==", "gold")))
+    Predicate("book", "action", "", tools=("book",)),
+    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
+    Predicate("confirmed", "state", ""),
+    Predicate("old", "state", "", test=Test("state.age", ">", 99)),
+    Predicate("gold", "state", "", test=Test("state.level", "==", "gold")),
+)
 TOOL = Tool("book", arguments=(Field("guests", "array"),))
-GUARD = '''
+GUARD = """
 def policy_book(age: int, level: str, count_guests: int, confirmed: bool) -> Tuple[bool, str]:
     if age < 18:
         return (False, "young")
@@ -26,7 +31,7 @@ def policy_book(age: int, level: str, count_guests: int, confirmed: bool) -> Tup
     if not confirmed:
         return (False, "unconfirmed")
     return (True, "allowed")
-'''
+"""
 
 
 def of(*texts: str) -> contract.Contract:
@@ -34,7 +39,9 @@ def of(*texts: str) -> contract.Contract:
     return contract.contract(TOOL, RuleSet(PREDICATES, rules))
 
 
-CONTRACT = of("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT gold) IMPLIES few)", "ALWAYS (book IMPLIES confirmed)")
+CONTRACT = of(
+    "ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT gold) IMPLIES few)", "ALWAYS (book IMPLIES confirmed)"
+)
 
 
 def truth(age: int, level: str, count_guests: int, confirmed: bool) -> bool:
@@ -54,8 +61,11 @@ def test_each_rule_has_a_violation_that_breaks_it_alone() -> None:
 
 
 def test_both_sides_of_each_edge_are_there() -> None:
-    ages = {dict(e.arguments)["age"]: e.allowed for e in examples.examples(CONTRACT) if dict(e.arguments)["confirmed"]
-            and dict(e.arguments)["level"] == "gold"}
+    ages = {
+        dict(e.arguments)["age"]: e.allowed
+        for e in examples.examples(CONTRACT)
+        if dict(e.arguments)["confirmed"] and dict(e.arguments)["level"] == "gold"
+    }
     assert ages[17] is False and ages[18] is True
 
 
@@ -71,8 +81,13 @@ def test_rules_that_allow_nothing_have_no_compliance_example() -> None:
 def test_a_right_guard_fails_no_example_and_each_wrong_one_does() -> None:
     cases = examples.examples(CONTRACT)
     assert examples.failures(sandbox.load(GUARD), cases) == ()
-    for wrong in (GUARD.replace("< 18", "<= 18"), GUARD.replace("> 5", "> 6"), GUARD.replace("not confirmed", "confirmed"),
-                  GUARD.replace("True, \"allowed\"", "3, \"allowed\""), GUARD.replace("age < 18", "age < level")):
+    for wrong in (
+        GUARD.replace("< 18", "<= 18"),
+        GUARD.replace("> 5", "> 6"),
+        GUARD.replace("not confirmed", "confirmed"),
+        GUARD.replace('True, "allowed"', '3, "allowed"'),
+        GUARD.replace("age < 18", "age < level"),
+    ):
         assert examples.failures(sandbox.load(wrong), cases)
 
 
@@ -91,7 +106,10 @@ def test_the_chosen_mutants_have_every_operator() -> None:
 def test_a_difference_is_found_exactly_where_trying_everything_finds_one(made: faults.Mutant) -> None:
     points = examples.points(CONTRACT, assemble(GUARD, CONTRACT), assemble(made.source, CONTRACT))
     one, other = sandbox.load(GUARD), sandbox.load(made.source)
-    differs = any(one.run(**(v := dict(zip(points, row, strict=True))))[0] != other.run(**v)[0] for row in itertools.product(*points.values()))
+    differs = any(
+        one.run(**(v := dict(zip(points, row, strict=True))))[0] != other.run(**v)[0]
+        for row in itertools.product(*points.values())
+    )
     witness = examples.difference(one, other, points)
     assert (witness is not None) is differs
     assert witness is None or one.run(**witness)[0] != other.run(**witness)[0]
@@ -111,4 +129,6 @@ def test_one_change_is_mended_from_the_examples_unless_a_rule_is_gone(made: faul
 @given(st.integers(0, 30), st.sampled_from(("gold", "tin")), st.integers(0, 9), st.booleans())
 def test_a_condition_program_says_what_the_rules_say(age: int, level: str, guests: int, confirmed: bool) -> None:
     allows = examples.program(CONTRACT, CONTRACT.allows)
-    assert allows.run(age=age, level=level, count_guests=guests, confirmed=confirmed)[0] is truth(age, level, guests, confirmed)
+    assert allows.run(age=age, level=level, count_guests=guests, confirmed=confirmed)[0] is truth(
+        age, level, guests, confirmed
+    )

@@ -1,4 +1,5 @@
 """Extraction through the door to models: quotations are checked, replies are refused, nothing is lost."""
+
 import json
 from dataclasses import dataclass, field
 
@@ -16,8 +17,20 @@ from wb.offline.engine import Offline
 from wb.rules import extract, rulefile
 from wb.rules.rule import Predicate, Rule, RuleDraft, collect
 
-BOX = tools.parse(json.dumps({"tools": [{"name": "open_gate", "description": "Open the gate."}, {"name": "send_note", "description": "Send a note."}],
-                             "state": [{"name": "age", "type": "integer", "keywords": ["years old"]}, {"name": "registered", "type": "boolean"}]}))
+BOX = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {"name": "open_gate", "description": "Open the gate."},
+                {"name": "send_note", "description": "Send a note."},
+            ],
+            "state": [
+                {"name": "age", "type": "integer", "keywords": ["years old"]},
+                {"name": "registered", "type": "boolean"},
+            ],
+        }
+    )
+)
 TEXT = """# House rules
 
 A "guest" is a user who is not registered. These rules apply to all gates.
@@ -55,12 +68,14 @@ def test_the_constraints_of_a_document_are_its_clauses_in_order():
     found = extract.clauses(HOUSE, offline(), norms.constrains)
     assert [c.text.split()[0] for c in found] == ["A", "Only", "Before", "Never"]
     assert [c.id for c in found] == ["c1", "c2", "c3", "c4"]
-    assert all(TEXT[c.start:c.end] == c.text for c in found)
+    assert all(TEXT[c.start : c.end] == c.text for c in found)
     assert found[1].text == "Only registered users\nmay open the gate."
 
 
 def test_a_clause_carries_titles_definitions_and_scope():
-    clause = extract.clauses(policy.of_text(TEXT.replace("A user under 16", "A guest under 16"), BOX), offline(), norms.constrains)[0]
+    clause = extract.clauses(
+        policy.of_text(TEXT.replace("A user under 16", "A guest under 16"), BOX), offline(), norms.constrains
+    )[0]
     assert clause.headings == ("House rules", "Gates")
     assert clause.definitions == ('A "guest" is a user who is not registered.',)
     assert clause.scope == "These rules apply to all gates."
@@ -68,19 +83,28 @@ def test_a_clause_carries_titles_definitions_and_scope():
 
 def test_clauses_become_rules_or_reasons():
     ruleset = extract.rules(extract.clauses(HOUSE, offline(), norms.constrains), HOUSE, offline(), norms.constrains)
-    assert [(r.id, str(r.formula) and rulefile.to_json(ruleset)["rules"][i]["formula"]) for i, r in enumerate(ruleset.rules)] == [
-        ("c1.1", "ALWAYS (open_gate IMPLIES age_at_least_16)"), ("c2.1", "ALWAYS (open_gate IMPLIES registered)"),
-        ("c3.1", "ALWAYS (send_note IMPLIES ONCE ring_bell)")]
+    assert [
+        (r.id, str(r.formula) and rulefile.to_json(ruleset)["rules"][i]["formula"]) for i, r in enumerate(ruleset.rules)
+    ] == [
+        ("c1.1", "ALWAYS (open_gate IMPLIES age_at_least_16)"),
+        ("c2.1", "ALWAYS (open_gate IMPLIES registered)"),
+        ("c3.1", "ALWAYS (send_note IMPLIES ONCE ring_bell)"),
+    ]
     assert [(u.clause, u.quote) for u in ruleset.undecided] == [("c4", "Never say this.")]
 
 
 def test_the_same_document_gives_the_same_rules_twice():
-    first, second = (extract.rules(extract.clauses(HOUSE, offline(), norms.constrains), HOUSE, offline(), norms.constrains) for _ in range(2))
+    first, second = (
+        extract.rules(extract.clauses(HOUSE, offline(), norms.constrains), HOUSE, offline(), norms.constrains)
+        for _ in range(2)
+    )
     assert first == second
 
 
 def test_a_document_without_a_constraint_is_an_error_that_says_so():
-    with pytest.raises(policy.PolicyError, match="forbids, demands or restricts something was required; got 2 sentences"):
+    with pytest.raises(
+        policy.PolicyError, match="forbids, demands or restricts something was required; got 2 sentences"
+    ):
         extract.clauses(policy.of_text("The gate is green. It opens at nine.", BOX), offline(), norms.constrains)
 
 
@@ -91,8 +115,14 @@ def test_sections_without_a_reply_are_an_error_that_says_why():
 
 
 def test_a_quotation_that_is_not_in_the_document_is_left_out_and_its_sentence_reported():
-    replies = {"extract_policies": {"policies": [{"description": "Only registered users may open the gate."},
-                                                 {"description": "Guests must never open the gate."}]}}
+    replies = {
+        "extract_policies": {
+            "policies": [
+                {"description": "Only registered users may open the gate."},
+                {"description": "Guests must never open the gate."},
+            ]
+        }
+    }
     llm = LLM(Scripted({**replies, "extract_rules": {"rules": [], "undecided": ["not asked for"]}}), workers=1)
     (clause,) = extract.clauses(HOUSE, llm, norms.constrains)
     assert clause.text == "Only registered users\nmay open the gate."
@@ -102,9 +132,16 @@ def test_a_quotation_that_is_not_in_the_document_is_left_out_and_its_sentence_re
 
 
 def rule_reply(**changes):
-    row = {"text": "t", "formula": "ALWAYS (open_gate IMPLIES registered)", "modality": "permit_only_if", "type": "action", "predicates": [
-        {"name": "open_gate", "kind": "action", "tools": ["open_gate"]},
-        {"name": "registered", "kind": "state", "test": {"field": "state.registered", "op": "==", "value": True}}]}
+    row = {
+        "text": "t",
+        "formula": "ALWAYS (open_gate IMPLIES registered)",
+        "modality": "permit_only_if",
+        "type": "action",
+        "predicates": [
+            {"name": "open_gate", "kind": "action", "tools": ["open_gate"]},
+            {"name": "registered", "kind": "state", "test": {"field": "state.registered", "op": "==", "value": True}},
+        ],
+    }
     return {"rules": [row | changes], "undecided": []}
 
 
@@ -121,17 +158,46 @@ def test_a_sound_reply_becomes_a_rule():
     assert ruleset.predicate("registered").test.field == "state.registered"
 
 
-@pytest.mark.parametrize(("changes", "reason"), [
-    ({"formula": "ALWAYS (open_gate IMPLIES"}, "the reply's rule cannot be used"),
-    ({"formula": "ALWAYS (open_gate IMPLIES secret)"}, r"must be described; got none for \['secret'\]"),
-    ({"formula": "ALWAYS registered"}, "at least one action predicate"),
-    ({"formula": "ALWAYS (registered IMPLIES open_gate)"}, "the converse was written"),
-    ({"predicates": [{"name": "open_gate", "kind": "action", "tools": ["fly"]}, {"name": "registered", "kind": "state"}]}, "tool must be one of"),
-    ({"predicates": [{"name": "open_gate", "kind": "action"}, {"name": "registered", "kind": "state", "test": {"field": "state.nose", "op": "==", "value": 1}}]},
-     "must read a field of the toolbox; got 'state.nose'"),
-    ({"predicates": [{"name": "open_gate", "kind": "action"}, {"name": "registered", "kind": "state", "test": {"field": "state.age", "op": "~", "value": 1}}]}, "op must be one of"),
-    ({"predicates": [{"name": "open_gate", "kind": "deed"}, {"name": "registered", "kind": "state"}]}, "kind must be"),
-])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"formula": "ALWAYS (open_gate IMPLIES"}, "the reply's rule cannot be used"),
+        ({"formula": "ALWAYS (open_gate IMPLIES secret)"}, r"must be described; got none for \['secret'\]"),
+        ({"formula": "ALWAYS registered"}, "at least one action predicate"),
+        ({"formula": "ALWAYS (registered IMPLIES open_gate)"}, "the converse was written"),
+        (
+            {
+                "predicates": [
+                    {"name": "open_gate", "kind": "action", "tools": ["fly"]},
+                    {"name": "registered", "kind": "state"},
+                ]
+            },
+            "tool must be one of",
+        ),
+        (
+            {
+                "predicates": [
+                    {"name": "open_gate", "kind": "action"},
+                    {"name": "registered", "kind": "state", "test": {"field": "state.nose", "op": "==", "value": 1}},
+                ]
+            },
+            "must read a field of the toolbox; got 'state.nose'",
+        ),
+        (
+            {
+                "predicates": [
+                    {"name": "open_gate", "kind": "action"},
+                    {"name": "registered", "kind": "state", "test": {"field": "state.age", "op": "~", "value": 1}},
+                ]
+            },
+            "op must be one of",
+        ),
+        (
+            {"predicates": [{"name": "open_gate", "kind": "deed"}, {"name": "registered", "kind": "state"}]},
+            "kind must be",
+        ),
+    ],
+)
 def test_a_reply_that_cannot_be_used_leaves_the_clause_undecided(changes, reason):
     ruleset = rules_of(rule_reply(**changes))
     assert not ruleset.rules and len(ruleset.undecided) == 1
@@ -147,7 +213,7 @@ def test_an_empty_reply_is_a_reason_too():
 def test_a_model_sees_the_section_and_the_glossary_and_never_the_whole_toolbox_as_instructions():
     engine = Scripted({"extract_policies": {"policies": [{"description": "Never say this."}]}})
     extract.clauses(HOUSE, LLM(engine, workers=1), norms.constrains)
-    (name, inputs), = engine.asked
+    ((name, inputs),) = engine.asked
     assert name == "extract_policies" and inputs["glossary"] == ['A "guest" is a user who is not registered.']
     assert "Never say this." in inputs["section"]
 
@@ -161,15 +227,33 @@ def test_long_documents_are_asked_in_sections_that_cover_all_of_them():
     assert len(extract.clauses(source, offline(source), norms.constrains)) == 720
 
 
-@pytest.mark.parametrize(("quote", "spans"), [("b  c", ((2, 5),)), ("a b", ((0, 3), (6, 9))), ("c b", ()), ("", ()), ('"x"', ((10, 13),)), ("a.b", ())])
+@pytest.mark.parametrize(
+    ("quote", "spans"),
+    [("b  c", ((2, 5),)), ("a b", ((0, 3), (6, 9))), ("c b", ()), ("", ()), ('"x"', ((10, 13),)), ("a.b", ())],
+)
 def test_a_quotation_is_found_whatever_its_blanks_and_marks(quote, spans):
     assert clauses_of.occurrences(quote, "a b\nc a b “x”", 0, 13) == spans
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(["Do not open the gate.", "Only registered users may open the gate.", "The gate is green.", "- Never send a note.\n",
-                                 "\n\n# Gates\n\n", "A user under 16 cannot open the gate.", "Send notes to nobody, please:", "| a | b |\n|---|---|\n| Open the gate | At most two. |\n"]),
-                min_size=1, max_size=10))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "Do not open the gate.",
+                "Only registered users may open the gate.",
+                "The gate is green.",
+                "- Never send a note.\n",
+                "\n\n# Gates\n\n",
+                "A user under 16 cannot open the gate.",
+                "Send notes to nobody, please:",
+                "| a | b |\n|---|---|\n| Open the gate | At most two. |\n",
+            ]
+        ),
+        min_size=1,
+        max_size=10,
+    )
+)
 def test_spans_are_verbatim_and_every_constraint_is_answered(parts):
     source = policy.of_text(" ".join(parts), BOX)
     try:
@@ -177,8 +261,10 @@ def test_spans_are_verbatim_and_every_constraint_is_answered(parts):
     except policy.PolicyError:
         return
     ruleset = extract.rules(found, source, offline(source), norms.constrains)
-    assert all(source.text[c.start:c.end] == c.text for c in found)
-    assert {c.id for c in found} == {r.clause for r in ruleset.rules} | {u.clause for u in ruleset.undecided if u.clause}
+    assert all(source.text[c.start : c.end] == c.text for c in found)
+    assert {c.id for c in found} == {r.clause for r in ruleset.rules} | {
+        u.clause for u in ruleset.undecided if u.clause
+    }
     assert not [u for u in ruleset.undecided if not u.clause]
 
 
@@ -189,8 +275,13 @@ def draft(formula, *predicates, clause="c1"):
 def test_predicates_that_say_the_same_become_one_and_no_two_share_a_name():
     one, two = (Predicate(n, "action", "", (), ("open_gate",)) for n in ("open_gate", "opens"))
     first, second = Predicate("ready", "state", ""), Predicate("ready", "action", "")
-    joined = collect([draft(Always(Implies(Atom("open_gate"), Atom("ready"))), one, first),
-                      draft(Always(Implies(Atom("opens"), Atom("ready"))), two, second, clause="c2")], ())
+    joined = collect(
+        [
+            draft(Always(Implies(Atom("open_gate"), Atom("ready"))), one, first),
+            draft(Always(Implies(Atom("opens"), Atom("ready"))), two, second, clause="c2"),
+        ],
+        (),
+    )
     assert [p.name for p in joined.predicates] == ["open_gate", "ready", "ready_2"]
     assert joined.rules[1].predicates == ("open_gate", "ready_2")
 

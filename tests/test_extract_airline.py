@@ -1,4 +1,5 @@
 """A policy that the project never shaped: tau-bench's airline agent, against a hand-made gold."""
+
 import hashlib
 import json
 from dataclasses import replace
@@ -74,14 +75,18 @@ def verdict(rule, ruleset, gold):
     joined = " ".join(name for name, _ in others)
     if not all(n in joined for n in needed):
         return "wrong"
-    return "right" if matched or not gold["literals"] or named or any(b in action.name for b in gold.get("bare", ())) else "wrong"
+    return (
+        "right"
+        if matched or not gold["literals"] or named or any(b in action.name for b in gold.get("bare", ()))
+        else "wrong"
+    )
 
 
 def scored(airline):
     found, clauses, ruleset = airline
     rows = []
     for gold in GOLD:
-        text = found.text[gold["start"]:gold["end"]]
+        text = found.text[gold["start"] : gold["end"]]
         assert hashlib.sha256(text.encode()).hexdigest() == gold["sha256"], "the document changed: re-anchor the gold"
         ids = {c.id for c in clauses if c.start < gold["end"] and gold["start"] < c.end}
         rows.append((text, [(r, verdict(r, ruleset, gold)) for r in ruleset.rules if r.clause in ids]))
@@ -98,7 +103,9 @@ def test_of_fifteen_sentences_the_rules_are_right_and_no_polarity_is_wrong(airli
 
 def test_the_gold_notices_a_duty_that_was_turned_round(airline):
     _, _, ruleset = airline
-    duty = next(r for r in ruleset.rules if r.modality == "oblige" and "request_can_be_handled" in " ".join(r.predicates))
+    duty = next(
+        r for r in ruleset.rules if r.modality == "oblige" and "request_can_be_handled" in " ".join(r.predicates)
+    )
     gold = next(g for g in GOLD if g["force"] == "either")
     condition, action = duty.formula.body.left, duty.formula.body.right
     assert verdict(duty, ruleset, gold) == "right"
@@ -112,16 +119,36 @@ def test_most_of_the_fifteen_sentences_have_a_right_rule(airline):
 
 def test_every_sentence_that_must_cannot_or_limits_is_a_rule_or_undecided(airline):
     found, clauses, ruleset = airline
-    words = (" must ", " cannot ", "can only", " only if", "at most", "should not", "Do not", "not possible", "if and only if")
-    answered = {c.start for c in clauses if any(r.clause == c.id for r in ruleset.rules) or any(u.clause == c.id for u in ruleset.undecided)}
+    words = (
+        " must ",
+        " cannot ",
+        "can only",
+        " only if",
+        "at most",
+        "should not",
+        "Do not",
+        "not possible",
+        "if and only if",
+    )
+    answered = {
+        c.start
+        for c in clauses
+        if any(r.clause == c.id for r in ruleset.rules) or any(u.clause == c.id for u in ruleset.undecided)
+    }
     reported = {u.quote for u in ruleset.undecided}
-    left = [s.text for s in found.sentences if s.kind != "heading" and any(w in f" {s.text}" for w in words)
-            and s.start not in answered and s.text not in reported]
+    left = [
+        s.text
+        for s in found.sentences
+        if s.kind != "heading"
+        and any(w in f" {s.text}" for w in words)
+        and s.start not in answered
+        and s.text not in reported
+    ]
     assert left == []
 
 
 def test_every_rule_quotes_the_document_word_for_word(airline):
     found, clauses, ruleset = airline
     at = {c.id: c for c in clauses}
-    assert all(found.text[at[r.clause].start:at[r.clause].end] == r.quote for r in ruleset.rules)
+    assert all(found.text[at[r.clause].start : at[r.clause].end] == r.quote for r in ruleset.rules)
     assert all(u.reason and u.quote in found.text for u in ruleset.undecided)

@@ -1,4 +1,5 @@
 """Three forms of one rule agree on every trace, and a planted difference shows its shortest trace."""
+
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -54,11 +55,18 @@ def test_the_generated_decision_denies_exactly_where_the_rule_first_breaks():
             assert allowed == holds(body, trace, len(trace) - 1)
 
 
-@pytest.mark.parametrize("rule_text, other, trace", [
-    ("ALWAYS (pay IMPLIES adult)", "ALWAYS (pay AND known IMPLIES adult)", [{"pay"}]),
-    ("ALWAYS (pay IMPLIES ONCE adult)", "ALWAYS (pay IMPLIES adult)", [{"adult"}, {"pay"}]),
-    ("ALWAYS (pay IMPLIES NOT PREVIOUSLY ONCE pay)", "ALWAYS (pay IMPLIES NOT PREVIOUSLY pay)", [{"pay"}, set(), {"pay"}]),
-])
+@pytest.mark.parametrize(
+    "rule_text, other, trace",
+    [
+        ("ALWAYS (pay IMPLIES adult)", "ALWAYS (pay AND known IMPLIES adult)", [{"pay"}]),
+        ("ALWAYS (pay IMPLIES ONCE adult)", "ALWAYS (pay IMPLIES adult)", [{"adult"}, {"pay"}]),
+        (
+            "ALWAYS (pay IMPLIES NOT PREVIOUSLY ONCE pay)",
+            "ALWAYS (pay IMPLIES NOT PREVIOUSLY pay)",
+            [{"pay"}, set(), {"pay"}],
+        ),
+    ],
+)
 def test_a_decision_of_another_rule_is_told_apart_by_a_shortest_trace(rule_text, other, trace):
     apart = compare(rule(rule_text), ("pay",), write(parse(other)))
     assert not apart and [set(step) for step in apart.trace] == trace
@@ -67,19 +75,32 @@ def test_a_decision_of_another_rule_is_told_apart_by_a_shortest_trace(rule_text,
 
 
 def test_an_automaton_of_another_rule_is_told_apart():
-    apart = compare(rule("ALWAYS (pay IMPLIES adult)"), ("pay",), machine=automaton.compile(parse("ALWAYS (pay IMPLIES NOT adult)")))
+    apart = compare(
+        rule("ALWAYS (pay IMPLIES adult)"), ("pay",), machine=automaton.compile(parse("ALWAYS (pay IMPLIES NOT adult)"))
+    )
     assert not apart and dict(apart.answers)["automaton"] != dict(apart.answers)["decision"]
 
 
 def test_a_mutant_of_the_source_is_caught():
     written = write(parse("ALWAYS (pay AND NOT known IMPLIES ONCE adult)"))
-    mutants = [replace(written, source=written.source.replace(*change)) for change in
-               (("and (", "or (") if "and (" in written.source else (" and ", " or "), ("before[0]", "False"), ("(not ", "("), (" or not ", " or "))]
+    mutants = [
+        replace(written, source=written.source.replace(*change))
+        for change in (
+            ("and (", "or (") if "and (" in written.source else (" and ", " or "),
+            ("before[0]", "False"),
+            ("(not ", "("),
+            (" or not ", " or "),
+        )
+    ]
     assert all(mutant.source != written.source for mutant in mutants)
-    assert not any(compare(rule("ALWAYS (pay AND NOT known IMPLIES ONCE adult)"), ("pay",), mutant) for mutant in mutants)
+    assert not any(
+        compare(rule("ALWAYS (pay AND NOT known IMPLIES ONCE adult)"), ("pay",), mutant) for mutant in mutants
+    )
 
 
-@pytest.mark.parametrize("text", ["EVENTUALLY a", "ALWAYS (a IMPLIES NEXT b)", "a", "ALWAYS (a IMPLIES ONCE EVENTUALLY b)"])
+@pytest.mark.parametrize(
+    "text", ["EVENTUALLY a", "ALWAYS (a IMPLIES NEXT b)", "a", "ALWAYS (a IMPLIES ONCE EVENTUALLY b)"]
+)
 def test_a_rule_about_later_steps_has_no_decision_at_a_call(text):
     with pytest.raises(FormError, match="looks only back"):
         forms.write(parse(text))

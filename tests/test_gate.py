@@ -1,4 +1,5 @@
 """Every proposal that is made has one that must be refused; what is accepted means what it meant."""
+
 from __future__ import annotations
 
 import itertools
@@ -14,9 +15,11 @@ from wb.rules import certify, physical
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
-    Predicate("pay", "action", "pay", tools=("pay",)), Predicate("settle", "action", "settle a bill", tools=("pay",)),
+    Predicate("pay", "action", "pay", tools=("pay",)),
+    Predicate("settle", "action", "settle a bill", tools=("pay",)),
     Predicate("any_money", "action", "move money", tools=("pay", "transfer")),
-    Predicate("asked", "state", "the user was asked"), Predicate("agreed", "state", "the user agreed"),
+    Predicate("asked", "state", "the user was asked"),
+    Predicate("agreed", "state", "the user agreed"),
     Predicate("grown", "state", "grown up", ("adult",), test=Test("state.age", ">=", 18)),
     Predicate("of_age", "state", "of age", ("major",), test=Test("state.age", ">=", 18)),
     Predicate("minor", "state", "a minor", test=Test("state.age", "<", 18)),
@@ -37,21 +40,28 @@ BOTH = rule("ALWAYS (pay IMPLIES (asked AND agreed))")
 
 
 def test_a_rule_is_split_where_its_parts_mean_what_it_means():
-    after, change = certify.split(ruleset(BOTH), BOTH, [("a", "ALWAYS (pay IMPLIES asked)"), ("b", "ALWAYS (pay IMPLIES agreed)")], KNOWN)
+    after, change = certify.split(
+        ruleset(BOTH), BOTH, [("a", "ALWAYS (pay IMPLIES asked)"), ("b", "ALWAYS (pay IMPLIES agreed)")], KNOWN
+    )
     assert change.accepted and change.after == ("r1_1", "r1_2") and "equivalent" in change.certificate
-    assert [(r.parents, r.quote, r.clause, r.modality) for r in after.rules] == [(("r1",), "verbatim r1", "c1", "permit_only_if")] * 2
+    assert [(r.parents, r.quote, r.clause, r.modality) for r in after.rules] == [
+        (("r1",), "verbatim r1", "c1", "permit_only_if")
+    ] * 2
 
 
-@pytest.mark.parametrize(("parts", "reason"), [
-    (["ALWAYS (pay IMPLIES asked)"], "not equivalent: pay, asked|asked, pay"),
-    (["ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES (NOT agreed))"], "not equivalent"),
-    (["ALWAYS ((asked AND agreed) IMPLIES pay)"], "not equivalent"),
-    (["ALWAYS (NOT pay)"], "not equivalent"),
-    (["ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES unheard_of)"], "unheard_of"),
-    (["ALWAYS (pay IMPLIES"], "no formula"),
-    (["ALWAYS (pay IMPLIES (asked AND agreed))", "ALWAYS (asked OR NOT asked)"], "action predicate"),
-    ([], "at least one part"),
-])
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        (["ALWAYS (pay IMPLIES asked)"], "not equivalent: pay, asked|asked, pay"),
+        (["ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES (NOT agreed))"], "not equivalent"),
+        (["ALWAYS ((asked AND agreed) IMPLIES pay)"], "not equivalent"),
+        (["ALWAYS (NOT pay)"], "not equivalent"),
+        (["ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES unheard_of)"], "unheard_of"),
+        (["ALWAYS (pay IMPLIES"], "no formula"),
+        (["ALWAYS (pay IMPLIES (asked AND agreed))", "ALWAYS (asked OR NOT asked)"], "action predicate"),
+        ([], "at least one part"),
+    ],
+)
 def test_a_split_that_changes_the_meaning_is_refused(parts, reason):
     before = ruleset(BOTH)
     after, change = certify.split(before, BOTH, [("", p) for p in parts], KNOWN)
@@ -78,38 +88,63 @@ def test_a_predicate_is_renamed_everywhere_and_stays_bound():
     assert after.predicate("at_least_eighteen").test == before.predicate("grown").test
 
 
-@pytest.mark.parametrize(("name", "description", "loses"), [
-    ("grown", "anything at all", False), ("asked", "pay: the user was asked", False), ("asked", "somebody put the question", True),
-])
+@pytest.mark.parametrize(
+    ("name", "description", "loses"),
+    [
+        ("grown", "anything at all", False),
+        ("asked", "pay: the user was asked", False),
+        ("asked", "somebody put the question", True),
+    ],
+)
 def test_new_words_for_what_nothing_binds_are_a_recorded_loss(name, description, loses):
     change = certify.clarify(ruleset(BOTH), name, name, description).change
     assert change.accepted and bool(change.loss) == loses
 
 
-@pytest.mark.parametrize(("name", "new_name", "description", "reason"), [
-    ("asked", "asked", "the user wasn't asked", "round"), ("asked", "asked", "nobody asked without need", "round"),
-    ("grown", "teen", "x", "taken"), ("grown", "Grown Up", "x", "does not match"), ("grown", "not_grown", "x", "round"),
-    ("asked", "unasked", "x", "round"), ("grown", "grown", "  ", "description"),
-])
+@pytest.mark.parametrize(
+    ("name", "new_name", "description", "reason"),
+    [
+        ("asked", "asked", "the user wasn't asked", "round"),
+        ("asked", "asked", "nobody asked without need", "round"),
+        ("grown", "teen", "x", "taken"),
+        ("grown", "Grown Up", "x", "does not match"),
+        ("grown", "not_grown", "x", "round"),
+        ("asked", "unasked", "x", "round"),
+        ("grown", "grown", "  ", "description"),
+    ],
+)
 def test_a_wording_that_takes_a_name_or_turns_one_round_is_refused(name, new_name, description, reason):
     before = ruleset(rule("ALWAYS (pay IMPLIES grown)"))
     after, change = certify.clarify(before, name, new_name, description)
     assert after is before and not change.accepted and reason in change.certificate
 
 
-@pytest.mark.parametrize(("keep", "drop", "negated"), [("grown", "of_age", False), ("grown", "minor", True), ("pay", "settle", False)])
+@pytest.mark.parametrize(
+    ("keep", "drop", "negated"), [("grown", "of_age", False), ("grown", "minor", True), ("pay", "settle", False)]
+)
 def test_predicates_bound_to_the_same_are_merged(keep, drop, negated):
     before = ruleset(rule("ALWAYS (any_money IMPLIES NOT minor)"), rule("ALWAYS (settle IMPLIES of_age)", "r2"))
     after, change = certify.merge(before, keep, drop, negated, KNOWN)
     assert change.accepted and drop not in {p.name for p in after.predicates}
-    assert after.predicate(keep).test == before.predicate(keep).test and after.predicate(keep).tools == before.predicate(keep).tools
+    assert (
+        after.predicate(keep).test == before.predicate(keep).test
+        and after.predicate(keep).tools == before.predicate(keep).tools
+    )
     assert not any("NOT (NOT" in syntax.render(r.formula) for r in after.rules)
 
 
-@pytest.mark.parametrize(("keep", "drop", "negated"), [
-    ("grown", "teen", False), ("grown", "of_age", True), ("grown", "minor", False), ("asked", "agreed", False),
-    ("pay", "any_money", False), ("pay", "grown", False), ("pay", "pay", False),
-])
+@pytest.mark.parametrize(
+    ("keep", "drop", "negated"),
+    [
+        ("grown", "teen", False),
+        ("grown", "of_age", True),
+        ("grown", "minor", False),
+        ("asked", "agreed", False),
+        ("pay", "any_money", False),
+        ("pay", "grown", False),
+        ("pay", "pay", False),
+    ],
+)
 def test_predicates_that_only_sound_alike_are_not_merged(keep, drop, negated):
     before = ruleset(BOTH)
     after, change = certify.merge(before, keep, drop, negated, KNOWN)
@@ -128,13 +163,16 @@ def test_an_implied_rule_is_absorbed_by_the_one_that_implies_it():
     assert after.rules[0].formula == strong.formula
 
 
-@pytest.mark.parametrize(("weak", "strong"), [
-    ("ALWAYS (any_money IMPLIES grown)", "ALWAYS (pay IMPLIES teen)"),
-    ("ALWAYS (pay IMPLIES grown)", "ALWAYS (pay IMPLIES teen)"),
-    ("ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES NOT asked)"),
-    ("ALWAYS (pay IMPLIES asked)", "ALWAYS (asked IMPLIES pay)"),
-    ("ALWAYS (pay IMPLIES ONCE asked)", "ALWAYS (pay IMPLIES ONCE agreed)"),
-])
+@pytest.mark.parametrize(
+    ("weak", "strong"),
+    [
+        ("ALWAYS (any_money IMPLIES grown)", "ALWAYS (pay IMPLIES teen)"),
+        ("ALWAYS (pay IMPLIES grown)", "ALWAYS (pay IMPLIES teen)"),
+        ("ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES NOT asked)"),
+        ("ALWAYS (pay IMPLIES asked)", "ALWAYS (asked IMPLIES pay)"),
+        ("ALWAYS (pay IMPLIES ONCE asked)", "ALWAYS (pay IMPLIES ONCE agreed)"),
+    ],
+)
 def test_a_rule_that_adds_something_is_not_dropped(weak, strong):
     one, other = rule(weak), rule(strong, "r2")
     before = ruleset(one, other)
@@ -153,9 +191,15 @@ def test_two_rules_together_may_absorb_a_third():
 
 
 names = st.sampled_from(["pay", "asked", "agreed"])
-bodies = st.recursive(names.map(Atom), lambda x: st.one_of(
-    st.builds(Not, x), st.builds(And, x, x), st.builds(Or, x, x), st.builds(Implies, x, x)), max_leaves=6)
-WORLDS = [frozenset(n for n, v in zip(("pay", "asked", "agreed"), vs, strict=True) if v) for vs in itertools.product((0, 1), repeat=3)]
+bodies = st.recursive(
+    names.map(Atom),
+    lambda x: st.one_of(st.builds(Not, x), st.builds(And, x, x), st.builds(Or, x, x), st.builds(Implies, x, x)),
+    max_leaves=6,
+)
+WORLDS = [
+    frozenset(n for n, v in zip(("pay", "asked", "agreed"), vs, strict=True) if v)
+    for vs in itertools.product((0, 1), repeat=3)
+]
 
 
 @settings(max_examples=120)
@@ -167,13 +211,19 @@ def test_the_offline_parts_of_a_rule_hold_exactly_where_it_does(body, outer):
     assert all(semantics.holds(whole, t) == semantics.holds(formula, t) for t in traces)
 
 
-@pytest.mark.parametrize(("formula", "parts"), [
-    ("ALWAYS (pay IMPLIES (asked AND agreed))", ["ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES agreed)"]),
-    ("ALWAYS (pay IMPLIES NOT (asked OR minor))", ["ALWAYS (pay IMPLIES NOT asked)", "ALWAYS (pay IMPLIES NOT minor)"]),
-    ("ALWAYS ((pay OR settle) IMPLIES asked)", ["ALWAYS ((pay OR settle) IMPLIES asked)"]),
-    ("ALWAYS (pay IMPLIES (asked OR agreed))", ["ALWAYS (pay IMPLIES (asked OR agreed))"]),
-    ("ALWAYS (pay IMPLIES EVENTUALLY (asked AND agreed))", ["ALWAYS (pay IMPLIES EVENTUALLY (asked AND agreed))"]),
-    ("(ALWAYS NOT pay) AND (ALWAYS (settle IMPLIES asked))", ["ALWAYS NOT pay", "ALWAYS (settle IMPLIES asked)"]),
-])
+@pytest.mark.parametrize(
+    ("formula", "parts"),
+    [
+        ("ALWAYS (pay IMPLIES (asked AND agreed))", ["ALWAYS (pay IMPLIES asked)", "ALWAYS (pay IMPLIES agreed)"]),
+        (
+            "ALWAYS (pay IMPLIES NOT (asked OR minor))",
+            ["ALWAYS (pay IMPLIES NOT asked)", "ALWAYS (pay IMPLIES NOT minor)"],
+        ),
+        ("ALWAYS ((pay OR settle) IMPLIES asked)", ["ALWAYS ((pay OR settle) IMPLIES asked)"]),
+        ("ALWAYS (pay IMPLIES (asked OR agreed))", ["ALWAYS (pay IMPLIES (asked OR agreed))"]),
+        ("ALWAYS (pay IMPLIES EVENTUALLY (asked AND agreed))", ["ALWAYS (pay IMPLIES EVENTUALLY (asked AND agreed))"]),
+        ("(ALWAYS NOT pay) AND (ALWAYS (settle IMPLIES asked))", ["ALWAYS NOT pay", "ALWAYS (settle IMPLIES asked)"]),
+    ],
+)
 def test_a_rule_comes_apart_only_where_it_states_two_things(formula, parts):
     assert engine.parts(syntax.parse(formula)) == tuple(map(syntax.parse, parts))

@@ -1,4 +1,5 @@
 """A call is judged by its tool's code; what is missing, broken or unknown never lets it run."""
+
 from dataclasses import replace
 
 import pytest
@@ -14,17 +15,22 @@ from wb.logic import semantics
 from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
 
 PREDICATES = (
-    Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
+    Predicate("book", "action", "", tools=("book",)),
+    Predicate("pay", "action", "", tools=("pay",)),
     Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
     Predicate("few", "state", "", test=Test("book.guests", "<=", 2, "count")),
     Predicate("special", "state", "", test=Test("state.level", "==", "gold")),
     Predicate("confirmed", "state", ""),
 )
-TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)", "ALWAYS (book IMPLIES ONCE confirmed)",
-         "ALWAYS (pay IMPLIES ONCE book)")
+TEXTS = (
+    "ALWAYS (book IMPLIES adult)",
+    "ALWAYS ((book AND NOT special) IMPLIES few)",
+    "ALWAYS (book IMPLIES ONCE confirmed)",
+    "ALWAYS (pay IMPLIES ONCE book)",
+)
 RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
 TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"), Tool("look")))
-BOOK = '''
+BOOK = """
 def policy_book(age: int, level: str, count_guests: int, once_confirmed: bool) -> Tuple[bool, str]:
     if age < 18:
         return (False, "too young")
@@ -33,7 +39,7 @@ def policy_book(age: int, level: str, count_guests: int, once_confirmed: bool) -
     if not once_confirmed:
         return (False, "not confirmed")
     return (True, "allowed")
-'''
+"""
 PAY = "def policy_pay(once_book: bool) -> Tuple[bool, str]:\n    if not once_book:\n        return (False, 'no booking')\n    return (True, 'allowed')\n"
 LOOK = "def policy_look() -> Tuple[bool, str]:\n    return (True, 'no rule')\n"
 CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
@@ -62,15 +68,30 @@ def test_a_call_that_breaks_no_rule_is_allowed() -> None:
     assert GUARD.decide(trace(book("a"), **FINE)).decision == "allow"
 
 
-@pytest.mark.parametrize(("state", "guests", "rule"), [
-    ({**FINE, "age": 17}, ("a",), "r1"), ({**FINE, "level": "tin"}, ("a", "b", "c"), "r2"), ({**FINE, "confirmed": False}, ("a",), "r3")])
+@pytest.mark.parametrize(
+    ("state", "guests", "rule"),
+    [
+        ({**FINE, "age": 17}, ("a",), "r1"),
+        ({**FINE, "level": "tin"}, ("a", "b", "c"), "r2"),
+        ({**FINE, "confirmed": False}, ("a",), "r3"),
+    ],
+)
 def test_a_call_that_breaks_a_rule_is_denied_and_the_rule_is_named(state: dict, guests: tuple, rule: str) -> None:
     verdict = GUARD.decide(trace(book(*guests), **state))
     assert (verdict.decision, verdict.violated, verdict.grade) == ("deny", (rule,), "proved")
 
 
-@pytest.mark.parametrize("state", [{**FINE, "age": None}, {k: v for k, v in FINE.items() if k != "age"}, {**FINE, "age": "18"},
-                                   {**FINE, "age": True}, {**FINE, "age": 18.0}, {**FINE, "confirmed": "yes"}])
+@pytest.mark.parametrize(
+    "state",
+    [
+        {**FINE, "age": None},
+        {k: v for k, v in FINE.items() if k != "age"},
+        {**FINE, "age": "18"},
+        {**FINE, "age": True},
+        {**FINE, "age": 18.0},
+        {**FINE, "confirmed": "yes"},
+    ],
+)
 def test_a_missing_or_mistyped_value_is_undecided_and_not_permitted(state: dict) -> None:
     verdict = GUARD.decide(trace(book("a"), **state))
     assert verdict.decision == "undecided" and not permitted(verdict)
@@ -113,8 +134,17 @@ def test_a_guard_that_is_not_proved_is_denied_with_its_reason(grade: str) -> Non
     assert verdict.decision == "deny" and "no proof yet" in verdict.reason
 
 
-@pytest.mark.parametrize("body", ["return (age < level, 'x')", "return (True, 3)", "pass", "return (later, 'x')\n    later = 1",
-                                  "return (1, 'x')", "import os"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return (age < level, 'x')",
+        "return (True, 3)",
+        "pass",
+        "return (later, 'x')\n    later = 1",
+        "return (1, 'x')",
+        "import os",
+    ],
+)
 def test_a_guard_that_breaks_denies(body: str) -> None:
     source = BOOK.split("    if")[0] + f"    {body}\n"
     guards = (Guarded(CONTRACTS["book"], source, "proved"),)
@@ -125,7 +155,9 @@ def test_a_kept_guard_comes_back_as_it_was() -> None:
     assert from_row(to_row(GUARDS[0]), CONTRACTS["book"]) == GUARDS[0]
 
 
-@pytest.mark.parametrize(("before", "after"), [("18", "8"), ("if age < 18", "if age < 8")])  # contract and body, body alone
+@pytest.mark.parametrize(
+    ("before", "after"), [("18", "8"), ("if age < 18", "if age < 8")]
+)  # contract and body, body alone
 def test_a_kept_guard_whose_source_was_changed_is_no_guard(before: str, after: str) -> None:
     row = to_row(GUARDS[0])
     assert from_row({**row, "source": row["source"].replace(before, after)}, CONTRACTS["book"]).grade == "error"
@@ -136,15 +168,26 @@ def test_a_kept_guard_that_was_proved_against_other_rules_is_no_guard() -> None:
     assert from_row(to_row(GUARDS[0]), other).grade == "error"
 
 
-STATES = st.fixed_dictionaries({}, optional={
-    "age": st.sampled_from((17, 18, None)), "level": st.sampled_from(("gold", "tin", None)),
-    "confirmed": st.sampled_from((True, False, None))})
-STEPS = st.builds(Step, st.lists(st.sampled_from((book(), book("a", "b", "c"), Call("book"), Call("pay"))), max_size=2).map(tuple), STATES)
+STATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "age": st.sampled_from((17, 18, None)),
+        "level": st.sampled_from(("gold", "tin", None)),
+        "confirmed": st.sampled_from((True, False, None)),
+    },
+)
+STEPS = st.builds(
+    Step,
+    st.lists(st.sampled_from((book(), book("a", "b", "c"), Call("book"), Call("pay"))), max_size=2).map(tuple),
+    STATES,
+)
 
 
 @settings(max_examples=150)
 @given(st.lists(STEPS, max_size=2), st.sampled_from(("book", "pay")), st.data())
-def test_the_guard_agrees_with_the_rules_semantics_on_every_completion(before: list, tool: str, data: st.DataObject) -> None:
+def test_the_guard_agrees_with_the_rules_semantics_on_every_completion(
+    before: list, tool: str, data: st.DataObject
+) -> None:
     """The oracle: LTLf on each way to fill in what the trace does not tell; the guard denies (allows) where all ways do.
 
     Unknown fields are filled with values, not predicates, so that what two predicates share stays shared.
@@ -184,9 +227,18 @@ def test_the_sandboxed_code_is_what_is_judged() -> None:
     assert isinstance(GUARD.programs["book"], sandbox.Program) and "Ensures" in GUARDS[0].source
 
 
-@pytest.mark.parametrize(("text", "rows", "expected"), [
-    ("ONCE a", [None, True], True), ("ONCE a", [None, False], None), ("ONCE a", [False, False], False),
-    ("HISTORICALLY a", [False, True], False), ("HISTORICALLY a", [None, True], None), ("PREVIOUSLY a", [True, False], True),
-    ("PREVIOUSLY a", [True], False), ("NOT ONCE a", [None], None)])
+@pytest.mark.parametrize(
+    ("text", "rows", "expected"),
+    [
+        ("ONCE a", [None, True], True),
+        ("ONCE a", [None, False], None),
+        ("ONCE a", [False, False], False),
+        ("HISTORICALLY a", [False, True], False),
+        ("HISTORICALLY a", [None, True], None),
+        ("PREVIOUSLY a", [True, False], True),
+        ("PREVIOUSLY a", [True], False),
+        ("NOT ONCE a", [None], None),
+    ],
+)
 def test_a_past_formula_is_unknown_only_where_the_unknown_matters(text: str, rows: list, expected: bool | None) -> None:
     assert runtime.past(semantics.parse(text), [{"a": value} for value in rows]) is expected

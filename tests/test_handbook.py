@@ -1,4 +1,5 @@
 """The web handbook from its text to refined rules, circuits and a shield: what each step must show of it."""
+
 from __future__ import annotations
 
 import random
@@ -55,9 +56,14 @@ def guard(rounds, handbook, encoder):
 def situations(handbook, count: int, seed: int = 0, known: float = 0.9) -> list[Trace]:
     """Random runs of one to three steps: some tools called; each value is known with a probability."""
     rng = random.Random(seed)
-    values = {"boolean": lambda f: rng.random() < 0.5, "integer": lambda f: rng.choice([2, 8, 9, 10, 11, 12, 13, 15, 17, 18, 20, 21, 30, 31, 500, 501, 2001]),
-              "number": lambda f: rng.choice([24.9, 25, 499, 500, 501, 1000, 1001]), "string": lambda f: rng.choice(f.values or ("x",)),
-              "array": lambda f: ["x"] * rng.choice([1, 8, 10, 11, 20, 21]), "object": lambda f: {}}
+    values = {
+        "boolean": lambda f: rng.random() < 0.5,
+        "integer": lambda f: rng.choice([2, 8, 9, 10, 11, 12, 13, 15, 17, 18, 20, 21, 30, 31, 500, 501, 2001]),
+        "number": lambda f: rng.choice([24.9, 25, 499, 500, 501, 1000, 1001]),
+        "string": lambda f: rng.choice(f.values or ("x",)),
+        "array": lambda f: ["x"] * rng.choice([1, 8, 10, 11, 20, 21]),
+        "object": lambda f: {},
+    }
 
     def some(fields):
         return {f.name: values[f.type](f) for f in fields if rng.random() < known}
@@ -118,7 +124,9 @@ def test_the_rules_verdicts_on_random_runs_agree_with_storm(guard, handbook):
     names = {p.name for p in guard.predicates}
     traces = situations(handbook, 40, seed=2)
     states = [[frozenset(n for n, v in valuation(guard.predicates, s).items() if v) for s in t.steps] for t in traces]
-    assert names and storm.check([r.formula for r in rules], states) == [[holds(r.formula, s) for s in states] for r in rules]
+    assert names and storm.check([r.formula for r in rules], states) == [
+        [holds(r.formula, s) for s in states] for r in rules
+    ]
 
 
 def test_physical_rules_of_the_handbook_hold_in_every_situation(extracted, handbook):

@@ -1,4 +1,5 @@
 """Hostile formulas and rule files end in an answer or a clear error, in bounded time and memory."""
+
 import random
 import resource
 import time
@@ -26,8 +27,19 @@ def balanced(rng, depth, names, ops):
     return rng.choice(ops)(balanced(rng, depth - 1, names, ops), balanced(rng, depth - 1, names, ops))
 
 
-@pytest.mark.parametrize("depth, names, ops", [(11, 3000, PLAIN), (11, 300, PLAIN), (12, 60, PLAIN), (12, 8, PLAIN), (11, 3, TEMPORAL),
-                                               (4, 3, TEMPORAL), (5, 12, TEMPORAL), (10, 60, (F.And, F.Or, F.Xor))])
+@pytest.mark.parametrize(
+    "depth, names, ops",
+    [
+        (11, 3000, PLAIN),
+        (11, 300, PLAIN),
+        (12, 60, PLAIN),
+        (12, 8, PLAIN),
+        (11, 3, TEMPORAL),
+        (4, 3, TEMPORAL),
+        (5, 12, TEMPORAL),
+        (10, 60, (F.And, F.Or, F.Xor)),
+    ],
+)
 def test_a_formula_of_any_size_is_compiled_or_refused_within_bounds(depth, names, ops):
     formula = balanced(random.Random(depth * names), depth, names, ops)
     assert parse(render(formula)) == formula
@@ -60,9 +72,15 @@ def test_a_rule_too_large_to_decide_is_undecided_in_a_report_and_stops_nothing()
     """Not false and not clean: it is listed with its reason, and the other rules are decided."""
     body = balanced(random.Random(3), 6, 12, TEMPORAL)
     wide, narrower = (render(F.Always(F.Implies(act, body))) for act in (F.Atom("act"), parse("act AND other")))
-    lines = ["predicate act (action)\n    tools: act\n", *(f"predicate p{i} (state)\n" for i in range(12)), "predicate other (state)\n",
-             f"rule wide (permit_only_if)\n    formula: {wide}\n", "rule plain (permit_only_if)\n    formula: ALWAYS (act IMPLIES other)\n",
-             f"rule narrower (permit_only_if)\n    formula: {narrower}\n", "rule weaker (permit_only_if)\n    formula: ALWAYS (act AND p0 IMPLIES other)\n"]
+    lines = [
+        "predicate act (action)\n    tools: act\n",
+        *(f"predicate p{i} (state)\n" for i in range(12)),
+        "predicate other (state)\n",
+        f"rule wide (permit_only_if)\n    formula: {wide}\n",
+        "rule plain (permit_only_if)\n    formula: ALWAYS (act IMPLIES other)\n",
+        f"rule narrower (permit_only_if)\n    formula: {narrower}\n",
+        "rule weaker (permit_only_if)\n    formula: ALWAYS (act AND p0 IMPLIES other)\n",
+    ]
     report = check.check(rulefile.loads("\n".join(lines)))
     assert not report.clean and ("plain", "weaker") in report.implied
     assert ("wide, narrower" in dict(report.undecided)) and all(reason for _, reason in report.undecided)
@@ -82,8 +100,19 @@ def test_any_bytes_are_a_rule_file_or_an_error(tmp_path_factory, data):
         assert ruleset.rules == () or lint.lints(ruleset) is not None
 
 
-@pytest.mark.parametrize("letter, name", [("\u0430", "CYRILLIC"), ("\u03b1", "GREEK"), ("\uff41", "FULLWIDTH"), ("\u200b", "ZERO WIDTH"),
-                                          ("\u202e", "RIGHT-TO-LEFT"), ("\u00e9", "ACUTE"), ("\u2028", "LINE SEPARATOR"), ("\ud800", "unnamed")])
+@pytest.mark.parametrize(
+    "letter, name",
+    [
+        ("\u0430", "CYRILLIC"),
+        ("\u03b1", "GREEK"),
+        ("\uff41", "FULLWIDTH"),
+        ("\u200b", "ZERO WIDTH"),
+        ("\u202e", "RIGHT-TO-LEFT"),
+        ("\u00e9", "ACUTE"),
+        ("\u2028", "LINE SEPARATOR"),
+        ("\ud800", "unnamed"),
+    ],
+)
 def test_letters_that_look_alike_or_hide_are_named(letter, name):
     with pytest.raises(ValueError, match=name):
         parse(f"ALWAYS (pay IMPLIES {letter}dult)")

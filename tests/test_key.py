@@ -1,4 +1,5 @@
 """A key changes with what a result depends on, and with nothing else."""
+
 from __future__ import annotations
 
 import ast
@@ -18,15 +19,33 @@ INPUTS = Inputs("01_a", "batch", {"k": 1}, "p", ("c1", "c2"), {"m": "1"}, {"00_z
 
 @pytest.fixture
 def package(tmp_path):
-    for name, text in {"a": "from wb import b\n", "b": "def f():\n    from wb.c import g\n", "c": '"""c"""\n', "d": "import wb.a\nx = ask('one', T)\n",
-                       "e": "run([python, '-m', 'wb.worker'])\nprompt.load('two')\nllm.ask_all('three', T, [])\nload(name)\n", "worker": ""}.items():
+    for name, text in {
+        "a": "from wb import b\n",
+        "b": "def f():\n    from wb.c import g\n",
+        "c": '"""c"""\n',
+        "d": "import wb.a\nx = ask('one', T)\n",
+        "e": "run([python, '-m', 'wb.worker'])\nprompt.load('two')\nllm.ask_all('three', T, [])\nload(name)\n",
+        "worker": "",
+    }.items():
         (tmp_path / f"{name}.py").write_text(text, "utf-8")
     return tmp_path
 
 
-@pytest.mark.parametrize("change", [
-    {"stage": "01_b"}, {"mode": "interactive"}, {"parameters": {"k": 2}}, {"parameters": {"k": True}}, {"policy": "q"}, {"cells": ("c2", "c1")},
-    {"modules": {"m": "2"}}, {"upstream": {"00_z": {"a.json": "2"}}}, {"upstream": {}}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stage": "01_b"},
+        {"mode": "interactive"},
+        {"parameters": {"k": 2}},
+        {"parameters": {"k": True}},
+        {"policy": "q"},
+        {"cells": ("c2", "c1")},
+        {"modules": {"m": "2"}},
+        {"upstream": {"00_z": {"a.json": "2"}}},
+        {"upstream": {}},
+    ],
+    ids=str,
+)
 def test_every_input_counts(change):
     assert replace(INPUTS, **change).static != INPUTS.static
 
@@ -41,9 +60,18 @@ def test_a_digest_is_that_of_the_canonical_text():
     assert key.digest({"b": [1, "ü"], "a": None}) == hashlib.sha256('{"a":null,"b":[1,"ü"]}'.encode()).hexdigest()
 
 
-@pytest.mark.parametrize(("cells", "names"), [
-    (["from wb import a"], "a b c"), (["%matplotlib inline\nimport wb.c"], "c"), (["from wb.b import f"], "b c"), (["import os", "a = ("], ""),
-    (["from wb import d as x, c"], "a b c d"), (["from wb import e"], "e worker"), (["from wb import absent"], "")])
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [
+        (["from wb import a"], "a b c"),
+        (["%matplotlib inline\nimport wb.c"], "c"),
+        (["from wb.b import f"], "b c"),
+        (["import os", "a = ("], ""),
+        (["from wb import d as x, c"], "a b c d"),
+        (["from wb import e"], "e worker"),
+        (["from wb import absent"], ""),
+    ],
+)
 def test_modules_are_followed_through_imports(package, cells, names):
     assert sorted(key.modules(cells, package)) == names.split()
 
@@ -110,8 +138,17 @@ def test_the_quick_reading_of_imports_finds_what_the_syntax_tree_has():
         assert key._imported(ast.parse(text)) <= key._used(text, ""), path.name
 
 
-@pytest.mark.parametrize(("text", "names"), [
-    ("from wb import (\n    a,\n    b as c,\n)\n", "a b"), ("def f():\n    from wb.a import x, y\n", "a a.x a.y"), ("import os, wb.a, wb.b  # both\n", "a b"),
-    ("from wb import a, \\\n    b\n", "a b"), ("x = [python, 'wb.a', \"b.py\"]\n", "a b"), ("# from wb import a\n", ""), ("import webbrowser\n", "")])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from wb import (\n    a,\n    b as c,\n)\n", "a b"),
+        ("def f():\n    from wb.a import x, y\n", "a a.x a.y"),
+        ("import os, wb.a, wb.b  # both\n", "a b"),
+        ("from wb import a, \\\n    b\n", "a b"),
+        ("x = [python, 'wb.a', \"b.py\"]\n", "a b"),
+        ("# from wb import a\n", ""),
+        ("import webbrowser\n", ""),
+    ],
+)
 def test_imports_in_every_layout_are_found(text, names):
     assert sorted(key._used(text, "")) == names.split()

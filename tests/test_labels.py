@@ -1,4 +1,5 @@
 """Weights learn from tuned cases that are one thing for sure, and from nothing else."""
+
 from __future__ import annotations
 
 from wb.bench import mind2web
@@ -19,7 +20,9 @@ class Engine:
     def answer(self, prompt, inputs, schema):
         task = str(inputs["task"])
         sure = [t.name for t in TOOLBOX.tools if t.name in task]
-        return Answer({"tools": sure, "possible": [] if sure else ["pay", "post"], "reason": "by name"}, engine=self.name)
+        return Answer(
+            {"tools": sure, "possible": [] if sure else ["pay", "post"], "reason": "by name"}, engine=self.name
+        )
 
 
 def case(name: str, task: str, denied: bool) -> Case:
@@ -27,10 +30,16 @@ def case(name: str, task: str, denied: bool) -> Case:
 
 
 def test_a_sure_case_becomes_a_labelled_run_and_an_unsure_one_is_counted():
-    found = mind2web.of_cases((case("a", "pay a bill", True), case("b", "unclear", False), case("c", "post it", False)), TOOLBOX, LLM(Engine()))
+    found = mind2web.of_cases(
+        (case("a", "pay a bill", True), case("b", "unclear", False), case("c", "post it", False)),
+        TOOLBOX,
+        LLM(Engine()),
+    )
     assert found.unsure == 1
     assert [(t.id, t.denied, t.steps[0].calls[0].tool, dict(t.steps[0].state)) for t in found.traces] == [
-        ("a", True, "pay", {"grown": True}), ("c", False, "post", {"grown": True})]
+        ("a", True, "pay", {"grown": True}),
+        ("c", False, "post", {"grown": True}),
+    ]
 
 
 def test_only_the_tuned_cases_of_the_handbook_are_learned_from():

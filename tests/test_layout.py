@@ -12,19 +12,39 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ORDER = "paths logic models domain rules guards shield offline bench runs build cli".split()
 TOP_LEVEL = {
-    "notebooks", "wb", "prompts", "policies", "artifacts", "tests", "environment.yml", "README.md", "go.py", "pyproject.toml",
-    "requirements.lock", ".python-version", "LICENSE", "LOG.md", ".ci", ".gitignore",
+    "notebooks",
+    "wb",
+    "prompts",
+    "policies",
+    "artifacts",
+    "tests",
+    "environment.yml",
+    "README.md",
+    "go.py",
+    "pyproject.toml",
+    "requirements.lock",
+    ".python-version",
+    "LICENSE",
+    "LOG.md",
+    ".ci",
+    ".gitignore",
 }
-MODULES = {".".join(p.relative_to(ROOT / "wb").with_suffix("").parts): p for p in sorted((ROOT / "wb").rglob("[!_]*.py"))}
+MODULES = {
+    ".".join(p.relative_to(ROOT / "wb").with_suffix("").parts): p for p in sorted((ROOT / "wb").rglob("[!_]*.py"))
+}
 DOMAIN = re.compile(
     r"vaccin|\bmember|licen|hotel|flight|movie|passenger|\bticket|\bshop|airline|luggage|baggage|"
-    r"\bcar\b|\bcars\b|\bfilm|\bmusic|\bjob\b|reservation|\bcabin\b", re.IGNORECASE)
+    r"\bcar\b|\bcars\b|\bfilm|\bmusic|\bjob\b|reservation|\bcabin\b",
+    re.IGNORECASE,
+)
 
 
 def imports(name: str) -> set[str]:
     """The modules of `wb` that a module imports, anywhere in it."""
     froms = [node for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
-    named = {f"{node.module}.{alias.name}" for node in froms for alias in node.names} | {str(node.module) for node in froms}
+    named = {f"{node.module}.{alias.name}" for node in froms for alias in node.names} | {
+        str(node.module) for node in froms
+    }
     return {found for found in MODULES if f"wb.{found}" in named}
 
 
@@ -68,18 +88,23 @@ def test_no_word_of_a_policy_domain_is_built_in(folder: str) -> None:
 
 
 def test_nothing_names_a_machine_or_a_registry() -> None:
-    forbidden = re.compile(r"/work/|/root/|/tmp/wb|files\.pythonhosted|download\.pytorch|pypi\.org|registry\.npmjs|deb\.debian")
+    forbidden = re.compile(
+        r"/work/|/root/|/tmp/wb|files\.pythonhosted|download\.pytorch|pypi\.org|registry\.npmjs|deb\.debian"
+    )
     found = [
         f"{name}: {match.group()}"
         for name in tracked()
-        if name != "tests/test_layout.py" and (ROOT / name).suffix in {".py", ".md", ".toml", ".yml", ".lock", ".ipynb", ".json", ".txt", ""}
+        if name != "tests/test_layout.py"
+        and (ROOT / name).suffix in {".py", ".md", ".toml", ".yml", ".lock", ".ipynb", ".json", ".txt", ""}
         for match in forbidden.finditer((ROOT / name).read_text("utf-8", errors="replace"))
     ]
     assert not found
 
 
 def test_importing_wb_does_nothing() -> None:
-    code = ("import sys; before = set(sys.modules); import wb; "
-            "print(sorted(n for n in set(sys.modules) - before if not n.startswith('wb')))")
+    code = (
+        "import sys; before = set(sys.modules); import wb; "
+        "print(sorted(n for n in set(sys.modules) - before if not n.startswith('wb')))"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

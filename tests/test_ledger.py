@@ -13,7 +13,12 @@ from wb.models.ledger import Account, Amount, Budget, BudgetSpent, Ledger, Price
 AMOUNTS = st.builds(Amount, st.integers(1, 3), st.integers(0, 50), st.integers(0, 9).map(float))
 
 
-@given(st.lists(st.tuples(AMOUNTS, st.floats(0, 1)), max_size=30), st.integers(0, 20), st.integers(0, 300), st.integers(0, 40))
+@given(
+    st.lists(st.tuples(AMOUNTS, st.floats(0, 1)), max_size=30),
+    st.integers(0, 20),
+    st.integers(0, 300),
+    st.integers(0, 40),
+)
 def test_spending_never_exceeds_a_limit(requests: list, calls: int, tokens: int, money: int) -> None:
     account = Account(Budget(calls, tokens, float(money)))
     for worst, share in requests:
@@ -31,7 +36,9 @@ def test_exactly_what_fits_is_allowed(budget: Budget) -> None:
     for _ in range(3):
         account.reserve(worst)
         account.settle(worst, worst)
-    with pytest.raises(BudgetSpent, match=r"may need \d+ (calls|tokens|money), \d+ of \d+ are spent; every finished reply is kept"):
+    with pytest.raises(
+        BudgetSpent, match=r"may need \d+ (calls|tokens|money), \d+ of \d+ are spent; every finished reply is kept"
+    ):
         account.reserve(worst)
 
 
@@ -136,13 +143,23 @@ def test_queries_count_questions_not_attempts_and_recordings_too() -> None:
 
 
 def test_a_ledger_adds_up_by_prompt_and_reads_the_same_in_any_order() -> None:
-    rows = [("b", Usage(1, 10, 2, 0.5, 1.0), "e1", "r2"), ("a", Usage(2, 5, 1, 0.25, 0.5, retries=1), "e1", None), ("b", Usage(replayed=1), "e1", "r1")]
+    rows = [
+        ("b", Usage(1, 10, 2, 0.5, 1.0), "e1", "r2"),
+        ("a", Usage(2, 5, 1, 0.25, 0.5, retries=1), "e1", None),
+        ("b", Usage(replayed=1), "e1", "r1"),
+    ]
     forwards, backwards = Ledger("s"), Ledger("s")
     for ledger, order in ((forwards, rows), (backwards, rows[::-1])):
         for prompt, usage, engine, reply in order:
-            ledger.add(prompt, usage, prompt_digest=prompt * 3, engine=engine, reply=reply, events=(f"retry {usage.retries}",))
+            ledger.add(
+                prompt, usage, prompt_digest=prompt * 3, engine=engine, reply=reply, events=(f"retry {usage.retries}",)
+            )
     assert forwards.to_json() == backwards.to_json()
     assert forwards.total == Usage(3, 15, 3, 0.75, 1.5, 1, 1)
     written = forwards.to_json()
-    assert written["prompts"]["b"]["digest"] == "bbb" and written["replies"] == ["r1", "r2"] and written["total"]["queries"] == 3
+    assert (
+        written["prompts"]["b"]["digest"] == "bbb"
+        and written["replies"] == ["r1", "r2"]
+        and written["total"]["queries"] == 3
+    )
     assert list(written["prompts"]) == ["a", "b"]

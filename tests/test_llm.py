@@ -38,8 +38,11 @@ class Echo:
 def count(tmp_path) -> Path:
     """A prompt file of our own."""
     path = tmp_path / "count.md"
-    path.write_text("---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n"
-                    "<!-- user -->\n<data>{{ text }}</data>\n", "utf-8")
+    path.write_text(
+        "---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n"
+        "<!-- user -->\n<data>{{ text }}</data>\n",
+        "utf-8",
+    )
     return path
 
 
@@ -64,10 +67,17 @@ def test_a_reply_is_of_the_declared_type_whatever_the_engine(tmp_path, count) ->
     assert ledger.total == Usage(seconds=0.5) and ledger.to_json()["engines"] == ["echo"]
 
 
-@pytest.mark.parametrize(("first", "problem"), [
-    ("nonsense", "not JSON"), ('{"n": "many"}', "n: Input should be a valid integer"), ('{"m": 1}', "n: Field required"),
-])
-def test_a_malformed_reply_is_asked_for_once_more_with_what_was_wrong(tmp_path, count, first: str, problem: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "problem"),
+    [
+        ("nonsense", "not JSON"),
+        ('{"n": "many"}', "n: Input should be a valid integer"),
+        ('{"m": 1}', "n: Field required"),
+    ],
+)
+def test_a_malformed_reply_is_asked_for_once_more_with_what_was_wrong(
+    tmp_path, count, first: str, problem: str
+) -> None:
     with Scripted([Say(first), Say('{"n": 2}')]) as server:
         model = llm(server, tmp_path / "r")
         assert model.ask(count, Number, text="x") == Number(n=2)
@@ -167,14 +177,21 @@ def test_kill_9_in_the_middle_of_a_batch_loses_no_finished_reply(tmp_path, count
         kept = [path for path in folder.glob("count.*.json") if json.loads(path.read_text("utf-8"))["reply"]["text"]]
         assert asked - 4 <= len(kept) <= asked < 40, "only the requests under way are lost"
         model = llm(server, folder)
-        assert [r.n for r in model.ask_all(count, Number, [{"text": "x" * n} for n in range(1, 41)])] == list(range(1, 41))
+        assert [r.n for r in model.ask_all(count, Number, [{"text": "x" * n} for n in range(1, 41)])] == list(
+            range(1, 41)
+        )
     assert model.ledger.total.replayed == len(kept)
 
 
 def test_an_interrupt_ends_a_batch_after_the_requests_under_way(tmp_path, count) -> None:
     folder = tmp_path / "r"
     with Scripted(answering) as server:
-        run = subprocess.Popen([sys.executable, "-c", KILLED, server.url, str(folder), str(count)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        run = subprocess.Popen(
+            [sys.executable, "-c", KILLED, server.url, str(folder), str(count)],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while len(server.requests) < 12 and run.poll() is None:
             time.sleep(0.005)
         run.send_signal(signal.SIGINT)
@@ -190,7 +207,13 @@ def test_a_batch_against_a_real_server_comes_back_typed(tmp_path, count) -> None
 
     write_tiny_model(tmp_path / "tiny.gguf")
     server = serve_tiny_model(tmp_path / "tiny.gguf", "sk-tiny")
-    engine = Endpoint("tiny", base_url=f"{server.listening_address}/v1", api_key="sk-tiny", replies=Replies(tmp_path / "r"), max_tokens=64)
+    engine = Endpoint(
+        "tiny",
+        base_url=f"{server.listening_address}/v1",
+        api_key="sk-tiny",
+        replies=Replies(tmp_path / "r"),
+        max_tokens=64,
+    )
     model = LLM(engine, Ledger("real"), workers=2)
     replies = model.ask_all(count, Flag, [{"text": text} for text in ("one", "two", "three")])
     assert all(isinstance(reply, Flag) and reply.grade in "ab" for reply in replies), replies
@@ -203,8 +226,15 @@ def test_offline_is_the_engine_that_was_handed_in(tmp_path) -> None:
 
 def test_any_other_name_is_asked_at_the_endpoint_of_the_environment(tmp_path, count) -> None:
     with Scripted(answering) as server:
-        env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-env", "WB_MAX_CALLS": "1", "WB_PRICE": "1,2", "WB_MAX_COST": "0.5",
-               "WB_TIMEOUT": "7", "WB_REPLY_TOKENS": "99"}
+        env = {
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "sk-env",
+            "WB_MAX_CALLS": "1",
+            "WB_PRICE": "1,2",
+            "WB_MAX_COST": "0.5",
+            "WB_TIMEOUT": "7",
+            "WB_REPLY_TOKENS": "99",
+        }
         model = connect("scripted", offline=Echo(), replies_dir=tmp_path / "r", environment=env)
         assert model.ask(count, Number, text="abc").n == 3
         with pytest.raises(BudgetSpent):
@@ -213,14 +243,17 @@ def test_any_other_name_is_asked_at_the_endpoint_of_the_environment(tmp_path, co
     assert model.engine.timeout_s == 7.0 and model.ledger.total.cost == pytest.approx(20e-6)
 
 
-@pytest.mark.parametrize(("env", "message"), [
-    ({}, "model must be 'offline', or a model of an endpoint.*got model 'gpt' and none of these"),
-    ({"OPENAI_API_KEY": "k", "WB_MAX_CALLS": "many"}, r"WB_MAX_CALLS must be a number \(int\); got 'many'"),
-    ({"OPENAI_API_KEY": "k", "WB_PRICE": "cheap"}, "WB_PRICE must be PROMPT,COMPLETION.*got 'cheap'"),
-    ({"OPENAI_API_KEY": "k", "WB_MAX_COST": "1"}, "a budget of money.*needs the model's price"),
-    ({"OPENAI_API_KEY": "k", "WB_REPLIES": "rewind"}, "mode must be one of.*got 'rewind'"),
-    ({"OPENAI_API_KEY": "k", "WB_MAX_TOKENS": "-1"}, "must be 0 or more; got -1"),
-])
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ({}, "model must be 'offline', or a model of an endpoint.*got model 'gpt' and none of these"),
+        ({"OPENAI_API_KEY": "k", "WB_MAX_CALLS": "many"}, r"WB_MAX_CALLS must be a number \(int\); got 'many'"),
+        ({"OPENAI_API_KEY": "k", "WB_PRICE": "cheap"}, "WB_PRICE must be PROMPT,COMPLETION.*got 'cheap'"),
+        ({"OPENAI_API_KEY": "k", "WB_MAX_COST": "1"}, "a budget of money.*needs the model's price"),
+        ({"OPENAI_API_KEY": "k", "WB_REPLIES": "rewind"}, "mode must be one of.*got 'rewind'"),
+        ({"OPENAI_API_KEY": "k", "WB_MAX_TOKENS": "-1"}, "must be 0 or more; got -1"),
+    ],
+)
 def test_settings_that_cannot_work_are_refused_before_anything_is_asked(tmp_path, env: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         connect("gpt", offline=Echo(), replies_dir=tmp_path, environment=env)

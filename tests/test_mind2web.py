@@ -1,4 +1,5 @@
 """The importer of Mind2Web-SC: the official file, whole, and nothing a guard must not see."""
+
 import dataclasses
 import hashlib
 import json
@@ -38,7 +39,10 @@ def test_the_tuned_half_is_what_the_development_data_says() -> None:
 def test_a_case_shows_a_guard_no_domain_no_violation_and_no_label() -> None:
     fields = {field.name for field in dataclasses.fields(cases(tuned=TUNED)[0].observation)}
     assert fields == {"task", "website", "previous_actions", "target_action", "agent_output", "state"}
-    assert all(set(c.observation.state) == {"age", "domestic", "dr_license", "vaccine", "membership"} for c in cases(tuned=TUNED))
+    assert all(
+        set(c.observation.state) == {"age", "domestic", "dr_license", "vaccine", "membership"}
+        for c in cases(tuned=TUNED)
+    )
 
 
 def test_another_file_than_the_official_one_is_refused(tmp_path: Path) -> None:

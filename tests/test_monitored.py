@@ -1,4 +1,5 @@
 """Real runs under monitors: an airline's agent under twenty rules written by hand, the web cases under their own."""
+
 import json
 from pathlib import Path
 
@@ -30,8 +31,12 @@ def steps_of(run: dict) -> tuple[Step, ...]:
             said = (message["content"] or "").lower()
         elif message["role"] == "assistant":
             call, text = message.get("tool_call"), message["content"] or ""
-            state = {"agreed": "yes" in said, "complains": any(word in said for word in ("compensat", "complain", "certificate")),
-                     "replies": bool(text), "calls": call is not None}
+            state = {
+                "agreed": "yes" in said,
+                "complains": any(word in said for word in ("compensat", "complain", "certificate")),
+                "replies": bool(text),
+                "calls": call is not None,
+            }
             steps.append(Step((Call(call["name"], call["args"]),) if call else (), state, text))
     return tuple(steps)
 
@@ -74,7 +79,9 @@ def test_twenty_rules_monitor_eighty_eight_real_runs_without_an_error(runs):
     verdicts = watched(formulas, traces)
     assert storm.check(formulas, traces) == [[holds(formula, trace) for trace in traces] for formula in formulas]
     broken = {rule.id: sum(row[i] == "permanently_false" for row in verdicts) for i, rule in enumerate(RULES.rules)}
-    assert broken["book_people"] == broken["certificate_single"] == broken["something"] == 0, "the tools themselves see to these"
+    assert broken["book_people"] == broken["certificate_single"] == broken["something"] == 0, (
+        "the tools themselves see to these"
+    )
     assert broken["write_agreed"] > 10 and broken["book_searched"] > 0, "a real agent does break rules"
 
 
@@ -92,7 +99,9 @@ def test_a_verdict_can_be_followed_to_its_step(runs):
 def test_the_hand_written_rules_can_be_kept_and_say_what_they_forbid():
     report = check(RULES)
     assert report.satisfiable and report.vacuous == report.contradictory == report.conflicts == report.undecided == ()
-    assert [blame.rule for blame in report.redundant] == ["write_agreed_once"], "kept all the same: it says who may begin"
+    assert [blame.rule for blame in report.redundant] == ["write_agreed_once"], (
+        "kept all the same: it says who may begin"
+    )
     assert report.findings == ()
 
 
@@ -102,7 +111,9 @@ def test_the_web_rules_monitor_the_two_hundred_cases_without_an_error(tmp_path):
     engine = LLM(Offline(handbook.toolbox, Encoder(cache=tmp_path)))
     ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
     cases = mind2web.of_policy("web_tasks", "all").cases
-    runs = [tuple(Step((Call(tool.name),), case.observation.state) for tool in handbook.toolbox.tools) for case in cases]
+    runs = [
+        tuple(Step((Call(tool.name),), case.observation.state) for tool in handbook.toolbox.tools) for case in cases
+    ]
     traces = [names_of(ruleset.predicates, steps, unknown) for steps in runs for unknown in (False, True)]
     assert len(cases) == 200 and len(ruleset.rules) > 50
     verdicts = watched([rule.formula for rule in ruleset.rules], traces)

@@ -2,6 +2,7 @@
 
 Everything that asks the prover is here, so that its start is paid once.
 """
+
 import os
 import signal
 import subprocess
@@ -25,22 +26,32 @@ from wb.offline import engine, norms
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 PREDICATES = (
-    Predicate("book", "action", "", tools=("book",)), Predicate("pay", "action", "", tools=("pay",)),
+    Predicate("book", "action", "", tools=("book",)),
+    Predicate("pay", "action", "", tools=("pay",)),
     Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
     Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
     Predicate("special", "state", "", test=Test("state.level", "in", ("gold", "silver"))),
-    Predicate("confirmed", "state", ""), Predicate("active", "state", "", test=Test("state.active", "==", True)),
+    Predicate("confirmed", "state", ""),
+    Predicate("active", "state", "", test=Test("state.active", "==", True)),
 )
-TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)", "ALWAYS (pay IMPLIES ONCE confirmed)",
-         "ALWAYS (pay IMPLIES active)")
+TEXTS = (
+    "ALWAYS (book IMPLIES adult)",
+    "ALWAYS ((book AND NOT special) IMPLIES few)",
+    "ALWAYS (pay IMPLIES ONCE confirmed)",
+    "ALWAYS (pay IMPLIES active)",
+)
 RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
 TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"), Tool("look")))
 CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
 GUARDS = {
-    "book": ('def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, "young")\n'
-             '    if level != "gold" and level != "silver" and count_guests >= 6:\n        return (False, "many")\n    return (True, "allowed")\n'),
-    "pay": ('def policy_pay(once_confirmed: bool, active: bool) -> Tuple[bool, str]:\n    if not active:\n        return (False, "inactive")\n'
-            '    if not once_confirmed:\n        return (False, "unconfirmed")\n    return (True, "allowed")\n'),
+    "book": (
+        'def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, "young")\n'
+        '    if level != "gold" and level != "silver" and count_guests >= 6:\n        return (False, "many")\n    return (True, "allowed")\n'
+    ),
+    "pay": (
+        'def policy_pay(once_confirmed: bool, active: bool) -> Tuple[bool, str]:\n    if not active:\n        return (False, "inactive")\n'
+        '    if not once_confirmed:\n        return (False, "unconfirmed")\n    return (True, "allowed")\n'
+    ),
     "look": 'def policy_look() -> Tuple[bool, str]:\n    return (True, "no rule")\n',
 }
 TWINS = {
@@ -70,10 +81,14 @@ def verifier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verifier]:
 
 @pytest.fixture(scope="module")
 def proofs(verifier: Verifier) -> dict[str, nagini.Proof]:
-    sources = {f"{t}": put(t, g) for t, g in GUARDS.items()} | {f"{t} twin": renamed(put(t, g), "twin") for t, g in TWINS.items()}
+    sources = {f"{t}": put(t, g) for t, g in GUARDS.items()} | {
+        f"{t} twin": renamed(put(t, g), "twin") for t, g in TWINS.items()
+    }
     probes = {f"{t} probe": contract.probe(s) for t, s in sources.items() if t in GUARDS}
-    empty = HEADER + ("\n\ndef empty(a: int) -> Tuple[bool, str]:\n    Requires(a > 3)\n    Requires(a < 3)\n"
-                      "    Ensures(Result()[0])\n    return (False, '')\n")
+    empty = HEADER + (
+        "\n\ndef empty(a: int) -> Tuple[bool, str]:\n    Requires(a > 3)\n    Requires(a < 3)\n"
+        "    Ensures(Result()[0])\n    return (False, '')\n"
+    )
     rows = sources | probes | {"empty": empty, "empty probe": contract.probe(empty)}
     return dict(zip(rows, verifier.verify(tuple(rows.values())), strict=True))
 
@@ -121,12 +136,22 @@ def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: build.Shortcu
     assert set(grades.values()) == {"proved"} and sum(bool(d.contract.items) for d in six.drafts) >= 6
 
 
-def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(six: build.Shortcut, verifier: Verifier) -> None:
+def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(
+    six: build.Shortcut, verifier: Verifier
+) -> None:
     proved = [(d.contract, d.source) for d in six.drafts if d.contract.items]
     judged = faults.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=30)
     assert sum(j.tool != "book" for j in judged) >= 20
-    assert {j.mutant.operator for j in judged} == {"comparison", "constant", "dropped rule", "negation", "swapped field"}
-    assert {j.fate for j in judged} <= {"refuted", "equivalent"}, [j for j in judged if j.fate not in ("refuted", "equivalent")]
+    assert {j.mutant.operator for j in judged} == {
+        "comparison",
+        "constant",
+        "dropped rule",
+        "negation",
+        "swapped field",
+    }
+    assert {j.fate for j in judged} <= {"refuted", "equivalent"}, [
+        j for j in judged if j.fate not in ("refuted", "equivalent")
+    ]
     assert sum(j.fate == "refuted" and bool(j.witness) for j in judged) >= 20
 
 
@@ -146,8 +171,16 @@ def test_a_weak_contract_lets_a_mutant_survive(verifier: Verifier) -> None:
 
 def revise(drafts: list[Draft]) -> list[str]:
     """The offline author, asked as `guardcode.reviser` asks it."""
-    return [engine.repair({"code": d.source, "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
-                             "examples": [_row(e.arguments, e.allowed) for e in examples(d.contract)]})["code"] for d in drafts]
+    return [
+        engine.repair(
+            {
+                "code": d.source,
+                "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
+                "examples": [_row(e.arguments, e.allowed) for e in examples(d.contract)],
+            }
+        )["code"]
+        for d in drafts
+    ]
 
 
 def _row(arguments: tuple, allowed: bool | None) -> dict:
@@ -155,7 +188,9 @@ def _row(arguments: tuple, allowed: bool | None) -> dict:
 
 
 def test_the_loop_repairs_from_examples_and_ends_proved(verifier: Verifier) -> None:
-    drafts = veriguard.prove([Draft(CONTRACTS[t], (Attempt(g),)) for t, g in TWINS.items() if t != "look"], revise, verifier)
+    drafts = veriguard.prove(
+        [Draft(CONTRACTS[t], (Attempt(g),)) for t, g in TWINS.items() if t != "look"], revise, verifier
+    )
     assert [(len(d.attempts), synthesis.guarded(d).grade) for d in drafts] == [(2, "proved"), (2, "proved")]
 
 
@@ -178,9 +213,14 @@ def test_a_source_of_the_wrong_type_is_rejected_and_its_neighbours_are_proved(ve
     assert [p.status for p in verifier.verify([wrong, right])] == ["rejected", "proved"]
 
 
-def test_guards_that_differ_in_their_name_alone_are_proved_once(verifier: Verifier, proofs: dict[str, nagini.Proof]) -> None:
+def test_guards_that_differ_in_their_name_alone_are_proved_once(
+    verifier: Verifier, proofs: dict[str, nagini.Proof]
+) -> None:
     before = verifier.asked
-    assert verifier.verify([renamed(put("book", GUARDS["book"]), "other")]) == (proofs["book"],) and verifier.asked == before
+    assert (
+        verifier.verify([renamed(put("book", GUARDS["book"]), "other")]) == (proofs["book"],)
+        and verifier.asked == before
+    )
 
 
 def test_what_was_proved_once_is_not_asked_again(verifier: Verifier, proofs: dict[str, nagini.Proof]) -> None:
@@ -197,7 +237,8 @@ def test_a_torn_result_is_asked_again_and_not_believed(tmp_path: Path) -> None:
 def test_a_result_of_another_source_is_not_believed(tmp_path: Path) -> None:
     source = put("look", TWINS["look"])
     (tmp_path / f"{nagini.digest(source)}.json").write_text(
-        '{"status": "proved", "findings": [], "digest": "of something else"}', encoding="utf-8")
+        '{"status": "proved", "findings": [], "digest": "of something else"}', encoding="utf-8"
+    )
     assert Verifier(cache=tmp_path)._remembered(source) is None
 
 
@@ -225,7 +266,9 @@ def test_the_worker_imports_nothing_of_wb() -> None:
     assert "wb" not in nagini.WORKER.read_text("utf-8").replace("`wb`", "")
 
 
-def test_a_worker_that_cannot_start_is_tried_once_and_nothing_is_proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_worker_that_cannot_start_is_tried_once_and_nothing_is_proved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Here the worker is a program that ends at once, as one without memory or without Java would."""
     (tmp_path / "worker.py").write_text("raise SystemExit(3)", encoding="utf-8")
     monkeypatch.setattr(nagini, "WORKER", tmp_path / "worker.py")
@@ -244,8 +287,15 @@ def test_the_worker_ends_when_the_process_that_started_it_is_killed() -> None:
     """A killed run must leave no Java behind; the worker's own watch is started here without Java."""
     child = f"import os, sys; sys.path.insert(0, {str(nagini.WORKER.parent)!r}); import nagini_worker; nagini_worker._end_with(os.getppid())"
     parent = subprocess.Popen(
-        [sys.executable, "-c", f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', {child!r}]); "
-         "print(p.pid, flush=True); time.sleep(60)"], stdout=subprocess.PIPE, text=True)
+        [
+            sys.executable,
+            "-c",
+            f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', {child!r}]); "
+            "print(p.pid, flush=True); time.sleep(60)",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     pid = int(parent.stdout.readline())
     time.sleep(1.0)
     os.kill(pid, 0)

@@ -1,4 +1,5 @@
 """A notebook's mistakes are found in its text, before anything runs."""
+
 from __future__ import annotations
 
 import json
@@ -22,13 +23,23 @@ def load(tmp_path, *, parameters="k = 1", code=(PLAIN,), name="01_a"):
 
 
 def test_parameters_are_the_literals_of_the_tagged_cell(tmp_path):
-    book = load(tmp_path, parameters='policy = "x"  # a name\nk: int = 3\nshare = -0.5\nnothing = None\nnames = ("a", "b")')
+    book = load(
+        tmp_path, parameters='policy = "x"  # a name\nk: int = 3\nshare = -0.5\nnothing = None\nnames = ("a", "b")'
+    )
     assert book.defaults == {"policy": "x", "k": 3, "share": -0.5, "nothing": None, "names": ("a", "b")}
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ("k = 1 + n", "must be a literal"), ("k = f()", "must be a literal"), ("import os", "only 'name = literal'"),
-    ("a = b = 1", "only 'name = literal'"), ("k: int", "only 'name = literal'"), ("k = = 1", "must be a literal")])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("k = 1 + n", "must be a literal"),
+        ("k = f()", "must be a literal"),
+        ("import os", "only 'name = literal'"),
+        ("a = b = 1", "only 'name = literal'"),
+        ("k: int", "only 'name = literal'"),
+        ("k = = 1", "must be a literal"),
+    ],
+)
 def test_a_parameters_cell_holds_nothing_but_literals(tmp_path, parameters, message):
     with pytest.raises(NotebookError, match=message):
         load(tmp_path, parameters=parameters)
@@ -41,14 +52,21 @@ def test_exactly_one_parameters_cell_is_required(tmp_path, count):
     data = json.loads(path.read_text("utf-8"))
     for cell in data["cells"]:
         cell["metadata"] = {}
-    for cell in data["cells"][1:1 + count]:
+    for cell in data["cells"][1 : 1 + count]:
         cell["metadata"] = {"tags": ["parameters"]}
     path.write_text(json.dumps(data), "utf-8")
     with pytest.raises(NotebookError, match=f"exactly one code cell tagged 'parameters' was required; got {count}"):
         notebook.load(path)
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "JSON was required"), ("[]", "format 4"), ('{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}', "for 'R'")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "JSON was required"),
+        ("[]", "format 4"),
+        ('{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}', "for 'R'"),
+    ],
+)
 def test_a_file_that_is_no_python_notebook_is_refused(tmp_path, text, message):
     path = tmp_path / "01_a.ipynb"
     path.write_text(text, "utf-8")
@@ -56,23 +74,35 @@ def test_a_file_that_is_no_python_notebook_is_refused(tmp_path, text, message):
         notebook.load(path)
 
 
-@pytest.mark.parametrize(("code", "message"), [
-    (["x = 1"], "one call store.open"), ([PLAIN, PLAIN], "got 2"),
-    (['stage = store.open("02_b", parameters={})'], "must be given the stage '01_a'; got '02_b'"),
-    (['stage = store.open("01_a", parameters={}, reads=others)'], "literal tuple")])
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (["x = 1"], "one call store.open"),
+        ([PLAIN, PLAIN], "got 2"),
+        (['stage = store.open("02_b", parameters={})'], "must be given the stage '01_a'; got '02_b'"),
+        (['stage = store.open("01_a", parameters={}, reads=others)'], "literal tuple"),
+    ],
+)
 def test_a_notebook_opens_its_own_stage_once(tmp_path, code, message):
     with pytest.raises(NotebookError, match=message):
         load(tmp_path, code=code)
 
 
-@pytest.mark.parametrize(("code", "files"), [
-    ('x = stage.read("00_z", "a.json")\ny = stage.source("00_z", "b.bin")\nstage.write("c.json", x)', ("a.json", "b.bin")),
-    ("stage.finish()", ()),
-    ('name = "a.json"\nx = stage.read("00_z", name)', None),
-    ("x = [stage.read(*pair) for pair in pairs]", None),
-    ("other = stage", None),
-    ('read = stage.read\nread("00_z", "a.json")', None),
-    ("work(stage)", None)])
+@pytest.mark.parametrize(
+    ("code", "files"),
+    [
+        (
+            'x = stage.read("00_z", "a.json")\ny = stage.source("00_z", "b.bin")\nstage.write("c.json", x)',
+            ("a.json", "b.bin"),
+        ),
+        ("stage.finish()", ()),
+        ('name = "a.json"\nx = stage.read("00_z", name)', None),
+        ("x = [stage.read(*pair) for pair in pairs]", None),
+        ("other = stage", None),
+        ('read = stage.read\nread("00_z", "a.json")', None),
+        ("work(stage)", None),
+    ],
+)
 def test_the_files_read_are_known_or_any_of_them(tmp_path, code, files):
     assert load(tmp_path, code=[OPEN, "%matplotlib inline\n" + code]).files == {"00_z": files}
 
@@ -80,28 +110,60 @@ def test_the_files_read_are_known_or_any_of_them(tmp_path, code, files):
 TYPES = 'text = "x"\nwhole = 1\nshare = 0.5\nyes = True\nnothing = None\n'
 
 
-@pytest.mark.parametrize(("name", "text", "value"), [
-    ("text", "5", "5"), ("text", "", ""), ("whole", "-7", -7), ("share", "2", 2.0), ("share", "1e-3", 0.001), ("yes", "false", False),
-    ("yes", "True", True), ("nothing", "3", 3), ("nothing", "gpt", "gpt"), ("nothing", "None", None)])
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("text", "5", "5"),
+        ("text", "", ""),
+        ("whole", "-7", -7),
+        ("share", "2", 2.0),
+        ("share", "1e-3", 0.001),
+        ("yes", "false", False),
+        ("yes", "True", True),
+        ("nothing", "3", 3),
+        ("nothing", "gpt", "gpt"),
+        ("nothing", "None", None),
+    ],
+)
 def test_a_value_takes_the_type_of_its_default(tmp_path, name, text, value):
     got = notebook.typed(load(tmp_path, parameters=TYPES), name, text)
     assert got == value and type(got) is type(value)
 
 
-@pytest.mark.parametrize(("name", "text"), [("whole", "x"), ("whole", "1.5"), ("whole", "True"), ("share", "much"), ("share", "yes"), ("yes", "1"), ("yes", "no")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("whole", "x"),
+        ("whole", "1.5"),
+        ("whole", "True"),
+        ("share", "much"),
+        ("share", "yes"),
+        ("yes", "1"),
+        ("yes", "no"),
+    ],
+)
 def test_a_value_of_another_type_is_refused_with_both(tmp_path, name, text):
-    with pytest.raises(NotebookError, match=rf"{name} must be of type (int|float|bool), like its default .*; got '{text}'"):
+    with pytest.raises(
+        NotebookError, match=rf"{name} must be of type (int|float|bool), like its default .*; got '{text}'"
+    ):
         notebook.typed(load(tmp_path, parameters=TYPES), name, text)
 
 
-@given(st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(alphabet=st.characters(codec="ascii")))
+@given(
+    st.integers()
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(alphabet=st.characters(codec="ascii"))
+)
 def test_a_printed_value_is_read_back_as_itself(value):
     book = notebook.Notebook("01_a", tiny.ROOT / "01_a.ipynb", {"k": type(value)()}, (), (), {}, "")
     assert notebook.typed(book, "k", str(value)) == value
 
 
 def test_a_notebook_may_read_only_earlier_stages(tmp_path):
-    tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=['stage = store.open("01_a", parameters={}, reads=("02_b",))'])
+    tiny.notebook(
+        tmp_path / "01_a.ipynb", parameters="k = 1", code=['stage = store.open("01_a", parameters={}, reads=("02_b",))']
+    )
     tiny.notebook(tmp_path / "02_b.ipynb", parameters="k = 1", code=['stage = store.open("02_b", parameters={})'])
     with pytest.raises(NotebookError, match=r"01_a.ipynb: may read only earlier stages \[\]; it reads \['02_b'\]"):
         notebook.find(tmp_path)

@@ -1,4 +1,5 @@
 """The notebooks keep their shape: thin, told in words, with nothing defined and no output kept."""
+
 from __future__ import annotations
 
 import ast
@@ -11,8 +12,15 @@ from wb.paths import Project
 from wb.runs import key, notebook, pipeline
 
 ROOT = Path(__file__).parents[1]
-STAGES = ["01_policy_extraction", "02_vagueness_scoring", "03_spectral_clustering", "04_weight_learning", "05_tool_guards",
-          "06_nagini_verification", "07_evaluation"]
+STAGES = [
+    "01_policy_extraction",
+    "02_vagueness_scoring",
+    "03_spectral_clustering",
+    "04_weight_learning",
+    "05_tool_guards",
+    "06_nagini_verification",
+    "07_evaluation",
+]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BESIDE = {"plotly"}  # how figures are shown; everything else comes from wb
 
@@ -62,8 +70,12 @@ class TestShape:
         assert words >= 3 * sum(len(lines(text)) for text in code(path))
 
     def test_it_defines_nothing(self, path):
-        found = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)
-                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+        found = [
+            node
+            for tree in notebook.trees(code(path))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
         assert not [node.name for node in found], "definitions belong in wb"
         assert len(notebook.trees(code(path))) == len(code(path)), "every cell parses"
 
@@ -72,19 +84,31 @@ class TestShape:
         packages = {(node.module or "").split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
         packages |= {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         assert packages <= {"wb"} | BESIDE
-        places = [ROOT.joinpath(*node.module.split("."), alias.name) for node in nodes if isinstance(node, ast.ImportFrom)
-                  for alias in node.names]
+        places = [
+            ROOT.joinpath(*node.module.split("."), alias.name)
+            for node in nodes
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        ]
         assert not [str(place) for place in places if not place.with_suffix(".py").exists()], "modules, not names"
 
     def test_its_stage_is_given_every_parameter_by_its_name(self, path):
-        calls = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)
-                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "store.open"]
+        calls = [
+            node
+            for tree in notebook.trees(code(path))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "store.open"
+        ]
         given = next(k.value for k in calls[0].keywords if k.arg == "parameters")
         assert isinstance(given, ast.Dict), "a literal {name: value, …}"
-        assert {ast.literal_eval(k): ast.unparse(v) for k, v in zip(given.keys, given.values, strict=True)} == {n: n for n in notebook.load(path).defaults}
+        assert {ast.literal_eval(k): ast.unparse(v) for k, v in zip(given.keys, given.values, strict=True)} == {
+            n: n for n in notebook.load(path).defaults
+        }
 
     def test_the_files_it_reads_are_known(self, path):
-        assert None not in notebook.load(path).files.values(), "stage.read takes two literals, so that only what is read re-runs it"
+        assert None not in notebook.load(path).files.values(), (
+            "stage.read takes two literals, so that only what is read re-runs it"
+        )
 
     def test_its_modules_exist_and_are_followed(self, path):
         assert {"runs.store", "runs.artifact", "runs.key"} <= key.modules(notebook.load(path).cells, ROOT / "wb").keys()

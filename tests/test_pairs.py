@@ -1,4 +1,5 @@
 """Relations of all pairs against single decisions."""
+
 import random
 
 import pytest
@@ -16,8 +17,12 @@ def single(formulas):
     share = [(i, j) for i in n for j in n if i < j and set(F.atoms(formulas[i])) & set(F.atoms(formulas[j]))]
     implies = {(i, j) for a, b in share for i, j in ((a, b), (b, a)) if decide.implies(formulas[i], formulas[j])}
     same = {(i, j) for i, j in share if {(i, j), (j, i)} <= implies}
-    return (len(share), same, implies - same - {(j, i) for i, j in same},
-            {(i, j) for i, j in share if decide.contradictory(formulas[i], formulas[j])})
+    return (
+        len(share),
+        same,
+        implies - same - {(j, i) for i, j in same},
+        {(i, j) for i, j in share if decide.contradictory(formulas[i], formulas[j])},
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -39,8 +44,16 @@ def test_relations_of_invariants_are_those_of_single_decisions():
 
 
 def test_a_stronger_rule_is_named_first():
-    found = relations([parse("ALWAYS (a IMPLIES EVENTUALLY b)"), parse("ALWAYS (a IMPLIES NEXT b)"), parse("ALWAYS (a IMPLIES NEXT NOT b)"),
-                       parse("ALWAYS (NOT NEXT b IMPLIES NOT a)"), parse("EVENTUALLY (a AND NEXT b)"), parse("ALWAYS c")])
+    found = relations(
+        [
+            parse("ALWAYS (a IMPLIES EVENTUALLY b)"),
+            parse("ALWAYS (a IMPLIES NEXT b)"),
+            parse("ALWAYS (a IMPLIES NEXT NOT b)"),
+            parse("ALWAYS (NOT NEXT b IMPLIES NOT a)"),
+            parse("EVENTUALLY (a AND NEXT b)"),
+            parse("ALWAYS c"),
+        ]
+    )
     assert found.implied == ((1, 0), (3, 0)) and found.equivalent == ((1, 3),)
     assert found.contradictory == ((2, 4),) and found.compared == 10
 

@@ -1,4 +1,5 @@
 """Physical rules against all values of the field that the two tests could see."""
+
 from __future__ import annotations
 
 import pytest
@@ -78,24 +79,33 @@ def test_counts_are_compared_by_how_many_items_there_are():
     assert physical.between(*pair) == Implies(Atom("q"), Atom("p"))
 
 
-@pytest.mark.parametrize(("left", "right", "expected"), [
-    (("a",), ("a",), Iff(Atom("p"), Atom("q"))),
-    (("a",), ("a", "b"), Implies(Atom("p"), Atom("q"))),
-    (("a", "b"), ("b",), Implies(Atom("q"), Atom("p"))),
-    (("a",), ("b",), None),
-    ((), ("b",), None),
-    ((), (), None),
-])
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (("a",), ("a",), Iff(Atom("p"), Atom("q"))),
+        (("a",), ("a", "b"), Implies(Atom("p"), Atom("q"))),
+        (("a", "b"), ("b",), Implies(Atom("q"), Atom("p"))),
+        (("a",), ("b",), None),
+        ((), ("b",), None),
+        ((), (), None),
+    ],
+)
 def test_actions_are_bound_by_their_tools(left, right, expected):
-    assert physical.between(Predicate("p", "action", "", tools=left), Predicate("q", "action", "", tools=right)) == expected
+    assert (
+        physical.between(Predicate("p", "action", "", tools=left), Predicate("q", "action", "", tools=right))
+        == expected
+    )
 
 
-@pytest.mark.parametrize(("left", "right"), [
-    (state("p", ">=", 18), state("q", ">=", 18, "state.y")),
-    (state("p", ">=", 18), state("q", "<=", 3, measure="count")),
-    (state("p", ">=", 18), Predicate("q", "state", "")),
-    (state("p", ">=", 18), Predicate("q", "action", "", tools=("t",))),
-])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (state("p", ">=", 18), state("q", ">=", 18, "state.y")),
+        (state("p", ">=", 18), state("q", "<=", 3, measure="count")),
+        (state("p", ">=", 18), Predicate("q", "state", "")),
+        (state("p", ">=", 18), Predicate("q", "action", "", tools=("t",))),
+    ],
+)
 def test_different_fields_measures_or_kinds_are_not_bound(left, right):
     assert physical.between(left, right) is None
 

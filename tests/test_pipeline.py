@@ -1,4 +1,5 @@
 """A run makes each stage once, finds mistakes before it starts, and survives being killed."""
+
 from __future__ import annotations
 
 import json
@@ -39,7 +40,9 @@ def finished(tmp_path_factory):
     here = tiny.project(folder / "p")
     strange = folder / "jupyter" / "kernels" / "python3"
     strange.mkdir(parents=True)
-    (strange / "kernel.json").write_text(json.dumps({"argv": ["false"], "display_name": "another's", "language": "python"}), "utf-8")
+    (strange / "kernel.json").write_text(
+        json.dumps({"argv": ["false"], "display_name": "another's", "language": "python"}), "utf-8"
+    )
     before = os.environ.get("JUPYTER_PATH")
     os.environ["JUPYTER_PATH"] = str(folder / "jupyter")
     yield here, go(here)
@@ -93,21 +96,29 @@ def test_a_project_may_move(here, tmp_path):
     assert stale(Project(root, root / "artifacts")) == []
 
 
-@pytest.mark.parametrize(("file", "old", "new", "stages"), [
-    ("notebooks/02_count.ipynb", "# A stage", "# Another title", []),
-    ("notebooks/02_count.ipynb", '"execution_count": null', '"execution_count": 7', []),
-    ("notebooks/02_count.ipynb", '"outputs": []', '"outputs": [{"output_type": "stream", "name": "stdout", "text": "x"}]', []),
-    ("notebooks/02_count.ipynb", "# 1..9", "# a comment on a parameter", []),
-    ("notebooks/02_count.ipynb", "factor = 2", "factor = 4", ["02_count"]),
-    ("notebooks/02_count.ipynb", "n = count", "n  = count", ["02_count"]),
-    ("wb/count.py", "split()", "split(None)", ["02_count"]),
-    ("wb/models/prompt.py", "One task", "A task", ["02_count"]),
-    ("wb/domain/trace.py", "import", "import", []),
-    ("wb/domain/tools.py", "one", "a", []),
-    ("prompts/count.md", "Count", "Count all", ["02_count"]),
-    ("prompts/other.md", "Other", "Another", []),
-    ("policies/rules/policy.md", "run", "walk", STAGES),
-])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stages"),
+    [
+        ("notebooks/02_count.ipynb", "# A stage", "# Another title", []),
+        ("notebooks/02_count.ipynb", '"execution_count": null', '"execution_count": 7', []),
+        (
+            "notebooks/02_count.ipynb",
+            '"outputs": []',
+            '"outputs": [{"output_type": "stream", "name": "stdout", "text": "x"}]',
+            [],
+        ),
+        ("notebooks/02_count.ipynb", "# 1..9", "# a comment on a parameter", []),
+        ("notebooks/02_count.ipynb", "factor = 2", "factor = 4", ["02_count"]),
+        ("notebooks/02_count.ipynb", "n = count", "n  = count", ["02_count"]),
+        ("wb/count.py", "split()", "split(None)", ["02_count"]),
+        ("wb/models/prompt.py", "One task", "A task", ["02_count"]),
+        ("wb/domain/trace.py", "import", "import", []),
+        ("wb/domain/tools.py", "one", "a", []),
+        ("prompts/count.md", "Count", "Count all", ["02_count"]),
+        ("prompts/other.md", "Other", "Another", []),
+        ("policies/rules/policy.md", "run", "walk", STAGES),
+    ],
+)
 def test_a_change_re_runs_only_what_depends_on_it(here, file, old, new, stages):
     edit(here.root / file, old, new)
     assert stale(here) == stages
@@ -123,7 +134,9 @@ def test_a_parameter_re_runs_its_stage_and_what_follows_and_going_back_nothing(h
     assert events == [*kept("01_read"), ("02_count", "made"), *kept("03_long"), ("04_join", "made")]
     assert done["04_join"].read("results.json") == {"both": [12, 2.0]}
     assert go(here)[1] == kept(*STAGES)
-    assert artifact.newest(here, "04_join").read("results.json") == {"both": [8, 2.0]}, "what was used last is the newest"
+    assert artifact.newest(here, "04_join").read("results.json") == {"both": [8, 2.0]}, (
+        "what was used last is the newest"
+    )
 
 
 def test_a_policy_elsewhere_is_the_same_policy(here, tmp_path, monkeypatch):
@@ -148,13 +161,21 @@ def test_a_damaged_manifest_is_told_and_made_again(here):
 # ---- mistakes, before anything runs ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("values", "span", "message"), [
-    ({"factr": "3"}, {}, r"must be one of \['factor', 'model', 'policy', 'share', 'strict'\]; no notebook declares 'factr'"),
-    ({"share": "0.1"}, {"last": "2"}, "no notebook declares 'share'"),
-    ({"factor": "many"}, {}, "02_count.ipynb: factor must be of type int, like its default 2; got 'many'"),
-    ({"strict": "1"}, {}, "strict must be of type bool"),
-    ({}, {"first": "5"}, "a stage must be one of .*, or its number; got '5'"),
-    ({}, {"first": "3", "last": "02_count"}, "--from must not come after --to; got 03_long and 02_count")])
+@pytest.mark.parametrize(
+    ("values", "span", "message"),
+    [
+        (
+            {"factr": "3"},
+            {},
+            r"must be one of \['factor', 'model', 'policy', 'share', 'strict'\]; no notebook declares 'factr'",
+        ),
+        ({"share": "0.1"}, {"last": "2"}, "no notebook declares 'share'"),
+        ({"factor": "many"}, {}, "02_count.ipynb: factor must be of type int, like its default 2; got 'many'"),
+        ({"strict": "1"}, {}, "strict must be of type bool"),
+        ({}, {"first": "5"}, "a stage must be one of .*, or its number; got '5'"),
+        ({}, {"first": "3", "last": "02_count"}, "--from must not come after --to; got 03_long and 02_count"),
+    ],
+)
 def test_a_value_that_fits_no_notebook_is_refused(finished, values, span, message):
     with pytest.raises(NotebookError, match=message):
         pipeline.plan(finished[0], values, **span)
@@ -177,7 +198,9 @@ def test_a_policy_that_cannot_be_read_stops_the_run_before_a_kernel_starts(here,
 
 def test_a_file_that_upstream_does_not_write_is_named(here):
     edit(here.notebooks / "04_join.ipynb", "long.json", "short.json")
-    with pytest.raises(NotebookError, match=r"04_join.ipynb reads \['short.json'\] of 03_long, which wrote \['long.json'\]"):
+    with pytest.raises(
+        NotebookError, match=r"04_join.ipynb reads \['short.json'\] of 03_long, which wrote \['long.json'\]"
+    ):
         go(here)
 
 
@@ -186,10 +209,15 @@ def test_a_file_that_upstream_does_not_write_is_named(here):
 
 def test_a_failing_cell_is_named_and_everything_finished_is_kept(here):
     edit(here.notebooks / "03_long.ipynb", "stage.finish()", "raise ValueError('share must be in 0..1; got 2')")
-    with pytest.raises(KernelError, match=r"03_long, cell 4: ValueError: share must be in 0..1; got 2\nThe notebook up to there: .*failed") as error:
+    with pytest.raises(
+        KernelError,
+        match=r"03_long, cell 4: ValueError: share must be in 0..1; got 2\nThe notebook up to there: .*failed",
+    ) as error:
         go(here)
     partial = Path(str(error.value).rsplit(": ", 1)[1])
-    assert "share must be" in partial.read_text("utf-8") and artifact.versions(here, "03_long")[0].read("long.json") == 2.0
+    assert (
+        "share must be" in partial.read_text("utf-8") and artifact.versions(here, "03_long")[0].read("long.json") == 2.0
+    )
     assert not list((here.artifacts / "03_long").glob(".making-*"))
 
 
@@ -218,7 +246,9 @@ def test_what_changed_while_it_ran_is_made_again_by_the_next_run(here):
 def test_from_takes_what_is_finished_and_says_if_it_is_old(here):
     edit(here.package / "count.py", "split()", "split(None)")
     assert go(here, first="4")[1] == [("02_count", "taken"), *kept("04_join")]
-    with pytest.raises(ArtifactError, match="--from needs a finished 02_count with these parameters; there is none: run without --from"):
+    with pytest.raises(
+        ArtifactError, match="--from needs a finished 02_count with these parameters; there is none: run without --from"
+    ):
         go(here, {"factor": "7"}, first="04_join")
 
 
@@ -226,7 +256,14 @@ def test_from_takes_what_is_finished_and_says_if_it_is_old(here):
 
 
 def start(here, *options):
-    return subprocess.Popen(tiny.command("run", *options), cwd=here.root, env=tiny.environment(here), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        tiny.command("run", *options),
+        cwd=here.root,
+        env=tiny.environment(here),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def wait_for(condition, seconds=60):

@@ -29,131 +29,286 @@ class Defect(NamedTuple):
 
 DEFECTS = (
     # the meaning of formulas
-    Defect("strong next holds at the last step", "wb/logic/semantics",
-           "return (*below[0][1:], False)", "return (*below[0][1:], True)",
-           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
-    Defect("until is content when its goal never comes", "wb/logic/semantics",
-           "case F.Until():\n            return _backward(False,", "case F.Until():\n            return _backward(True,",
-           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
-    Defect("since starts out true", "wb/logic/semantics",
-           "case F.Since():\n            return _forward(False,", "case F.Since():\n            return _forward(True,",
-           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
-    Defect("a guess about the future is dropped", "wb/logic/automaton",
-           "if not isinstance(node, F.PAST):\n            return F.rebuild(node, parts)", "if True:\n            return F.rebuild(node, parts)",
-           "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix"),
-    Defect("equivalence is asked in one direction only", "wb/logic/decide",
-           "implies(first, second, given), implies(second, first, given)", "implies(first, second, given), implies(first, second, given)",
-           "test_decide.py::test_implication_equivalence_and_contradiction_agree_with_each_other_and_with_brute_force"),
-    Defect("a bit of one trace leaks into the next", "tests/oracles/bits",
-           'NEXT: "({0}<<1)&m"', 'NEXT: "({0}<<1)"',
-           "test_bits.py::test_a_trace_does_not_leak_into_its_neighbour"),
-    Defect("the solver lets the last step have a next one", "wb/logic/sat",
-           "case F.Next():\n                return (*left[1:], -TRUE)", "case F.Next():\n                return (*left[1:], TRUE)",
-           "test_bounded.py::test_a_trace_of_a_length_is_found_exactly_when_there_is_one"),
-    Defect("Storm's chain never ends", "wb/logic/storm",
-           """return f'(X (!"alive" | {parts[0]}))'""", """return f'(X ({parts[0]}))'""",
-           "test_storm.py::test_storm_reads_the_ends_of_a_trace_as_the_definition_does"),
-    Defect("a likely predicate is taken for an unlikely one", "tests/oracles/uncertain",
-           "[weights * (1.0 - p), weights * p]", "[weights * p, weights * (1.0 - p)]",
-           "test_uncertain.py::test_a_known_case_and_its_verdicts"),
-    Defect("a converse is taken for what it says", "wb/rules/lint",
-           "return decide.shortest((F.Not(formula), _never(formula, action), *given))[0]",
-           "return decide.shortest((formula, F.Not(_never(formula, action)), *given))[0]",
-           "test_check.py::test_all_converses_and_no_obligation_are_found"),
-    Defect("a contradiction is any pair that is not equivalent", "wb/logic/pairs",
-           "listed(codes & BOTH == 0, first, second)", "listed(codes & NEITHER == 0, first, second)",
-           "test_pairs.py::test_a_stronger_rule_is_named_first"),
+    Defect(
+        "strong next holds at the last step",
+        "wb/logic/semantics",
+        "return (*below[0][1:], False)",
+        "return (*below[0][1:], True)",
+        "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix",
+    ),
+    Defect(
+        "until is content when its goal never comes",
+        "wb/logic/semantics",
+        "case F.Until():\n            return _backward(False,",
+        "case F.Until():\n            return _backward(True,",
+        "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix",
+    ),
+    Defect(
+        "since starts out true",
+        "wb/logic/semantics",
+        "case F.Since():\n            return _forward(False,",
+        "case F.Since():\n            return _forward(True,",
+        "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix",
+    ),
+    Defect(
+        "a guess about the future is dropped",
+        "wb/logic/automaton",
+        "if not isinstance(node, F.PAST):\n            return F.rebuild(node, parts)",
+        "if True:\n            return F.rebuild(node, parts)",
+        "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix",
+    ),
+    Defect(
+        "equivalence is asked in one direction only",
+        "wb/logic/decide",
+        "implies(first, second, given), implies(second, first, given)",
+        "implies(first, second, given), implies(first, second, given)",
+        "test_decide.py::test_implication_equivalence_and_contradiction_agree_with_each_other_and_with_brute_force",
+    ),
+    Defect(
+        "a bit of one trace leaks into the next",
+        "tests/oracles/bits",
+        'NEXT: "({0}<<1)&m"',
+        'NEXT: "({0}<<1)"',
+        "test_bits.py::test_a_trace_does_not_leak_into_its_neighbour",
+    ),
+    Defect(
+        "the solver lets the last step have a next one",
+        "wb/logic/sat",
+        "case F.Next():\n                return (*left[1:], -TRUE)",
+        "case F.Next():\n                return (*left[1:], TRUE)",
+        "test_bounded.py::test_a_trace_of_a_length_is_found_exactly_when_there_is_one",
+    ),
+    Defect(
+        "Storm's chain never ends",
+        "wb/logic/storm",
+        """return f'(X (!"alive" | {parts[0]}))'""",
+        """return f'(X ({parts[0]}))'""",
+        "test_storm.py::test_storm_reads_the_ends_of_a_trace_as_the_definition_does",
+    ),
+    Defect(
+        "a likely predicate is taken for an unlikely one",
+        "tests/oracles/uncertain",
+        "[weights * (1.0 - p), weights * p]",
+        "[weights * p, weights * (1.0 - p)]",
+        "test_uncertain.py::test_a_known_case_and_its_verdicts",
+    ),
+    Defect(
+        "a converse is taken for what it says",
+        "wb/rules/lint",
+        "return decide.shortest((F.Not(formula), _never(formula, action), *given))[0]",
+        "return decide.shortest((formula, F.Not(_never(formula, action)), *given))[0]",
+        "test_check.py::test_all_converses_and_no_obligation_are_found",
+    ),
+    Defect(
+        "a contradiction is any pair that is not equivalent",
+        "wb/logic/pairs",
+        "listed(codes & BOTH == 0, first, second)",
+        "listed(codes & NEITHER == 0, first, second)",
+        "test_pairs.py::test_a_stronger_rule_is_named_first",
+    ),
     # from sentences to rules
-    Defect("the polarity of a condition is swapped", "wb/offline/grounding",
-           "if found.positive else negation(", "if not found.positive else negation(",
-           "test_grounding.py::test_a_sentence_is_tied_to_its_tool_and_its_field"),
-    Defect("a condition that narrows reads as one that is required", "wb/offline/grounding",
-           "parts = [*([negation(formula.conjunction(tuple(when)))]", "parts = [*([formula.conjunction(tuple(when))]",
-           "test_grounding.py::test_the_six_rules_come_out_right_in_any_wording"),
-    Defect("a negation turns the parts round and keeps the AND", "wb/offline/grounding",
-           "return Or(negation(left), negation(right))", "return And(negation(left), negation(right))",
-           "test_grounding.py::test_a_negated_condition_is_its_opposite_in_every_state"),
-    Defect("under 18 includes 18", "wb/offline/lexicon",
-           'below(?: the age of)?", "<"),', 'below(?: the age of)?", "<="),',
-           "test_deontic.py::test_quantities"),
+    Defect(
+        "the polarity of a condition is swapped",
+        "wb/offline/grounding",
+        "if found.positive else negation(",
+        "if not found.positive else negation(",
+        "test_grounding.py::test_a_sentence_is_tied_to_its_tool_and_its_field",
+    ),
+    Defect(
+        "a condition that narrows reads as one that is required",
+        "wb/offline/grounding",
+        "*([negation(formula.conjunction(tuple(when)))] if when else [])",
+        "*([formula.conjunction(tuple(when))] if when else [])",
+        "test_grounding.py::test_the_six_rules_come_out_right_in_any_wording",
+    ),
+    Defect(
+        "a negation turns the parts round and keeps the AND",
+        "wb/offline/grounding",
+        "return Or(negation(left), negation(right))",
+        "return And(negation(left), negation(right))",
+        "test_grounding.py::test_a_negated_condition_is_its_opposite_in_every_state",
+    ),
+    Defect(
+        "under 18 includes 18",
+        "wb/offline/lexicon",
+        'below(?: the age of)?", "<"),',
+        'below(?: the age of)?", "<="),',
+        "test_deontic.py::test_quantities",
+    ),
     # the rule base
-    Defect("an unknown value reads as false", "wb/rules/rule",
-           "return known if isinstance(known, bool) else None", "return known if isinstance(known, bool) else False",
-           "test_values.py::test_a_free_state_predicate_is_read_by_name_only_when_boolean"),
-    Defect("predicates are merged without a certificate", "wb/rules/certify",
-           "problem = _unproved(decide.implies, TRUE, claim, physical.relevant(known, claim))", 'problem = ""',
-           "test_gate.py::test_predicates_that_only_sound_alike_are_not_merged"),
-    Defect("a predicate is its own nearest neighbour", "wb/rules/refine",
-           "cosines[rows, start + rows] = -np.inf", "cosines[rows, start + rows] = 1",
-           "test_vagueness.py::test_a_predicate_is_not_its_own_neighbour"),
-    Defect("the neighbour of an integer limit is missed", "wb/rules/physical",
-           "for step in (-1, 0, 1, 2)", "for step in (0,)",
-           "test_physical.py::test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur"),
+    Defect(
+        "an unknown value reads as false",
+        "wb/rules/rule",
+        "return known if isinstance(known, bool) else None",
+        "return known if isinstance(known, bool) else False",
+        "test_values.py::test_a_free_state_predicate_is_read_by_name_only_when_boolean",
+    ),
+    Defect(
+        "predicates are merged without a certificate",
+        "wb/rules/certify",
+        "problem = _unproved(decide.implies, TRUE, claim, physical.relevant(known, claim))",
+        'problem = ""',
+        "test_gate.py::test_predicates_that_only_sound_alike_are_not_merged",
+    ),
+    Defect(
+        "a predicate is its own nearest neighbour",
+        "wb/rules/refine",
+        "cosines[rows, start + rows] = -np.inf",
+        "cosines[rows, start + rows] = 1",
+        "test_vagueness.py::test_a_predicate_is_not_its_own_neighbour",
+    ),
+    Defect(
+        "the neighbour of an integer limit is missed",
+        "wb/rules/physical",
+        "for step in (-1, 0, 1, 2)",
+        "for step in (0,)",
+        "test_physical.py::test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur",
+    ),
     # circuits and weights
-    Defect("a rule speaks for the action that breaks it", "wb/shield/circuit",
-           "frozenset(int(o.taken) - int(o.left) for o in possible)", "frozenset(int(o.left) - int(o.taken) for o in possible)",
-           "test_circuit.py::test_the_closed_form_is_the_difference_of_the_two_worlds"),
-    Defect("an interval on the bound counts as safe", "wb/shield/circuit",
-           "(inference.low < epsilon <= inference.high)", "(inference.low < epsilon < inference.low)",
-           "test_circuit.py::test_the_safety_condition_is_sure_only_when_the_whole_interval_is"),
-    Defect("the hinge punishes what is right", "wb/shield/weights",
-           "(margin - labels * (relative - epsilon))", "(margin + labels * (relative - epsilon))",
-           "test_weights.py::test_the_loss_is_the_papers_hinge_on_two_worlds"),
+    Defect(
+        "a rule speaks for the action that breaks it",
+        "wb/shield/circuit",
+        "frozenset(int(o.taken) - int(o.left) for o in possible)",
+        "frozenset(int(o.left) - int(o.taken) for o in possible)",
+        "test_circuit.py::test_the_closed_form_is_the_difference_of_the_two_worlds",
+    ),
+    Defect(
+        "an interval on the bound counts as safe",
+        "wb/shield/circuit",
+        "(inference.low < epsilon <= inference.high)",
+        "(inference.low < epsilon < inference.low)",
+        "test_circuit.py::test_the_safety_condition_is_sure_only_when_the_whole_interval_is",
+    ),
+    Defect(
+        "the hinge punishes what is right",
+        "wb/shield/weights",
+        "(margin - labels * (relative - epsilon))",
+        "(margin + labels * (relative - epsilon))",
+        "test_weights.py::test_the_loss_is_the_papers_hinge_on_two_worlds",
+    ),
     # contracts and guards
-    Defect("the contract has no allow side", "wb/guards/contract",
-           'return f"Implies({self.allows}, Result()[0])" if self.items', 'return "Implies(Result()[0], Result()[0])" if self.items',
-           "test_contract.py::test_a_rule_gives_an_ensures_of_its_own_and_a_part_of_the_allow_side"),
-    Defect("a guard may assume what it likes", "wb/guards/contract",
-           'REFUSED = frozenset({"Assume", ', "REFUSED = frozenset({",
-           "test_contract.py::test_a_contract_that_would_prove_anything_is_refused"),
-    Defect("undecided runs the action", "wb/domain/trace",
-           'return verdict.decision == "allow"', 'return verdict.decision != "deny"',
-           "test_values.py::test_only_allow_runs_the_action"),
-    Defect("a tool without a guard is allowed", "wb/guards/runtime",
-           'return Verdict("deny", f"{call.tool}: there is no guard', 'return Verdict("allow", f"{call.tool}: there is no guard',
-           "test_guarding.py::test_a_tool_without_a_guard_is_denied"),
-    Defect("a guard that breaks allows", "wb/guards/runtime",
-           'return Verdict("deny", f"{tool}: its guard broke', 'return Verdict("allow", f"{tool}: its guard broke',
-           "test_guarding.py::test_a_guard_that_breaks_denies"),
-    Defect("a changed guard still counts as proved", "wb/guards/runtime",
-           '.hexdigest() != row["sha256"]:', '.hexdigest() == "":',
-           "test_guarding.py::test_a_kept_guard_whose_source_was_changed_is_no_guard"),
-    Defect("a proof of another source is believed", "wb/guards/nagini",
-           'if row["digest"] == digest(source) else None', 'if row["digest"] else None',
-           "test_nagini.py::test_a_result_of_another_source_is_not_believed"),
+    Defect(
+        "the contract has no allow side",
+        "wb/guards/contract",
+        'return f"Implies({self.allows}, Result()[0])" if self.items',
+        'return "Implies(Result()[0], Result()[0])" if self.items',
+        "test_contract.py::test_a_rule_gives_an_ensures_of_its_own_and_a_part_of_the_allow_side",
+    ),
+    Defect(
+        "a guard may assume what it likes",
+        "wb/guards/contract",
+        'REFUSED = frozenset({"Assume", ',
+        "REFUSED = frozenset({",
+        "test_contract.py::test_a_contract_that_would_prove_anything_is_refused",
+    ),
+    Defect(
+        "undecided runs the action",
+        "wb/domain/trace",
+        'return verdict.decision == "allow"',
+        'return verdict.decision != "deny"',
+        "test_values.py::test_only_allow_runs_the_action",
+    ),
+    Defect(
+        "a tool without a guard is allowed",
+        "wb/guards/runtime",
+        'return Verdict("deny", f"{call.tool}: there is no guard',
+        'return Verdict("allow", f"{call.tool}: there is no guard',
+        "test_guarding.py::test_a_tool_without_a_guard_is_denied",
+    ),
+    Defect(
+        "a guard that breaks allows",
+        "wb/guards/runtime",
+        'return Verdict("deny", f"{tool}: its guard broke',
+        'return Verdict("allow", f"{tool}: its guard broke',
+        "test_guarding.py::test_a_guard_that_breaks_denies",
+    ),
+    Defect(
+        "a changed guard still counts as proved",
+        "wb/guards/runtime",
+        '.hexdigest() != row["sha256"]:',
+        '.hexdigest() == "":',
+        "test_guarding.py::test_a_kept_guard_whose_source_was_changed_is_no_guard",
+    ),
+    Defect(
+        "a proof of another source is believed",
+        "wb/guards/nagini",
+        'if row["digest"] == digest(source) else None',
+        'if row["digest"] else None',
+        "test_nagini.py::test_a_result_of_another_source_is_not_believed",
+    ),
     # models
-    Defect("the budget is off by one", "wb/models/ledger",
-           "getattr(total, f.name) > limit:", "getattr(total, f.name) > limit + 1:",
-           "test_ledger.py::test_spending_never_exceeds_a_limit"),
-    Defect("what a timed-out request may have cost is forgotten", "wb/models/endpoint",
-           "used, started = worst, time.monotonic()", "used, started = Usage(), time.monotonic()",
-           "test_endpoint.py::test_a_request_that_timed_out_may_have_been_charged_so_its_worst_case_counts"),
-    Defect("a recording answers another request", "wb/models/endpoint",
-           'isinstance(record, dict) and record.get("request") == request else', "isinstance(record, dict) else",
-           "test_replies.py::test_a_damaged_recording_is_an_error_in_replay_and_asked_again_in_auto"),
-    Defect("a value may open a tag of its own", "wb/models/prompt",
-           'return _TAG.sub("&lt;", plain)', "return plain",
-           "test_prompt.py::test_a_value_cannot_open_a_role_close_its_tag_or_run_as_a_template"),
+    Defect(
+        "the budget is off by one",
+        "wb/models/ledger",
+        "getattr(total, f.name) > limit:",
+        "getattr(total, f.name) > limit + 1:",
+        "test_ledger.py::test_spending_never_exceeds_a_limit",
+    ),
+    Defect(
+        "what a timed-out request may have cost is forgotten",
+        "wb/models/endpoint",
+        "used, started = worst, time.monotonic()",
+        "used, started = Usage(), time.monotonic()",
+        "test_endpoint.py::test_a_request_that_timed_out_may_have_been_charged_so_its_worst_case_counts",
+    ),
+    Defect(
+        "a recording answers another request",
+        "wb/models/endpoint",
+        'isinstance(record, dict) and record.get("request") == request else',
+        "isinstance(record, dict) else",
+        "test_replies.py::test_a_damaged_recording_is_an_error_in_replay_and_asked_again_in_auto",
+    ),
+    Defect(
+        "a value may open a tag of its own",
+        "wb/models/prompt",
+        'return _TAG.sub("&lt;", plain)',
+        "return plain",
+        "test_prompt.py::test_a_value_cannot_open_a_role_close_its_tag_or_run_as_a_template",
+    ),
     # artifacts
-    Defect("the hash of an artifact is not checked", "wb/runs/artifact",
-           "return path.is_file() and key.file_digest(path) == digest", "return path.is_file()",
-           "test_artifact.py::test_a_damaged_file_is_found_by_its_digest"),
-    Defect("the manifest arrives before the files", "wb/runs/artifact",
-           "os.rename(folder, target)\n    return Version", "shutil.copytree(folder, target)\n    return Version",
-           "test_artifact.py::test_killed_at_any_step_a_version_is_whole_or_absent"),
-    Defect("a changed module does not change the key", "wb/runs/key",
-           "self.cells, self.modules, self.upstream])", "self.cells, self.upstream])",
-           "test_key.py::test_every_input_counts"),
+    Defect(
+        "the hash of an artifact is not checked",
+        "wb/runs/artifact",
+        "return path.is_file() and key.file_digest(path) == digest",
+        "return path.is_file()",
+        "test_artifact.py::test_a_damaged_file_is_found_by_its_digest",
+    ),
+    Defect(
+        "the manifest arrives before the files",
+        "wb/runs/artifact",
+        "os.rename(folder, target)\n    return Version",
+        "shutil.copytree(folder, target)\n    return Version",
+        "test_artifact.py::test_killed_at_any_step_a_version_is_whole_or_absent",
+    ),
+    Defect(
+        "a changed module does not change the key",
+        "wb/runs/key",
+        "self.cells, self.modules, self.upstream])",
+        "self.cells, self.upstream])",
+        "test_key.py::test_every_input_counts",
+    ),
     # evaluation
-    Defect("any file passes for the official benchmark", "wb/bench/mind2web",
-           "if digest != SHA256:", "if not digest:",
-           "test_mind2web.py::test_another_file_than_the_official_one_is_refused"),
-    Defect("undecided counts as allowed", "wb/bench/evaluate",
-           "stopped = not permitted(outcome.verdict)", 'stopped = outcome.verdict.decision == "deny"',
-           "test_evaluate.py::test_an_undecided_verdict_counts_as_a_denial_and_apart"),
-    Defect("false alarms are set against the wrong turns", "wb/bench/evaluate",
-           "wilson(counts.fp, counts.fp + counts.tn)", "wilson(counts.fp, counts.fp + counts.tp)",
-           "test_evaluate.py::test_rates_follow_their_definitions"),
+    Defect(
+        "any file passes for the official benchmark",
+        "wb/bench/mind2web",
+        "if digest != SHA256:",
+        "if not digest:",
+        "test_mind2web.py::test_another_file_than_the_official_one_is_refused",
+    ),
+    Defect(
+        "undecided counts as allowed",
+        "wb/bench/evaluate",
+        "stopped = not permitted(outcome.verdict)",
+        'stopped = outcome.verdict.decision == "deny"',
+        "test_evaluate.py::test_an_undecided_verdict_counts_as_a_denial_and_apart",
+    ),
+    Defect(
+        "false alarms are set against the wrong turns",
+        "wb/bench/evaluate",
+        "wilson(counts.fp, counts.fp + counts.tn)",
+        "wilson(counts.fp, counts.fp + counts.tp)",
+        "test_evaluate.py::test_rates_follow_their_definitions",
+    ),
 )
 
 
@@ -185,7 +340,11 @@ class Copy(NamedTuple):
         """Exit code and output of pytest on these tests; no bytecode is kept, so each run reads the sources."""
         output = self.folder.parent / "output.txt"
         options = ["-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", "-o", "addopts="]
-        print(json.dumps([[*options, *(f"tests/{test}" for test in tests)], str(output)]), file=self.runner.stdin, flush=True)
+        print(
+            json.dumps([[*options, *(f"tests/{test}" for test in tests)], str(output)]),
+            file=self.runner.stdin,
+            flush=True,
+        )
         return int(self.runner.stdout.readline()), output.read_text("utf-8")
 
 
@@ -197,12 +356,20 @@ def copy(tmp_path_factory):
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis", ".ipynb_checkpoints"))
+            shutil.copytree(
+                source, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis", ".ipynb_checkpoints")
+            )
         elif source.exists():
             shutil.copy(source, folder / name)
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
-    with subprocess.Popen([sys.executable, "-c", RUNNER], cwd=folder, env=environment, text=True,
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as runner:
+    with subprocess.Popen(
+        [sys.executable, "-c", RUNNER],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as runner:
         yield Copy(folder, runner)
 
 
@@ -215,7 +382,9 @@ def test_without_a_defect_every_named_test_is_green(copy):
 def test_a_planted_defect_turns_its_test_red(copy, defect):
     path = copy.folder / f"{defect.file}.py"
     text = path.read_text("utf-8")
-    assert text.count(defect.right) == 1, f"{defect.right!r} must stand once in {defect.file}.py: name the line that took its place"
+    assert text.count(defect.right) == 1, (
+        f"{defect.right!r} must stand once in {defect.file}.py: name the line that took its place"
+    )
     planted = text.replace(defect.right, defect.wrong)
     ast.parse(planted)
     path.write_text(planted, "utf-8")
@@ -223,5 +392,7 @@ def test_a_planted_defect_turns_its_test_red(copy, defect):
         code, output = copy.run(defect.test)
     finally:
         path.write_text(text, "utf-8")
-    assert code == 1 and f"FAILED tests/{defect.test}" in output, f"{defect.test} did not notice that {defect.name}:\n{output[-2000:]}"
+    assert code == 1 and f"FAILED tests/{defect.test}" in output, (
+        f"{defect.test} did not notice that {defect.name}:\n{output[-2000:]}"
+    )
     assert not BROKEN.search(output), f"the defect must be wrong, not broken code:\n{output[-2000:]}"

@@ -1,4 +1,5 @@
 """Policies: where they are found, and what is said of one that cannot be used."""
+
 import pytest
 
 from wb.domain import policy
@@ -44,24 +45,32 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     assert policy.load(folder(tmp_path, policy__md=b"\xef\xbb\xbf" + TEXT.encode())).text == TEXT
 
 
-@pytest.mark.parametrize(("files", "message"), [
-    ({}, "a policy document, one of policy.md, policy.txt"),
-    ({"readme__md": "x"}, r"was required; got files \['readme.md'\]"),
-    ({"policy__md": TEXT, "policy__txt": TEXT}, r"exactly one of .*got \['policy.md', 'policy.txt'\]; name one with document="),
-    ({"policy__md": ""}, r"policy.md: a document with text was required; got an empty one \(0 bytes\)"),
-    ({"policy__md": b"caf\xe9"}, "policy.md: UTF-8 text was required; got byte 0xe9 at offset 3"),
-    ({"policy__md": TEXT, "tools__json": "{"}, "tools.json: JSON was required; got"),
-    ({"policy__md": TEXT, "tools__json": '[{"name": "a b"}]'}, r"tools\[0\]: an object with a 'name'"),
-    ({"policy__md": TEXT, "tools__json": b"\xff"}, "tools.json: UTF-8 text was required; got byte 0xff"),
-    ({"policy__md": TEXT, "tools__json": "3"}, "a list of tools, or an object .* was required; got int 3"),
-])
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "a policy document, one of policy.md, policy.txt"),
+        ({"readme__md": "x"}, r"was required; got files \['readme.md'\]"),
+        (
+            {"policy__md": TEXT, "policy__txt": TEXT},
+            r"exactly one of .*got \['policy.md', 'policy.txt'\]; name one with document=",
+        ),
+        ({"policy__md": ""}, r"policy.md: a document with text was required; got an empty one \(0 bytes\)"),
+        ({"policy__md": b"caf\xe9"}, "policy.md: UTF-8 text was required; got byte 0xe9 at offset 3"),
+        ({"policy__md": TEXT, "tools__json": "{"}, "tools.json: JSON was required; got"),
+        ({"policy__md": TEXT, "tools__json": '[{"name": "a b"}]'}, r"tools\[0\]: an object with a 'name'"),
+        ({"policy__md": TEXT, "tools__json": b"\xff"}, "tools.json: UTF-8 text was required; got byte 0xff"),
+        ({"policy__md": TEXT, "tools__json": "3"}, "a list of tools, or an object .* was required; got int 3"),
+    ],
+)
 def test_a_policy_that_cannot_be_used_says_what_was_required_and_got(tmp_path, files, message):
     with pytest.raises(policy.PolicyError, match=message):
         policy.load(folder(tmp_path, **files))
 
 
 def test_a_policy_that_does_not_exist_names_those_that_do():
-    with pytest.raises(policy.PolicyError, match=r"a name under policies/ \[.*'web_tasks'.*\], a folder or a document; got 'nowhere'"):
+    with pytest.raises(
+        policy.PolicyError, match=r"a name under policies/ \[.*'web_tasks'.*\], a folder or a document; got 'nowhere'"
+    ):
         policy.load("nowhere")
 
 

@@ -46,7 +46,11 @@ print(json.dumps({"rules": len(walk.rounds[-1].ruleset.rules), "calls": llm.ledg
 
 def test_replay_runs_end_to_end_with_the_network_refused_and_no_key(tmp_path) -> None:
     shutil.copytree(prompt_path.FOLDER / "vectors", tmp_path, dirs_exist_ok=True)
-    done = subprocess.run([sys.executable, "-c", REFUSED, str(prompt_path.FOLDER.parents[1]), str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED, str(prompt_path.FOLDER.parents[1]), str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, f"{done.stderr[-1500:]}\n{AGAIN}"
     found = json.loads(done.stdout)
     assert (found["rules"], found["calls"]) == (8, 0) and found["replayed"] >= 60
@@ -57,14 +61,16 @@ def test_the_recordings_cover_every_prompt_and_each_is_used(walked) -> None:
     assert {name.split(".")[0] for name in files} == {path.stem for path in prompt.FOLDER.glob("*.md")}
     used = {digest[:32] for digest in walked[1].replies}
     unused = {name for name in files if name.split(".")[1] not in used}
-    assert all(name.startswith("repair_guard.") for name in unused), f"only repairs after a proof are the notebooks' own; {AGAIN}"
+    assert all(name.startswith("repair_guard.") for name in unused), (
+        f"only repairs after a proof are the notebooks' own; {AGAIN}"
+    )
     assert not [name for name in files if "sk-" in (prompt_path.FOLDER / "replies" / name).read_text("utf-8")]
 
 
 def test_every_constraint_of_the_document_became_a_rule_with_its_verbatim_text(walked) -> None:
     walk, _ = walked
     text = (prompt_path.FOLDER / "policy.md").read_text("utf-8")
-    assert len(walk.clauses) == 8 and all(text[c.start:c.end] == c.text for c in walk.clauses)
+    assert len(walk.clauses) == 8 and all(text[c.start : c.end] == c.text for c in walk.clauses)
     assert [rule.quote for rule in walk.rules.rules] == [c.text for c in walk.clauses] and not walk.rules.undecided
     assert walk.clauses[6].definitions == ('"Open fines" means the sum that a reader still owes.',)
     assert parse("ALWAYS (waive_fee IMPLIES ONCE ask_librarian)") in [rule.formula for rule in walk.rules.rules]
@@ -86,28 +92,67 @@ def test_a_guard_that_lets_six_items_through_is_repaired_from_its_test(walked) -
     drafts = {draft.contract.tool: draft for draft in walked[0].drafts}
     assert all(draft.passed[:2] == ("language", "tests") for draft in drafts.values())
     first, *_, last = drafts["lend_item"].attempts
-    assert "count_items > 6" in first.source and first.complaints and "count_items > 5" in last.source and not last.complaints
-    assert {tool: len(draft.attempts) for tool, draft in drafts.items() if tool != "lend_item"} == dict.fromkeys(drafts.keys() - {"lend_item"}, 1)
+    assert (
+        "count_items > 6" in first.source
+        and first.complaints
+        and "count_items > 5" in last.source
+        and not last.complaints
+    )
+    assert {tool: len(draft.attempts) for tool, draft in drafts.items() if tool != "lend_item"} == dict.fromkeys(
+        drafts.keys() - {"lend_item"}, 1
+    )
 
 
 def test_turns_are_recognised_and_judged(walked) -> None:
     walk, _ = walked
-    assert [sorted({call.tool for step in r.steps for call in step.calls}) for r in walk.recognised] == [["lend_item"], ["renew_loan"], ["lend_item", "reserve_room"]]
+    assert [sorted({call.tool for step in r.steps for call in step.calls}) for r in walk.recognised] == [
+        ["lend_item"],
+        ["renew_loan"],
+        ["lend_item", "reserve_room"],
+    ]
     decisions = {name: [verdict.decision for verdict in verdicts] for name, verdicts in walk.verdicts.items()}
-    assert decisions == {"direct": ["deny", "allow", "allow"], "rule_traverse": ["deny", "undecided", "allow"], "guardagent": ["deny", "allow", "allow"]}
+    assert decisions == {
+        "direct": ["deny", "allow", "allow"],
+        "rule_traverse": ["deny", "undecided", "allow"],
+        "guardagent": ["deny", "allow", "allow"],
+    }
     assert walk.verdicts["rule_traverse"][0].violated == ("c1.1_1",)
 
 
-@pytest.mark.parametrize("reply_type", [
-    extract.PoliciesReply, extract.RulesReply, refine.Refined, refine.Merged, synthesis.GuardCode, turns.Extracted,
-    baselines.Judged, baselines.RuleJudged, baselines.Plan, baselines.Code,
-], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "reply_type",
+    [
+        extract.PoliciesReply,
+        extract.RulesReply,
+        refine.Refined,
+        refine.Merged,
+        synthesis.GuardCode,
+        turns.Extracted,
+        baselines.Judged,
+        baselines.RuleJudged,
+        baselines.Plan,
+        baselines.Code,
+    ],
+    ids=lambda kind: kind.__name__,
+)
 def test_a_real_server_takes_the_schema_of_every_reply_type(tmp_path, tiny, reply_type) -> None:
-    engine = Endpoint("tiny", base_url=f"{tiny.listening_address}/v1", api_key="sk-tiny", replies=Replies(tmp_path), max_tokens=300, retries=0)
-    question = prompt.parse("---\npurpose: p\nsource: s\ninputs: []\nreply: r\n---\n<!-- system -->\nAnswer.\n<!-- user -->\nNow.\n", "ask")
+    engine = Endpoint(
+        "tiny",
+        base_url=f"{tiny.listening_address}/v1",
+        api_key="sk-tiny",
+        replies=Replies(tmp_path),
+        max_tokens=300,
+        retries=0,
+    )
+    question = prompt.parse(
+        "---\npurpose: p\nsource: s\ninputs: []\nreply: r\n---\n<!-- system -->\nAnswer.\n<!-- user -->\nNow.\n", "ask"
+    )
     try:
         value = engine.answer(question, {}, reply_type.model_json_schema()).value
-    except (TruncatedReply, Unreachable) as error:  # a random model talks without end, and no UTF-8; a schema that is not taken is `Rejected`
+    except (
+        TruncatedReply,
+        Unreachable,
+    ) as error:  # a random model talks without end, and no UTF-8; a schema that is not taken is `Rejected`
         assert "cut at 300 tokens" in str(error) or "does not match the expected" in str(error)
         return
     reply_type.model_validate(value)

@@ -1,4 +1,5 @@
 """Recognition of tools from free text: by the toolbox's own words, whatever the domain."""
+
 import numpy as np
 import pytest
 
@@ -6,15 +7,41 @@ from wb.domain.tools import Tool, Toolbox
 from wb.models.embeddings import Encoder
 from wb.offline.recogniser import Ranking, Recogniser, candidates, regression
 
-GARDEN = Toolbox((
-    Tool("water_plants", "Water the plants in the greenhouse.", keywords=("water", "watering can", "sprinkler", "growers.com"),
-         examples=("Water the tomatoes in the morning", "Turn the sprinkler on for ten minutes", "Give the ferns some water")),
-    Tool("harvest", "Pick ripe fruit and vegetables.", keywords=("harvest", "pick", "ripe", "water melon"),
-         examples=("Pick the ripe tomatoes", "Harvest all carrots before the frost", "Collect the strawberries in a bowl")),
-    Tool("order_seeds", "Order seeds and bulbs from a catalogue.", keywords=("order", "seed", "catalogue"),
-         examples=("Order two bags of sunflower seeds", "Find tulip bulbs in the catalogue", "Get basil seeds for spring")),
-    Tool("ring_bell", "Ring the bell of the garden house."),
-))
+GARDEN = Toolbox(
+    (
+        Tool(
+            "water_plants",
+            "Water the plants in the greenhouse.",
+            keywords=("water", "watering can", "sprinkler", "growers.com"),
+            examples=(
+                "Water the tomatoes in the morning",
+                "Turn the sprinkler on for ten minutes",
+                "Give the ferns some water",
+            ),
+        ),
+        Tool(
+            "harvest",
+            "Pick ripe fruit and vegetables.",
+            keywords=("harvest", "pick", "ripe", "water melon"),
+            examples=(
+                "Pick the ripe tomatoes",
+                "Harvest all carrots before the frost",
+                "Collect the strawberries in a bowl",
+            ),
+        ),
+        Tool(
+            "order_seeds",
+            "Order seeds and bulbs from a catalogue.",
+            keywords=("order", "seed", "catalogue"),
+            examples=(
+                "Order two bags of sunflower seeds",
+                "Find tulip bulbs in the catalogue",
+                "Get basil seeds for spring",
+            ),
+        ),
+        Tool("ring_bell", "Ring the bell of the garden house."),
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +54,22 @@ def garden(encoder: Encoder) -> Recogniser:
     return Recogniser(GARDEN, encoder)
 
 
-@pytest.mark.parametrize(("text", "tool"), [
-    ("Please sprinkle water on the beans tonight", "water_plants"),
-    ("The peas are ripe, bring them in", "harvest"),
-    ("We need poppy seed for the border, look through the catalogue", "order_seeds")])
-def test_a_request_is_recognised_by_its_words_and_its_likeness_to_examples(garden: Recogniser, text: str, tool: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("Please sprinkle water on the beans tonight", "water_plants"),
+        ("The peas are ripe, bring them in", "harvest"),
+        ("We need poppy seed for the border, look through the catalogue", "order_seeds"),
+    ],
+)
+def test_a_request_is_recognised_by_its_words_and_its_likeness_to_examples(
+    garden: Recogniser, text: str, tool: str
+) -> None:
     ranking = garden.rank({"task": text})
     assert ranking.tools[0] == tool and ranking.possible == (tool,)
-    assert garden.answer(dict.fromkeys(("website", "previous_actions", "target_action", "agent_output"), "") | {"task": text})["tools"] == [tool]
+    assert garden.answer(
+        dict.fromkeys(("website", "previous_actions", "target_action", "agent_output"), "") | {"task": text}
+    )["tools"] == [tool]
 
 
 def test_shares_sum_to_one_and_fall(garden: Recogniser) -> None:
@@ -57,7 +92,9 @@ def test_a_site_is_matched_by_its_name_alone(garden: Recogniser) -> None:
 
 
 def test_what_may_be_two_things_is_not_decided(garden: Recogniser) -> None:
-    answer = garden.answer({"task": "pick and water", "website": "", "previous_actions": [], "target_action": "", "agent_output": ""})
+    answer = garden.answer(
+        {"task": "pick and water", "website": "", "previous_actions": [], "target_action": "", "agent_output": ""}
+    )
     assert answer["tools"] == [] and set(answer["possible"]) >= {"harvest", "water_plants"}
 
 
@@ -86,7 +123,10 @@ def test_two_tools_are_told_apart(encoder: Encoder) -> None:
 
 def test_the_order_of_the_tools_does_not_matter(garden: Recogniser, encoder: Encoder) -> None:
     turned = Recogniser(Toolbox(GARDEN.tools[::-1]), encoder)
-    one, other = garden.rank({"task": "carry water to the ripe pears"}), turned.rank({"task": "carry water to the ripe pears"})
+    one, other = (
+        garden.rank({"task": "carry water to the ripe pears"}),
+        turned.rank({"task": "carry water to the ripe pears"}),
+    )
     assert one.tools == other.tools and np.allclose(one.share, other.share, atol=1e-3)
 
 
@@ -105,5 +145,7 @@ def test_the_regression_is_the_one_that_scikit_learn_finds(k: int) -> None:
     logits = vectors @ coefficients.T + intercepts
     ours = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     # for two classes scikit-learn draws one row, where softmax draws two rows of half the size: half the penalty
-    theirs = LogisticRegression(C=2.0 if k > 2 else 4.0, class_weight="balanced", tol=1e-8, max_iter=5000).fit(vectors, classes)
+    theirs = LogisticRegression(C=2.0 if k > 2 else 4.0, class_weight="balanced", tol=1e-8, max_iter=5000).fit(
+        vectors, classes
+    )
     assert np.allclose(ours, theirs.predict_proba(vectors), atol=2e-3)

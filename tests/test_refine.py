@@ -1,4 +1,5 @@
 """Alg. 2 from end to end on a small rule set, with the offline proposals and with a model that lies."""
+
 from __future__ import annotations
 
 import itertools
@@ -17,10 +18,16 @@ from wb.offline import engine as proposals
 from wb.rules import physical, refine
 from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
 
-TOOLBOX = Toolbox(tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),
-                  state=(Field("age", "integer", "age of the user in years"), Field("agreed", "boolean", "the user has agreed to it")))
+TOOLBOX = Toolbox(
+    tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),
+    state=(
+        Field("age", "integer", "age of the user in years"),
+        Field("agreed", "boolean", "the user has agreed to it"),
+    ),
+)
 PREDICATES = (
-    Predicate("pay", "action", "do it", tools=("pay",)), Predicate("paying", "action", "do it", tools=("pay",)),
+    Predicate("pay", "action", "do it", tools=("pay",)),
+    Predicate("paying", "action", "do it", tools=("pay",)),
     Predicate("post", "action", "do that", tools=("post",)),
     Predicate("grown", "state", "the user", test=Test("state.age", ">=", 18)),
     Predicate("minor", "state", "the user", test=Test("state.age", "<", 18)),
@@ -29,10 +36,21 @@ PREDICATES = (
     Predicate("asked", "state", "the user was asked for it and said yes to it in so many words"),
     Predicate("asked_politely", "state", "the user was asked for it politely and said yes to it in so many words"),
 )
-TEXTS = ("ALWAYS (pay IMPLIES (grown AND agreed))", "ALWAYS (paying IMPLIES NOT minor)", "ALWAYS (pay IMPLIES teen)",
-         "ALWAYS (post IMPLIES asked)", "ALWAYS (post IMPLIES asked_politely)", "ALWAYS (post IMPLIES (asked_politely AND (teen OR agreed)))")
-RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", f"sentence {i}", syntax.parse(t), "permit_only_if", clause=f"c{i}", quote=f"q{i}")
-                                  for i, t in enumerate(TEXTS, 1)))
+TEXTS = (
+    "ALWAYS (pay IMPLIES (grown AND agreed))",
+    "ALWAYS (paying IMPLIES NOT minor)",
+    "ALWAYS (pay IMPLIES teen)",
+    "ALWAYS (post IMPLIES asked)",
+    "ALWAYS (post IMPLIES asked_politely)",
+    "ALWAYS (post IMPLIES (asked_politely AND (teen OR agreed)))",
+)
+RULES = RuleSet(
+    PREDICATES,
+    tuple(
+        Rule(f"r{i}", f"sentence {i}", syntax.parse(t), "permit_only_if", clause=f"c{i}", quote=f"q{i}")
+        for i, t in enumerate(TEXTS, 1)
+    ),
+)
 
 
 class Words:
@@ -62,16 +80,21 @@ class Engine:
 
 
 def run(engine=None, **options):
-    return refine.refine(RULES, LLM(engine or Engine(), workers=1), Words(), toolbox=TOOLBOX, **{"similarity": 0.3, **options})
+    return refine.refine(
+        RULES, LLM(engine or Engine(), workers=1), Words(), toolbox=TOOLBOX, **{"similarity": 0.3, **options}
+    )
 
 
 def meaning(rules: RuleSet) -> list[bool]:
     """Whether the whole set holds in each situation of one step: every call and every value of every field."""
     found = []
     for calls, age, agreed, asked, politely in itertools.product(
-            itertools.product((0, 1), repeat=2), (14, 15, 17, 18), (0, 1), (0, 1), (0, 1)):
-        step = Step(tuple(Call(t) for t, c in zip(("pay", "post"), calls, strict=True) if c),
-                    {"age": age, "agreed": bool(agreed), "asked": bool(asked), "asked_politely": bool(politely)})
+        itertools.product((0, 1), repeat=2), (14, 15, 17, 18), (0, 1), (0, 1), (0, 1)
+    ):
+        step = Step(
+            tuple(Call(t) for t, c in zip(("pay", "post"), calls, strict=True) if c),
+            {"age": age, "agreed": bool(agreed), "asked": bool(asked), "asked_politely": bool(politely)},
+        )
         world = frozenset(n for n, v in valuation(rules.predicates, step).items() if v)
         found.append(semantics.holds(conjunction(tuple(r.formula for r in rules.rules)), [world]))
     return found
@@ -137,15 +160,26 @@ def test_refinement_repeats_exactly():
 def lying_refine(inputs):
     """A model that weakens, reverses and invents."""
     formula, action = inputs["rule"]["formula"], inputs["predicates"][0]["name"]
-    return {"verifiable": False, "rules": [{"text": "weaker", "formula": f"({formula}) OR ALWAYS NOT {action}"},
-                                           {"text": "other", "formula": f"ALWAYS ({action} OR NOT {action})"}],
-            "predicates": [{"name": p["name"], "new_name": "not_" + p["name"], "description": "the opposite"} for p in inputs["predicates"]]}
+    return {
+        "verifiable": False,
+        "rules": [
+            {"text": "weaker", "formula": f"({formula}) OR ALWAYS NOT {action}"},
+            {"text": "other", "formula": f"ALWAYS ({action} OR NOT {action})"},
+        ],
+        "predicates": [
+            {"name": p["name"], "new_name": "not_" + p["name"], "description": "the opposite"}
+            for p in inputs["predicates"]
+        ],
+    }
 
 
 def lying_merge(inputs):
     names, rules = [p["name"] for p in inputs["predicates"]], [r["id"] for r in inputs["rules"]]
-    return {"merges": [{"keep": a, "drop": b, "negated": True} for a, b in itertools.permutations(names, 2)],
-            "redundant": [{"rule": r, "because": [s]} for r in rules[:1] for s in rules[1:]] + [{"rule": "nowhere", "because": []}]}
+    return {
+        "merges": [{"keep": a, "drop": b, "negated": True} for a, b in itertools.permutations(names, 2)],
+        "redundant": [{"rule": r, "because": [s]} for r in rules[:1] for s in rules[1:]]
+        + [{"rule": "nowhere", "because": []}],
+    }
 
 
 def test_a_model_that_lies_changes_nothing_that_the_rules_mean():
@@ -157,6 +191,7 @@ def test_a_model_that_lies_changes_nothing_that_the_rules_mean():
 def test_a_reply_that_never_comes_is_on_the_record():
     def silent(inputs):
         return {"nothing": "useful"}
+
     rounds = run(Engine(verify=silent), max_rounds=1)
     assert any("no reply" in c.certificate for c in rounds[1].changes) and meaning(rounds[-1].ruleset) == meaning(RULES)
 
@@ -174,6 +209,8 @@ def test_no_rules_at_all_end_after_one_round():
 
 def test_physical_rules_of_the_document_are_left_alone():
     fixed = Rule("p1", "", syntax.parse("ALWAYS (grown IMPLIES teen)"), "oblige", "physical")
-    rounds = refine.refine(RuleSet(PREDICATES, (*RULES.rules, fixed)), LLM(Engine(), workers=1), Words(), toolbox=TOOLBOX)
+    rounds = refine.refine(
+        RuleSet(PREDICATES, (*RULES.rules, fixed)), LLM(Engine(), workers=1), Words(), toolbox=TOOLBOX
+    )
     assert fixed.id in {r.id for r in rounds[-1].ruleset.rules}
     assert physical.rules(PREDICATES, TOOLBOX)

@@ -8,7 +8,12 @@ import pytest
 from wb.models import endpoint
 from wb.models.endpoint import CorruptReply, MissingReply, Replies
 
-REQUEST = {"prompt": "sort", "model": "m", "messages": [{"role": "user", "content": "é </data>"}], "settings": {"temperature": 0.0}}
+REQUEST = {
+    "prompt": "sort",
+    "model": "m",
+    "messages": [{"role": "user", "content": "é </data>"}],
+    "settings": {"temperature": 0.0},
+}
 REPLY = {"text": '{"n": 1}', "finish_reason": "stop"}
 
 
@@ -17,11 +22,13 @@ def test_a_kept_reply_is_found_again_and_readable_by_eye(tmp_path) -> None:
     assert store.find(REQUEST) is None
     store.keep(REQUEST, REPLY)
     assert store.find(REQUEST) == REPLY
-    file, = (tmp_path / "new").iterdir()
+    (file,) = (tmp_path / "new").iterdir()
     assert file.name.startswith("sort.") and "é </data>" in file.read_text("utf-8")
 
 
-@pytest.mark.parametrize("change", [{"prompt": "other"}, {"model": "m2"}, {"messages": []}, {"settings": {"temperature": 0.1}}])
+@pytest.mark.parametrize(
+    "change", [{"prompt": "other"}, {"model": "m2"}, {"messages": []}, {"settings": {"temperature": 0.1}}]
+)
 def test_a_request_that_differs_in_anything_is_another_one(tmp_path, change: dict) -> None:
     store = Replies(tmp_path)
     store.keep(REQUEST, REPLY)
@@ -33,7 +40,9 @@ def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
 
 
 def test_replay_names_the_prompt_of_a_missing_reply(tmp_path) -> None:
-    with pytest.raises(MissingReply, match="recorded reply to prompt 'sort' from model 'm'; sort.*json is not in .*record it"):
+    with pytest.raises(
+        MissingReply, match="recorded reply to prompt 'sort' from model 'm'; sort.*json is not in .*record it"
+    ):
         Replies(tmp_path, "replay").find(REQUEST)
 
 
@@ -44,13 +53,19 @@ def test_record_asks_anew_and_replaces(tmp_path) -> None:
     assert Replies(tmp_path, "replay").find(REQUEST) == {"text": "2"}
 
 
-@pytest.mark.parametrize("damage", [
-    lambda text: text[:40], lambda text: text.replace('"model": "m"', '"model": "m3"'), lambda text: "[]",
-    lambda text: text.replace('"text"', '"txt"'), lambda text: "",
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:40],
+        lambda text: text.replace('"model": "m"', '"model": "m3"'),
+        lambda text: "[]",
+        lambda text: text.replace('"text"', '"txt"'),
+        lambda text: "",
+    ],
+)
 def test_a_damaged_recording_is_an_error_in_replay_and_asked_again_in_auto(tmp_path, damage) -> None:
     Replies(tmp_path).keep(REQUEST, REPLY)
-    file, = tmp_path.iterdir()
+    (file,) = tmp_path.iterdir()
     file.write_text(damage(file.read_text("utf-8")), "utf-8")
     assert Replies(tmp_path).find(REQUEST) is None
     with pytest.raises(CorruptReply, match="must hold the reply that its name stands for.*delete it"):

@@ -1,4 +1,5 @@
 """Rule sets on disk: both forms read back, and every malformed file is refused with its place."""
+
 import json
 
 import pytest
@@ -27,20 +28,45 @@ rule r1 (permit_only_if)
         IMPLIES of_age)
 """
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
-tests = st.none() | st.builds(Test, st.sampled_from(["state.x", "tool.y"]), st.sampled_from(["==", "<", ">="]),
-                              st.booleans() | st.integers() | texts | st.floats(allow_nan=False, allow_infinity=False),
-                              st.sampled_from(["value", "count"])) | st.builds(
-    lambda values: Test("state.x", "in", tuple(values)), st.lists(texts, min_size=1))
+tests = (
+    st.none()
+    | st.builds(
+        Test,
+        st.sampled_from(["state.x", "tool.y"]),
+        st.sampled_from(["==", "<", ">="]),
+        st.booleans() | st.integers() | texts | st.floats(allow_nan=False, allow_infinity=False),
+        st.sampled_from(["value", "count"]),
+    )
+    | st.builds(lambda values: Test("state.x", "in", tuple(values)), st.lists(texts, min_size=1))
+)
 
 
 @st.composite
 def rulesets(draw):
     names = st.lists(texts, max_size=3).map(tuple)
-    predicates = tuple(draw(st.builds(Predicate, st.just(name), st.just("state"), texts, names, st.just(()), tests)) for name in "abc")
+    predicates = tuple(
+        draw(st.builds(Predicate, st.just(name), st.just("state"), texts, names, st.just(()), tests)) for name in "abc"
+    )
     ids = draw(st.lists(texts.filter(bool), max_size=3, unique=True))
-    rules = tuple(draw(st.builds(Rule, st.just(i), texts, formulas(), st.sampled_from(rulefile.MODALITIES),
-                                 st.sampled_from(rulefile.TYPES), texts, texts, names)) for i in ids)
-    return RuleSet(predicates, rules, tuple(draw(st.lists(st.builds(Undecided, texts, texts, texts.filter(bool)), max_size=2))))
+    rules = tuple(
+        draw(
+            st.builds(
+                Rule,
+                st.just(i),
+                texts,
+                formulas(),
+                st.sampled_from(rulefile.MODALITIES),
+                st.sampled_from(rulefile.TYPES),
+                texts,
+                texts,
+                names,
+            )
+        )
+        for i in ids
+    )
+    return RuleSet(
+        predicates, rules, tuple(draw(st.lists(st.builds(Undecided, texts, texts, texts.filter(bool)), max_size=2)))
+    )
 
 
 @given(rulesets())
@@ -57,26 +83,31 @@ def test_the_documented_example_reads_as_it_says(tmp_path):
     ruleset = rulefile.load(path)
     assert ruleset.predicate("pays").tools == ("pay", "settle_invoice")
     assert ruleset.predicate("of_age").test == Test("state.age", ">=", 18)
-    assert ruleset.rules == (Rule("r1", "Only adults may pay.", parse("ALWAYS (pays IMPLIES of_age)"), "permit_only_if"),)
+    assert ruleset.rules == (
+        Rule("r1", "Only adults may pay.", parse("ALWAYS (pays IMPLIES of_age)"), "permit_only_if"),
+    )
     assert "predicate pays (action)" in rulefile.__doc__ and "test: state.age >= 18" in rulefile.__doc__
 
 
-@pytest.mark.parametrize("change, words", [
-    (("rule r1 (permit_only_if)", "rule r1 (sometimes)"), "line 10 (rule r1): modality must be one of"),
-    (("pays\n        IMPLIES of_age)", "pays IMPLIES)"), "expected a predicate"),
-    (("of_age)", "adult)"), "rule 'r1' uses predicates that are not declared: ['adult']"),
-    (("    text: Only", "    note: Only"), "line 11: 'key: value' with a key of"),
-    (("state.age >= 18", "age is 18"), "a test FIELD OP VALUE was required"),
-    (("state.age >= 18", "state.age >= eighteen"), "must be JSON"),
-    (("state.age >= 18", "state.age in 18"), "'in' needs a list"),
-    (("predicate of_age (state)", "predicate pays (state)"), "['pays'] more than once"),
-    (("predicate of_age (state)", "predicate Of_Age (state)"), "[a-z][a-z0-9_]*"),
-    (("(action)", "(thing)"), "kind must be one of ['action', 'state']"),
-    (("# A rule set: predicates first, then rules.", "    tools: x"), "before indented lines"),
-    (("# A rule set: predicates first, then rules.", "rules:"), "was required; got 'rules:'"),
-    (("    text: Only adults may pay.", "    text: Only\n    text: twice"), "each key once"),
-    (("    text: Only adults may pay.", '    text: "Only'), "must be a JSON string"),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (("rule r1 (permit_only_if)", "rule r1 (sometimes)"), "line 10 (rule r1): modality must be one of"),
+        (("pays\n        IMPLIES of_age)", "pays IMPLIES)"), "expected a predicate"),
+        (("of_age)", "adult)"), "rule 'r1' uses predicates that are not declared: ['adult']"),
+        (("    text: Only", "    note: Only"), "line 11: 'key: value' with a key of"),
+        (("state.age >= 18", "age is 18"), "a test FIELD OP VALUE was required"),
+        (("state.age >= 18", "state.age >= eighteen"), "must be JSON"),
+        (("state.age >= 18", "state.age in 18"), "'in' needs a list"),
+        (("predicate of_age (state)", "predicate pays (state)"), "['pays'] more than once"),
+        (("predicate of_age (state)", "predicate Of_Age (state)"), "[a-z][a-z0-9_]*"),
+        (("(action)", "(thing)"), "kind must be one of ['action', 'state']"),
+        (("# A rule set: predicates first, then rules.", "    tools: x"), "before indented lines"),
+        (("# A rule set: predicates first, then rules.", "rules:"), "was required; got 'rules:'"),
+        (("    text: Only adults may pay.", "    text: Only\n    text: twice"), "each key once"),
+        (("    text: Only adults may pay.", '    text: "Only'), "must be a JSON string"),
+    ],
+)
 def test_a_malformed_text_is_refused_with_its_place(change, words):
     assert change[0] in EXAMPLE
     with pytest.raises(RuleFileError) as caught:
@@ -84,12 +115,18 @@ def test_a_malformed_text_is_refused_with_its_place(change, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("text, words", [
-    ("{", "JSON was required"), ("{}", "lists 'predicates' and 'rules'"), ('{"rules": [1]}', "list of objects"),
-    ('{"rules": [{"id": "r", "formula": "a", "modality": "forbid"}]}', "not declared: ['a']"),
-    ('{"rules": [{"id": "", "formula": "a"}]}', "'id' was required"), ('{"rules": [{"id": "r", "formula": 3}]}', "'formula' was required"),
-    ('{"rules": ' * 100_000, "nested"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("{", "JSON was required"),
+        ("{}", "lists 'predicates' and 'rules'"),
+        ('{"rules": [1]}', "list of objects"),
+        ('{"rules": [{"id": "r", "formula": "a", "modality": "forbid"}]}', "not declared: ['a']"),
+        ('{"rules": [{"id": "", "formula": "a"}]}', "'id' was required"),
+        ('{"rules": [{"id": "r", "formula": 3}]}', "'formula' was required"),
+        ('{"rules": ' * 100_000, "nested"),
+    ],
+)
 def test_malformed_json_is_refused(text, words):
     with pytest.raises(RuleFileError) as caught:
         rulefile.loads(text)
@@ -114,8 +151,13 @@ def test_any_text_is_a_rule_set_or_a_rule_file_error(text):
 
 
 def test_a_line_of_a_megabyte_is_refused_or_read_within_bounds():
-    for line in ("rule " + "x" * 1_000_000, "rule r (forbid)\n    formula: " + "(" * 1_000_000, 'rule "' + "\\" * 1_000_000,
-                 "rule r (forbid)\n    parents: " + '"' * 1_000_000, "predicate a (state)\n    test: " + "a" * 1_000_000):
+    for line in (
+        "rule " + "x" * 1_000_000,
+        "rule r (forbid)\n    formula: " + "(" * 1_000_000,
+        'rule "' + "\\" * 1_000_000,
+        "rule r (forbid)\n    parents: " + '"' * 1_000_000,
+        "predicate a (state)\n    test: " + "a" * 1_000_000,
+    ):
         with pytest.raises(RuleFileError) as caught:
             rulefile.loads(line)
         assert len(str(caught.value)) < 1000

@@ -1,4 +1,5 @@
 """The main job on real input: the seven notebooks, cold, from the handbook to the table; then a policy never shaped."""
+
 from __future__ import annotations
 
 import json
@@ -13,15 +14,22 @@ from conftest import shared
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 # Runs a command and says how large its largest process was; in a process of its own, since the figure is a maximum over all children.
-MEASURED = ("import resource, subprocess, sys; code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL); "
-            "print('largest', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)")
+MEASURED = (
+    "import resource, subprocess, sys; code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL); "
+    "print('largest', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)"
+)
 
 
 def wb(artifacts: Path, *words: str) -> subprocess.CompletedProcess:
     """A `wb` command on artifacts of its own, from a folder that is not the project's."""
     command = [sys.executable, "-c", MEASURED, sys.executable, "-m", "wb.cli", *words]
-    return subprocess.run(command, cwd=artifacts, capture_output=True, text=True,
-                          env={**os.environ, "WB_ARTIFACTS": str(artifacts), "PYTHONPATH": str(ROOT)})
+    return subprocess.run(
+        command,
+        cwd=artifacts,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "WB_ARTIFACTS": str(artifacts), "PYTHONPATH": str(ROOT)},
+    )
 
 
 def newest(artifacts: Path, stage: str, name: str) -> object:
@@ -43,14 +51,14 @@ def cold(tmp_path_factory):
 def rows(cold):
     """The table of `07_evaluation`, by method and split."""
     shown = wb(cold[0], "show", "07_evaluation", "--json").stdout
-    methods = json.loads(shown[:shown.rindex("largest")])["methods"]
+    methods = json.loads(shown[: shown.rindex("largest")])["methods"]
     return {(row["method"], row["split"]): row for row in methods if not row["published"]}
 
 
 def test_every_stage_leaves_its_results_and_its_executed_notebook(cold):
     artifacts, done = cold
     for stage in STAGES:
-        folder, = (p.parent for p in artifacts.glob(f"{stage}/*/manifest.json"))
+        (folder,) = (p.parent for p in artifacts.glob(f"{stage}/*/manifest.json"))
         cells = json.loads((folder / "notebook.ipynb").read_text("utf-8"))["cells"]
         assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
         assert json.loads((folder / "manifest.json").read_text("utf-8"))["mode"] == "batch"
@@ -68,7 +76,10 @@ def test_the_proved_guards_decide_the_official_cases(rows, split, n, least):
 
 def test_undecided_turns_are_counted_among_the_denied(rows):
     counts = rows["veriguard", "all"]["counts"]
-    assert sum(counts[name] for name in ("tp", "fp", "fn", "tn")) == 200 and counts["undecided"] <= counts["tp"] + counts["fp"]
+    assert (
+        sum(counts[name] for name in ("tp", "fp", "fn", "tn")) == 200
+        and counts["undecided"] <= counts["tp"] + counts["fp"]
+    )
 
 
 def test_methods_that_need_a_model_are_not_run_and_say_why(cold):

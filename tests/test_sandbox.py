@@ -1,4 +1,5 @@
 """Generated guards run stripped, bounded, and unknown values are tried out."""
+
 import itertools
 
 import pytest
@@ -29,22 +30,25 @@ def test_a_contract_is_stripped_before_a_guard_runs() -> None:
     assert sandbox.load(GUARD).run(17, True, "a") == (False, "too young")
 
 
-@pytest.mark.parametrize(("body", "named"), [
-    ("import os\n    return (True, '')", "Import"),
-    ("return (len('a') == 1, '')", "Call"),
-    ("while True:\n        pass", "While"),
-    ("for x in (1, 2):\n        pass", "For"),
-    ("return (a.real == 1, '')", "Attribute"),
-    ("return (open, '')", "open"),
-    ("return ([1][0] == 1, '')", "List"),
-    ("return (9 ** 9 ** 9 == a, '')", "Pow"),
-    ("return ('x' * 10 ** 9 == '', '')", "Mult"),
-    ("global a\n    return (True, '')", "Global"),
-    ("return ((lambda: 1) == a, '')", "Lambda"),
-    ("def inner() -> bool:\n        pass\n    return (True, '')", "inner"),
-    ("return (a[0] == 1, '')", "subscript"),
-    ("return (f'{a}' == '', '')", "JoinedStr"),
-])
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("import os\n    return (True, '')", "Import"),
+        ("return (len('a') == 1, '')", "Call"),
+        ("while True:\n        pass", "While"),
+        ("for x in (1, 2):\n        pass", "For"),
+        ("return (a.real == 1, '')", "Attribute"),
+        ("return (open, '')", "open"),
+        ("return ([1][0] == 1, '')", "List"),
+        ("return (9 ** 9 ** 9 == a, '')", "Pow"),
+        ("return ('x' * 10 ** 9 == '', '')", "Mult"),
+        ("global a\n    return (True, '')", "Global"),
+        ("return ((lambda: 1) == a, '')", "Lambda"),
+        ("def inner() -> bool:\n        pass\n    return (True, '')", "inner"),
+        ("return (a[0] == 1, '')", "subscript"),
+        ("return (f'{a}' == '', '')", "JoinedStr"),
+    ],
+)
 def test_code_outside_the_language_of_guards_is_refused(body: str, named: str) -> None:
     with pytest.raises(sandbox.UnsafeSource, match=named):
         sandbox.load(f"def policy(a: int) -> Tuple[bool, str]:\n    {body}\n")
@@ -70,14 +74,18 @@ def test_a_comparison_of_two_inputs_is_not_simple() -> None:
     assert not sandbox.load("def p(a: int, b: int) -> Tuple[bool, str]:\n    return (a < b, '')\n").exact
 
 
-@given(st.integers(-2, 40), st.booleans(), st.sampled_from(("a", "b")),
-       st.sets(st.sampled_from(("age", "gold", "kind"))))
+@given(
+    st.integers(-2, 40), st.booleans(), st.sampled_from(("a", "b")), st.sets(st.sampled_from(("age", "gold", "kind")))
+)
 def test_completions_agree_with_trying_every_value(age: int, gold: bool, kind: str, hidden: set[str]) -> None:
     program, whole = sandbox.load(GUARD), {"age": age, "gold": gold, "kind": kind}
     known = {n: v for n, v in whole.items() if n not in hidden}
     unknown = {n: program.points[n] for n in hidden}
     lazily = {outcome for _, outcome in sandbox.completions(program.run, known, unknown)}
-    eagerly = {program.run(**known, **dict(zip(unknown, values, strict=True))) for values in itertools.product(*unknown.values())}
+    eagerly = {
+        program.run(**known, **dict(zip(unknown, values, strict=True)))
+        for values in itertools.product(*unknown.values())
+    }
     assert lazily == eagerly
 
 

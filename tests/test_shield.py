@@ -1,4 +1,5 @@
 """The shield decides as its rules say, and never lets an unknown pass."""
+
 from __future__ import annotations
 
 import json
@@ -15,10 +16,22 @@ from wb.shield import shield as shields
 from wb.shield.shield import Shield
 
 PREDICATES = (
-    Predicate("pay", "action", "", tools=("pay",)), Predicate("post", "action", "", tools=("post",)), Predicate("ask", "action", "", tools=("ask",)),
-    Predicate("grown", "state", "", test=Test("state.age", ">=", 18)), Predicate("agreed", "state", ""))
-TEXTS = ("ALWAYS (pay IMPLIES grown)", "ALWAYS (pay IMPLIES ONCE ask)", "ALWAYS (post IMPLIES agreed)", "ALWAYS (ask IMPLIES EVENTUALLY post)")
-RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if", quote=f"sentence {i}") for i, t in enumerate(TEXTS, 1)))
+    Predicate("pay", "action", "", tools=("pay",)),
+    Predicate("post", "action", "", tools=("post",)),
+    Predicate("ask", "action", "", tools=("ask",)),
+    Predicate("grown", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("agreed", "state", ""),
+)
+TEXTS = (
+    "ALWAYS (pay IMPLIES grown)",
+    "ALWAYS (pay IMPLIES ONCE ask)",
+    "ALWAYS (post IMPLIES agreed)",
+    "ALWAYS (ask IMPLIES EVENTUALLY post)",
+)
+RULES = RuleSet(
+    PREDICATES,
+    tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if", quote=f"sentence {i}") for i, t in enumerate(TEXTS, 1)),
+)
 GROUPS = (("grown",), ("agreed",))
 
 
@@ -31,20 +44,23 @@ def trace(*steps: tuple[str, dict]) -> Trace:
     return Trace("t", tuple(Step(tuple(Call(t) for t in tools.split()), state) for tools, state in steps))
 
 
-@pytest.mark.parametrize(("steps", "decision", "violated"), [
-    ([("ask", {}), ("pay", {"age": 18})], "allow", ()),
-    ([("ask", {}), ("pay", {"age": 17})], "deny", ("r1",)),
-    ([("", {}), ("pay", {"age": 18})], "deny", ("r2",)),
-    ([("pay", {"age": 3})], "deny", ("r1", "r2")),
-    ([("ask", {}), ("pay", {})], "undecided", ()),
-    ([("pay", {})], "deny", ("r2",)),
-    ([("post", {"agreed": True})], "allow", ()),
-    ([("post", {"agreed": False})], "deny", ("r3",)),
-    ([("post", {"agreed": "yes"})], "undecided", ()),
-    ([("ask pay", {"age": 18})], "allow", ()),
-    ([("unheard_of", {})], "allow", ()),
-    ([("", {})], "allow", ()),
-])
+@pytest.mark.parametrize(
+    ("steps", "decision", "violated"),
+    [
+        ([("ask", {}), ("pay", {"age": 18})], "allow", ()),
+        ([("ask", {}), ("pay", {"age": 17})], "deny", ("r1",)),
+        ([("", {}), ("pay", {"age": 18})], "deny", ("r2",)),
+        ([("pay", {"age": 3})], "deny", ("r1", "r2")),
+        ([("ask", {}), ("pay", {})], "undecided", ()),
+        ([("pay", {})], "deny", ("r2",)),
+        ([("post", {"agreed": True})], "allow", ()),
+        ([("post", {"agreed": False})], "deny", ("r3",)),
+        ([("post", {"agreed": "yes"})], "undecided", ()),
+        ([("ask pay", {"age": 18})], "allow", ()),
+        ([("unheard_of", {})], "allow", ()),
+        ([("", {})], "allow", ()),
+    ],
+)
 def test_the_decision_and_its_reasons(steps, decision, violated):
     verdict = shield().decide(trace(*steps))
     assert (verdict.decision, verdict.violated) == (decision, violated)
@@ -53,7 +69,11 @@ def test_the_decision_and_its_reasons(steps, decision, violated):
 
 def test_a_denial_quotes_the_sentence_and_says_the_margin():
     verdict = shield().decide(trace(("ask", {}), ("pay", {"age": 17})))
-    assert "sentence 1" in verdict.reason and f"{-math.tanh(0.5):.3f}" in verdict.reason and "sentence 2" not in verdict.reason
+    assert (
+        "sentence 1" in verdict.reason
+        and f"{-math.tanh(0.5):.3f}" in verdict.reason
+        and "sentence 2" not in verdict.reason
+    )
 
 
 def test_an_undecided_verdict_names_what_is_not_known():
@@ -97,7 +117,9 @@ def test_a_shield_comes_back_from_its_json_the_same():
         assert back.decide(trace(*steps)) == one.decide(trace(*steps))
 
 
-@pytest.mark.parametrize(("change", "message"), [({"epsilon": None}, "missing"), ({"circuits": {"pay": {"r9": 1.0}}}, "r9")])
+@pytest.mark.parametrize(
+    ("change", "message"), [({"epsilon": None}, "missing"), ({"circuits": {"pay": {"r9": 1.0}}}, "r9")]
+)
 def test_a_shield_with_a_part_missing_is_refused(change, message):
     value = {k: v for k, v in (shields.to_json(shield()) | change).items() if v is not None}
     with pytest.raises(ValueError, match=message):

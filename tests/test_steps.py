@@ -1,4 +1,5 @@
 """Sets of steps against truth tables."""
+
 import itertools
 import random
 

@@ -1,4 +1,5 @@
 """A stage in its notebook: what it may read and write, under a run and when a person steps through it."""
+
 from __future__ import annotations
 
 import json
@@ -38,11 +39,17 @@ def test_what_a_stage_writes_the_next_one_reads(here):
     name = first.finish({"files": 5})
     second = store.open("02_b", parameters={"model": "m"}, reads=("01_a",))
     assert name == f"01_a/{second.upstream['01_a'].key}"
-    assert second.read("01_a", "a.json") == {"x": [1, None]} and second.read("01_a", "b.txt") == "text" and second.read("01_a", "d.json") == "a text"
+    assert (
+        second.read("01_a", "a.json") == {"x": [1, None]}
+        and second.read("01_a", "b.txt") == "text"
+        and second.read("01_a", "d.json") == "a text"
+    )
     assert second.source("01_a", "c.bin").read_bytes() == b"\x00" and second.read("01_a", "deep/e.txt") == "elsewhere"
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "notebook.ipynb", "../a.json", "/a.json", ".a.json", ".x/a.json", "."])
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "notebook.ipynb", "../a.json", "/a.json", ".a.json", ".x/a.json", "."]
+)
 def test_a_stage_writes_only_files_of_its_own(here, name):
     with pytest.raises(ArtifactError, match="inside the stage's folder"):
         store.open("01_a", parameters={}).write(name, 1)
@@ -62,7 +69,10 @@ def test_the_newest_version_for_the_same_model_is_read(here):
 
 def test_a_stage_without_its_upstream_says_what_to_run(here):
     finished("01_a", model="other")
-    with pytest.raises(ArtifactError, match="a finished 01_a for this policy and model 'm' was required; there is none: run its notebook, or `wb run --to 01_a`"):
+    with pytest.raises(
+        ArtifactError,
+        match="a finished 01_a for this policy and model 'm' was required; there is none: run its notebook, or `wb run --to 01_a`",
+    ):
         store.open("02_b", parameters={"model": "m"}, reads=("01_a",))
 
 
@@ -78,12 +88,18 @@ def test_a_stage_may_be_finished_twice_and_nothing_old_is_lost(here):
 def test_a_version_records_what_is_not_in_its_key(here):
     finished("01_a", policy="web_tasks")
     manifest = artifact.newest(here, "01_a").manifest
-    assert manifest["mode"] == "interactive" and manifest["policy"]["name"] == manifest["parameters"]["policy"] == "web_tasks"
-    assert {"finished", "seconds", "peak_mib", "python", "packages"} <= manifest["recorded"].keys() and manifest["recorded"]["packages"]["numpy"]
+    assert (
+        manifest["mode"] == "interactive"
+        and manifest["policy"]["name"] == manifest["parameters"]["policy"] == "web_tasks"
+    )
+    assert {"finished", "seconds", "peak_mib", "python", "packages"} <= manifest["recorded"].keys() and manifest[
+        "recorded"
+    ]["packages"]["numpy"]
 
 
 def test_a_ledger_says_which_prompts_and_replies_were_used(here):
     from wb.models.ledger import Ledger, Usage
+
     ledger = Ledger("01_a")
     ledger.add("absent", Usage(calls=1), reply="d" * 64)
     stage = store.open("01_a", parameters={})
@@ -94,10 +110,14 @@ def test_a_ledger_says_which_prompts_and_replies_were_used(here):
 
 @pytest.mark.parametrize(("stage", "parameters"), [("02_b", {"k": 1}), ("01_a", {"k": 2}), ("01_a", {})])
 def test_a_run_hands_over_exactly_the_notebooks_parameters(here, tmp_path, monkeypatch, stage, parameters):
-    (tmp_path / store.HANDOVER).write_text(json.dumps({"stage": "01_a", "parameters": {"k": 1}, "upstream": {}}), "utf-8")
+    (tmp_path / store.HANDOVER).write_text(
+        json.dumps({"stage": "01_a", "parameters": {"k": 1}, "upstream": {}}), "utf-8"
+    )
     monkeypatch.setenv(store.HANDED_OVER, str(tmp_path))
     assert store.open("01_a", parameters={"k": 1}).folder == tmp_path
-    with pytest.raises(ArtifactError, match="must be given the stage and all parameters of its notebook, '01_a' and {'k': 1}"):
+    with pytest.raises(
+        ArtifactError, match="must be given the stage and all parameters of its notebook, '01_a' and {'k': 1}"
+    ):
         store.open(stage, parameters=parameters)
 
 
@@ -106,7 +126,15 @@ def test_a_run_hands_over_exactly_the_notebooks_parameters(here, tmp_path, monke
 
 def papermill(project, stage, folder, *options):
     """Plain papermill, as a person calls it, from another folder."""
-    line = [sys.executable, "-m", "papermill", "--no-progress-bar", str(project.notebooks / f"{stage}.ipynb"), "out.ipynb", *options]
+    line = [
+        sys.executable,
+        "-m",
+        "papermill",
+        "--no-progress-bar",
+        str(project.notebooks / f"{stage}.ipynb"),
+        "out.ipynb",
+        *options,
+    ]
     return subprocess.run(line, cwd=folder, env=tiny.environment(project), capture_output=True, text=True, timeout=120)
 
 
@@ -116,9 +144,12 @@ def test_plain_papermill_writes_interactive_versions_that_no_run_takes(tmp_path)
     first = papermill(project, "01_read", tmp_path, "-p", "policy", policy)
     second = papermill(project, "02_count", tmp_path, "-p", "policy", policy, "-p", "factor", "5")
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    version, = artifact.versions(project, "02_count")
+    (version,) = artifact.versions(project, "02_count")
     assert version.read("count.json") == 20 and version.manifest["mode"] == "interactive"
-    assert version.manifest["parameters"]["factor"] == 5 and {"count", "models.prompt", "runs.artifact", "runs.key"} <= version.manifest["modules"].keys()
+    assert (
+        version.manifest["parameters"]["factor"] == 5
+        and {"count", "models.prompt", "runs.artifact", "runs.key"} <= version.manifest["modules"].keys()
+    )
     assert version.manifest["upstream"]["01_read"]["key"] == artifact.newest(project, "01_read").key
     step = pipeline.plan(project, {"policy": policy}, last="1")[0]
     assert pipeline.lookup(project, pipeline.inputs_of(project, step, {}), lambda event: None) is None
@@ -126,12 +157,23 @@ def test_plain_papermill_writes_interactive_versions_that_no_run_takes(tmp_path)
 
 def test_a_session_is_keyed_by_the_cells_that_were_executed(tmp_path):
     project = tiny.project(tmp_path / "p")
-    script = ("from IPython.core.interactiveshell import InteractiveShell\nimport sys\nshell = InteractiveShell.instance()\n"
-              "for cell in sys.argv[1:]:\n    shell.run_cell(cell, store_history=True)\n")
+    script = (
+        "from IPython.core.interactiveshell import InteractiveShell\nimport sys\nshell = InteractiveShell.instance()\n"
+        "for cell in sys.argv[1:]:\n    shell.run_cell(cell, store_history=True)\n"
+    )
     opening = "from wb.runs import store\nstage = store.open('01_read', parameters={})"
     one = [opening, "x = 1", "stage.write('x.json', 1)", "stage.finish()"]
     for cells in (one, [one[0], "x = 2", *one[2:]], [one[1], one[0], *one[2:]], one):
-        done = subprocess.run([sys.executable, "-c", script, *cells], env={**tiny.environment(project), "IPYTHONDIR": str(tmp_path)}, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script, *cells],
+            env={**tiny.environment(project), "IPYTHONDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
     found = artifact.versions(project, "01_read")
-    assert len(found) == 3 and len({tuple(v.manifest["cells"]) for v in found}) == 3 and all(len(v.manifest["cells"]) == 4 for v in found)
+    assert (
+        len(found) == 3
+        and len({tuple(v.manifest["cells"]) for v in found}) == 3
+        and all(len(v.manifest["cells"]) == 4 for v in found)
+    )

@@ -1,4 +1,5 @@
 """Storm against the definition: random formulas of past and future on stacked traces."""
+
 import random
 
 import pytest
@@ -17,13 +18,23 @@ def test_storm_agrees_with_the_definition_on_random_pairs():
         assert storm.check([formula], traces) == [[holds(formula, trace) for trace in traces]], formula
 
 
-@pytest.mark.parametrize("text, trace, expected", [
-    ("NEXT a", [{"a"}], False), ("WEAK_NEXT a", [set()], True), ("NEXT a", [set(), {"a"}], True),
-    ("PREVIOUSLY true", [{"a"}], False), ("EVENTUALLY PREVIOUSLY a", [{"a"}, set()], True),
-    ("ALWAYS (a IMPLIES ONCE b)", [{"b"}, {"a"}], True), ("ALWAYS (a IMPLIES ONCE b)", [{"a"}, {"b"}], False),
-    ("ONCE NEXT a", [set(), {"a"}], True), ("true", [set()], True), ("NOT NOT false", [set()], False),
-    ("a WEAK_UNTIL b", [{"a"}, {"a"}], True), ("a UNTIL b", [{"a"}, {"a"}], False),
-])
+@pytest.mark.parametrize(
+    "text, trace, expected",
+    [
+        ("NEXT a", [{"a"}], False),
+        ("WEAK_NEXT a", [set()], True),
+        ("NEXT a", [set(), {"a"}], True),
+        ("PREVIOUSLY true", [{"a"}], False),
+        ("EVENTUALLY PREVIOUSLY a", [{"a"}, set()], True),
+        ("ALWAYS (a IMPLIES ONCE b)", [{"b"}, {"a"}], True),
+        ("ALWAYS (a IMPLIES ONCE b)", [{"a"}, {"b"}], False),
+        ("ONCE NEXT a", [set(), {"a"}], True),
+        ("true", [set()], True),
+        ("NOT NOT false", [set()], False),
+        ("a WEAK_UNTIL b", [{"a"}, {"a"}], True),
+        ("a UNTIL b", [{"a"}, {"a"}], False),
+    ],
+)
 def test_storm_reads_the_ends_of_a_trace_as_the_definition_does(text, trace, expected):
     assert storm.check([parse(text)], [trace]) == [[expected]] == [[holds(parse(text), trace)]]
 

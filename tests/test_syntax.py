@@ -1,4 +1,5 @@
 """The text of formulas: round trips, precedence, errors that point at their place, hostile input."""
+
 import pickle
 import time
 
@@ -16,9 +17,14 @@ a, b, c = F.Atom("a"), F.Atom("b"), F.Atom("c")
 
 def formulas(names="abc"):
     leaves = st.one_of(st.sampled_from([F.Atom(n) for n in names]), st.booleans().map(F.Constant))
-    return st.recursive(leaves, lambda below: st.one_of(
-        st.builds(lambda op, x: op(x), st.sampled_from(UNARY), below),
-        st.builds(lambda op, x, y: op(x, y), st.sampled_from(BINARY), below, below)), max_leaves=12)
+    return st.recursive(
+        leaves,
+        lambda below: st.one_of(
+            st.builds(lambda op, x: op(x), st.sampled_from(UNARY), below),
+            st.builds(lambda op, x, y: op(x, y), st.sampled_from(BINARY), below, below),
+        ),
+        max_leaves=12,
+    )
 
 
 @given(formulas(), st.sampled_from(STYLES))
@@ -27,34 +33,40 @@ def test_every_formula_is_read_back_from_its_text(formula, style):
     assert parse(render(formula, style)) == formula
 
 
-@pytest.mark.parametrize("text, full", [
-    ("ALWAYS a IMPLIES b", "(ALWAYS a) IMPLIES b"),
-    ("NOT a UNTIL b AND c", "((NOT a) UNTIL b) AND c"),
-    ("a AND b XOR c OR a IMPLIES b IFF c", "((((a AND b) XOR c) OR a) IMPLIES b) IFF c"),
-    ("a IMPLIES b IMPLIES c", "a IMPLIES (b IMPLIES c)"),
-    ("a UNTIL b SINCE c", "a UNTIL (b SINCE c)"),
-    ("a OR b OR c", "(a OR b) OR c"),
-    ("G(a & !b -> F c)", "ALWAYS ((a AND (NOT b)) IMPLIES (EVENTUALLY c))"),
-    ("□(¬a ∨ ○b) ∧ ⊖⟐⊟c", "(ALWAYS ((NOT a) OR (NEXT b))) AND (PREVIOUSLY (ONCE (HISTORICALLY c)))"),
-    ("N a W b R c U true", "(WEAK_NEXT a) WEAK_UNTIL (b RELEASE (c UNTIL true))"),
-    ("a && b || ~c => a <=> b ^ ⊤", "(((a AND b) OR (NOT c)) IMPLIES a) IFF (b XOR true)"),
-])
+@pytest.mark.parametrize(
+    "text, full",
+    [
+        ("ALWAYS a IMPLIES b", "(ALWAYS a) IMPLIES b"),
+        ("NOT a UNTIL b AND c", "((NOT a) UNTIL b) AND c"),
+        ("a AND b XOR c OR a IMPLIES b IFF c", "((((a AND b) XOR c) OR a) IMPLIES b) IFF c"),
+        ("a IMPLIES b IMPLIES c", "a IMPLIES (b IMPLIES c)"),
+        ("a UNTIL b SINCE c", "a UNTIL (b SINCE c)"),
+        ("a OR b OR c", "(a OR b) OR c"),
+        ("G(a & !b -> F c)", "ALWAYS ((a AND (NOT b)) IMPLIES (EVENTUALLY c))"),
+        ("□(¬a ∨ ○b) ∧ ⊖⟐⊟c", "(ALWAYS ((NOT a) OR (NEXT b))) AND (PREVIOUSLY (ONCE (HISTORICALLY c)))"),
+        ("N a W b R c U true", "(WEAK_NEXT a) WEAK_UNTIL (b RELEASE (c UNTIL true))"),
+        ("a && b || ~c => a <=> b ^ ⊤", "(((a AND b) OR (NOT c)) IMPLIES a) IFF (b XOR true)"),
+    ],
+)
 def test_precedence_and_spellings_are_as_documented(text, full):
     assert parse(text) == parse(full)
 
 
-@pytest.mark.parametrize("text, column, words", [
-    ("", 1, "got the end of the text"),
-    ("a b", 3, "expected an operator"),
-    ("a AND", 6, "expected a predicate"),
-    ("(a OR b", 1, "expected ')' for this '('"),
-    ("a)", 2, "no '(' before it"),
-    ("a and b", 3, "written in capitals, AND"),
-    ("a AND Paid", 7, "[a-z][a-z0-9_]*"),
-    ("a AND \u0430", 7, "CYRILLIC SMALL LETTER A"),
-    ("ALWAYS (a IMPLIES )", 19, "expected a predicate"),
-    ("a <- b", 3, "LESS-THAN SIGN"),
-])
+@pytest.mark.parametrize(
+    "text, column, words",
+    [
+        ("", 1, "got the end of the text"),
+        ("a b", 3, "expected an operator"),
+        ("a AND", 6, "expected a predicate"),
+        ("(a OR b", 1, "expected ')' for this '('"),
+        ("a)", 2, "no '(' before it"),
+        ("a and b", 3, "written in capitals, AND"),
+        ("a AND Paid", 7, "[a-z][a-z0-9_]*"),
+        ("a AND \u0430", 7, "CYRILLIC SMALL LETTER A"),
+        ("ALWAYS (a IMPLIES )", 19, "expected a predicate"),
+        ("a <- b", 3, "LESS-THAN SIGN"),
+    ],
+)
 def test_an_error_names_its_column_and_what_was_expected(text, column, words):
     with pytest.raises(FormulaError) as caught:
         parse(text)
@@ -68,8 +80,24 @@ def test_an_error_shows_the_line_it_is_on():
         parse("a\n  AND b\nOR OR b")
 
 
-@pytest.mark.parametrize("text", ["(" * 100_000, "!" * 99_999 + "a", "a" * 1_000_000, "a & " * 24_999 + "a", "a->" * 33_000 + "a",
-                                  "(a)" * 30_000, "((((a", " " * 99_999, "G" * 50_000, b"a", None, "\x00", "a\ud800"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 100_000,
+        "!" * 99_999 + "a",
+        "a" * 1_000_000,
+        "a & " * 24_999 + "a",
+        "a->" * 33_000 + "a",
+        "(a)" * 30_000,
+        "((((a",
+        " " * 99_999,
+        "G" * 50_000,
+        b"a",
+        None,
+        "\x00",
+        "a\ud800",
+    ],
+)
 def test_hostile_text_is_refused_clearly_and_fast(text):
     start = time.process_time()
     with pytest.raises(FormulaError) as caught:

@@ -1,4 +1,5 @@
 """Probabilities of rules against enumeration of every trace and against Storm."""
+
 import itertools
 import math
 import random
@@ -19,7 +20,9 @@ def enumerated(formula, trace, names="ab"):
     total = 0.0
     for certain in itertools.product(steps, repeat=len(trace)):
         if holds(formula, certain):
-            total += math.prod(row[n] if n in step else 1 - row[n] for row, step in zip(trace, certain, strict=True) for n in names)
+            total += math.prod(
+                row[n] if n in step else 1 - row[n] for row, step in zip(trace, certain, strict=True) for n in names
+            )
     return total
 
 
@@ -58,13 +61,18 @@ def test_certain_predicates_give_the_verdict_of_the_definition():
 
 def test_a_known_case_and_its_verdicts():
     rule = parse("ALWAYS (pays IMPLIES of_age)")
-    assert probability(rule, [{"pays": 1.0, "of_age": 0.9}, {"pays": 0.5, "of_age": 0.8}]) == pytest.approx(0.9 * (1 - 0.5 * 0.2))
+    assert probability(rule, [{"pays": 1.0, "of_age": 0.9}, {"pays": 0.5, "of_age": 0.8}]) == pytest.approx(
+        0.9 * (1 - 0.5 * 0.2)
+    )
     found = distribution(parse("EVENTUALLY a"), [{"a": 0.25}, {"a": 0.5}])
     assert found["permanently_true"] == pytest.approx(1 - 0.75 * 0.5) and sum(found.values()) == pytest.approx(1.0)
     assert found["currently_false"] == pytest.approx(0.375)
 
 
-@pytest.mark.parametrize("trace, words", [([], "at least one step"), ([{"a": 1.5}], "0..1"), ([{"a": math.nan}], "0..1"), ([{"a": -0.1}], "0..1")])
+@pytest.mark.parametrize(
+    "trace, words",
+    [([], "at least one step"), ([{"a": 1.5}], "0..1"), ([{"a": math.nan}], "0..1"), ([{"a": -0.1}], "0..1")],
+)
 def test_what_is_no_probability_is_refused(trace, words):
     with pytest.raises(ValueError, match=words):
         probability(parse("a"), trace)

@@ -1,4 +1,5 @@
 """Eq. 3 against a loop that follows its definition, and what the score must do."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -20,14 +21,24 @@ def by_definition(vectors: np.ndarray, kinds: list[str], k: int) -> list[float]:
     """One predicate at a time, one neighbour at a time."""
     found = []
     for i in range(len(kinds)):
-        others = sorted((float(np.dot(vectors[i].astype(float), vectors[j].astype(float)))
-                         for j in range(len(kinds)) if j != i and kinds[j] == kinds[i]), reverse=True)[:k]
+        others = sorted(
+            (
+                float(np.dot(vectors[i].astype(float), vectors[j].astype(float)))
+                for j in range(len(kinds))
+                if j != i and kinds[j] == kinds[i]
+            ),
+            reverse=True,
+        )[:k]
         found.append(sum(others) / len(others) if others else 0.0)
     return found
 
 
-@given(seed=st.integers(0, 10_000), kinds=st.lists(st.sampled_from(["action", "state"]), max_size=25),
-       k=st.integers(1, 8), chunk=st.integers(1, 30))
+@given(
+    seed=st.integers(0, 10_000),
+    kinds=st.lists(st.sampled_from(["action", "state"]), max_size=25),
+    k=st.integers(1, 8),
+    chunk=st.integers(1, 30),
+)
 def test_scores_follow_the_definition_whatever_the_chunk(seed, kinds, k, chunk):
     vectors = unit(np.random.default_rng(seed), len(kinds))
     assert refine.scores(vectors, kinds, k, chunk=chunk) == pytest.approx(by_definition(vectors, kinds, k), abs=1e-5)
@@ -56,11 +67,14 @@ def test_the_order_of_predicates_does_not_matter(seed, n):
     assert refine.scores(vectors[order], [kinds[i] for i in order]) == pytest.approx(straight[order], abs=1e-6)
 
 
-@pytest.mark.parametrize(("vectors", "kinds", "k", "message"), [
-    (np.ones((2, 2)), ["state", "state"], 5, "norm 1"),
-    (np.eye(2), ["state"], 5, "one vector a kind"),
-    (np.eye(2), ["state", "state"], 0, "at least 1"),
-])
+@pytest.mark.parametrize(
+    ("vectors", "kinds", "k", "message"),
+    [
+        (np.ones((2, 2)), ["state", "state"], 5, "norm 1"),
+        (np.eye(2), ["state"], 5, "one vector a kind"),
+        (np.eye(2), ["state", "state"], 0, "at least 1"),
+    ],
+)
 def test_bad_input_is_refused_with_what_was_required(vectors, kinds, k, message):
     with pytest.raises(ValueError, match=message):
         refine.scores(vectors, kinds, k)
@@ -69,8 +83,11 @@ def test_bad_input_is_refused_with_what_was_required(vectors, kinds, k, message)
 def test_a_rule_is_as_vague_as_its_vaguest_predicate():
     ruleset = RuleSet(
         predicates=(Predicate("act", "action", ""), Predicate("p", "state", ""), Predicate("q", "state", "")),
-        rules=(Rule("r1", "", Always(Implies(Atom("act"), And(Atom("p"), Atom("q")))), "permit_only_if"),
-               Rule("r2", "", Always(Implies(Atom("act"), Atom("p"))), "permit_only_if")))
+        rules=(
+            Rule("r1", "", Always(Implies(Atom("act"), And(Atom("p"), Atom("q")))), "permit_only_if"),
+            Rule("r2", "", Always(Implies(Atom("act"), Atom("p"))), "permit_only_if"),
+        ),
+    )
     assert refine.of_rules(ruleset, {"act": 0.1, "p": 0.4, "q": 0.7}) == {"r1": 0.7, "r2": 0.4}
 
 

@@ -1,4 +1,5 @@
 """The shared values: tools, traces, predicates, rules, verdicts. Every accept has a reject."""
+
 import json
 
 import pytest
@@ -16,8 +17,11 @@ PAY = Predicate("pay", "action", "pays", tools=("pay",))
 
 
 def test_both_shapes_of_tools_json_give_the_same_tools() -> None:
-    bare = {"name": "pay", "description": "Pays.", "parameters": {"type": "object", "properties": {"amount": {"type": "number"}},
-                                                                  "required": ["amount"]}}
+    bare = {
+        "name": "pay",
+        "description": "Pays.",
+        "parameters": {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]},
+    }
     wrapped = {"type": "function", "function": bare}
     expected = tools.parse(json.dumps([bare])).tools
     assert tools.parse(json.dumps([wrapped])).tools == expected
@@ -25,26 +29,44 @@ def test_both_shapes_of_tools_json_give_the_same_tools() -> None:
     assert expected[0].arguments[0] == tools.Field("amount", "number", required=True)
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("{", "JSON was required"),
-    ("3", "a list of tools"),
-    ('[{"description": "x"}]', "'name'"),
-    ('[{"name": "a"}, {"name": "a"}]', "name of its own"),
-    ('[{"name": "a", "parameters": {"properties": {"n": {"type": "date"}}}}]', "'type' must be one of"),
-    ('[{"name": "a", "keywords": "x"}]', "list of texts"),
-    ('{"tools": [], "state": [{"type": "integer"}]}', "state[0]"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "JSON was required"),
+        ("3", "a list of tools"),
+        ('[{"description": "x"}]', "'name'"),
+        ('[{"name": "a"}, {"name": "a"}]', "name of its own"),
+        ('[{"name": "a", "parameters": {"properties": {"n": {"type": "date"}}}}]', "'type' must be one of"),
+        ('[{"name": "a", "keywords": "x"}]', "list of texts"),
+        ('{"tools": [], "state": [{"type": "integer"}]}', "state[0]"),
+    ],
+)
 def test_a_malformed_tools_json_says_where_and_what(text: str, message: str) -> None:
     with pytest.raises(tools.ToolError, match=message.replace("[", r"\[").replace("]", r"\]")):
         tools.parse(text)
 
 
-@pytest.mark.parametrize(("op", "value", "field", "expected"), [
-    (">=", 18, 18, True), (">=", 18, 17, False), ("<", 18, 17, True), ("<", 18, 18, False), ("<=", 5, 5, True), (">", 5, 5, False),
-    ("==", True, True, True), ("==", True, False, False), ("==", True, None, None), (">=", 18, None, None),
-    (">=", 18, "18", None), (">=", 1, True, None), ("==", True, 1, None), ("in", ("a", "b"), "b", True), ("in", ("a", "b"), "c", False),
-    ("!=", "a", "b", True),
-])
+@pytest.mark.parametrize(
+    ("op", "value", "field", "expected"),
+    [
+        (">=", 18, 18, True),
+        (">=", 18, 17, False),
+        ("<", 18, 17, True),
+        ("<", 18, 18, False),
+        ("<=", 5, 5, True),
+        (">", 5, 5, False),
+        ("==", True, True, True),
+        ("==", True, False, False),
+        ("==", True, None, None),
+        (">=", 18, None, None),
+        (">=", 18, "18", None),
+        (">=", 1, True, None),
+        ("==", True, 1, None),
+        ("in", ("a", "b"), "b", True),
+        ("in", ("a", "b"), "c", False),
+        ("!=", "a", "b", True),
+    ],
+)
 def test_a_test_holds_by_its_table_and_unknown_stays_unknown(op, value, field, expected) -> None:
     assert predicate.satisfies(Test("state.x", op, value), field) is expected
 
@@ -70,11 +92,21 @@ def test_a_free_state_predicate_is_read_by_name_only_when_boolean() -> None:
     assert predicate.truth(free, Step(state={"consented": "yes"})) is None
 
 
-@pytest.mark.parametrize("build", [
-    lambda: Predicate("Bad", "state", ""), lambda: Predicate("a", "other", ""), lambda: Predicate("a", "state", "", tools=("t",)),
-    lambda: Test("age", "==", 1), lambda: Test("state.age", "=", 1), lambda: Trace("t", ()), lambda: Atom("A"),
-    lambda: Verdict("maybe", "x"), lambda: Verdict("allow", ""), lambda: Verdict("allow", "ok", ("r1",)),
-])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Predicate("Bad", "state", ""),
+        lambda: Predicate("a", "other", ""),
+        lambda: Predicate("a", "state", "", tools=("t",)),
+        lambda: Test("age", "==", 1),
+        lambda: Test("state.age", "=", 1),
+        lambda: Trace("t", ()),
+        lambda: Atom("A"),
+        lambda: Verdict("maybe", "x"),
+        lambda: Verdict("allow", ""),
+        lambda: Verdict("allow", "ok", ("r1",)),
+    ],
+)
 def test_impossible_values_cannot_be_built(build) -> None:
     with pytest.raises(ValueError):
         build()
@@ -99,8 +131,14 @@ def test_only_allow_runs_the_action(decision, runs) -> None:
 
 formulas = st.recursive(
     st.sampled_from("abc").map(Atom),
-    lambda inner: st.one_of(inner.map(Not), inner.map(Always), st.tuples(inner, inner).map(lambda p: And(*p)),
-                            st.tuples(inner, inner).map(lambda p: Or(*p))), max_leaves=12)
+    lambda inner: st.one_of(
+        inner.map(Not),
+        inner.map(Always),
+        st.tuples(inner, inner).map(lambda p: And(*p)),
+        st.tuples(inner, inner).map(lambda p: Or(*p)),
+    ),
+    max_leaves=12,
+)
 
 
 @given(formulas)

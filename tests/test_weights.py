@@ -1,4 +1,5 @@
 """Weight learning against finite differences, closed forms and planted bad rules."""
+
 from __future__ import annotations
 
 import math
@@ -21,21 +22,39 @@ def by_hand(theta, rows, labels, epsilon, margin) -> float:
     """Eq. 6 with the two world weights written out: P1 - P0 from exp(E1) and exp(E0)."""
     total = 0.0
     for row, y in zip(rows, labels, strict=True):
-        one, zero = math.exp(sum(t * max(d, 0) for t, d in zip(theta, row))), math.exp(sum(t * max(-d, 0) for t, d in zip(theta, row)))
+        one, zero = (
+            math.exp(sum(t * max(d, 0) for t, d in zip(theta, row))),
+            math.exp(sum(t * max(-d, 0) for t, d in zip(theta, row))),
+        )
         total += max(0.0, margin - y * ((one - zero) / (one + zero) - epsilon))
     return total / len(labels)
 
 
-tables = st.integers(1, 4).flatmap(lambda r: st.lists(
-    st.tuples(st.lists(st.sampled_from([-1, 0, 1]), min_size=r, max_size=r), st.sampled_from([-1, 1])), min_size=1, max_size=8))
+tables = st.integers(1, 4).flatmap(
+    lambda r: st.lists(
+        st.tuples(st.lists(st.sampled_from([-1, 0, 1]), min_size=r, max_size=r), st.sampled_from([-1, 1])),
+        min_size=1,
+        max_size=8,
+    )
+)
 
 
-@given(table=tables, theta=st.lists(st.floats(0.01, 4), min_size=4, max_size=4), epsilon=st.floats(-0.5, 0.5), margin=st.floats(0, 0.5))
+@given(
+    table=tables,
+    theta=st.lists(st.floats(0.01, 4), min_size=4, max_size=4),
+    epsilon=st.floats(-0.5, 0.5),
+    margin=st.floats(0, 0.5),
+)
 def test_the_loss_is_the_papers_hinge_on_two_worlds(table, theta, epsilon, margin):
     rows, labels = [list(r) for r, _ in table], [y for _, y in table]
-    theta = theta[:len(rows[0])]
-    found = weights.hinge(torch.tensor(theta, dtype=torch.float64), torch.tensor(rows, dtype=torch.float64),
-                          torch.tensor(labels, dtype=torch.float64), epsilon=epsilon, margin=margin)
+    theta = theta[: len(rows[0])]
+    found = weights.hinge(
+        torch.tensor(theta, dtype=torch.float64),
+        torch.tensor(rows, dtype=torch.float64),
+        torch.tensor(labels, dtype=torch.float64),
+        epsilon=epsilon,
+        margin=margin,
+    )
     assert float(found.mean()) == pytest.approx(by_hand(theta, rows, labels, epsilon, margin), abs=1e-9)
 
 
@@ -70,7 +89,9 @@ def test_a_single_rule_under_an_active_hinge_meets_its_stationary_point():
 
 def test_a_rule_that_cries_wolf_loses_its_weight_and_a_good_one_keeps_it():
     good, bad = [-1, 0], [0, -1]
-    fit = weights.learn(examples([good] * 10 + [bad] * 10 + [[0, 0]] * 10, [-1] * 10 + [1] * 10 + [1] * 10), epsilon=-0.2, epochs=400)
+    fit = weights.learn(
+        examples([good] * 10 + [bad] * 10 + [[0, 0]] * 10, [-1] * 10 + [1] * 10 + [1] * 10), epsilon=-0.2, epochs=400
+    )
     decisions = [math.tanh(-w / 2) >= -0.2 for w in fit.weights]
     assert decisions == [False, True], "the good rule denies, the bad one is tolerated"
 
@@ -102,8 +123,11 @@ def test_runs_that_share_their_steps_do_not_touch_each_other():
 
 
 def test_circuits_that_share_their_steps_do_not_touch_each_other():
-    data = {"a": examples([[-1, 0], [0, -1], [-1, -1], [-1, -1]], [-1, 1, -1, -1]), "none": Examples(np.zeros((0, 2)), np.zeros(0), "real"),
-            "b": examples([[1], [-1], [-1]], [1, -1, 1])}
+    data = {
+        "a": examples([[-1, 0], [0, -1], [-1, -1], [-1, -1]], [-1, 1, -1, -1]),
+        "none": Examples(np.zeros((0, 2)), np.zeros(0), "real"),
+        "b": examples([[1], [-1], [-1]], [1, -1, 1]),
+    }
     together = weights.learn_all(data, (3, 4), epochs=40)
     assert list(together) == ["a", "none", "b"] and together["none"][0].weights == (1.0, 1.0)
     for name in ("a", "b"):
@@ -119,10 +143,13 @@ def test_a_seed_repeats_and_another_starts_elsewhere():
     assert weights.spread((one, same)) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("rows", "labels", "message"), [
-    (np.zeros((2, 1)), np.array([1]), "one row of differences"),
-    (np.zeros((1, 1)), np.array([0]), "labels must be"),
-])
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        (np.zeros((2, 1)), np.array([1]), "one row of differences"),
+        (np.zeros((1, 1)), np.array([0]), "labels must be"),
+    ],
+)
 def test_bad_examples_are_refused(rows, labels, message):
     with pytest.raises(ValueError, match=message):
         Examples(rows, labels, "real")

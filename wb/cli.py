@@ -3,6 +3,7 @@
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
 """
+
 from __future__ import annotations
 
 import json
@@ -29,15 +30,25 @@ def _commands() -> None:
 
 @app.command()
 def run(
-    policy: Annotated[str | None, typer.Option(metavar="P", help="A name under policies/, a folder, or one document.")] = None,
-    model: Annotated[str | None, typer.Option(metavar="M", help="'offline', or a model's name at an OpenAI-compatible endpoint.")] = None,
-    parameter: Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebooks; may be repeated.")] = None,
-    first: Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Start here; earlier stages must be finished.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="P", help="A name under policies/, a folder, or one document.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="'offline', or a model's name at an OpenAI-compatible endpoint.")
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebooks; may be repeated."),
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="STAGE", help="Start here; earlier stages must be finished.")
+    ] = None,
     last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
 ) -> None:
     """Run the notebooks in order; what is finished and unchanged is kept."""
     from wb.runs import notebook, pipeline
     from wb.runs.display import Display
+
     here = paths.project()
     steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
     notebook.check()
@@ -49,11 +60,15 @@ def run(
 @app.command()
 def show(
     stage: Annotated[str | None, typer.Argument(metavar="[STAGE]", help="A stage by name or number.")] = None,
-    keys: Annotated[list[str] | None, typer.Argument(metavar="[OLD NEW]", help="Two versions to compare, by the start of their keys.")] = None,
+    keys: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[OLD NEW]", help="Two versions to compare, by the start of their keys."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
 ) -> None:
     """List the versions of a stage and what sets two apart: the newest from the one before, unless named."""
     from wb.runs import artifact, pipeline
+
     here = paths.project()
     stages = sorted(path.stem for path in here.notebooks.glob("[0-9][0-9]_*.ipynb"))
     names = [pipeline.stage_named(stage, stages)] if stage else stages
@@ -68,11 +83,15 @@ def show(
 
 @app.command()
 def report(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="Keys or folders of 07_evaluation; the newest if none.")] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="Keys or folders of 07_evaluation; the newest if none."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="F", help="Where to write it.")] = None,
 ) -> None:
     """Write one self-contained HTML file with the figures of a run, or of several laid over one another."""
     from wb.runs import report as reports
+
     here = paths.project()
     versions = [reports.find(here, name) for name in runs or [None]]
     print(_report(here, versions, out))
@@ -86,6 +105,7 @@ def check(
     """Check a rule file: contradictions, rules that say nothing, rules that others imply."""
     from wb.rules import check as checks
     from wb.rules import rulefile
+
     found = checks.check(rulefile.load(rules))
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
 
@@ -116,6 +136,7 @@ def _conclude(here: Project, last: Version) -> None:
     """The result table and where the report is, for a run that reached an evaluation."""
     from wb.runs import report as reports
     from wb.runs.display import table
+
     if "results.json" not in last.digests:
         print(last.folder)
         return
@@ -132,8 +153,9 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     """Write the report of these runs, unless the same one is there already; returns its path."""
     from wb.runs import artifact, key
     from wb.runs import report as reports
+
     made_by = key.modules(["from wb.runs import report"], here.package)
-    name = key.digest([[version.key for version in versions], made_by])[:artifact.KEY_LENGTH]
+    name = key.digest([[version.key for version in versions], made_by])[: artifact.KEY_LENGTH]
     path = out or here.artifacts / "reports" / f"{name}.html"
     if out or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,6 +165,7 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
     from wb.runs import artifact, display
+
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
         _console().print(display.versions(artifact.described(version) for version in versions))
@@ -155,6 +178,7 @@ def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -
 
 def _console(*, error: bool = False) -> object:
     from rich.console import Console
+
     console = Console(stderr=error)
     return console if console.is_terminal else Console(stderr=error, width=PIPED_COLUMNS)
 

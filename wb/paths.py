@@ -1,4 +1,5 @@
 """Where the parts of the project lie: the one place that knows."""
+
 from __future__ import annotations
 
 import os

@@ -6,6 +6,7 @@ Peers come with `pip install .[bench]` (flloat, ltlf2dfa, spottl) and Debian's `
 be. Both sides are measured in one run: the best of N, process CPU with child processes, so that a busy machine
 disturbs little. A formula is parsed outside the clock on every side.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,8 +31,21 @@ from wb.logic import (
 from wb.logic.semantics import Monitor, Monitors, holds, parse  # noqa: E402
 
 TEMPLATES = ("G(a & !b -> !c)", "G(a -> F b)", "!b U a", "G(a -> X b)", "G(a -> F b) & G(b -> F c)")
-MIXED = ("G({} & {} -> {})", "G({} -> F {})", "{} W ({} & {})", "G({} -> X {})", "G({} & {} -> O {})", "G({} -> {} & {})", "F ({} & {} & {})",
-         "G({} & {} -> F {})", "G({} -> {} | {})", "G({} & {} -> Y {})", "G({} -> N({} W {}))", "G({} & O {} -> {})", "G({} -> F {}) & G({} -> F {})")
+MIXED = (
+    "G({} & {} -> {})",
+    "G({} -> F {})",
+    "{} W ({} & {})",
+    "G({} -> X {})",
+    "G({} & {} -> O {})",
+    "G({} -> {} & {})",
+    "F ({} & {} & {})",
+    "G({} & {} -> F {})",
+    "G({} -> {} | {})",
+    "G({} & {} -> Y {})",
+    "G({} -> N({} W {}))",
+    "G({} & O {} -> {})",
+    "G({} -> F {}) & G({} -> F {})",
+)
 SAFETY = ("G({} & {} -> {})", "G({} -> {} | {})", "G({} -> {})")
 
 
@@ -62,6 +76,7 @@ def peer(name: str, load: Callable[[], Callable]) -> Callable | None:
 
 def flloat() -> Callable:
     from flloat.parser.ltlf import LTLfParser
+
     return lambda text: LTLfParser()(text)
 
 
@@ -69,6 +84,7 @@ def mona() -> Callable:
     import shutil
 
     from ltlf2dfa.parser.ltlf import LTLfParser
+
     if shutil.which("mona") is None:
         raise ImportError("no `mona` on the path: apt-get install mona")
     return lambda text: LTLfParser()(text)
@@ -76,6 +92,7 @@ def mona() -> Callable:
 
 def spot() -> Callable:
     import spot
+
     return lambda text: spot.formula(text.replace("X ", "X[!] "))
 
 
@@ -88,6 +105,7 @@ def compiling(rounds: int) -> list[dict]:
         row = {"what": f"compile {text}", "wb_us": 1e6 * best(lambda: automaton.compile(formula), rounds, 50)}
         if by_spot:
             import spot as module
+
             other = by_spot(text)
             row["spot_us"] = 1e6 * best(lambda: module.translate(module.from_ltlf(other)), rounds, 20)
         if by_mona:
@@ -124,7 +142,11 @@ def stepping(rounds: int) -> list[dict]:
 
 def with_ratios(row: dict) -> dict:
     """The row with each peer's time over ours."""
-    return row | {key.replace("_us", "_ratio"): value / row["wb_us"] for key, value in row.items() if key.endswith("_us") and key != "wb_us"}
+    return row | {
+        key.replace("_us", "_ratio"): value / row["wb_us"]
+        for key, value in row.items()
+        if key.endswith("_us") and key != "wb_us"
+    }
 
 
 def made(templates: tuple[str, ...], count: int, rng: random.Random, signs: bool = True) -> list:
@@ -133,7 +155,9 @@ def made(templates: tuple[str, ...], count: int, rng: random.Random, signs: bool
 
     def one() -> str:
         text = rng.choice(templates)
-        return text.format(*("!" * (signs and rng.random() < 0.4) + name for name in rng.sample(names, text.count("{}"))))
+        return text.format(
+            *("!" * (signs and rng.random() < 0.4) + name for name in rng.sample(names, text.count("{}")))
+        )
 
     return [parse(one()) for _ in range(count)]
 
@@ -141,7 +165,12 @@ def made(templates: tuple[str, ...], count: int, rng: random.Random, signs: bool
 def many(rounds: int) -> list[dict]:
     """A thousand rules: compiled, followed step by step, and evaluated on whole traces."""
     rng = random.Random(2)
-    rules = made(("G({} & !{} -> !{})", "G({} -> F {})", "!{} U {}", "G({} -> X {})", "G({} -> F {}) & G({} -> F {})"), 1000, rng, signs=False)
+    rules = made(
+        ("G({} & !{} -> !{})", "G({} -> F {})", "!{} U {}", "G({} -> X {})", "G({} -> F {}) & G({} -> F {})"),
+        1000,
+        rng,
+        signs=False,
+    )
     names = [f"p{i}" for i in range(60)]
     trace = [{name for name in names if rng.random() < 0.2} for _ in range(100)]
     monitors, batch = Monitors(rules), bits.Batch(rules, names)
@@ -155,9 +184,18 @@ def many(rounds: int) -> list[dict]:
     followed()
     truths = [holds(rule, trace) for rule in rules]
     assert truths == [verdict.endswith("true") for verdict in monitors.verdicts] == batch.holds([whole])[0].tolist()
-    return [{"what": "compile 1000 rules", "wb_us": 1e6 * best(lambda: [automaton.compile(rule) for rule in rules], max(2, rounds // 10))},
-            {"what": "one step of 1000 rules", "goal_us": 30, "wb_us": 1e6 * best(followed, rounds) / 100},
-            {"what": "100 steps of 1000 rules, bool array to verdicts", "goal_us": 300, "wb_us": 1e6 * best(lambda: batch.holds([whole]), rounds, 20)}]
+    return [
+        {
+            "what": "compile 1000 rules",
+            "wb_us": 1e6 * best(lambda: [automaton.compile(rule) for rule in rules], max(2, rounds // 10)),
+        },
+        {"what": "one step of 1000 rules", "goal_us": 30, "wb_us": 1e6 * best(followed, rounds) / 100},
+        {
+            "what": "100 steps of 1000 rules, bool array to verdicts",
+            "goal_us": 300,
+            "wb_us": 1e6 * best(lambda: batch.holds([whole]), rounds, 20),
+        },
+    ]
 
 
 def deciding(rounds: int) -> list[dict]:
@@ -166,8 +204,13 @@ def deciding(rounds: int) -> list[dict]:
     for what, templates, goal in (("mixed", MIXED, 2e6), ("safety", SAFETY, 1e5)):
         rules = made(templates, 1000, random.Random(3))
         found = pairs.relations(rules)
-        rows.append({"what": f"{found.compared} sharing pairs of 1000 {what} rules ({len(found.implied)} implied, {len(found.contradictory)} contradictory)",
-                     "goal_us": goal, "wb_us": 1e6 * best(lambda: pairs.relations(rules), max(3, rounds // 4))})
+        rows.append(
+            {
+                "what": f"{found.compared} sharing pairs of 1000 {what} rules ({len(found.implied)} implied, {len(found.contradictory)} contradictory)",
+                "goal_us": goal,
+                "wb_us": 1e6 * best(lambda: pairs.relations(rules), max(3, rounds // 4)),
+            }
+        )
     return rows
 
 
@@ -178,8 +221,14 @@ def model_checking(rounds: int, count: int) -> list[dict]:
     traces = [[{name for name in "ab" if rng.random() < 0.5} for _ in range(20)] for _ in range(count)]
     together = best(lambda: storm.check([rule], traces), max(3, rounds // 4))
     each = best(lambda: [storm.check([rule], [trace]) for trace in traces], 3)
-    return [{"what": f"Storm, {count} traces of 20 steps, stacked", "wb_us": 1e6 * together, "one_by_one_us": 1e6 * each,
-             "one_by_one_ratio": each / together}]
+    return [
+        {
+            "what": f"Storm, {count} traces of 20 steps, stacked",
+            "wb_us": 1e6 * together,
+            "one_by_one_us": 1e6 * each,
+            "one_by_one_ratio": each / together,
+        }
+    ]
 
 
 def main() -> None:
@@ -189,7 +238,13 @@ def main() -> None:
     options.add_argument("--json", action="store_true")
     chosen = options.parse_args()
     rounds = 3 if chosen.quick else 40
-    rows = [*compiling(rounds), *stepping(rounds), *many(rounds), *deciding(rounds), *model_checking(rounds, 100 if chosen.quick else 1000)]
+    rows = [
+        *compiling(rounds),
+        *stepping(rounds),
+        *many(rounds),
+        *deciding(rounds),
+        *model_checking(rounds, 100 if chosen.quick else 1000),
+    ]
     if chosen.json:
         print(json.dumps(rows, indent=1))
         return

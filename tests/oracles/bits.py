@@ -8,6 +8,7 @@ carry.  Several traces are further fields.
 
 Traces are boolean arrays of shape (steps, predicates); `matrix` makes one from sets of names.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
@@ -39,9 +40,17 @@ if TYPE_CHECKING:
 TOGETHER = 4  # rules of one shape from which on they share one integer
 CHUNK = 1 << 25  # bytes of one integer
 SOURCE = {
-    NOT: "m^{0}", AND: "{0}&{1}", OR: "{0}|{1}", XOR: "{0}^{1}", IMPLIES: "(m^{0})|{1}", IFF: "m^{0}^{1}",
-    NEXT: "({0}<<1)&m", WEAK_NEXT: "(({0}<<1)|low)&m", EVENTUALLY: "(((m+{0})^m^{0})>>1)&m",
-    ALWAYS: "m^((((m+(m^{0}))^{0})>>1)&m)", UNTIL: "(((({0}|{1})+{1})^({0}|{1})^{1})>>1)&m",
+    NOT: "m^{0}",
+    AND: "{0}&{1}",
+    OR: "{0}|{1}",
+    XOR: "{0}^{1}",
+    IMPLIES: "(m^{0})|{1}",
+    IFF: "m^{0}^{1}",
+    NEXT: "({0}<<1)&m",
+    WEAK_NEXT: "(({0}<<1)|low)&m",
+    EVENTUALLY: "(((m+{0})^m^{0})>>1)&m",
+    ALWAYS: "m^((((m+(m^{0}))^{0})>>1)&m)",
+    UNTIL: "(((({0}|{1})+{1})^({0}|{1})^{1})>>1)&m",
 }
 
 
@@ -71,7 +80,9 @@ class Batch:
             columns = np.array([[place[name] for name in programs[i].atoms] for i in rules], np.intp).T
             self._wide.append((_function([(code, range(len(columns)))], len(columns)), np.array(rules), columns))
         self._alone = np.array(alone, np.intp)
-        self._narrow = _function([(programs[i].code, [place[name] for name in programs[i].atoms]) for i in alone], len(self.names))
+        self._narrow = _function(
+            [(programs[i].code, [place[name] for name in programs[i].atoms]) for i in alone], len(self.names)
+        )
 
     def holds(self, traces: Sequence[numpy.ndarray]) -> numpy.ndarray:
         """Whether each formula holds at the first step of each trace: bool, shape (traces, formulas).
@@ -83,7 +94,7 @@ class Batch:
         if not len(traces):
             return np.empty((0, len(self.formulas)), bool)
         some = max(1, CHUNK // max(1, (max(map(len, traces)) // 8 + 1) * len(self.formulas)))
-        return np.concatenate([self._holds(traces[i:i + some]) for i in range(0, len(traces), some)])
+        return np.concatenate([self._holds(traces[i : i + some]) for i in range(0, len(traces), some)])
 
     def _holds(self, traces: Sequence[numpy.ndarray]) -> numpy.ndarray:
         import numpy as np
@@ -138,7 +149,9 @@ def _function(rules: Sequence[tuple[Sequence[tuple[int, int, int, int]], Sequenc
     for code, inputs in rules:
         registers: list[str] = []
         for op, a, b, slot in code:
-            source = _source(op, a, slot, registers[a] if op > CONSTANT else "", registers[b] if op > CONSTANT else "", inputs)
+            source = _source(
+                op, a, slot, registers[a] if op > CONSTANT else "", registers[b] if op > CONSTANT else "", inputs
+            )
             if source not in known:
                 known[source] = f"t{len(known)}"
                 lines.append(f"{known[source]}={source}")
@@ -157,8 +170,12 @@ def _source(op: int, a: int, slot: int, left: str, right: str, inputs: Sequence[
     if op == CONSTANT:
         return "m" if a else "0"
     if slot < 0:
-        return {NEXT: f"({left}>>1)&m", EVENTUALLY: f"since(m,{left},m)", ALWAYS: f"m^since(m,m^{left},m)",
-                UNTIL: f"since({left},{right},m)"}[op]
+        return {
+            NEXT: f"({left}>>1)&m",
+            EVENTUALLY: f"since(m,{left},m)",
+            ALWAYS: f"m^since(m,m^{left},m)",
+            UNTIL: f"since({left},{right},m)",
+        }[op]
     if op == RELEASE:
         return "m^(" + SOURCE[UNTIL].format(f"(m^{left})", f"(m^{right})") + ")"
     if op == WEAK_UNTIL:
@@ -172,13 +189,15 @@ def _packed(traces: Sequence[numpy.ndarray], count: int) -> tuple[numpy.ndarray,
 
     for trace in traces:
         if trace.ndim != 2 or trace.shape[0] < 1 or trace.shape[1] != count or trace.dtype != bool:
-            raise ValueError(f"a bool array of shape (steps >= 1, {count}) was required; got {trace.dtype} {trace.shape}")
+            raise ValueError(
+                f"a bool array of shape (steps >= 1, {count}) was required; got {trace.dtype} {trace.shape}"
+            )
     lengths = np.array([len(trace) for trace in traces])
     width = int(lengths.max()) // 8 + 1  # bytes: one bit more than steps, at least
     packed = np.zeros((len(traces), count, width), np.uint8)
     for i, trace in enumerate(traces):
         rows = np.packbits(trace[::-1], axis=0, bitorder="little").T
-        packed[i, :, :rows.shape[1]] = rows
+        packed[i, :, : rows.shape[1]] = rows
     masks = np.packbits(np.arange(8 * width) < lengths[:, None], axis=1, bitorder="little")
     return packed, masks, lengths - 1
 

@@ -7,6 +7,7 @@ the rule when its weight admits no breach (ShieldAgent, Eq. 4, theta to infinity
 on every trace there is: a search over the states of automaton and decision together ends after
 finitely many, and shows the shortest trace on which two forms part.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -23,9 +24,18 @@ from wb.rules.rule import Rule
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit
 
-SHOWN = {F.Not: "(not {0})", F.And: "({0} and {1})", F.Or: "({0} or {1})", F.Xor: "({0} is not {1})", F.Implies: "({1} or not {0})",
-         F.Iff: "({0} is {1})", F.Once: "({0} or before[{2}])", F.Historically: "({0} and before[{2}])",
-         F.Since: "({1} or ({0} and before[{2}]))", F.Previously: "before[{2}]"}
+SHOWN = {
+    F.Not: "(not {0})",
+    F.And: "({0} and {1})",
+    F.Or: "({0} or {1})",
+    F.Xor: "({0} is not {1})",
+    F.Implies: "({1} or not {0})",
+    F.Iff: "({0} is {1})",
+    F.Once: "({0} or before[{2}])",
+    F.Historically: "({0} and before[{2}])",
+    F.Since: "({1} or ({0} and before[{2}]))",
+    F.Previously: "before[{2}]",
+}
 Memory = tuple[bool, ...]
 
 
@@ -75,7 +85,9 @@ def write(formula: Formula) -> Written:
         case F.Always(body) if not any(isinstance(node, F.FUTURE) for node in F.subformulas(body)):
             pass
         case _:
-            raise FormError("a rule ALWAYS (body) whose body looks only back was required: no other can be decided at a call")
+            raise FormError(
+                "a rule ALWAYS (body) whose body looks only back was required: no other can be decided at a call"
+            )
     names = tuple(sorted(F.atoms(body)))
     past = [node for node in F.subformulas(body) if isinstance(node, F.PAST)]
     kept = [node.body if isinstance(node, F.Previously) else node for node in past]
@@ -89,7 +101,9 @@ def write(formula: Formula) -> Written:
     return Written(names, source, tuple(isinstance(node, F.Historically) for node in past))
 
 
-def compare(rule: Rule, actions: tuple[str, ...], decision: Written | None = None, machine: Automaton | None = None) -> Comparison:
+def compare(
+    rule: Rule, actions: tuple[str, ...], decision: Written | None = None, machine: Automaton | None = None
+) -> Comparison:
     """Whether automaton, generated decision and hard-weight circuit of a rule answer alike on every trace.
 
     `decision` and `machine` are those of the rule unless others are given to be held against it.
@@ -104,7 +118,14 @@ def compare(rule: Rule, actions: tuple[str, ...], decision: Written | None = Non
         for (state, memory), trace in level:
             for step in steps:
                 now = (*trace, step)
-                parted = _parted(rule, actions, machine, state, lambda names: function(tuple(n in names for n in decision.names), memory), now)
+                parted = _parted(
+                    rule,
+                    actions,
+                    machine,
+                    state,
+                    lambda names: function(tuple(n in names for n in decision.names), memory),
+                    now,
+                )
                 if parted is not None:
                     return parted
                 allowed, remembered = function(tuple(name in step for name in decision.names), memory)
@@ -116,7 +137,9 @@ def compare(rule: Rule, actions: tuple[str, ...], decision: Written | None = Non
     return Comparison(True)
 
 
-def _parted(rule: Rule, actions: tuple[str, ...], machine: Automaton, state: int, decide: Callable, trace: Trace) -> Comparison | None:
+def _parted(
+    rule: Rule, actions: tuple[str, ...], machine: Automaton, state: int, decide: Callable, trace: Trace
+) -> Comparison | None:
     """How the forms part on the last step of a trace, None where they agree."""
     step = trace[-1]
 
@@ -126,13 +149,20 @@ def _parted(rule: Rule, actions: tuple[str, ...], machine: Automaton, state: int
     def by_decision(names: frozenset[str]) -> bool:
         return not decide(names)[0]
 
-    answers = (("automaton", by_automaton(step)), ("decision", by_decision(step)), ("circuit", not _keeps(rule, trace[:-1])(rule, step)))
+    answers = (
+        ("automaton", by_automaton(step)),
+        ("decision", by_decision(step)),
+        ("circuit", not _keeps(rule, trace[:-1])(rule, step)),
+    )
     if len({said for _, said in answers}) > 1:
         return Comparison(False, trace, "", answers)
     for action in step.intersection(actions):
         left = step - {action}
-        answers = (("automaton", by_automaton(step) and not by_automaton(left)), ("decision", by_decision(step) and not by_decision(left)),
-                   ("circuit", _denied(rule, action, trace)))
+        answers = (
+            ("automaton", by_automaton(step) and not by_automaton(left)),
+            ("decision", by_decision(step) and not by_decision(left)),
+            ("circuit", _denied(rule, action, trace)),
+        )
         if len({said for _, said in answers}) > 1:
             return Comparison(False, trace, action, answers)
     return None

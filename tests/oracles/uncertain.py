@@ -6,6 +6,7 @@ then exact by carrying the distribution over the states of its automaton from st
 cost L products of a small matrix, where enumeration would cost 2^(L k) traces.  Storm computes the
 same number on a branching chain (`storm.probability`) and is the oracle of the tests.
 """
+
 from __future__ import annotations
 
 import math
@@ -46,7 +47,9 @@ def distribution(formula: Formula, trace: Sequence[Likely]) -> dict[Verdict, flo
 def _explicit(formula: Formula) -> Automaton:
     compiled = automaton.compile(formula)
     if compiled.tests:
-        raise AutomatonError(f"at most {automaton.MAX_TESTS} uncertain predicates are carried exactly; got {len(compiled.names)}")
+        raise AutomatonError(
+            f"at most {automaton.MAX_TESTS} uncertain predicates are carried exactly; got {len(compiled.names)}"
+        )
     return compiled
 
 

@@ -5,6 +5,7 @@ its memory of demonstrations: a plan, code from the plan, the code run.  `Keywor
 extraction: words of the toolbox in the sentences of the policy.  All see the same policy and the same
 turn.  What a model leaves open, gets wrong twice or does not answer is undecided, which permits nothing.
 """
+
 from __future__ import annotations
 
 import re
@@ -66,8 +67,13 @@ class Code(pydantic.BaseModel):
 
 def observed(observation: Observation, *, name: str = "turn") -> Trace:
     """A turn as a baseline sees it: everything that was seen, in words, and the state; no tool is told."""
-    rows = {"task": observation.task, "website": observation.website, "previous actions": "; ".join(observation.previous_actions),
-            "next action": observation.target_action, "agent": observation.agent_output}
+    rows = {
+        "task": observation.task,
+        "website": observation.website,
+        "previous actions": "; ".join(observation.previous_actions),
+        "next action": observation.target_action,
+        "agent": observation.agent_output,
+    }
     text = "\n".join(f"{label}: {value}" for label, value in rows.items() if value)
     return Trace(name, (Step((), dict(observation.state), text),))
 
@@ -108,14 +114,18 @@ class RuleTraverse:
         open_: dict[int, str] = {}
         for rule in self.ruleset.rules:
             left = [i for i in range(len(traces)) if i not in denied]
-            replies = self.llm.ask_all("rule_traverse", RuleJudged, [{"rule": rule.quote or rule.text, "turn": shown(traces[i])} for i in left])
+            replies = self.llm.ask_all(
+                "rule_traverse", RuleJudged, [{"rule": rule.quote or rule.text, "turn": shown(traces[i])} for i in left]
+            )
             for i, reply in zip(left, replies, strict=True):
                 if isinstance(reply, Unanswered) or reply.violated == "unknown":
                     open_.setdefault(i, f"{rule.id}: {reply.reason}")
                 elif reply.violated == "yes":
                     denied[i] = Verdict("deny", reply.reason or rule.text, (rule.id,))
         allowed = Verdict("allow", f"none of {len(self.ruleset.rules)} rules is violated")
-        return tuple(denied.get(i) or (Verdict("undecided", open_[i]) if i in open_ else allowed) for i in range(len(traces)))
+        return tuple(
+            denied.get(i) or (Verdict("undecided", open_[i]) if i in open_ else allowed) for i in range(len(traces))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +142,25 @@ class GuardAgent:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces; code that cannot be run is undecided."""
-        plans = self.llm.ask_all("guardagent_plan", Plan, [{"policy": self.policy.text, "turn": shown(t)} for t in traces])
+        plans = self.llm.ask_all(
+            "guardagent_plan", Plan, [{"policy": self.policy.text, "turn": shown(t)} for t in traces]
+        )
         planned = [i for i, plan in enumerate(plans) if isinstance(plan, Plan)]
-        batch = [{"plan": plans[i].model_dump(), "signature": self._signature(traces[i]), "turn": shown(traces[i])} for i in planned]
+        batch = [
+            {"plan": plans[i].model_dump(), "signature": self._signature(traces[i]), "turn": shown(traces[i])}
+            for i in planned
+        ]
         codes = dict(zip(planned, self.llm.ask_all("guardagent_code", Code, batch), strict=True))
         return tuple(_executed(codes.get(i, plans[i]), self._known(trace)) for i, trace in enumerate(traces))
 
     def _known(self, trace: Trace) -> dict[str, object]:
         """The state fields that the code may read: those whose values are there and of a type it knows."""
         state = trace.steps[-1].state
-        return {f.name: state[f.name] for f in self.policy.toolbox.state
-                if f.type in PYTHON and type(state.get(f.name)).__name__ == PYTHON[f.type]}
+        return {
+            f.name: state[f.name]
+            for f in self.policy.toolbox.state
+            if f.type in PYTHON and type(state.get(f.name)).__name__ == PYTHON[f.type]
+        }
 
     def _signature(self, trace: Trace) -> str:
         types = {f.name: PYTHON.get(f.type) for f in self.policy.toolbox.state}
@@ -180,13 +198,17 @@ class Keywords:
     name = "keywords"
 
     def __init__(self, policy: Policy) -> None:
-        self._tools = {tool.name: _pattern((tool.name.replace("_", " "), *tool.keywords)) for tool in candidates(policy.toolbox)}
+        self._tools = {
+            tool.name: _pattern((tool.name.replace("_", " "), *tool.keywords)) for tool in candidates(policy.toolbox)
+        }
         self.links = links(policy)
 
     def decide(self, trace: Trace) -> Verdict:
         """Deny where a linked field fails, undecided where one is unknown, else allow."""
         step = trace.steps[-1]
-        used = {call.tool for call in step.calls} or {tool for tool, words in self._tools.items() if words.search(step.text)}
+        used = {call.tool for call in step.calls} or {
+            tool for tool, words in self._tools.items() if words.search(step.text)
+        }
         kept = [(link, link.keeps(step.state.get(link.field))) for link in self.links if link.tools & used]
         failed = tuple(dict.fromkeys(link.sentence for link, keeps in kept if keeps is False))
         if failed:
@@ -210,14 +232,22 @@ def links(policy: Policy) -> tuple[Link, ...]:
 
 def shown(trace: Trace) -> list[dict[str, object]]:
     """A trace as a model sees it: for every step the calls, what was known before them, and the words."""
-    return [{"calls": [{"tool": c.tool, "arguments": dict(c.arguments)} for c in step.calls], "known": dict(step.state), "seen": step.text}
-            for step in trace.steps]
+    return [
+        {
+            "calls": [{"tool": c.tool, "arguments": dict(c.arguments)} for c in step.calls],
+            "known": dict(step.state),
+            "seen": step.text,
+        }
+        for step in trace.steps
+    ]
 
 
 def _verdict(reply: Judged | Unanswered) -> Verdict:
     if isinstance(reply, Unanswered):
         return Verdict("undecided", reply.reason)
-    return Verdict(reply.decision, reply.reason or "no reason given", tuple(reply.violated) if reply.decision == "deny" else ())
+    return Verdict(
+        reply.decision, reply.reason or "no reason given", tuple(reply.violated) if reply.decision == "deny" else ()
+    )
 
 
 def _executed(reply: Code | Unanswered, known: dict[str, object]) -> Verdict:
@@ -230,7 +260,9 @@ def _executed(reply: Code | Unanswered, known: dict[str, object]) -> Verdict:
     except (sandbox.UnsafeSource, KeyError, TypeError, ValueError) as error:
         return Verdict("undecided", f"the generated code cannot be run: {error}", grade="error")
     if not isinstance(allowed, bool):
-        return Verdict("undecided", f"the generated code must return True or False first; got {allowed!r}", grade="error")
+        return Verdict(
+            "undecided", f"the generated code must return True or False first; got {allowed!r}", grade="error"
+        )
     return Verdict("allow" if allowed else "deny", str(reason) or "no reason given")
 
 
@@ -244,7 +276,11 @@ def _link(sentence: str, tools: frozenset[str], field: Field) -> Link | None:
     if field.type not in ("integer", "number") or number is None:
         return None
     bound = int(number.group())
-    return Link(sentence, tools, field.name, most=bound) if ABOVE.search(sentence) else Link(sentence, tools, field.name, least=bound)
+    return (
+        Link(sentence, tools, field.name, most=bound)
+        if ABOVE.search(sentence)
+        else Link(sentence, tools, field.name, least=bound)
+    )
 
 
 def _words_of(tool: Tool) -> re.Pattern[str]:
@@ -253,4 +289,7 @@ def _words_of(tool: Tool) -> re.Pattern[str]:
 
 def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
     """Any of the phrases as whole words, a plural s allowed."""
-    return re.compile(r"(?<!\w)(?:" + "|".join(re.escape(p) for p in sorted(phrases, key=len, reverse=True)) + r")s?(?!\w)", re.IGNORECASE)
+    return re.compile(
+        r"(?<!\w)(?:" + "|".join(re.escape(p) for p in sorted(phrases, key=len, reverse=True)) + r")s?(?!\w)",
+        re.IGNORECASE,
+    )

@@ -4,6 +4,7 @@ Every guard gets the same turns, recognised once; baselines see the same turns i
 themselves what is done.  A method that needs a model and has none is listed with that reason, never
 with figures; so is every method where a policy has no labelled runs.
 """
+
 from __future__ import annotations
 
 import time
@@ -58,7 +59,9 @@ class Measured:
 
 def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
     """The turns of a benchmark as steps of the toolbox."""
-    found, queries, seconds = _watched(llm, lambda: action.recognise([case.observation for case in benchmark.cases], toolbox, llm))
+    found, queries, seconds = _watched(
+        llm, lambda: action.recognise([case.observation for case in benchmark.cases], toolbox, llm)
+    )
     return Turns(found, queries, seconds)
 
 
@@ -88,8 +91,15 @@ def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> t
     return tuple(rows)
 
 
-def bare(name_or_path: str | Path, document: str, benchmark: Benchmark, turns: Turns, llm: LLM, constrains: Constrains,
-         verifier: Verifier | None = None) -> tuple[Measured, ...]:
+def bare(
+    name_or_path: str | Path,
+    document: str,
+    benchmark: Benchmark,
+    turns: Turns,
+    llm: LLM,
+    constrains: Constrains,
+    verifier: Verifier | None = None,
+) -> tuple[Measured, ...]:
     """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy; none where it is not there."""
     place = documents.place(name_or_path)
     folder = place if place.is_dir() else place.parent
@@ -106,19 +116,29 @@ def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, o
     others = [name for name in ASKING if name not in {method.method for method in methods}]
     if not benchmark.cases:
         return [evaluate.not_run(name, NO_RUNS) for name in (*(method.method for method in methods), *others)]
-    return [*counted(methods, benchmark), *(evaluate.not_run(name, NO_MODEL) for name in others),
-            *(evaluate.published(row) for row in mind2web.PUBLISHED)]
+    return [
+        *counted(methods, benchmark),
+        *(evaluate.not_run(name, NO_MODEL) for name in others),
+        *(evaluate.published(row) for row in mind2web.PUBLISHED),
+    ]
 
 
 def counted(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
     """The rows of the methods that ran, one a split; none without labelled runs."""
-    return [row for m in methods for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)]
+    return [
+        row
+        for m in methods
+        for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)
+    ]
 
 
 def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
     """McNemar's exact test for each pair of methods that judged the same turns."""
-    return [{"first": a.method, "second": b.method, **evaluate.mcnemar(a.outcomes, b.outcomes)._asdict()}
-            for a, b in combinations(methods, 2) if a.outcomes]
+    return [
+        {"first": a.method, "second": b.method, **evaluate.mcnemar(a.outcomes, b.outcomes)._asdict()}
+        for a, b in combinations(methods, 2)
+        if a.outcomes
+    ]
 
 
 def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:
@@ -126,7 +146,12 @@ def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:
     if not benchmark.cases:
         return {"measured": NO_RUNS}
     rows = evaluate.rows(final.method, final.outcomes, benchmark.tuned, queries=final.queries, seconds=final.seconds)
-    return {f"{rate}_{row['split']}": round(row[rate], 4) for row in rows for rate in ("accuracy", "recall") if row[rate] is not None}
+    return {
+        f"{rate}_{row['split']}": round(row[rate], 4)
+        for row in rows
+        for rate in ("accuracy", "recall")
+        if row[rate] is not None
+    }
 
 
 def is_model(llm: LLM) -> bool:

@@ -5,6 +5,7 @@ counted apart as well.  Rates are fractions 0..1; a rate without a denominator i
 Intervals are Wilson's (1927) at 95 %; two methods on the same turns are compared by McNemar's exact
 test (1947), which looks only at the turns on which just one of them is right.
 """
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -120,7 +121,9 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
         ValueError: the two did not judge the same turns in the same order.
     """
     if [o.case for o in first] != [o.case for o in second]:
-        raise ValueError(f"two methods on the same cases in the same order were required; got {len(first)} and {len(second)} outcomes that differ")
+        raise ValueError(
+            f"two methods on the same cases in the same order were required; got {len(first)} and {len(second)} outcomes that differ"
+        )
     pairs = [(a.right, b.right) for a, b in zip(first, second, strict=True)]
     only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
     if only_first + only_second == 0:
@@ -130,7 +133,9 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
     return McNemar(only_first, only_second, float(binomtest(only_first, only_first + only_second, 0.5).pvalue))
 
 
-def rows(method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, queries: int, seconds: float) -> list[dict[str, object]]:
+def rows(
+    method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, queries: int, seconds: float
+) -> list[dict[str, object]]:
     """The method's rows of the result table: all cases, the tuned ones, the others; just one of the latter if there is only that.
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
@@ -143,14 +148,33 @@ def rows(method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, qu
 
 def not_run(method: str, reason: str) -> dict[str, object]:
     """The row of a method that could not be run, with the reason."""
-    return {"method": method, "split": "all", "n": 0, **dict.fromkeys((*RATES, "undecided", "queries", "seconds")),
-            "published": False, "reason": reason}
+    return {
+        "method": method,
+        "split": "all",
+        "n": 0,
+        **dict.fromkeys((*RATES, "undecided", "queries", "seconds")),
+        "published": False,
+        "reason": reason,
+    }
 
 
 def published(row: Published) -> dict[str, object]:
     """The row of a published result; what the source does not report is None."""
-    return {"method": row.method, "model": row.model, "split": "all", "n": row.n, "accuracy": row.accuracy, "precision": row.precision,
-            "recall": row.recall, "fpr": None, "undecided": None, "queries": None, "seconds": None, "published": True, "source": row.source}
+    return {
+        "method": row.method,
+        "model": row.model,
+        "split": "all",
+        "n": row.n,
+        "accuracy": row.accuracy,
+        "precision": row.precision,
+        "recall": row.recall,
+        "fpr": None,
+        "undecided": None,
+        "queries": None,
+        "seconds": None,
+        "published": True,
+        "source": row.source,
+    }
 
 
 def by_rule(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
@@ -165,15 +189,33 @@ def by_rule(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
 
 def mistakes(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
     """The turns that were judged wrongly: id, label, decision and reason."""
-    return [{"case": o.case, "label": "deny" if o.denied else "allow", "decision": o.verdict.decision, "reason": o.verdict.reason}
-            for o in outcomes if not o.right]
+    return [
+        {
+            "case": o.case,
+            "label": "deny" if o.denied else "allow",
+            "decision": o.verdict.decision,
+            "reason": o.verdict.reason,
+        }
+        for o in outcomes
+        if not o.right
+    ]
 
 
-def _row(method: str, split: str, outcomes: Sequence[Outcome], queries: int, seconds: float, total: int) -> dict[str, object]:
+def _row(
+    method: str, split: str, outcomes: Sequence[Outcome], queries: int, seconds: float, total: int
+) -> dict[str, object]:
     counts = confusion(outcomes)
     found: Mapping[str, Rate] = rates(counts)
     share = counts.n / total
-    return {"method": method, "split": split, "n": counts.n, **{name: rate.value for name, rate in found.items()},
-            "undecided": counts.undecided, "queries": round(queries * share), "seconds": seconds * share, "published": False,
-            "intervals": {name: (rate.low, rate.high) for name, rate in found.items() if rate.value is not None},
-            "counts": asdict(counts)}
+    return {
+        "method": method,
+        "split": split,
+        "n": counts.n,
+        **{name: rate.value for name, rate in found.items()},
+        "undecided": counts.undecided,
+        "queries": round(queries * share),
+        "seconds": seconds * share,
+        "published": False,
+        "intervals": {name: (rate.low, rate.high) for name, rate in found.items() if rate.value is not None},
+        "counts": asdict(counts),
+    }

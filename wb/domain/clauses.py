@@ -1,4 +1,5 @@
 """Parts of a document that are read on their own: sections for a model, clauses with what they are read with."""
+
 from __future__ import annotations
 
 import re
@@ -17,7 +18,14 @@ def clause_of(sentence: document.Sentence, id: str = "") -> Clause:
 
 def sections(policy: Policy) -> tuple[tuple[int, int], ...]:
     """(start, end) of the document's sections: cut at headings, joined up to `SECTION` characters."""
-    cuts = [0, *(s.start - (len(policy.text[:s.start]) - len(policy.text[:s.start].rstrip("# "))) for s in policy.sentences if s.kind == "heading" and s.start)]
+    cuts = [
+        0,
+        *(
+            s.start - (len(policy.text[: s.start]) - len(policy.text[: s.start].rstrip("# ")))
+            for s in policy.sentences
+            if s.kind == "heading" and s.start
+        ),
+    ]
     cuts = sorted(set(cuts))
     parts: list[tuple[int, int]] = []
     for start, end in zip(cuts, [*cuts[1:], len(policy.text)], strict=True):

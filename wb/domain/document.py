@@ -15,6 +15,7 @@ Text out of HTML and PDF: the stored text that sentences then point into.
 HTML becomes Markdown with the same headings, lists and tables; a PDF becomes its lines, joined to
 paragraphs.  Layout, images and links are dropped.
 """
+
 from __future__ import annotations
 
 import re
@@ -25,7 +26,9 @@ from typing import Literal
 _END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s|\Z)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|Sec|Art|Ch|Vol|pp?|"
-    r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|\b[A-Z])\Z", re.I)
+    r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|\b[A-Z])\Z",
+    re.I,
+)
 _SOFT = re.compile(r"\b(?:etc|a\.m|p\.m|U\.S|U\.K|E\.U|Inc|Ltd|Co|Corp|Jr|Sr|al)\Z", re.I)
 _OPENER = re.compile(r"\s+[\"'“‘(\[*_]*[A-Z0-9]")
 
@@ -44,11 +47,11 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 def _ends(text: str, mark: re.Match[str], start: int) -> bool:
     """Whether the punctuation at `mark` closes the sentence that began at `start`."""
-    rest = text[mark.end():]
+    rest = text[mark.end() :]
     if rest.strip() and not _OPENER.match(rest):
         return False
-    before = text[start:mark.start()]
-    if _open(text[start:mark.end()]):
+    before = text[start : mark.start()]
+    if _open(text[start : mark.end()]):
         return False
     if mark.group().startswith(".") and _ABBREVIATION.search(before):
         next_word = rest.strip()[:1]
@@ -66,8 +69,28 @@ def _open(text: str) -> bool:
 
 
 _SKIP = {"script", "style", "head", "nav", "footer", "noscript", "template", "svg"}
-_BLOCKS = {"p", "div", "section", "article", "main", "body", "html", "blockquote", "dd", "dt", "dl", "header", "figure",
-           "figcaption", "pre", "address", "aside", "form", "fieldset", "[document]"}
+_BLOCKS = {
+    "p",
+    "div",
+    "section",
+    "article",
+    "main",
+    "body",
+    "html",
+    "blockquote",
+    "dd",
+    "dt",
+    "dl",
+    "header",
+    "figure",
+    "figcaption",
+    "pre",
+    "address",
+    "aside",
+    "form",
+    "fieldset",
+    "[document]",
+}
 
 
 class ExtractionError(ValueError):
@@ -95,7 +118,9 @@ def of_pdf(path: Path) -> str:
         raise ExtractionError(f"{path.name}: a readable PDF was required; got {error}") from None
     text = _paragraphs("\n".join(pages))
     if not text.strip():
-        raise ExtractionError(f"{path.name}: a PDF with a text layer was required; got {len(pages)} pages without text (a scan?)")
+        raise ExtractionError(
+            f"{path.name}: a PDF with a text layer was required; got {len(pages)} pages without text (a scan?)"
+        )
     return text
 
 
@@ -141,13 +166,22 @@ def _items(node: object, lines: list[str], depth: int) -> None:
 
 
 def _table(node: object, lines: list[str]) -> None:
-    rows = [[_words(cell.get_text(" ")).replace("|", "/") for cell in row.find_all(["td", "th"])] for row in node.find_all("tr")]
+    rows = [
+        [_words(cell.get_text(" ")).replace("|", "/") for cell in row.find_all(["td", "th"])]
+        for row in node.find_all("tr")
+    ]
     rows = [row for row in rows if row]
     if not rows:
         return
     width = max(map(len, rows))
     rows = [row + [""] * (width - len(row)) for row in rows]
-    lines += ["", *(f"| {' | '.join(row)} |" for row in rows[:1]), "|" + "---|" * width, *(f"| {' | '.join(row)} |" for row in rows[1:]), ""]
+    lines += [
+        "",
+        *(f"| {' | '.join(row)} |" for row in rows[:1]),
+        "|" + "---|" * width,
+        *(f"| {' | '.join(row)} |" for row in rows[1:]),
+        "",
+    ]
 
 
 def _flush(run: list[str], lines: list[str], depth: int) -> None:
@@ -182,7 +216,9 @@ FORMATS = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": 
 _ENUMERATOR = re.compile(r"(\((?:[a-z]{1,4}|\d{1,2})\)|[a-z]\)|\d{1,2}\)|\d{1,2}(?:\.\d{1,2})+\.?|[•‣◦▪·–—])\s+")
 _ROMAN = re.compile(r"[ivx]+\Z")
 _LABEL = re.compile(r"([A-Z][\w'’/&-]*(?:[ ,]+[\w'’/&()-]+){0,6}):\s+(?=\S)")
-_NO_LABEL = re.compile(r"\b(?:must|may|can|cannot|should|shall|will|if|when|following|is|are|means|not|only|do|any|e\.g|i\.e)\b", re.I)
+_NO_LABEL = re.compile(
+    r"\b(?:must|may|can|cannot|should|shall|will|if|when|following|is|are|means|not|only|do|any|e\.g|i\.e)\b", re.I
+)
 _BOLD_LINE = re.compile(r"(?:\*\*|__)([^*_]+)(?:\*\*|__):?\Z")
 
 
@@ -235,12 +271,16 @@ def read(path: Path) -> Document:
         DocumentError: no such file, another kind of file, empty, not UTF-8, or a PDF without text.
     """
     if path.suffix.lower() not in FORMATS:
-        raise DocumentError(f"{path.name}: a document must be one of {sorted(FORMATS)}; got {path.suffix or 'no suffix'!r}")
+        raise DocumentError(
+            f"{path.name}: a document must be one of {sorted(FORMATS)}; got {path.suffix or 'no suffix'!r}"
+        )
     if not path.is_file():
         raise DocumentError(f"{path}: a document file was required; there is none")
     text = _stored_text(path)
     if not text.strip():
-        raise DocumentError(f"{path.name}: a document with text was required; got an empty one ({path.stat().st_size} bytes)")
+        raise DocumentError(
+            f"{path.name}: a document with text was required; got an empty one ({path.stat().st_size} bytes)"
+        )
     return parse(text, titles=FORMATS[path.suffix.lower()] in ("text", "pdf"))
 
 
@@ -253,8 +293,13 @@ def parse(text: str, *, titles: bool = False) -> Document:
     for token in markdown.parse(text):
         reader.take(token)
     used = {stem for sentence in reader.found for stem in sentence.stems}
-    return Document(text, tuple(s if s.kind != "stem" or any(u.endswith(s.text) for u in used) else replace(s, kind="prose")
-                                for s in reader.found))
+    return Document(
+        text,
+        tuple(
+            s if s.kind != "stem" or any(u.endswith(s.text) for u in used) else replace(s, kind="prose")
+            for s in reader.found
+        ),
+    )
 
 
 def _stored_text(path: Path) -> str:
@@ -267,7 +312,9 @@ def _stored_text(path: Path) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(f"{path.name}: UTF-8 text was required; got byte 0x{data[error.start]:02x} at offset {error.start}") from None
+        raise DocumentError(
+            f"{path.name}: UTF-8 text was required; got byte 0x{data[error.start]:02x} at offset {error.start}"
+        ) from None
     if kind == "html":
         pass
 
@@ -344,7 +391,7 @@ class _Reader:
                 span = _walk(self.text, cursor, content)
                 if span is None:
                     continue
-                at, line = span[0], self.text[span[0]:span[1]]
+                at, line = span[0], self.text[span[0] : span[1]]
             if kept:
                 kept.append("\n")
                 places.append(at - 1 if at else 0)

@@ -3,6 +3,7 @@
 A `Clause` is ShieldAgent's policy block (Sec. 3.2.2, App. C.2.1): the verbatim description with its
 place in the document (the reference), the definitions and the scope it is read with.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -98,7 +99,9 @@ def place(name_or_path: str | Path) -> Path:
         if path.exists():
             return path
     known = sorted(p.name for p in (ROOT / "policies").glob("*") if p.is_dir())
-    raise PolicyError(f"a policy must be a name under policies/ {known}, a folder or a document; got {str(name_or_path)!r}, which does not exist")
+    raise PolicyError(
+        f"a policy must be a name under policies/ {known}, a folder or a document; got {str(name_or_path)!r}, which does not exist"
+    )
 
 
 def _document(folder: Path, name: str | None) -> Path:
@@ -112,7 +115,9 @@ def _document(folder: Path, name: str | None) -> Path:
         return found[0]
     wanted = "one of " + ", ".join(NAMES)
     if found:
-        raise PolicyError(f"{folder}: exactly {wanted} was required; got {[p.name for p in found]}; name one with document=")
+        raise PolicyError(
+            f"{folder}: exactly {wanted} was required; got {[p.name for p in found]}; name one with document="
+        )
     raise PolicyError(f"{folder}: a policy document, {wanted}, was required; got files {_files(folder)}")
 
 
@@ -124,7 +129,9 @@ def _utf8(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise tools.ToolError(f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
+        raise tools.ToolError(
+            f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        ) from None
 
 
 def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:
@@ -135,4 +142,6 @@ def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:
 def from_json(rows: list[dict[str, object]]) -> tuple[Clause, ...]:
     """Clauses from what `to_json` gave."""
     listed = ("headings", "context", "definitions")
-    return tuple(Clause(**{name: tuple(value) if name in listed else value for name, value in row.items()}) for row in rows)
+    return tuple(
+        Clause(**{name: tuple(value) if name in listed else value for name, value in row.items()}) for row in rows
+    )

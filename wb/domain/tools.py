@@ -4,6 +4,7 @@ Two shapes of the file are read: a list of tools (JSON-schema function descripti
 the `{"type": "function", "function": …}` wrapper), or an object `{"tools": […], "state": […]}` whose
 state fields are what is known of the user and the session at the time of a call.
 """
+
 from __future__ import annotations
 
 import json
@@ -82,15 +83,21 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ToolError(f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise ToolError(
+            f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
     rows = data.get("tools") if isinstance(data, dict) else data
     state = data.get("state", []) if isinstance(data, dict) else []
     if not isinstance(rows, list) or not isinstance(state, list):
-        raise ToolError(f"{source}: a list of tools, or an object with lists 'tools' and 'state', was required; got {_shape(data)}")
+        raise ToolError(
+            f"{source}: a list of tools, or an object with lists 'tools' and 'state', was required; got {_shape(data)}"
+        )
     return Toolbox(
         tools=tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(rows)),
-        state=tuple(_field(row.get("name") if isinstance(row, dict) else None, row, False, f"{source}: state[{i}]")
-                    for i, row in enumerate(state)),
+        state=tuple(
+            _field(row.get("name") if isinstance(row, dict) else None, row, False, f"{source}: state[{i}]")
+            for i, row in enumerate(state)
+        ),
     )
 
 
@@ -119,8 +126,14 @@ def _field(name: object, row: object, required: bool, where: str) -> Field:
     kind = row.get("type", "string")
     if kind not in TYPES:
         raise ToolError(f"{where}: 'type' must be one of {list(TYPES)}; got {kind!r}")
-    return Field(str(name), kind, _text(row, "description", where), _texts(row, "enum", where),
-                 _texts(row, "keywords", where), required)
+    return Field(
+        str(name),
+        kind,
+        _text(row, "description", where),
+        _texts(row, "enum", where),
+        _texts(row, "keywords", where),
+        required,
+    )
 
 
 def _text(row: Mapping[str, object], key: str, where: str) -> str:

@@ -9,6 +9,7 @@ Verdicts and what may run: every guard answers one question in one type.
 A guard that is missing, unproved, crashing or undecided does not allow (SPEC 4 s): only `allow`
 runs the action, and each verdict carries its reason.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping

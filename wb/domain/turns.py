@@ -5,6 +5,7 @@ predicates from the agent's output (ShieldAgent, Alg. 1, line 2); one prompt rol
 answers that.  The state of the turn is never shown to it.  An answer that is not sure keeps every
 tool that it may be: a guard must allow them all.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,8 +59,17 @@ def recognise(observations: Sequence[Observation], toolbox: Toolbox, llm: LLM) -
     A reply that names a tool that does not exist, or none, leaves the turn without a step.
     """
     listed = [{"name": t.name, "description": t.description} for t in candidates(toolbox)]
-    asked = [{"tools": listed, "task": o.task, "website": o.website, "previous_actions": list(o.previous_actions),
-              "target_action": o.target_action, "agent_output": o.agent_output} for o in observations]
+    asked = [
+        {
+            "tools": listed,
+            "task": o.task,
+            "website": o.website,
+            "previous_actions": list(o.previous_actions),
+            "target_action": o.target_action,
+            "agent_output": o.agent_output,
+        }
+        for o in observations
+    ]
     replies = llm.ask_all("extract_action", Extracted, asked)
     return tuple(_recognition(o, reply, toolbox) for o, reply in zip(observations, replies, strict=True))
 

@@ -3,6 +3,7 @@
 For policies that are looked at beside the main one, such as a handful of bare sentences, and for
 asking what a changed sentence changes.  The main way goes through the notebooks.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ def guards(policy: Policy, llm: LLM, constrains: Constrains, verifier: Verifier 
     revise = synthesis.reviser(sentences, llm)
     drafts = toolguard.candidates(synthesis.write(required, sentences, policy.toolbox, llm), revise)
     if verifier is None:
-        return Shortcut(ruleset, drafts, toolguard.tested_guard(ruleset, [synthesis.guarded(draft) for draft in drafts]))
+        return Shortcut(
+            ruleset, drafts, toolguard.tested_guard(ruleset, [synthesis.guarded(draft) for draft in drafts])
+        )
     drafts = veriguard.prove(drafts, revise, verifier)
     return Shortcut(ruleset, drafts, veriguard.proved_guard(ruleset, [synthesis.guarded(draft) for draft in drafts]))

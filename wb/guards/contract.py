@@ -13,6 +13,7 @@ A rule `ALWAYS body` bears on a tool when calling the tool can make `body` false
 is left is propositional over predicates of that step and past subformulas, whose value the steps so
 far decide.  A rule about later steps has no such form: it is monitored, not guarded, and said to be so.
 """
+
 from __future__ import annotations
 
 import ast
@@ -153,7 +154,9 @@ def _why(rule: Rule, ruleset: RuleSet) -> str:
 
 
 Type = Literal["int", "bool", "str"]
-RESERVED = frozenset({*keyword.kwlist, "Result", "Implies", "Requires", "Ensures", "Refute", "Tuple", "bool", "str", "int", "len"})
+RESERVED = frozenset(
+    {*keyword.kwlist, "Result", "Implies", "Requires", "Ensures", "Refute", "Tuple", "bool", "str", "int", "len"}
+)
 REFUSED = frozenset({"Assume", "ContractOnly", "Exsures", "Assert", "Fold", "Unfold", "Inhale", "Exhale", "Opaque"})
 
 
@@ -262,7 +265,9 @@ class _Names:
 
     def __init__(self, tool: Tool, ruleset: RuleSet, state: tuple[Field, ...]) -> None:
         self.tool, self.ruleset = tool, ruleset
-        self.types = {f"{tool.name}.{a.name}": a.type for a in tool.arguments} | {f"state.{s.name}": s.type for s in state}
+        self.types = {f"{tool.name}.{a.name}": a.type for a in tool.arguments} | {
+            f"state.{s.name}": s.type for s in state
+        }
         self.parameters: dict[object, Parameter] = {}
 
     def expression(self, formula: Formula) -> str:
@@ -282,26 +287,45 @@ class _Names:
                 return f"{bracketed(self.expression(left))} == {bracketed(self.expression(right))}"
             case f.Previously() | f.Once() | f.Historically() | f.Since():
                 met = [self.ruleset.predicate(name) for name in f.atoms(formula)]
-                return self._parameter(formula, slug(formula), "bool", "over the steps so far: " + "; ".join(p.description for p in met if p.description),
-                                       past=formula, words=tuple(dict.fromkeys(w for p in met for w in p.keywords)))
+                return self._parameter(
+                    formula,
+                    slug(formula),
+                    "bool",
+                    "over the steps so far: " + "; ".join(p.description for p in met if p.description),
+                    past=formula,
+                    words=tuple(dict.fromkeys(w for p in met for w in p.keywords)),
+                )
             case _:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
 
     def _predicate(self, predicate: Predicate) -> str:
         test = predicate.test
         if test is None or not self._provable(test):
-            return self._parameter(predicate.name, predicate.name, "bool", predicate.description, fact=predicate.name, test=test, words=predicate.keywords)
+            return self._parameter(
+                predicate.name,
+                predicate.name,
+                "bool",
+                predicate.description,
+                fact=predicate.name,
+                test=test,
+                words=predicate.keywords,
+            )
         owner, _, field = test.field.partition(".")
         name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
         if test.measure == "count":
             name = f"count_{name}"
         kind = "int" if test.measure == "count" else _type(test.value)
         key = (test.field, test.measure, kind)
-        return compare(self._parameter(key, name, kind, f"{test.measure} of {test.field}", field=test.field, measure=test.measure), test)
+        return compare(
+            self._parameter(key, name, kind, f"{test.measure} of {test.field}", field=test.field, measure=test.measure),
+            test,
+        )
 
     def _provable(self, test: Test) -> bool:
         """Whether Nagini computes the test exactly: integers, booleans, and equality of texts."""
-        if isinstance(test.value, float) or (test.measure == "value" and self.types.get(test.field) in ("number", "array", "object")):
+        if isinstance(test.value, float) or (
+            test.measure == "value" and self.types.get(test.field) in ("number", "array", "object")
+        ):
             return False
         if test.op == "in":
             return isinstance(test.value, tuple) and all(isinstance(v, str) for v in test.value)
@@ -332,8 +356,10 @@ def assemble(guard: str, required: Contract) -> str:
     """
     function = _function(guard)
     if function.name != required.function or own_contract(function):
-        raise VacuousContract(f"{required.function} without contract statements was required; got {function.name} "
-                              f"with {own_contract(function) or 'none'}")
+        raise VacuousContract(
+            f"{required.function} without contract statements was required; got {function.name} "
+            f"with {own_contract(function) or 'none'}"
+        )
     stated = ast.parse("\n".join(required.lines())).body
     function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
     return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"

@@ -5,6 +5,7 @@ computed from the contract's conditions, so they are right wherever the rules ar
 case that breaks it alone, and around one allowed case every input moved to each value that the
 conditions tell apart.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,12 @@ def examples(contract: Contract) -> tuple[Example, ...]:
     calm = _found(contract, allows)
     rows = [] if calm is None else [Example("compliance", "", _items(calm), True)]
     for item in contract.items:
-        alone = " and ".join([f"not ({item.condition})", *(f"({c})" for c in contract.conditions if c != item.condition)])
-        case = _found(contract, program(contract, alone)) or _found(contract, program(contract, f"not ({item.condition})"))
+        alone = " and ".join(
+            [f"not ({item.condition})", *(f"({c})" for c in contract.conditions if c != item.condition)]
+        )
+        case = _found(contract, program(contract, alone)) or _found(
+            contract, program(contract, f"not ({item.condition})")
+        )
         if case is not None:
             rows.append(Example("violation", item.rule, _items(case), False))
     for name, points in allows.points.items() if calm is not None else ():
@@ -86,6 +91,7 @@ def difference(one: Program, other: Program, over: Mapping[str, tuple[Value, ...
     Raises:
         TooMany: the values could not all be tried, so nothing is known.
     """
+
     def differ(**values: Value) -> tuple[bool, str]:
         return bool(one.run(**values)[0]) != bool(other.run(**values)[0]), ""
 

@@ -10,6 +10,7 @@ Nagini accepts `Requires(False)`, `Assume(False)` and a bare `Ensures(True)` (`n
 statement is judged by its truth over all values that its constants tell apart, so a tautology is
 refused however it is written.  `contract.probe` asks the prover the same question its own way.
 """
+
 from __future__ import annotations
 
 import ast
@@ -55,15 +56,26 @@ def _refuse(function: ast.FunctionDef) -> None:
         raise VacuousContract(f"an Ensures was required; {function.name} has none")
     met = ast.BoolOp(ast.And(), [*requires, ast.Constant(True)])
     if requires and True not in _truths(function, met):
-        raise VacuousContract(f"Requires that some caller meets were required; got {[ast.unparse(r) for r in requires]}")
+        raise VacuousContract(
+            f"Requires that some caller meets were required; got {[ast.unparse(r) for r in requires]}"
+        )
     for condition in ensures:
         if False not in _truths(function, ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), met), condition])):
-            raise VacuousContract(f"an Ensures that some answer breaks was required; got Ensures({ast.unparse(condition)})")
+            raise VacuousContract(
+                f"an Ensures that some answer breaks was required; got Ensures({ast.unparse(condition)})"
+            )
 
 
 def _stated(function: ast.FunctionDef, word: str) -> list[ast.expr]:
-    return [n.value.args[0] for n in function.body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)
-            and isinstance(n.value.func, ast.Name) and n.value.func.id == word and n.value.args]
+    return [
+        n.value.args[0]
+        for n in function.body
+        if isinstance(n, ast.Expr)
+        and isinstance(n.value, ast.Call)
+        and isinstance(n.value.func, ast.Name)
+        and n.value.func.id == word
+        and n.value.args
+    ]
 
 
 def _truths(function: ast.FunctionDef, condition: ast.expr) -> set[bool]:
@@ -82,7 +94,9 @@ def _truths(function: ast.FunctionDef, condition: ast.expr) -> set[bool]:
             if len(seen) == 2:
                 break
     except (TypeError, sandbox.TooMany) as error:
-        raise VacuousContract(f"a condition with a truth value was required; {ast.unparse(condition)}: {error}") from None
+        raise VacuousContract(
+            f"a condition with a truth value was required; {ast.unparse(condition)}: {error}"
+        ) from None
     return seen
 
 
@@ -146,7 +160,9 @@ def mutants(guard: str) -> tuple[Mutant, ...]:
         for operator, replacement in _faults(node, tree.body[0]):
             mutated = _replaced(tree, index, replacement)
             if mutated != original:
-                found.setdefault(mutated, Mutant(operator, node.lineno, f"{_shown(node)} -> {_shown(replacement)}", mutated))
+                found.setdefault(
+                    mutated, Mutant(operator, node.lineno, f"{_shown(node)} -> {_shown(replacement)}", mutated)
+                )
     return tuple(found.values())
 
 
@@ -164,8 +180,10 @@ def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: 
     """The fate of at most `most` mutants of the proved guards, all given to Nagini together."""
     rows = [(*proved[i], made) for i, made in choose([mutants(guard) for _, guard in proved], most)]
     sources = [assemble(made.source, contract) for contract, _, made in rows]
-    return tuple(_fate(contract, guard, made, proof.status)
-                 for (contract, guard, made), proof in zip(rows, verifier.verify(sources), strict=True))
+    return tuple(
+        _fate(contract, guard, made, proof.status)
+        for (contract, guard, made), proof in zip(rows, verifier.verify(sources), strict=True)
+    )
 
 
 def planted(proved: Sequence[tuple[Contract, str]]) -> Planted | None:
@@ -208,7 +226,9 @@ def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> Judged
     if status == "proved":
         return Judged(contract.tool, mutant, "survived" if shown else "equivalent", shown)
     if status in ("unproved", "rejected"):  # rejected: mypy sees that a branch cannot be reached
-        return Judged(contract.tool, mutant, "refuted" if shown else "equivalent" if status == "rejected" else "unsettled", shown)
+        return Judged(
+            contract.tool, mutant, "refuted" if shown else "equivalent" if status == "rejected" else "unsettled", shown
+        )
     return Judged(contract.tool, mutant, "unsettled", shown)
 
 

@@ -5,6 +5,7 @@ it (Sec. 3.2.2).  Start-up costs seconds, a file about one, so sources that begi
 hold functions alone are verified together in one file and their findings told apart by line.
 Unproved does not mean wrong (SPEC 4 v): Nagini is sound, modular and may be too weak.
 """
+
 from __future__ import annotations
 
 import ast
@@ -89,7 +90,9 @@ class Verifier:
     def __enter__(self) -> Verifier:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -136,8 +139,10 @@ class Verifier:
         except WorkerLost as error:
             self._worker = None
             return {s: _lost(s, error.status, str(error)) for s in batch}
-        proofs = {s: _proof(s, answer, start, end, len(batch) == 1)
-                  for s, start, end in zip(batch, starts, [*starts[1:], 10**9], strict=True)}
+        proofs = {
+            s: _proof(s, answer, start, end, len(batch) == 1)
+            for s, start, end in zip(batch, starts, [*starts[1:], 10**9], strict=True)
+        }
         if answer.get("success") or any(p.findings for p in proofs.values()):
             return proofs
         return {s: _lost(s, "crash", "Nagini failed without saying where") for s in batch}
@@ -148,8 +153,16 @@ class Verifier:
             return None
         try:
             row = json.loads(path.read_text(encoding="utf-8"))
-            findings = tuple(Finding(f["code"], f["message"], f["line"], tuple((n, v) for n, v in f["counterexample"]),
-                                     tuple(f["branch"])) for f in row["findings"])
+            findings = tuple(
+                Finding(
+                    f["code"],
+                    f["message"],
+                    f["line"],
+                    tuple((n, v) for n, v in f["counterexample"]),
+                    tuple(f["branch"]),
+                )
+                for f in row["findings"]
+            )
             return Proof(row["status"], findings, row["digest"]) if row["digest"] == digest(source) else None
         except (json.JSONDecodeError, KeyError, TypeError):
             return None  # a torn or foreign file is no proof: ask again
@@ -238,7 +251,9 @@ def _finding(row: Mapping[str, object], offset: int) -> Finding:
     old = str(row.get("counterexample") or "").split("Old heap")[0]
     values = tuple((name, value) for name, text in STORE.findall(old) if (value := _value(text)) is not None)
     message = re.sub(rf"\b{NAME}_\d+\b", NAME, " ".join(str(row[k]) for k in ("message", "reason") if row.get(k)))
-    branch = tuple(re.sub(r"\bnot not ", "", re.sub(r" at \S+$", "", str(b))) for b in row.get("branchConditions") or ())
+    branch = tuple(
+        re.sub(r"\bnot not ", "", re.sub(r" at \S+$", "", str(b))) for b in row.get("branchConditions") or ()
+    )
     return Finding(str(row["code"]), message, int(row["startLine"]) - offset, values, branch)
 
 
@@ -254,8 +269,14 @@ class _Worker:
     def __init__(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="nagini-")
         self.process = subprocess.Popen(
-            [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            cwd=self.folder.name, env=_environment(), start_new_session=True)
+            [sys.executable, str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self.folder.name,
+            env=_environment(),
+            start_new_session=True,
+        )
         self.buffer = b""
         self._read(START_S, "start")
 
@@ -291,7 +312,9 @@ class _Worker:
                 chunk = os.read(self.process.stdout.fileno(), 1 << 16)
                 if not chunk:
                     self.end()
-                    raise WorkerLost("crash", f"the Nagini worker ended before it could {what}; exit code {self.process.returncode}")
+                    raise WorkerLost(
+                        "crash", f"the Nagini worker ended before it could {what}; exit code {self.process.returncode}"
+                    )
                 self.buffer += chunk
         line, self.buffer = self.buffer.split(b"\n", 1)
         return json.loads(line)

@@ -5,6 +5,7 @@ a full heap ends this process alone.  Each line in is `{"id", "source"}`; each l
 `{"id", "success", "translated", "diagnostics"}` or `{"id", "crash"}`, and `{"ready": …}` comes first.
 Whatever Java or mypy print goes to standard error, so that the answers stay one per line.
 """
+
 from __future__ import annotations
 
 import json
@@ -53,8 +54,11 @@ def _verify(service: object, source: str) -> dict[str, object]:
             result = service.verify(str(path), counterexample=True).to_dict()
         except Exception as error:  # the one broad catch: a foreign verifier's bug becomes a value, not an exit
             return {"crash": f"{type(error).__name__}: {error}"[:500]}
-    return {"success": result["success"], "translated": not result["translationFailed"],
-            "diagnostics": result["diagnostics"]}
+    return {
+        "success": result["success"],
+        "translated": not result["translationFailed"],
+        "diagnostics": result["diagnostics"],
+    }
 
 
 def _say(answers: TextIO, message: dict[str, object]) -> None:

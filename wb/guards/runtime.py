@@ -4,6 +4,7 @@ The proof covers the guard's code alone.  What surrounds it is here and is part 
 filling the parameters (`values`), refusing values of another type (a bool is no int), trying out
 unknown ones, and denying wherever there is no accepted guard or it breaks (SPEC 4 s, v, x).
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -69,8 +70,12 @@ class CallGuard:
         if program is None and entry.grade in self.accepted:
             return Verdict("deny", f"{call.tool}: its guard cannot be run", grade="error")
         if program is None:
-            return Verdict("deny", f"{call.tool}: its guard is {entry.grade}, {' or '.join(sorted(self.accepted))} "
-                           f"was required ({entry.reason or 'no reason kept'})", grade=entry.grade)
+            return Verdict(
+                "deny",
+                f"{call.tool}: its guard is {entry.grade}, {' or '.join(sorted(self.accepted))} "
+                f"was required ({entry.reason or 'no reason kept'})",
+                grade=entry.grade,
+            )
         return judge(entry, program, values(entry.contract, self.ruleset, trace, call))
 
 
@@ -81,7 +86,9 @@ def values(contract: Contract, ruleset: RuleSet, trace: Trace, call: Call) -> di
     """
     last = trace.steps[-1]
     step = Step((call, *(c for c in last.calls if c is not call)), last.state, last.text)
-    before = [valuation(ruleset.predicates, s) for s in trace.steps[:-1]] if any(p.past for p in contract.parameters) else []
+    before = (
+        [valuation(ruleset.predicates, s) for s in trace.steps[:-1]] if any(p.past for p in contract.parameters) else []
+    )
     return {p.name: _known(p, ruleset, step, before) for p in contract.parameters}
 
 
@@ -139,8 +146,13 @@ def past(formula: Formula, steps: Sequence[Mapping[str, bool | None]]) -> bool |
 
 def to_row(entry: Guarded) -> dict[str, str]:
     """A guard as it is kept: its tool, grade, reason, proved source and that source's hash."""
-    return {"tool": entry.contract.tool, "grade": entry.grade, "reason": entry.reason, "source": entry.source,
-            "sha256": hashlib.sha256(entry.source.encode()).hexdigest()}
+    return {
+        "tool": entry.contract.tool,
+        "grade": entry.grade,
+        "reason": entry.reason,
+        "source": entry.source,
+        "sha256": hashlib.sha256(entry.source.encode()).hexdigest(),
+    }
 
 
 def from_rows(rows: Sequence[dict[str, str]], required: Sequence[Contract]) -> tuple[Guarded, ...]:
@@ -177,7 +189,9 @@ def _load(entry: Guarded) -> Program | None:
         return None
 
 
-def _known(parameter: Parameter, ruleset: RuleSet, step: Step, before: Sequence[Mapping[str, bool | None]]) -> sandbox.Value | None:
+def _known(
+    parameter: Parameter, ruleset: RuleSet, step: Step, before: Sequence[Mapping[str, bool | None]]
+) -> sandbox.Value | None:
     if parameter.past is not None:
         return past(parameter.past, [*before, valuation(ruleset.predicates, step)])
     if parameter.fact is not None:

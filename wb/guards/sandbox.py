@@ -9,6 +9,7 @@ Unknown arguments are tried out: a guard *denies* only where every completion de
 compares its inputs with constants alone, the constants and their neighbours stand for all values, so
 trying those is exact.
 """
+
 from __future__ import annotations
 
 import ast
@@ -21,10 +22,39 @@ Outcome = tuple[bool, str]
 CONTRACT = frozenset({"Requires", "Ensures", "Refute", "Assert", "Assume", "Decreases"})
 TYPES = {"int": int, "bool": bool, "str": str}
 ALLOWED = (
-    ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.If, ast.IfExp, ast.Assign, ast.Pass,
-    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Compare,
-    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Constant, ast.Name, ast.Load, ast.Store,
-    ast.Tuple, ast.Subscript,
+    ast.Module,
+    ast.FunctionDef,
+    ast.arguments,
+    ast.arg,
+    ast.Return,
+    ast.If,
+    ast.IfExp,
+    ast.Assign,
+    ast.Pass,
+    ast.BoolOp,
+    ast.And,
+    ast.Or,
+    ast.UnaryOp,
+    ast.Not,
+    ast.USub,
+    ast.BinOp,
+    ast.Add,
+    ast.Sub,
+    ast.Compare,
+    ast.Eq,
+    ast.NotEq,
+    ast.Lt,
+    ast.LtE,
+    ast.Gt,
+    ast.GtE,
+    ast.In,
+    ast.NotIn,
+    ast.Constant,
+    ast.Name,
+    ast.Load,
+    ast.Store,
+    ast.Tuple,
+    ast.Subscript,
 )
 OTHER = "~"  # a text that no rule names
 
@@ -70,8 +100,10 @@ def check(source: str) -> ast.FunctionDef:
     function = tree.body[0]
     for node in ast.walk(tree):
         if not isinstance(node, ALLOWED):
-            raise UnsafeSource(f"line {getattr(node, 'lineno', '?')}: if, return, comparisons and constants were required; "
-                               f"got {type(node).__name__}")
+            raise UnsafeSource(
+                f"line {getattr(node, 'lineno', '?')}: if, return, comparisons and constants were required; "
+                f"got {type(node).__name__}"
+            )
     _check_names(function)
     return function
 
@@ -97,14 +129,24 @@ def strip_or_refuse(source: str) -> str:
 def points(*sources: str) -> dict[str, tuple[Value, ...]]:
     """For each parameter the values that tell the sources apart: every constant it meets, and its neighbours."""
     trees = [ast.parse(source) for source in sources]
-    types = {a.arg: ast.unparse(a.annotation) for t in trees for n in ast.walk(t) if isinstance(n, ast.FunctionDef)
-             for a in n.args.args if a.annotation}
+    types = {
+        a.arg: ast.unparse(a.annotation)
+        for t in trees
+        for n in ast.walk(t)
+        if isinstance(n, ast.FunctionDef)
+        for a in n.args.args
+        if a.annotation
+    }
     met: dict[str, set[Value]] = {name: set() for name in types}
     for node in (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Compare)):
         sides = [node.left, *node.comparators]
         constants = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
-        negative = {-c.operand.value for s in sides for c in ast.walk(s) if isinstance(c, ast.UnaryOp) and
-                    isinstance(c.op, ast.USub) and isinstance(c.operand, ast.Constant)}
+        negative = {
+            -c.operand.value
+            for s in sides
+            for c in ast.walk(s)
+            if isinstance(c, ast.UnaryOp) and isinstance(c.op, ast.USub) and isinstance(c.operand, ast.Constant)
+        }
         for name in {n.id for s in sides for n in ast.walk(s) if isinstance(n, ast.Name)} & set(met):
             met[name] |= constants | negative
     return {name: _domain(types[name], values) for name, values in met.items()}
@@ -116,14 +158,21 @@ def simple(function: ast.FunctionDef) -> bool:
     for node in ast.walk(function):
         if isinstance(node, (ast.BinOp, ast.Assign)):
             return False
-        if isinstance(node, ast.Compare) and sum(isinstance(s, ast.Name) and s.id not in truths for s in
-                                                 (node.left, *node.comparators)) > 1:
+        if (
+            isinstance(node, ast.Compare)
+            and sum(isinstance(s, ast.Name) and s.id not in truths for s in (node.left, *node.comparators)) > 1
+        ):
             return False
     return True
 
 
-def completions(run: Callable[..., Outcome], known: Mapping[str, Value], unknown: Mapping[str, tuple[Value, ...]],
-                *, limit: int = 20_000) -> Iterator[tuple[dict[str, Value], Outcome]]:
+def completions(
+    run: Callable[..., Outcome],
+    known: Mapping[str, Value],
+    unknown: Mapping[str, tuple[Value, ...]],
+    *,
+    limit: int = 20_000,
+) -> Iterator[tuple[dict[str, Value], Outcome]]:
     """Every outcome over the unknown values, with the unknown values that it read.
 
     A value is chosen only when the program reads it, so a chain of early returns over n unknown
@@ -155,6 +204,7 @@ def completions(run: Callable[..., Outcome], known: Mapping[str, Value], unknown
 def _reading(operation: Callable[..., object]) -> Callable[..., object]:
     def read(self: _Unknown, *others: object) -> object:
         return operation(self.read(), *(o.read() if isinstance(o, _Unknown) else o for o in others))
+
     return read
 
 

@@ -9,6 +9,7 @@ The guard's author: sentences of the policy in, a tool's function out, and its c
 The author sees the tool, the signature and the sentences; never the contract, which comes from the
 formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.
 """
+
 from __future__ import annotations
 
 import ast
@@ -75,7 +76,9 @@ Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[str | None]]
 
 
-def synthesise(drafts: Sequence[Draft], checks: Sequence[Check], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
+def synthesise(
+    drafts: Sequence[Draft], checks: Sequence[Check], revise: Revise, *, max_rounds: int = 3
+) -> tuple[Draft, ...]:
     """Each draft after at most `max_rounds` repairs; a draft without complaints passed every check.
 
     `revise` gives a new source for each draft that has complaints, or None where it has no idea.
@@ -85,8 +88,11 @@ def synthesise(drafts: Sequence[Draft], checks: Sequence[Check], revise: Revise,
     rows = list(checked(drafts, checks))
     for _ in range(max_rounds):
         wrong = [i for i, draft in enumerate(rows) if draft.complaints]
-        revised = {i: s for i, s in zip(wrong, revise([rows[i] for i in wrong]) if wrong else [], strict=True)
-                   if s is not None and s not in {a.source for a in rows[i].attempts}}
+        revised = {
+            i: s
+            for i, s in zip(wrong, revise([rows[i] for i in wrong]) if wrong else [], strict=True)
+            if s is not None and s not in {a.source for a in rows[i].attempts}
+        }
         if not revised:
             break
         fresh = [replace(rows[i], attempts=(*rows[i].attempts, Attempt(s)), passed=()) for i, s in revised.items()]
@@ -117,9 +123,18 @@ def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
     found = []
     for draft in drafts:
         failed = examples.failures(sandbox.load(draft.source), examples.examples(draft.contract))
-        found.append(tuple(Complaint("tests", f"{'allow' if e.allowed else 'deny'} was required "
-                                     f"({e.kind}{' of ' + e.rule if e.rule else ''}); got {got}", e.arguments, e.allowed)
-                           for e, got in failed))
+        found.append(
+            tuple(
+                Complaint(
+                    "tests",
+                    f"{'allow' if e.allowed else 'deny'} was required "
+                    f"({e.kind}{' of ' + e.rule if e.rule else ''}); got {got}",
+                    e.arguments,
+                    e.allowed,
+                )
+                for e, got in failed
+            )
+        )
     return found
 
 
@@ -163,28 +178,42 @@ class GuardCode(pydantic.BaseModel):
     uncovered: list[str] = []
 
 
-def write(required: Sequence[Contract], sentences: Mapping[str, Sequence[Clause]], toolbox: Toolbox, llm: LLM) -> tuple[Draft, ...]:
+def write(
+    required: Sequence[Contract], sentences: Mapping[str, Sequence[Clause]], toolbox: Toolbox, llm: LLM
+) -> tuple[Draft, ...]:
     """A first draft for each contract. `sentences` holds each tool's clauses, as `concerning` finds them.
 
     An unanswered request gives a draft that every check refuses, so that the tool ends denied.
     """
     batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in required]
-    return tuple(Draft(c, (Attempt(_code(reply)),)) for c, reply in
-                 zip(required, llm.ask_all("write_guard", GuardCode, batch), strict=True))
+    return tuple(
+        Draft(c, (Attempt(_code(reply)),))
+        for c, reply in zip(required, llm.ask_all("write_guard", GuardCode, batch), strict=True)
+    )
 
 
 def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[str | None]]:
     """The author asked again: a corrected source for each draft, None where there is no answer."""
+
     def revise(drafts: Sequence[Draft]) -> list[str | None]:
-        batch = [{**_told(d.contract, sentences), "code": d.source,
-                  "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in d.complaints],
-                  "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in examples.examples(d.contract)]} for d in drafts]
+        batch = [
+            {
+                **_told(d.contract, sentences),
+                "code": d.source,
+                "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in d.complaints],
+                "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in examples.examples(d.contract)],
+            }
+            for d in drafts
+        ]
         replies = llm.ask_all("repair_guard", GuardCode, batch)
         return [None if isinstance(reply, Unanswered) else _code(reply) for reply in replies]
+
     return revise
 
 
-def concerning(contract: Contract, ruleset: RuleSet, clauses: Sequence[Clause], before: RuleSet | None = None) -> tuple[Clause, ...]:
+def concerning(
+    contract: Contract, ruleset: RuleSet, clauses: Sequence[Clause], before: RuleSet | None = None
+) -> tuple[Clause, ...]:
     """The clauses that the contract's rules were read from, in the document's order.
 
     A refined rule names its parents; `before` is the rule set they are in.
@@ -205,9 +234,22 @@ def _sources(rule: Rule, ancestors: Mapping[str, Rule], seen: frozenset[str]) ->
 
 
 def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict[str, object]:
-    rows = [{"id": c.id, "text": c.text, "headings": list(c.headings), "context": list(c.context),
-             "definitions": list(c.definitions), "scope": c.scope} for c in sentences.get(contract.tool, ())]
-    return {"signature": contract.signature, "parameters": [_parameter(p) for p in contract.parameters], "sentences": rows}
+    rows = [
+        {
+            "id": c.id,
+            "text": c.text,
+            "headings": list(c.headings),
+            "context": list(c.context),
+            "definitions": list(c.definitions),
+            "scope": c.scope,
+        }
+        for c in sentences.get(contract.tool, ())
+    ]
+    return {
+        "signature": contract.signature,
+        "parameters": [_parameter(p) for p in contract.parameters],
+        "sentences": rows,
+    }
 
 
 def _parameter(parameter: Parameter) -> dict[str, object]:
@@ -218,14 +260,20 @@ def _parameter(parameter: Parameter) -> dict[str, object]:
     if parameter.past is not None:
         return {**row, "past": render(parameter.past)}
     test = parameter.test
-    return {**row, "fact": parameter.fact} | ({} if test is None else {"test": {
-        "field": test.field, "op": test.op, "value": test.value, "measure": test.measure}})
+    return {**row, "fact": parameter.fact} | (
+        {}
+        if test is None
+        else {"test": {"field": test.field, "op": test.op, "value": test.value, "measure": test.measure}}
+    )
 
 
 def _tool(toolbox: Toolbox, name: str) -> dict[str, object]:
     tool = toolbox.tool(name)
-    return {"name": tool.name, "description": tool.description,
-            "arguments": [{"name": a.name, "type": a.type, "description": a.description} for a in tool.arguments]}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "arguments": [{"name": a.name, "type": a.type, "description": a.description} for a in tool.arguments],
+    }
 
 
 def _row(kind: str, text: str, arguments: tuple[tuple[str, object], ...], allowed: bool | None) -> dict[str, object]:

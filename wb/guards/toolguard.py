@@ -3,6 +3,7 @@
 A candidate is *tested*: it is right on every example computed from the rules, which is evidence and no
 proof.  `veriguard` takes the candidates on to proofs.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -33,5 +34,10 @@ def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -
 
 def to_row(draft: Draft) -> dict[str, object]:
     """A candidate as it is kept: what `guarding.from_row` reads, the bare code, the examples and every attempt."""
-    return {**runtime.to_row(guarded(draft)), "code": draft.source, "rules": [item.rule for item in draft.contract.items],
-            "examples": examples(draft.contract), "attempts": draft.attempts}
+    return {
+        **runtime.to_row(guarded(draft)),
+        "code": draft.source,
+        "rules": [item.rule for item in draft.contract.items],
+        "examples": examples(draft.contract),
+        "attempts": draft.attempts,
+    }

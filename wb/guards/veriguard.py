@@ -5,6 +5,7 @@ the author of the code, until it proves or the budget is spent.  The contract is
 the code (SPEC 4 u).  A proof counts only if the `Refute(False)` probe shows that the function's body
 can be reached.  At run time a tool whose guard is missing, unproved or broken is denied.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -25,10 +26,12 @@ def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_ro
 
 def proof(verifier: Verifier) -> Check:
     """The check that Nagini makes of all drafts of a round in one go."""
+
     def check(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
         put = [contracts.assemble(d.source, d.contract) for d in drafts]
         proofs = verifier.verify([*put, *(contracts.probe(source) for source in put)])
         return [_complaints(draft, proofs[i], proofs[len(put) + i]) for i, draft in enumerate(drafts)]
+
     return PROOF, check
 
 
@@ -47,7 +50,9 @@ def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, .
     if proof_.status == "unproved":
         return tuple(_complaint(draft, finding) for finding in proof_.findings)
     if proof_.status != "proved":
-        return tuple(Complaint(PROOF, f"{proof_.status}: {f.message}") for f in proof_.findings) or (Complaint(PROOF, proof_.status),)
+        return tuple(Complaint(PROOF, f"{proof_.status}: {f.message}") for f in proof_.findings) or (
+            Complaint(PROOF, proof_.status),
+        )
     if probe.status != "proved":
         what = "; ".join(f.message for f in probe.findings)
         return (Complaint(PROOF, f"nothing was proved: the body cannot be reached ({what or probe.status})"),)
@@ -64,7 +69,9 @@ def _complaint(draft: Draft, finding: Finding) -> Complaint:
     return Complaint(PROOF, finding.message + where, arguments, allowed)
 
 
-def confirmed(contract: Contract, source: str, finding: Finding) -> tuple[tuple[tuple[str, sandbox.Value], ...], bool] | None:
+def confirmed(
+    contract: Contract, source: str, finding: Finding
+) -> tuple[tuple[tuple[str, sandbox.Value], ...], bool] | None:
     """Nagini's counterexample completed and replayed: arguments, and the decision the contract demands of them.
 
     Texts are opaque to Nagini, so every value that it gave none for is tried. None where the code obeys.
@@ -77,7 +84,9 @@ def confirmed(contract: Contract, source: str, finding: Finding) -> tuple[tuple[
         return bool(tested.run(**values)[0]) != bool(wanted.run(**values)[0]), ""
 
     try:
-        for chosen, (differs, _) in sandbox.completions(differ, given, {n: v for n, v in points.items() if n not in given}):
+        for chosen, (differs, _) in sandbox.completions(
+            differ, given, {n: v for n, v in points.items() if n not in given}
+        ):
             if differs:
                 whole = {**{n: v[0] for n, v in points.items()}, **given, **chosen}
                 return tuple(whole.items()), bool(wanted.run(**whole)[0])

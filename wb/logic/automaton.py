@@ -16,6 +16,7 @@ explicit).  Every operator is evaluated once, as one integer, for all letters an
 neighbours together.  Past subformulas take their truth one step earlier as a further input.
 `automaton` turns the result around.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
@@ -30,16 +31,31 @@ from wb.logic.formula import Formula
 MAX_INPUTS = 18  # tests and temporal operators together: tables have 2 to that power bits
 MAX_MOVES = 5000
 
-ATOM, CONSTANT, NOT, NEXT, WEAK_NEXT, EVENTUALLY, ALWAYS, AND, OR, XOR, IMPLIES, IFF, UNTIL, RELEASE, WEAK_UNTIL = range(15)
+ATOM, CONSTANT, NOT, NEXT, WEAK_NEXT, EVENTUALLY, ALWAYS, AND, OR, XOR, IMPLIES, IFF, UNTIL, RELEASE, WEAK_UNTIL = (
+    range(15)
+)
 # instruction, and for a temporal one which truth is tracked from step to step, so that False is its value beyond
 # the end: of the operand or of the formula itself, and whether of its negation
 CODES = {
-    F.Atom: (ATOM, "", False), F.Constant: (CONSTANT, "", False), F.Not: (NOT, "", False), F.And: (AND, "", False),
-    F.Or: (OR, "", False), F.Xor: (XOR, "", False), F.Implies: (IMPLIES, "", False), F.Iff: (IFF, "", False),
-    F.Next: (NEXT, "body", False), F.WeakNext: (WEAK_NEXT, "body", True), F.Eventually: (EVENTUALLY, "self", False),
-    F.Always: (ALWAYS, "self", True), F.Until: (UNTIL, "self", False), F.Release: (RELEASE, "self", True),
-    F.WeakUntil: (WEAK_UNTIL, "self", True), F.Previously: (NEXT, "body", False), F.Once: (EVENTUALLY, "self", False),
-    F.Historically: (ALWAYS, "self", True), F.Since: (UNTIL, "self", False),
+    F.Atom: (ATOM, "", False),
+    F.Constant: (CONSTANT, "", False),
+    F.Not: (NOT, "", False),
+    F.And: (AND, "", False),
+    F.Or: (OR, "", False),
+    F.Xor: (XOR, "", False),
+    F.Implies: (IMPLIES, "", False),
+    F.Iff: (IFF, "", False),
+    F.Next: (NEXT, "body", False),
+    F.WeakNext: (WEAK_NEXT, "body", True),
+    F.Eventually: (EVENTUALLY, "self", False),
+    F.Always: (ALWAYS, "self", True),
+    F.Until: (UNTIL, "self", False),
+    F.Release: (RELEASE, "self", True),
+    F.WeakUntil: (WEAK_UNTIL, "self", True),
+    F.Previously: (NEXT, "body", False),
+    F.Once: (EVENTUALLY, "self", False),
+    F.Historically: (ALWAYS, "self", True),
+    F.Since: (UNTIL, "self", False),
 }
 
 
@@ -101,7 +117,9 @@ def program(formula: Formula) -> Program:
     return Program(code, atoms, future, past, mixed)
 
 
-def _evaluate(code: list[tuple[int, int, int, int]], letters: Sequence[int], beside: Sequence[int], full: int) -> list[int]:
+def _evaluate(
+    code: list[tuple[int, int, int, int]], letters: Sequence[int], beside: Sequence[int], full: int
+) -> list[int]:
     """The table of every register, from those of the predicates and of the tracked truths one step beside."""
     out: list[int] = []
     for op, a, b, slot in code:
@@ -151,7 +169,9 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
     """
     count, ahead, behind = len(names), len(read.future), len(read.past)
     if count + ahead + behind > MAX_INPUTS:
-        raise AutomatonError(f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; got {count + ahead + behind}")
+        raise AutomatonError(
+            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; got {count + ahead + behind}"
+        )
     inputs = tables(count + ahead + behind)
     whole = (1 << (1 << count + ahead + behind)) - 1
     values = _evaluate(read.code, [inputs[names.index(name)] for name in read.atoms], inputs[count:], whole)
@@ -178,7 +198,9 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
                 pasts.append(now & memory)
                 todo += [(now & memory, i) for i in range(len(vectors))]
         if len(found) > MAX_MOVES:
-            raise AutomatonError(f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: nest fewer operators")
+            raise AutomatonError(
+                f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: nest fewer operators"
+            )
     return found, vectors
 
 
@@ -261,8 +283,14 @@ def compile(formula: Formula, names: Sequence[str] | None = None) -> Automaton:
 def reader(tests: Sequence[Formula]) -> Callable[[Collection[str]], int]:
     """A function from a step to its letter: bit i says whether the propositional test i holds there."""
     names = tuple(dict.fromkeys(name for test in tests for name in F.atoms(test)))
-    shown = {F.Not: "(not {})", F.And: "({} and {})", F.Or: "({} or {})", F.Xor: "({} != {})", F.Implies: "({1} or not {0})",
-             F.Iff: "({} == {})"}
+    shown = {
+        F.Not: "(not {})",
+        F.And: "({} and {})",
+        F.Or: "({} or {})",
+        F.Xor: "({} != {})",
+        F.Implies: "({1} or not {0})",
+        F.Iff: "({} == {})",
+    }
 
     def show(node: Formula, parts: tuple[str, ...]) -> str:
         if isinstance(node, F.Atom):
@@ -296,7 +324,9 @@ def _explicit(read: Program, names: tuple[str, ...]) -> tuple[tuple[tuple[int, .
     return tuple([tuple([row[i] for i in column]) for row in narrow]), accepting
 
 
-def _forward(program: Program, moves: dict, vectors: list[int], classes: list[int]) -> tuple[list[list[int]], tuple[bool, ...]]:
+def _forward(
+    program: Program, moves: dict, vectors: list[int], classes: list[int]
+) -> tuple[list[list[int]], tuple[bool, ...]]:
     """Rows over letter classes and accepting states: a state is a set of vectors and the bits of the past."""
     ahead, behind = len(program.future), len(program.past)
     root, memory = 1 << ahead + behind, (1 << behind) - 1 << ahead
@@ -324,7 +354,9 @@ def _forward(program: Program, moves: dict, vectors: list[int], classes: list[in
     return rows, tuple([good & 1 == 1 for good, _ in order])
 
 
-def _column(moves: dict, past: int, letters: int, count: int, memory: int, index: dict[int, int]) -> tuple[int, list[tuple[int, int]]]:
+def _column(
+    moves: dict, past: int, letters: int, count: int, memory: int, index: dict[int, int]
+) -> tuple[int, list[tuple[int, int]]]:
     """One class of letters: the past bits after it, and for each vector later (as a bit) the vector now (as a bit)."""
     backs = []
     for i in range(count):
@@ -364,7 +396,9 @@ def _guessed(formula: Formula, names: tuple[str, ...]) -> tuple[tuple[tuple[int,
     def guess(node: Formula, parts: tuple[Formula, ...]) -> Formula:
         if not isinstance(node, F.PAST):
             return F.rebuild(node, parts)
-        return F.rebuild(node, tuple(_named(part, guesses, names, "guess") if _looks_ahead(part) else part for part in parts))
+        return F.rebuild(
+            node, tuple(_named(part, guesses, names, "guess") if _looks_ahead(part) else part for part in parts)
+        )
 
     main = F.fold(formula, guess)
     checked = F.conjunction((main, *(F.Always(F.Iff(name, part)) for part, name in guesses.items())))
@@ -387,7 +421,9 @@ def _named(part: Formula, known: dict[Formula, Formula], taken: Collection[str],
     return known[part]
 
 
-def _projected(rows: Rows, accepting: Sequence[bool], letters: int) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
+def _projected(
+    rows: Rows, accepting: Sequence[bool], letters: int
+) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
     """The automaton that forgets all but the first letters, by the subset construction."""
     dead = {q for q, row in enumerate(rows) if q and not accepting[q] and all(then == q for then in row)}
     start = frozenset([0])
@@ -415,14 +451,21 @@ def _abstract(formula: Formula, names: tuple[str, ...]) -> Automaton:
         """The node with its propositional operands named, unless it is propositional itself."""
         if all(plain for _, plain in below) and not isinstance(node, F.PAST + F.FUTURE):
             return node, True
-        return F.rebuild(node, tuple(_named(part, parts, (), "part") if plain and not isinstance(part, F.Constant) else part
-                                     for part, plain in below)), False
+        return F.rebuild(
+            node,
+            tuple(
+                _named(part, parts, (), "part") if plain and not isinstance(part, F.Constant) else part
+                for part, plain in below
+            ),
+        ), False
 
     main, plain = F.fold(formula, cut)
     main = _named(main, parts, (), "part") if plain else main
     if len(parts) > MAX_TESTS:
-        raise AutomatonError(f"an automaton reads at most {MAX_TESTS} predicates or propositional parts; "
-                             f"got {len(names)} predicates in {len(parts)} parts: split the rule")
+        raise AutomatonError(
+            f"an automaton reads at most {MAX_TESTS} predicates or propositional parts; "
+            f"got {len(names)} predicates in {len(parts)} parts: split the rule"
+        )
     try:
         possible = bdd.possible(parts)
     except bdd.StepsError as error:

@@ -5,6 +5,7 @@ steps is a number: 0 is none, 1 is all, any other a node (predicate, set without
 that two sets are equal exactly when their numbers are.  Any number of predicates can be read as long
 as each set depends on few of them.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -126,7 +127,9 @@ class Steps:
         key = (level, low, high)
         if key not in self._known:
             if len(self._nodes) >= MAX_NODES:
-                raise StepsError(f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} predicates need more")
+                raise StepsError(
+                    f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} predicates need more"
+                )
             self._known[key] = len(self._nodes)
             self._nodes.append(key)
         return self._known[key]
@@ -142,7 +145,11 @@ def possible(tests: Iterable[Formula], limit: int = 4096) -> dict[int, frozenset
     blocks = {0: ALL}
     for i, test in enumerate(tests):
         inside = steps.of(test)
-        halves = [(code | bit << i, (steps.both if bit else steps.without)(block, inside)) for code, block in blocks.items() for bit in (0, 1)]
+        halves = [
+            (code | bit << i, (steps.both if bit else steps.without)(block, inside))
+            for code, block in blocks.items()
+            for bit in (0, 1)
+        ]
         blocks = {code: half for code, half in halves if half != NONE}
         if len(blocks) > limit:
             raise StepsError(f"at most {limit} combinations of tests are told apart; these {len(tests)} have more")

@@ -7,6 +7,7 @@ the few formulas to blame, whose product says that no length will do, or which i
 Each witness is checked again by `ltlf.holds`,
 which shares no code with automata and solver.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -137,7 +138,9 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
                     return None, suspects
                 length = max(length, len(longer))
             effort = min(2 * effort, MAX_EFFORT)
-    raise AutomatonError(f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are too many to show that none does")
+    raise AutomatonError(
+        f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are too many to show that none does"
+    )
 
 
 def core(formulas: Sequence[Formula]) -> tuple[Formula, ...]:
@@ -162,7 +165,9 @@ def _recheck(formulas: Sequence[Formula], trace: Trace) -> None:
     """The independent check of a witness; a failure is a defect of `automaton`, and is never passed on as an answer."""
     for formula in formulas:
         if not holds(formula, trace):
-            raise AssertionError(f"automaton and definition disagree on {formula} for {trace}: please report this formula")
+            raise AssertionError(
+                f"automaton and definition disagree on {formula} for {trace}: please report this formula"
+            )
 
 
 def _product_of(formulas: Sequence[Formula], effort: int = MAX_EFFORT) -> Trace | None:
@@ -200,9 +205,15 @@ class _Product:
             parts = self._nexts(*place)
             self.effort -= len(blocks) * len(parts)
             if self.effort < 0:
-                raise AutomatonError(f"at most {MAX_EFFORT} sets of steps are met in one search; these {len(state)} formulas need more")
-            blocks = {(*then, to): both for then, block in blocks.items() for to, part in parts
-                      if (both := self.steps.both(block, part)) != NONE}
+                raise AutomatonError(
+                    f"at most {MAX_EFFORT} sets of steps are met in one search; these {len(state)} formulas need more"
+                )
+            blocks = {
+                (*then, to): both
+                for then, block in blocks.items()
+                for to, part in parts
+                if (both := self.steps.both(block, part)) != NONE
+            }
         return blocks
 
     def _nexts(self, i: int, q: int) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ operators are those of Lichtenstein, Pnueli & Zuck (1985).  Text is read and pri
 meaning is given by `ltlf`.  Nodes are frozen and compare by structure; a node knows its own hash,
 and nothing here recurses, so that a formula may be nested as deeply as memory allows.
 """
+
 from __future__ import annotations
 
 import re
@@ -299,6 +300,8 @@ def _same(first: Formula, second: object) -> bool:
 
 def _shown(formula: Formula) -> str:
     """The constructor call that builds the formula."""
+
     def show(node: Formula, parts: tuple) -> str:
         return f"{type(node).__name__}({', '.join(parts)})" if parts else repr(node)
+
     return str(fold(formula, show))

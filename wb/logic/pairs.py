@@ -5,6 +5,7 @@ pairs of the same shapes that share their predicates in the same way have one an
 once, in the product of two small automata, and given to all of them.  Rules that share no predicate
 are not compared: they are independent unless one of them holds always or never.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -52,7 +53,11 @@ class _Shape(NamedTuple):
         if len(self.rows) != 3 or len(set(self.rows)) != 2 or self.rows[0] not in self.rows[1:]:
             return None
         state = self.rows.index(self.rows[0], 1)
-        return tuple(then == state for then in self.rows[0]) if self.accepting[state] and set(self.rows[3 - state]) == {3 - state} else None
+        return (
+            tuple(then == state for then in self.rows[0])
+            if self.accepting[state] and set(self.rows[3 - state]) == {3 - state}
+            else None
+        )
 
 
 def relations(formulas: Sequence[Formula]) -> Relations:
@@ -65,9 +70,13 @@ def relations(formulas: Sequence[Formula]) -> Relations:
     def listed(mask: numpy.ndarray, left: numpy.ndarray, right: numpy.ndarray) -> tuple[tuple[int, int], ...]:
         return tuple(zip(left[mask].tolist(), right[mask].tolist(), strict=True))
 
-    return Relations(len(first), listed(there & back, first, second),
-                     listed(there & ~back, first, second) + listed(back & ~there, second, first),
-                     listed(codes & BOTH == 0, first, second), undecided)
+    return Relations(
+        len(first),
+        listed(there & back, first, second),
+        listed(there & ~back, first, second) + listed(back & ~there, second, first),
+        listed(codes & BOTH == 0, first, second),
+        undecided,
+    )
 
 
 def _read(formulas: Sequence[Formula]) -> tuple[list[_Shape], numpy.ndarray, numpy.ndarray, tuple[int, ...]]:
@@ -120,13 +129,21 @@ def _twisted(rows: tuple[tuple[int, ...], ...], accepting: tuple[bool, ...], wid
     best = None
     for order in permutations(range(width)):
         for signs in range(1 << width):
-            letters = [sum((letter >> i & 1 ^ signs >> i & 1) << place for i, place in enumerate(order)) for letter in range(1 << width)]
-            found = (*_renumbered(rows, accepting, letters), tuple((place, signs >> i & 1) for i, place in enumerate(order)))
+            letters = [
+                sum((letter >> i & 1 ^ signs >> i & 1) << place for i, place in enumerate(order))
+                for letter in range(1 << width)
+            ]
+            found = (
+                *_renumbered(rows, accepting, letters),
+                tuple((place, signs >> i & 1) for i, place in enumerate(order)),
+            )
             best = found if best is None or found < best else best
     return _Shape(*best)
 
 
-def _renumbered(rows: Sequence[Sequence[int]], accepting: Sequence[bool], letters: Sequence[int]) -> tuple[tuple, tuple]:
+def _renumbered(
+    rows: Sequence[Sequence[int]], accepting: Sequence[bool], letters: Sequence[int]
+) -> tuple[tuple, tuple]:
     """The automaton with other letters, its states numbered in the order they are met."""
     number, order, out = {0: 0}, [0], []
     for state in order:
@@ -152,7 +169,9 @@ def _sharing(literals: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     return np.nonzero(np.triu(has @ has.T > 0, 1))
 
 
-def _relate(shapes: list[_Shape], shape_of: numpy.ndarray, literals: numpy.ndarray, first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
+def _relate(
+    shapes: list[_Shape], shape_of: numpy.ndarray, literals: numpy.ndarray, first: numpy.ndarray, second: numpy.ndarray
+) -> numpy.ndarray:
     """The relation of each pair, an integer of the bits above."""
     import numpy as np
 
@@ -185,7 +204,9 @@ def _distinct(values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     return found, place[values]
 
 
-def _answers(shapes: list[_Shape], shared: list[tuple], pattern_at: numpy.ndarray, one: numpy.ndarray, two: numpy.ndarray) -> numpy.ndarray:
+def _answers(
+    shapes: list[_Shape], shared: list[tuple], pattern_at: numpy.ndarray, one: numpy.ndarray, two: numpy.ndarray
+) -> numpy.ndarray:
     """The relation of each distinct question: shapes `one` and `two`, predicates shared as the pattern says."""
     import numpy as np
 
@@ -193,7 +214,7 @@ def _answers(shapes: list[_Shape], shared: list[tuple], pattern_at: numpy.ndarra
     widths = np.array([len(shape.literals) for shape in shapes], np.int64)
     tables = np.zeros((len(shapes), 1 << int(widths.max(initial=0))), bool)
     for row, letters in zip(tables, allowed, strict=True):
-        row[:len(letters or ())] = letters or ()
+        row[: len(letters or ())] = letters or ()
     plain = np.array([letters is not None for letters in allowed], bool)
     alike = [_alike(shape) for shape in shapes]
     out = np.zeros(len(one), np.int64)
@@ -205,8 +226,10 @@ def _answers(shapes: list[_Shape], shared: list[tuple], pattern_at: numpy.ndarra
         if invariant:
             out[here] = _invariants(tables[one[here]], tables[two[here]], np.array(moves))
         else:
-            out[here] = [_relation(shapes[a], shapes[b], {(alike[a][x], alike[b][y]) for x, y in moves})
-                         for a, b in zip(one[here].tolist(), two[here].tolist(), strict=True)]
+            out[here] = [
+                _relation(shapes[a], shapes[b], {(alike[a][x], alike[b][y]) for x, y in moves})
+                for a, b in zip(one[here].tolist(), two[here].tolist(), strict=True)
+            ]
     return out
 
 

@@ -5,6 +5,7 @@ operator on a trace of that length (Biere et al. 2003, on finite traces).  Formu
 assumption, so that one solver a length serves many questions, and an answer of none names the
 formulas to blame.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -80,7 +81,10 @@ class _Length:
             if literal in true and self.solver.solve(assumptions=[*kept, -literal]):
                 true = set(self.solver.get_model())
             kept.append(literal if literal in true else -literal)
-        return tuple(frozenset(name for literal, name, at in places if at == step and literal in true) for step in range(self.length))
+        return tuple(
+            frozenset(name for literal, name, at in places if at == step and literal in true)
+            for step in range(self.length)
+        )
 
     def row(self, formula: Formula) -> tuple[int, ...]:
         """The literals of a formula at every step."""

@@ -6,6 +6,7 @@ strong: false at the first.  `holds` is written from the definition alone and is
 every witness of `decide` is checked by; the verdicts of a running trace are those of Bauer, Leucker
 & Schallhart's RV-LTL, read on finite traces.
 """
+
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -29,8 +30,11 @@ VERDICTS: tuple[Verdict, ...] = ("permanently_true", "currently_true", "currentl
 def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
     """Whether the formula is true at step `at` (0 is the first) of a non-empty trace."""
     if not 0 <= at < len(trace):
-        raise ValueError(f"a step of the trace was required, 0 to {len(trace) - 1}; got {at}" if trace else
-                         "a trace has at least one step; got none")
+        raise ValueError(
+            f"a step of the trace was required, 0 to {len(trace) - 1}; got {at}"
+            if trace
+            else "a trace has at least one step; got none"
+        )
     return table(formula, trace)[at]
 
 
@@ -88,11 +92,13 @@ class Monitors:
         self._others = [(i, automaton.reader((test,))) for i, test in enumerate(tests) if not isinstance(test, F.Atom)]
         place = {test: i for i, test in enumerate(tests)}
         most = max((len(one.inputs) for one in compiled), default=0)
-        self._bits = np.zeros((most, len(tests) + 1), np.int32)  # row j holds the tests' truths as bit j; the last is never true
+        self._bits = np.zeros(
+            (most, len(tests) + 1), np.int32
+        )  # row j holds the tests' truths as bit j; the last is never true
         self._reads = np.full((most, len(compiled)), self._bits.shape[1] - 1)
         nexts, codes, starts = [], [], []
         for i, one in enumerate(compiled):
-            self._reads[:len(one.inputs), i] = [place[test] for test in one.inputs]
+            self._reads[: len(one.inputs), i] = [place[test] for test in one.inputs]
             base, width = len(nexts), len(one.rows[0])
             nexts += [base + then * width for row in one.rows for then in row]
             codes += [VERDICTS.index(verdict) for verdict in verdicts(one) for _ in range(width)]
@@ -126,8 +132,10 @@ class Monitors:
 
 def verdicts(compiled: automaton.Automaton) -> tuple[Verdict, ...]:
     """The verdict of each state of an automaton."""
-    return tuple(f"{'currently' if settled is None else 'permanently'}_{str(yes if settled is None else settled).lower()}"
-                 for yes, settled in zip(compiled.accepting, compiled.settled, strict=True))
+    return tuple(
+        f"{'currently' if settled is None else 'permanently'}_{str(yes if settled is None else settled).lower()}"
+        for yes, settled in zip(compiled.accepting, compiled.settled, strict=True)
+    )
 
 
 def _row(node: Formula, below: tuple, trace: Sequence[Step]) -> tuple[bool, ...]:

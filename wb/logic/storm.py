@@ -10,6 +10,7 @@ of past and future is decided by Storm alone.
 Storm gives its heap back to the system after each check unless the allocator is told to keep it,
 which makes a check ten times slower now and then: `check` tells it so before it starts.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -64,9 +65,11 @@ def _layers(formula: Formula, trace: Sequence[Mapping[str, float]], past: list[F
         likely = [(frozenset(), 1.0)]
         for atom in plain:
             p = step.get(atom.name, 0.0)
-            likely = [(true | {atom}, q * p) for true, q in likely if p > 0] + [(true, q * (1 - p)) for true, q in likely if p < 1]
+            likely = [(true | {atom}, q * p) for true, q in likely if p > 0] + [
+                (true, q * (1 - p)) for true, q in likely if p < 1
+            ]
         layer: dict[frozenset, dict[frozenset, float]] = {}
-        for before in (layers[-1] if layers else [None]):
+        for before in layers[-1] if layers else [None]:
             for true, q in likely:
                 layer.setdefault(_remembered(inner, true, before), {})[before] = q
         layers.append(layer)
@@ -97,15 +100,24 @@ def _remembered(nodes: list[Formula], true: frozenset, before: frozenset | None)
 
 
 def _plain(kind: type, left: bool, right: bool = False) -> bool:
-    return {F.Not: not left, F.And: left and right, F.Or: left or right, F.Xor: left != right,
-            F.Implies: right or not left, F.Iff: left == right}[kind]
+    return {
+        F.Not: not left,
+        F.And: left and right,
+        F.Or: left or right,
+        F.Xor: left != right,
+        F.Implies: right or not left,
+        F.Iff: left == right,
+    }[kind]
 
 
 def _branching(layers: list[dict], formula: Formula, labels: Mapping[Formula, Formula]) -> float:
     """Storm's probability of the formula on the layers, asked from a state before the first of them."""
     import stormpy
 
-    numbers = {(i, state): n for n, (i, state) in enumerate(((i, state) for i, layer in enumerate(layers) for state in layer), 1)}
+    numbers = {
+        (i, state): n
+        for n, (i, state) in enumerate(((i, state) for i, layer in enumerate(layers) for state in layer), 1)
+    }
     rows: dict[int, dict[int, float]] = {n: {} for n in range(len(numbers) + 1)}
     for (i, state), n in numbers.items():
         for before, p in layers[i][state].items():
@@ -164,12 +176,16 @@ class _Chains:
         text = f"P=? [ {_ltl(_mirror(formula) if past else formula)} ]"
         model = self._model(used, self.lengths)
         result = stormpy.model_checking(model, stormpy.parse_properties(text)[0], only_initial_states=False)
-        values = result.get_value_vector()[:self.size]
+        values = result.get_value_vector()[: self.size]
         truths = [value > 0.5 for value in values]
         return [truths[i] for i in order] if past else truths
 
     def _reversed(self) -> list[int]:
-        return [start + length - 1 - i for start, length in zip(self.starts, self.lengths, strict=True) for i in range(length)]
+        return [
+            start + length - 1 - i
+            for start, length in zip(self.starts, self.lengths, strict=True)
+            for i in range(length)
+        ]
 
     def _model(self, labels: dict[str, list[bool]], lengths: list[int]) -> object:
         """One absorbing end state behind all chains; the first state is called initial because Storm wants one."""

@@ -15,6 +15,7 @@ so `ALWAYS a IMPLIES b` reads `(ALWAYS a) IMPLIES b`, and `a IMPLIES b IMPLIES c
 `a IMPLIES (b IMPLIES c)`.  Operators are written in capitals, predicates in small letters.  A text
 has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `ltlf`.
 """
+
 from __future__ import annotations
 
 import re
@@ -64,8 +65,10 @@ OPERATORS = (
 BY_NODE = {op.node: op for op in OPERATORS}
 BY_TEXT = {text: op for op in OPERATORS for text in (op.words, op.ascii, op.symbols, *op.others)}
 CONSTANTS = {"true": F.TRUE, "false": F.FALSE, "⊤": F.TRUE, "⊥": F.FALSE, "TRUE": F.TRUE, "FALSE": F.FALSE}
-TOKEN = re.compile(r"[ \t\r\n]*(?:([A-Za-z][A-Za-z0-9_]*)|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
-                   r"\u27d0\u229f\u2296\u00ac\u2227\u2228\u2295\u2192\u21d2\u2194\u21d4\u2261\u22a4\u22a5])|$)")
+TOKEN = re.compile(
+    r"[ \t\r\n]*(?:([A-Za-z][A-Za-z0-9_]*)|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
+    r"\u27d0\u229f\u2296\u00ac\u2227\u2228\u2295\u2192\u21d2\u2194\u21d4\u2261\u22a4\u22a5])|$)"
+)
 OPERAND = "a predicate, true, false, a prefix operator such as NOT, or '('"
 
 
@@ -90,7 +93,9 @@ def parse(text: str) -> Formula:
     if not isinstance(text, str):
         raise FormulaError(f"a formula must be a text (str); got {type(text).__name__}")
     if len(text) > MAX_LENGTH:
-        raise FormulaError(f"a formula has at most {MAX_LENGTH} characters; got {len(text)}: split it into several rules")
+        raise FormulaError(
+            f"a formula has at most {MAX_LENGTH} characters; got {len(text)}: split it into several rules"
+        )
     operands: list[tuple[Formula, int]] = []  # each with its depth
     waiting: list[_Open] = []
     complete = False  # whether an operand has just ended
@@ -113,8 +118,10 @@ def render(formula: Formula, style: Style = "words") -> str:
         if isinstance(node, F.Constant):
             return {"symbols": "⊥⊤"[node.value]}.get(style, str(node.value).lower())
         sign = getattr(BY_NODE[type(node)], style)
-        shown = [f"({part})" if _parenthesised(node, child, side) else part
-                 for side, (child, part) in enumerate(zip(F.children(node), parts, strict=True))]
+        shown = [
+            f"({part})" if _parenthesised(node, child, side) else part
+            for side, (child, part) in enumerate(zip(F.children(node), parts, strict=True))
+        ]
         if len(shown) == 2:
             return f"{shown[0]} {sign} {shown[1]}"
         return f"{sign} {shown[0]}" if sign.isalpha() or "_" in sign else f"{sign}{shown[0]}"
@@ -170,7 +177,9 @@ def _after_operand(text: str, token: _Token, operands: list, waiting: list[_Open
         waiting.append(_Open(op, token.at))
         return False
     if token.text not in (")", ""):
-        raise _error(text, token.at, f"expected an operator such as AND, ')' or the end; got {_shown(token)}{_hint(token)}")
+        raise _error(
+            text, token.at, f"expected an operator such as AND, ')' or the end; got {_shown(token)}{_hint(token)}"
+        )
     _reduce(text, operands, waiting, None)
     if token.text == ")" and not waiting:
         raise _error(text, token.at, "expected an operator or the end; got ')' with no '(' before it")
@@ -192,7 +201,9 @@ def _reduce(text: str, operands: list, waiting: list[_Open], op: Operator | None
         parts, operands[-count:] = operands[-count:], []
         deep = 1 + max(part[1] for part in parts)
         if deep > MAX_DEPTH:
-            raise _error(text, at, f"at most {MAX_DEPTH} nested operators; got more: split the formula into several rules")
+            raise _error(
+                text, at, f"at most {MAX_DEPTH} nested operators; got more: split the formula into several rules"
+            )
         operands.append((top.node(*(part[0] for part in parts)), deep))
 
 
@@ -218,9 +229,9 @@ def _error(text: str, at: int, message: str) -> FormulaError:
     at = min(at, len(text))
     start = text.rfind("\n", 0, at) + 1
     stop = text.find("\n", at)
-    line = text[start:stop if stop >= 0 else len(text)]
+    line = text[start : stop if stop >= 0 else len(text)]
     column = at - start
     left = max(0, column - 60)
-    window = "".join(c if c.isprintable() else " " for c in line[left:left + 100])
+    window = "".join(c if c.isprintable() else " " for c in line[left : left + 100])
     number = text.count("\n", 0, at) + 1
     return FormulaError(f"line {number}, column {column + 1}: {message}\n  {window}\n  {' ' * (column - left)}^")

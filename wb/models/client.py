@@ -4,6 +4,7 @@ Two kinds of engine answer the same requests: `Endpoint`, any OpenAI-compatible 
 deterministic offline engine, which is handed in as a value.  A malformed reply is asked for once
 more with what was wrong, then raised; it is never patched.
 """
+
 from __future__ import annotations
 
 import json
@@ -45,7 +46,9 @@ class Unanswered:
 class LLM:
     """An engine with a ledger: asks, checks the type of each reply, counts."""
 
-    def __init__(self, engine: Engine, ledger: Ledger | None = None, workers: int = 4, progress: Progress | None = None) -> None:
+    def __init__(
+        self, engine: Engine, ledger: Ledger | None = None, workers: int = 4, progress: Progress | None = None
+    ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be 1 or more; got {workers}")
         self.engine, self.ledger, self.workers = engine, ledger or Ledger(), workers
@@ -66,8 +69,14 @@ class LLM:
         try:
             return self._once(prompt, reply_type, inputs)
         except MalformedReply as error:
-            self.ledger.add(prompt.name, error.usage, prompt_digest=prompt.digest, engine=self.name,
-                            reply=error.digest, events=(*error.events, f"asked again: {error.problem}"))
+            self.ledger.add(
+                prompt.name,
+                error.usage,
+                prompt_digest=prompt.digest,
+                engine=self.name,
+                reply=error.digest,
+                events=(*error.events, f"asked again: {error.problem}"),
+            )
             corrected = prompt.corrected(error.text, error.problem)
         try:
             return self._once(corrected, reply_type, inputs)
@@ -75,7 +84,9 @@ class LLM:
             self._failed(prompt, error)
             raise
 
-    def ask_all(self, prompt_name: str, reply_type: type[Reply], batch: Iterable[Mapping[str, object]]) -> list[Reply | Unanswered]:
+    def ask_all(
+        self, prompt_name: str, reply_type: type[Reply], batch: Iterable[Mapping[str, object]]
+    ) -> list[Reply | Unanswered]:
         """The replies to many requests, in their order, at most `workers` at a time.
 
         Every finished reply is kept whatever happens to the others.
@@ -114,19 +125,44 @@ class LLM:
         try:
             reply = reply_type.model_validate(answer.value)
         except pydantic.ValidationError as error:
-            raise MalformedReply(prompt.name, json.dumps(answer.value, ensure_ascii=False), _problems(error),
-                                 answer.usage, answer.events, answer.digest) from None
-        self.ledger.add(prompt.name, answer.usage, prompt_digest=prompt.digest, engine=answer.engine,
-                        reply=answer.digest, events=answer.events)
+            raise MalformedReply(
+                prompt.name,
+                json.dumps(answer.value, ensure_ascii=False),
+                _problems(error),
+                answer.usage,
+                answer.events,
+                answer.digest,
+            ) from None
+        self.ledger.add(
+            prompt.name,
+            answer.usage,
+            prompt_digest=prompt.digest,
+            engine=answer.engine,
+            reply=answer.digest,
+            events=answer.events,
+        )
         return reply
 
     def _failed(self, prompt: Prompt, error: ModelError) -> None:
-        self.ledger.add(prompt.name, error.usage, prompt_digest=prompt.digest, engine=self.name,
-                        events=(*error.events, f"failed: {error}"))
+        self.ledger.add(
+            prompt.name,
+            error.usage,
+            prompt_digest=prompt.digest,
+            engine=self.name,
+            events=(*error.events, f"failed: {error}"),
+        )
 
 
-def connect(model: str, *, offline: Engine, replies_dir: str | Path, ledger: Ledger | None = None, workers: int = 4,
-            progress: Progress | None = None, environment: Mapping[str, str] | None = None) -> LLM:
+def connect(
+    model: str,
+    *,
+    offline: Engine,
+    replies_dir: str | Path,
+    ledger: Ledger | None = None,
+    workers: int = 4,
+    progress: Progress | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> LLM:
     """The model of that name: `offline` is the engine given, any other name is asked at the endpoint.
 
     The endpoint is told by the environment (default: the process's): OPENAI_BASE_URL, OPENAI_API_KEY;
@@ -142,13 +178,24 @@ def connect(model: str, *, offline: Engine, replies_dir: str | Path, ledger: Led
     env = os.environ if environment is None else environment
     replies = Replies(Path(replies_dir), env.get("WB_REPLIES", "auto"))
     if replies.mode != "replay" and not env.get("OPENAI_API_KEY") and not env.get("OPENAI_BASE_URL"):
-        raise ValueError(f"model must be 'offline', or a model of an endpoint named by OPENAI_API_KEY or OPENAI_BASE_URL, "
-                         f"or WB_REPLIES=replay with recorded replies; got model {model!r} and none of these")
-    budget = Budget(_number(env, "WB_MAX_CALLS", int), _number(env, "WB_MAX_TOKENS", int), _number(env, "WB_MAX_COST", float))
-    endpoint = Endpoint(model, base_url=env.get("OPENAI_BASE_URL"), api_key=env.get("OPENAI_API_KEY"), replies=replies,
-                        budget=budget, price=_price(env.get("WB_PRICE", "")), timeout_s=_number(env, "WB_TIMEOUT", float) or 120.0,
-                        max_tokens=_number(env, "WB_REPLY_TOKENS", int) or 4096,
-                        spending=Path(env["WB_SPENDING"]) if env.get("WB_SPENDING") else None)
+        raise ValueError(
+            f"model must be 'offline', or a model of an endpoint named by OPENAI_API_KEY or OPENAI_BASE_URL, "
+            f"or WB_REPLIES=replay with recorded replies; got model {model!r} and none of these"
+        )
+    budget = Budget(
+        _number(env, "WB_MAX_CALLS", int), _number(env, "WB_MAX_TOKENS", int), _number(env, "WB_MAX_COST", float)
+    )
+    endpoint = Endpoint(
+        model,
+        base_url=env.get("OPENAI_BASE_URL"),
+        api_key=env.get("OPENAI_API_KEY"),
+        replies=replies,
+        budget=budget,
+        price=_price(env.get("WB_PRICE", "")),
+        timeout_s=_number(env, "WB_TIMEOUT", float) or 120.0,
+        max_tokens=_number(env, "WB_REPLY_TOKENS", int) or 4096,
+        spending=Path(env["WB_SPENDING"]) if env.get("WB_SPENDING") else None,
+    )
     return LLM(endpoint, ledger, workers, progress)
 
 
@@ -167,11 +214,16 @@ def _price(text: str) -> Price | None:
     try:
         prompt, completion = (float(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"WB_PRICE must be PROMPT,COMPLETION in money per million tokens, such as 0.15,0.60; got {text!r}") from None
+        raise ValueError(
+            f"WB_PRICE must be PROMPT,COMPLETION in money per million tokens, such as 0.15,0.60; got {text!r}"
+        ) from None
     return Price(prompt, completion)
 
 
 def _problems(error: pydantic.ValidationError) -> str:
     """What a reply's fields lacked, one line each, without the values' addresses."""
     rows = error.errors(include_url=False, include_context=False)
-    return "; ".join(f"{'.'.join(str(p) for p in row['loc']) or 'the reply'}: {row['msg']}, got {str(row['input'])[:80]!r}" for row in rows[:8])
+    return "; ".join(
+        f"{'.'.join(str(p) for p in row['loc']) or 'the reply'}: {row['msg']}, got {str(row['input'])[:80]!r}"
+        for row in rows[:8]
+    )

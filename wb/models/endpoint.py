@@ -10,6 +10,7 @@ The files can be shared, compared by line and replayed.  In `replay` the network
 and a missing reply is an error that names the prompt; `auto` reads what is there and records the
 rest; `record` asks anew and replaces.  Keys and addresses of endpoints are no part of a record.
 """
+
 from __future__ import annotations
 
 import email.utils
@@ -101,12 +102,15 @@ class Replies:
         if self.mode == "replay":
             raise MissingReply(
                 f"replay needs a recorded reply to prompt {request['prompt']!r} from model {request['model']!r}; "
-                f"{self.path(request).name} is not in {self.folder}; record it with mode 'auto' and a model")
+                f"{self.path(request).name} is not in {self.folder}; record it with mode 'auto' and a model"
+            )
 
     def _corrupt(self, path: Path, problem: str) -> None:
         if self.mode == "replay":
-            raise CorruptReply(f"{path.name} must hold the reply that its name stands for; {problem}; "
-                               "delete it and record it again with mode 'auto'")
+            raise CorruptReply(
+                f"{path.name} must hold the reply that its name stands for; {problem}; "
+                "delete it and record it again with mode 'auto'"
+            )
 
 
 if TYPE_CHECKING:
@@ -131,9 +135,18 @@ class Answer:
 class MalformedReply(ModelError):
     """A reply that is not JSON, or not of the declared type."""
 
-    def __init__(self, prompt: str, text: str, problem: str, usage: Usage = Usage(), events: tuple[str, ...] = (),
-                 digest: str | None = None) -> None:
-        super().__init__(f"prompt {prompt!r} needs a reply of its declared type; {problem}; got {text[:200]!r}", usage, events)
+    def __init__(
+        self,
+        prompt: str,
+        text: str,
+        problem: str,
+        usage: Usage = Usage(),
+        events: tuple[str, ...] = (),
+        digest: str | None = None,
+    ) -> None:
+        super().__init__(
+            f"prompt {prompt!r} needs a reply of its declared type; {problem}; got {text[:200]!r}", usage, events
+        )
         self.text, self.problem, self.digest = text, problem, digest
 
 
@@ -197,9 +210,22 @@ class Endpoint:
     several processes share the budget.
     """
 
-    def __init__(self, model: str, *, replies: Replies, base_url: str | None = None, api_key: str | None = None,
-                 budget: Budget = Budget(), price: Price | None = None, timeout_s: float = 120.0, retries: int = 4,
-                 max_tokens: int = 4096, temperature: float = 0.0, wait_s: float = 1.0, spending: Path | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        replies: Replies,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        budget: Budget = Budget(),
+        price: Price | None = None,
+        timeout_s: float = 120.0,
+        retries: int = 4,
+        max_tokens: int = 4096,
+        temperature: float = 0.0,
+        wait_s: float = 1.0,
+        spending: Path | None = None,
+    ) -> None:
         if budget.money is not None and price is None:
             raise ValueError(f"a budget of money ({budget.money}) needs the model's price per million tokens; got none")
         self.name, self.replies, self.account, self.price = model, replies, Account(budget, spending), price or Price()
@@ -234,9 +260,17 @@ class Endpoint:
         `max_tokens` is no part of it: a reply that it cut is never recorded.
         """
         system, *others = prompt.render(**inputs)
-        wanted = "Reply with one JSON object that matches this JSON schema, and nothing else:\n" + json.dumps(schema, ensure_ascii=False, sort_keys=True)
+        wanted = "Reply with one JSON object that matches this JSON schema, and nothing else:\n" + json.dumps(
+            schema, ensure_ascii=False, sort_keys=True
+        )
         messages = [{"role": "system", "content": f"{system['content']}\n\n{wanted}"}, *others]
-        return {"prompt": prompt.name, "model": self.name, "messages": messages, "schema": schema, "settings": dict(self.settings)}
+        return {
+            "prompt": prompt.name,
+            "model": self.name,
+            "messages": messages,
+            "schema": schema,
+            "settings": dict(self.settings),
+        }
 
     def _answer(self, request: dict, reply: Mapping, course: _Course) -> Answer:
         text, key = reply["text"], digest(request)
@@ -255,16 +289,27 @@ class Endpoint:
         from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
         def note(state: tenacity.RetryCallState) -> None:
-            course.events.append(f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {self._safe(state.outcome.exception())}")
+            course.events.append(
+                f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {self._safe(state.outcome.exception())}"
+            )
             course.usages.append(Usage(retries=1))
 
-        attempts = Retrying(stop=stop_after_attempt(self.retries + 1), retry=retry_if_exception_type(_Again),
-                            wait=self._wait, before_sleep=note, reraise=True)
+        attempts = Retrying(
+            stop=stop_after_attempt(self.retries + 1),
+            retry=retry_if_exception_type(_Again),
+            wait=self._wait,
+            before_sleep=note,
+            reraise=True,
+        )
         try:
             return attempts(self._attempt, request, course)
         except _Again as error:
-            raise Unreachable(f"prompt {request['prompt']!r} got no reply from {self.name!r} in {self.retries + 1} attempts; "
-                              f"the last: {self._safe(error)}", course.usage, tuple(course.events)) from None
+            raise Unreachable(
+                f"prompt {request['prompt']!r} got no reply from {self.name!r} in {self.retries + 1} attempts; "
+                f"the last: {self._safe(error)}",
+                course.usage,
+                tuple(course.events),
+            ) from None
         except ModelError as error:
             error.usage, error.events = course.usage, tuple(course.events)
             raise
@@ -273,12 +318,16 @@ class Endpoint:
         """Seconds before the next attempt: what the server asked for, else doubling from `wait_s`."""
         asked = state.outcome.exception().after_s
         if asked is not None and asked > LONGEST_WAIT_S:
-            raise Unreachable(f"{self.name!r} asks to wait {asked:g} s, at most {LONGEST_WAIT_S:g} s are waited; run again later")
+            raise Unreachable(
+                f"{self.name!r} asks to wait {asked:g} s, at most {LONGEST_WAIT_S:g} s are waited; run again later"
+            )
         return asked if asked is not None else min(self.wait_s * 2 ** (state.attempt_number - 1), LONGEST_WAIT_S)
 
     def _attempt(self, request: dict, course: _Course) -> dict:
         """One request within the budget. What an attempt without a reply cost is unknown: its worst case counts."""
-        most = sum(len(m["content"].encode("utf-8")) + 16 for m in request["messages"]) + len(json.dumps(request["schema"]))
+        most = sum(len(m["content"].encode("utf-8")) + 16 for m in request["messages"]) + len(
+            json.dumps(request["schema"])
+        )
         worst = Usage(1, most, self.max_tokens, self.price.of(most, self.max_tokens))
         self.account.reserve(_amount(worst), f"prompt {request['prompt']!r}")
         used, started = worst, time.monotonic()
@@ -301,7 +350,9 @@ class Endpoint:
         late = _Again(f"no reply within {self.timeout_s:g} s")
         deadline = time.monotonic() + self.timeout_s
         try:
-            with self._connected().chat.completions.with_streaming_response.create(**self._parameters(request)) as response:
+            with self._connected().chat.completions.with_streaming_response.create(
+                **self._parameters(request)
+            ) as response:
                 body = bytearray()
                 for chunk in response.iter_bytes():
                     body += chunk
@@ -318,8 +369,13 @@ class Endpoint:
     def _parameters(self, request: dict) -> dict:
         """The request as the service takes it."""
         shape = {"type": "json_schema", "json_schema": {"name": request["prompt"], "schema": request["schema"]}}
-        wanted = {"model": request["model"], "messages": request["messages"], "response_format": shape,
-                  "max_tokens": self.max_tokens, **request["settings"]}
+        wanted = {
+            "model": request["model"],
+            "messages": request["messages"],
+            "response_format": shape,
+            "max_tokens": self.max_tokens,
+            **request["settings"],
+        }
         if "max_tokens" in self._unknown:
             wanted["max_completion_tokens"] = self.max_tokens
         return {name: value for name, value in wanted.items() if name not in self._unknown}
@@ -331,12 +387,27 @@ class Endpoint:
         if status >= 500 or status == 408:
             return _Again(problem, _retry_after(error.response.headers))
         if status == 404:
-            return _TurnedDown(UnknownModel(f"model must be one that the endpoint serves ({self._listed()}); got {self.name!r}: {problem}"))
+            return _TurnedDown(
+                UnknownModel(
+                    f"model must be one that the endpoint serves ({self._listed()}); got {self.name!r}: {problem}"
+                )
+            )
         if status in (401, 402, 403) or "insufficient_quota" in text:
-            return _TurnedDown(Refused(f"the endpoint must accept the key in OPENAI_API_KEY and have credit for it; it refused: {problem}"))
+            return _TurnedDown(
+                Refused(
+                    f"the endpoint must accept the key in OPENAI_API_KEY and have credit for it; it refused: {problem}"
+                )
+            )
         if status in (409, 429):
             return _TurnedDown(_Again(problem, _retry_after(error.response.headers)))
-        named = next((name for name in ("response_format", "max_tokens", "temperature") if name in text and name not in self._unknown), None)
+        named = next(
+            (
+                name
+                for name in ("response_format", "max_tokens", "temperature")
+                if name in text and name not in self._unknown
+            ),
+            None,
+        )
         if status in (400, 422) and named:
             self._unknown |= {named}
             return _TurnedDown(_Again(f"{problem}; sent again without {named!r}", 0.0))
@@ -345,13 +416,22 @@ class Endpoint:
     def _usage(self, body: dict, worst: Usage, course: _Course) -> Usage:
         """What the endpoint counted; its worst case where it does not count."""
         counts = body.get("usage")
-        if not isinstance(counts, dict) or not all(isinstance(counts.get(k), int) for k in ("prompt_tokens", "completion_tokens")):
+        if not isinstance(counts, dict) or not all(
+            isinstance(counts.get(k), int) for k in ("prompt_tokens", "completion_tokens")
+        ):
             course.events.append("the endpoint reports no usage; the worst case was counted")
             return worst
-        used = Usage(1, counts["prompt_tokens"], counts["completion_tokens"], self.price.of(counts["prompt_tokens"], counts["completion_tokens"]))
+        used = Usage(
+            1,
+            counts["prompt_tokens"],
+            counts["completion_tokens"],
+            self.price.of(counts["prompt_tokens"], counts["completion_tokens"]),
+        )
         if used.prompt_tokens + used.completion_tokens > worst.prompt_tokens + worst.completion_tokens:
-            course.events.append(f"the endpoint counts {used.prompt_tokens + used.completion_tokens} tokens, more than the possible "
-                                 f"{worst.prompt_tokens + worst.completion_tokens}")
+            course.events.append(
+                f"the endpoint counts {used.prompt_tokens + used.completion_tokens} tokens, more than the possible "
+                f"{worst.prompt_tokens + worst.completion_tokens}"
+            )
         return used
 
     def _reply(self, body: dict, request: dict) -> dict:
@@ -362,15 +442,23 @@ class Endpoint:
         except (KeyError, IndexError, TypeError, AttributeError):
             raise _Again(f"no chat completion: {self._safe(json.dumps(body))}") from None
         if finish == "length":
-            raise TruncatedReply(f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
-                                 f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(text[:120])!r}")
+            raise TruncatedReply(
+                f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
+                f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(text[:120])!r}"
+            )
         if not text:
             why = choice["message"].get("refusal") or f"finish_reason {finish!r}"
-            raise Rejected(f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}")
+            raise Rejected(
+                f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}"
+            )
         counts = body.get("usage") if isinstance(body.get("usage"), dict) else {}
         plain = self._safe(text, None).encode("utf-8", "replace").decode("utf-8")
-        return {"text": plain, "finish_reason": finish, "model": str(body.get("model", "")),
-                "usage": {k: counts.get(k) for k in ("prompt_tokens", "completion_tokens")}}
+        return {
+            "text": plain,
+            "finish_reason": finish,
+            "model": str(body.get("model", "")),
+            "usage": {k: counts.get(k) for k in ("prompt_tokens", "completion_tokens")},
+        }
 
     def _connected(self) -> openai.OpenAI:
         """The client, made at the first request."""
@@ -379,7 +467,9 @@ class Endpoint:
         with self._lock:
             if self._client is None:
                 # a service on one's own machine needs no key, the client insists on one
-                self._client = openai.OpenAI(api_key=self._key or "none", base_url=self._base_url, max_retries=0, timeout=self.timeout_s)
+                self._client = openai.OpenAI(
+                    api_key=self._key or "none", base_url=self._base_url, max_retries=0, timeout=self.timeout_s
+                )
             return self._client
 
     def _listed(self) -> str:
@@ -430,5 +520,5 @@ def _unfenced(text: str) -> str:
     """A reply without the one code fence that services without JSON schemas like to put around it."""
     plain = text.strip()
     if plain.startswith("```") and plain.endswith("```") and "\n" in plain:
-        return plain[plain.index("\n"):-3]
+        return plain[plain.index("\n") : -3]
     return plain

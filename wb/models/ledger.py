@@ -3,6 +3,7 @@
 A budget is never exceeded, not even by requests that run at the same time: each reserves its worst
 case before it is sent and settles what it really used afterwards.
 """
+
 from __future__ import annotations
 
 import json
@@ -146,7 +147,8 @@ class Account:
             raise BudgetSpent(
                 f"budget spent: {what} may need {getattr(worst, over):g} {over}, "
                 f"{getattr(settled, over):g} of {getattr(self.budget, over):g} are spent; "
-                "every finished reply is kept: raise the budget and run again")
+                "every finished reply is kept: raise the budget and run again"
+            )
         return False
 
     @contextmanager
@@ -189,8 +191,16 @@ class Ledger:
         self._events: list[str] = []
         self._lock = threading.Lock()
 
-    def add(self, prompt: str, usage: Usage, *, prompt_digest: str = "", engine: str = "",
-            reply: str | None = None, events: tuple[str, ...] = ()) -> None:
+    def add(
+        self,
+        prompt: str,
+        usage: Usage,
+        *,
+        prompt_digest: str = "",
+        engine: str = "",
+        reply: str | None = None,
+        events: tuple[str, ...] = (),
+    ) -> None:
         """Record one question: what it took, who answered it and what went wrong on the way."""
         with self._lock:
             self._rows[prompt] = self._rows.get(prompt, Usage()) + usage
@@ -223,6 +233,11 @@ class Ledger:
         with self._lock:
             rows: Mapping[str, Usage] = dict(sorted(self._rows.items()))
             named = {"stage": self.stage} if self.stage else {}
-            return {**named, "engines": sorted(self._engines), "total": asdict(total) | {"queries": total.queries},
-                    "prompts": {name: asdict(usage) | {"digest": self._prompts[name]} for name, usage in rows.items()},
-                    "replies": sorted(self._replies), "events": sorted(self._events)}
+            return {
+                **named,
+                "engines": sorted(self._engines),
+                "total": asdict(total) | {"queries": total.queries},
+                "prompts": {name: asdict(usage) | {"digest": self._prompts[name]} for name, usage in rows.items()},
+                "replies": sorted(self._replies),
+                "events": sorted(self._events),
+            }

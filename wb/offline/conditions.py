@@ -3,6 +3,7 @@
 A condition is a tree of `Phrase`s.  Leaves are positive: one negation is pulled out of each, so that
 "is not confirmed" is `Negated(Phrase("is confirmed"))` and a predicate's name never holds a "not".
 """
+
 from __future__ import annotations
 
 import re
@@ -48,8 +49,10 @@ class Earlier:
 
 Condition = Phrase | Negated | Every | Either | Earlier
 
-ACTOR = (r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|everyone|everybody|"
-         r"customers?|clients?|callers?|(?:chat)?bots?|system|model|operator|nobody|no one|those)")
+ACTOR = (
+    r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|everyone|everybody|"
+    r"customers?|clients?|callers?|(?:chat)?bots?|system|model|operator|nobody|no one|those)"
+)
 _MARKERS = (
     ("iff", r"if and only if|only if and when"),
     ("only_if", r"only (?:if|when|where|while|as long as|provided(?: that)?|in case|so long as)"),
@@ -57,7 +60,10 @@ _MARKERS = (
     ("unless", r"unless|except (?:if|when|where|after|with|for when|in case)|other than (?:if|when)"),
     ("except", r"except(?: for| in| that| during)?|other than|with the exception of|apart from|excluding"),
     ("provided", r"(?:as|so) long as|provided(?: that)?|providing(?: that)?|on condition that|on the condition that"),
-    ("if", r"if|when(?:ever)?|where(?:ver)?|while|in case(?: of| that)?|in the event (?:of|that)|for as long as|in which case"),
+    (
+        "if",
+        r"if|when(?:ever)?|where(?:ver)?|while|in case(?: of| that)?|in the event (?:of|that)|for as long as|in which case",
+    ),
     ("without", r"without|in the absence of|absent"),
     ("before", r"before|prior to|ahead of"),
     ("until", r"until|till"),
@@ -65,23 +71,58 @@ _MARKERS = (
     ("regardless", r"regardless of|irrespective of|even (?:if|when|though)|whether or not|no matter"),
 )
 _MARKER = re.compile("|".join(f"(?P<{name}>\\b(?:{words})\\b)" for name, words in _MARKERS), re.I)
-_TIME_SPAN = re.compile(r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|an?)\s+(?:business\s+|working\s+|calendar\s+)?(?:minutes?|hours?|days?|weeks?|months?|years?)\s*\Z", re.I)
-_COMPLEMENT = re.compile(r"\b(?:ask|asks|check|checks|know|see|confirm|confirms|verify|determine|tell|decide|whether|wonder|sure|asked|not|nor)\s*\Z", re.I)
-_PARTICIPLE = re.compile(r"\b(?:have|has|had|be|been|is|are|was|were|not|they|that|as|information|details|data)\s*\Z", re.I)
+_TIME_SPAN = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|an?)\s+(?:business\s+|working\s+|calendar\s+)?(?:minutes?|hours?|days?|weeks?|months?|years?)\s*\Z",
+    re.I,
+)
+_COMPLEMENT = re.compile(
+    r"\b(?:ask|asks|check|checks|know|see|confirm|confirms|verify|determine|tell|decide|whether|wonder|sure|asked|not|nor)\s*\Z",
+    re.I,
+)
+_PARTICIPLE = re.compile(
+    r"\b(?:have|has|had|be|been|is|are|was|were|not|they|that|as|information|details|data)\s*\Z", re.I
+)
 _MODAL = re.compile(
     r"\b(?:must|shall|should|may|can|cannot|can't|could|will|would|mustn't|shouldn't|won't|is|are|do|does|don't|never|need|needs|has to|have to|"
-    r"only|no)\b", re.I)
-_FINITE = (r"(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|holds?|owns?|wants?|asks?|agrees?|gives?|gave|lacks?|"
-           r"needs?|exists?|applies|apply|contains?|includes?|exceeds?|remains?|requires?|says?|states?|[a-z]{1,}ies|[a-z]{3,}(?:ses|tes|res|nes|des|ves|ges|ces|ts|ns|ds|ks|ms|ps|rs|ls)|"
-           r"[a-z]{3,}ed)")
+    r"only|no)\b",
+    re.I,
+)
+_FINITE = (
+    r"(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|holds?|owns?|wants?|asks?|agrees?|gives?|gave|lacks?|"
+    r"needs?|exists?|applies|apply|contains?|includes?|exceeds?|remains?|requires?|says?|states?|[a-z]{1,}ies|[a-z]{3,}(?:ses|tes|res|nes|des|ves|ges|ces|ts|ns|ds|ks|ms|ps|rs|ls)|"
+    r"[a-z]{3,}ed)"
+)
 _NEGATION = re.compile(
     r"\b(?:(?P<aux>is|are|was|were|has|have|had|does|do|did|can|could|will|would|may|must|be|been)\s+(?P<not>not|never)|(?P<cannot>cannot)|"
-    r"(?P<short>is|are|was|were|has|have|had|does|do|did|ca|could|wo|would)n't)\s+(?:yet\s+|already\s+|been able to\s+)?", re.I)
-_LACK = re.compile(r"\b(?:(?:has|have|had|holds?|with|contains?|there (?:is|are)|is|are)\s+no|lacks?|lacking|has not got(?: any)?)\s+(?=\w)", re.I)
-_PREFIX = re.compile(r"\b(?:non-?(?=[a-z]{4})|un(?=[a-z]{3,}(?:ed|own|en|able|able)\b)(?!unless|until|under|united|union|unique))", re.I)
-_LASTING = re.compile(r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?:minute|hour|day|week|month|year)", re.I)
-_OPPOSITE = {"invalid": "valid", "inactive": "active", "incomplete": "complete", "ineligible": "eligible", "absent": "present", "unsafe": "safe",
-             "unclear": "clear", "illegal": "legal", "unable": "able", "unpaid": "paid", "unfit": "fit", "unlawful": "lawful", "untrue": "true"}
+    r"(?P<short>is|are|was|were|has|have|had|does|do|did|ca|could|wo|would)n't)\s+(?:yet\s+|already\s+|been able to\s+)?",
+    re.I,
+)
+_LACK = re.compile(
+    r"\b(?:(?:has|have|had|holds?|with|contains?|there (?:is|are)|is|are)\s+no|lacks?|lacking|has not got(?: any)?)\s+(?=\w)",
+    re.I,
+)
+_PREFIX = re.compile(
+    r"\b(?:non-?(?=[a-z]{4})|un(?=[a-z]{3,}(?:ed|own|en|able|able)\b)(?!unless|until|under|united|union|unique))", re.I
+)
+_LASTING = re.compile(
+    r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?:minute|hour|day|week|month|year)",
+    re.I,
+)
+_OPPOSITE = {
+    "invalid": "valid",
+    "inactive": "active",
+    "incomplete": "complete",
+    "ineligible": "eligible",
+    "absent": "present",
+    "unsafe": "safe",
+    "unclear": "clear",
+    "illegal": "legal",
+    "unable": "able",
+    "unpaid": "paid",
+    "unfit": "fit",
+    "unlawful": "lawful",
+    "untrue": "true",
+}
 
 
 def peel(text: str, *, behind: int = 0) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -98,7 +139,12 @@ def parse(text: str, about: str = "") -> Condition:
     """The and/or/not tree of a condition. A comma before `or`/`and` binds last, then `or`, then `and`."""
     text = text.strip(" ,;.")
     text = re.sub(r"^(?:both|either)\s+", "", text, flags=re.I)
-    for joint, build in ((r",\s*or\s+", Either), (r",\s*and\s+(?:also\s+)?", Every), (r"\s+or\s+(?:if\s+|when\s+)?", Either), (r"\s+and\s+(?:if\s+|when\s+)?(?:also\s+)?", Every)):
+    for joint, build in (
+        (r",\s*or\s+", Either),
+        (r",\s*and\s+(?:also\s+)?", Every),
+        (r"\s+or\s+(?:if\s+|when\s+)?", Either),
+        (r"\s+and\s+(?:if\s+|when\s+)?(?:also\s+)?", Every),
+    ):
         parts = _split(text, joint)
         if len(parts) > 1:
             shared = subject(parts[0]) or about
@@ -117,17 +163,19 @@ def leaf(text: str, about: str = "") -> Condition:
     if lack:
         verb = re.match(r"\w+(?:\s+(?:is|are))?", lack.group()).group()
         verb = "has" if verb.lower().startswith("lack") else verb
-        return Negated(Phrase(f"{text[:lack.start()]}{verb} {text[lack.end():]}".strip(), about))
+        return Negated(Phrase(f"{text[: lack.start()]}{verb} {text[lack.end() :]}".strip(), about))
     none = re.match(r"(?:(none of|neither of)|(nobody|no one))\b\s*", text, re.I)
     if none:
-        return Negated(Phrase(f"{'any of' if none.group(1) else 'anyone'} {text[none.end():]}", about))
+        return Negated(Phrase(f"{'any of' if none.group(1) else 'anyone'} {text[none.end() :]}", about))
     if re.match(r"(?:not|no|never|without)\s+", text, re.I):
-        return Negated(Phrase(re.sub(r"^(?:not|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about))
+        return Negated(
+            Phrase(re.sub(r"^(?:not|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about)
+        )
     if _LASTING.search(text):  # "inactive for two years" is not the opposite of "active for two years"
         return Phrase(text, about)
     prefix = _PREFIX.search(text)
     if prefix:
-        return Negated(Phrase((text[: prefix.start()] + text[prefix.end():]).strip(), about))
+        return Negated(Phrase((text[: prefix.start()] + text[prefix.end() :]).strip(), about))
     for word, opposite in _OPPOSITE.items():
         if re.search(rf"\b{word}\b", text, re.I):
             return Negated(Phrase(re.sub(rf"\b{word}\b", opposite, text, flags=re.I), about))
@@ -176,7 +224,7 @@ def _without_negation(text: str, found: re.Match[str]) -> str:
     auxiliary = (found["aux"] or found["short"] or "").lower()
     keep = auxiliary in ("is", "are", "was", "were", "has", "have", "had", "be", "been")
     able = "can" if found["cannot"] or auxiliary in ("can", "ca", "could") else ""
-    return " ".join(f"{text[:found.start()]} {auxiliary if keep else able} {text[found.end():]}".split())
+    return " ".join(f"{text[: found.start()]} {auxiliary if keep else able} {text[found.end() :]}".split())
 
 
 def leading(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -185,23 +233,32 @@ def leading(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     if not opening or opening.lastgroup in ("only_if", "only_after", "iff"):
         return text, ()
     for comma in re.finditer(r",\s*(?:then\s+)?", text):
-        rest = text[comma.end():]
+        rest = text[comma.end() :]
         if re.match(r"(?:and|or|but)\b", rest, re.I) or _depth(text, comma.start()):
             continue
         if _MODAL.search(rest) or re.match(r"[a-z]+\b", rest, re.I):
             if _MARKER.match(rest) and _MARKER.match(rest).lastgroup in ("if", "unless"):
                 inner, more = leading(rest)
-                return inner, (*_adjunct(opening.lastgroup, text[opening.end():comma.start()]), *more)
+                return inner, (*_adjunct(opening.lastgroup, text[opening.end() : comma.start()]), *more)
             if not _is_main(rest):
                 continue
-            return rest, _adjunct(opening.lastgroup, text[opening.end():comma.start()])
+            return rest, _adjunct(opening.lastgroup, text[opening.end() : comma.start()])
     return text, ()
 
 
 def _is_main(rest: str) -> bool:
     """Whether the words after a comma can stand as a main clause: a modal, or a verb to begin with."""
-    return bool(_MODAL.search(rest)) or bool(re.match(r"(?:please\s+)?[a-z]{2,}\s+(?:the|a|an|for|to|it|them|him|her|until|and|any|all|its|their|his|\w+)\b", rest, re.I)) \
+    return (
+        bool(_MODAL.search(rest))
+        or bool(
+            re.match(
+                r"(?:please\s+)?[a-z]{2,}\s+(?:the|a|an|for|to|it|them|him|her|until|and|any|all|its|their|his|\w+)\b",
+                rest,
+                re.I,
+            )
+        )
         and not re.match(r"(?:a|an|the|or|and|of|in|to|by)\b", rest, re.I)
+    )
 
 
 def _trailing(text: str, behind: int = 0) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -209,7 +266,7 @@ def _trailing(text: str, behind: int = 0) -> tuple[str, tuple[tuple[str, str], .
     for found in _MARKER.finditer(text):
         if found.start() < behind or not _peelable(text, found):
             continue
-        rest, more = _trailing(text[found.end():].strip())
+        rest, more = _trailing(text[found.end() :].strip())
         return text[: found.start()], (*_adjunct(found.lastgroup, rest), *more)
     return text, ()
 
@@ -219,7 +276,7 @@ def _adjunct(marker: str, words: str) -> tuple[tuple[str, str], ...]:
 
 
 def _peelable(text: str, found: re.Match[str]) -> bool:
-    before, after = text[: found.start()], text[found.end():]
+    before, after = text[: found.start()], text[found.end() :]
     if _depth(text, found.start()) or not after.strip(" ,.;"):
         return False
     if found.lastgroup == "if" and _COMPLEMENT.search(before):
@@ -230,9 +287,17 @@ def _peelable(text: str, found: re.Match[str]) -> bool:
         return False
     if found.lastgroup in ("before", "after") and _TIME_SPAN.search(before):
         return False
-    if found.group().lower() == "once" and re.match(r"\s*(?:an?|per|every|each)\s+(?:\w+ly\s+)?(?:minute|hour|day|week|month|year|session|request|order)\b", after, re.I):
+    if found.group().lower() == "once" and re.match(
+        r"\s*(?:an?|per|every|each)\s+(?:\w+ly\s+)?(?:minute|hour|day|week|month|year|session|request|order)\b",
+        after,
+        re.I,
+    ):
         return False
-    if found.lastgroup == "after" and found.group().lower() == "once" and not re.match(r"\s*(?:the|a|an|you|they|it|he|she|\w+ (?:is|has|are|have))\b", after):
+    if (
+        found.lastgroup == "after"
+        and found.group().lower() == "once"
+        and not re.match(r"\s*(?:the|a|an|you|they|it|he|she|\w+ (?:is|has|are|have))\b", after)
+    ):
         return False
     if found.lastgroup == "without" and re.match(r"\s*(?:undue|delay|limitation|exception)\b", after):
         return False
@@ -253,18 +318,24 @@ def _split(text: str, joint: str) -> list[str]:
     """The parts of a coordination, only where each right part is a clause or a predicate of its own."""
     parts, start = [], 0
     for found in re.finditer(joint, text, re.I):
-        right = text[found.end():]
-        if _depth(text, found.start()) or not text[start:found.start()].strip():
+        right = text[found.end() :]
+        if _depth(text, found.start()) or not text[start : found.start()].strip():
             continue
         if _predicate(right):
-            parts.append(text[start:found.start()])
+            parts.append(text[start : found.start()])
             start = found.end()
     parts.append(text[start:])
     return parts
 
 
-_PREDICATE = re.compile(rf"[\w-]+\s+(?:is|are|has|have)\b|(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b", re.I)
-_PREPOSED = re.compile(r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on|at)\s+\w+", re.I)
+_PREDICATE = re.compile(
+    rf"[\w-]+\s+(?:is|are|has|have)\b|(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b",
+    re.I,
+)
+_PREPOSED = re.compile(
+    r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on|at)\s+\w+",
+    re.I,
+)
 
 
 def _predicate(right: str) -> bool:

@@ -18,6 +18,7 @@ The offline answers to the prompts `refine_predicates` and `merge_predicates` (S
 from the shape of formulas and from what predicates are bound to.  Proposals only: `refine` puts each
 through the same exact gate, whoever made it.
 """
+
 from __future__ import annotations
 
 import re
@@ -75,8 +76,11 @@ def write(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
 
 def repair(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to `repair_guard`: the code with up to three one-place changes, or as it was."""
-    cases = [Example("boundary", "", tuple(row["arguments"].items()), row["allowed"])
-             for row in (*inputs["complaints"], *inputs["examples"]) if row["allowed"] is not None and row["arguments"]]
+    cases = [
+        Example("boundary", "", tuple(row["arguments"].items()), row["allowed"])
+        for row in (*inputs["complaints"], *inputs["examples"])
+        if row["allowed"] is not None and row["arguments"]
+    ]
     return {"code": corrected(str(inputs["code"]), cases), "uncovered": []}
 
 
@@ -96,8 +100,16 @@ def corrected(code: str, cases: Sequence[Example]) -> str:
 
 def _broken(sentence: Row, inputs: Mapping[str, object], toolbox: Toolbox) -> Iterator[str]:
     """For each requirement that the sentence puts on the tool, the expression that is true where it is broken."""
-    clause = Clause(sentence["id"], sentence["text"], 0, len(sentence["text"]), tuple(sentence["headings"]),
-                    tuple(sentence["context"]), tuple(sentence["definitions"]), sentence["scope"])
+    clause = Clause(
+        sentence["id"],
+        sentence["text"],
+        0,
+        len(sentence["text"]),
+        tuple(sentence["headings"]),
+        tuple(sentence["context"]),
+        tuple(sentence["definitions"]),
+        sentence["scope"],
+    )
     for norm in norms.norms(clause):
         for reading in ground(norm, toolbox).readings:
             if reading.modality != "oblige" and inputs["tool"]["name"] in reading.action.tools:
@@ -136,7 +148,9 @@ class _Words:
             case f.Once():
                 return _signed(self._past(formula), negated)
             case _:
-                raise Unsaid(f"a sentence's condition is made of and, or, not and earlier; got {type(formula).__name__}")
+                raise Unsaid(
+                    f"a sentence's condition is made of and, or, not and earlier; got {type(formula).__name__}"
+                )
 
     def _state(self, predicate: Predicate, negated: bool) -> str:
         if predicate.test is not None:
@@ -206,12 +220,25 @@ def refine(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to `refine_predicates`: the rule's single requirements, and its predicates in other words."""
     rule = inputs["rule"]
     found = parts(syntax.parse(rule["formula"]))
-    rules = [{"text": f"{rule['text']} ({i} of {len(found)})", "formula": syntax.render(part)}
-             for i, part in enumerate(found, 1)] if len(found) > 1 else []
-    words = [{"name": p["name"], "new_name": p["name"], "description": text}
-             for p in inputs["predicates"] if (text := wording(p)) and text != p["description"].rstrip(".")]
-    return {"verifiable": not rules and not words, "rules": rules, "predicates": words,
-            "reason": "one requirement a rule, and the words of what each predicate is bound to"}
+    rules = (
+        [
+            {"text": f"{rule['text']} ({i} of {len(found)})", "formula": syntax.render(part)}
+            for i, part in enumerate(found, 1)
+        ]
+        if len(found) > 1
+        else []
+    )
+    words = [
+        {"name": p["name"], "new_name": p["name"], "description": text}
+        for p in inputs["predicates"]
+        if (text := wording(p)) and text != p["description"].rstrip(".")
+    ]
+    return {
+        "verifiable": not rules and not words,
+        "rules": rules,
+        "predicates": words,
+        "reason": "one requirement a rule, and the words of what each predicate is bound to",
+    }
 
 
 def parts(formula: Formula) -> tuple[Formula, ...]:
@@ -251,7 +278,9 @@ def wording(predicate: Mapping[str, object]) -> str:
     """
     meaning, said = predicate.get("meaning") or {}, predicate["description"].rstrip(".")
     if predicate["kind"] == "action":
-        tools = "; ".join(dict.fromkeys(t["description"].rstrip(".") for t in meaning.get("tools", []) if t["description"]))
+        tools = "; ".join(
+            dict.fromkeys(t["description"].rstrip(".") for t in meaning.get("tools", []) if t["description"])
+        )
         given = dict.fromkeys(a.replace("_", " ") for t in meaning.get("tools", []) for a in t["arguments"])
         return (tools or said) + (f", given {', '.join(given)}" if given else "")
     head, _, tail = said.partition(": ")
@@ -268,8 +297,15 @@ def _state_wording(test: Mapping[str, object], field: Mapping[str, object]) -> s
     value, op = test["value"], test["op"]
     if isinstance(value, bool):
         return subject if value == (op == "==") else f"it is not the case that {subject}"
-    words = {"==": "is", "!=": "is other than", "<": "is less than", "<=": "is at most", ">": "is more than",
-             ">=": "is at least", "in": "is one of"}[op]
+    words = {
+        "==": "is",
+        "!=": "is other than",
+        "<": "is less than",
+        "<=": "is at most",
+        ">": "is more than",
+        ">=": "is at least",
+        "in": "is one of",
+    }[op]
     shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
     count = "the number of " if test.get("measure") == "count" else ""
     return f"{count}{subject} {words} {shown}"
@@ -279,19 +315,25 @@ def merge(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to `merge_predicates`: pairs bound to the same, pairs that sound alike, rules that others imply."""
     known = {p["name"]: p for p in inputs["predicates"]}
     given = conjunction(tuple(syntax.parse(text) for text in inputs["background"]))
-    same = [_pair(*_positive(a, b, negated, inputs["rules"]), negated, f"bound to {'the opposite of ' * negated}the same")
-            for a, b in _pairs(known) for negated in (False, True)
-            if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)]
+    same = [
+        _pair(*_positive(a, b, negated, inputs["rules"]), negated, f"bound to {'the opposite of ' * negated}the same")
+        for a, b in _pairs(known)
+        for negated in (False, True)
+        if decide.implies(TRUE, Always(Iff(Atom(a), Not(Atom(b)) if negated else Atom(b))), given)
+    ]
     settled = {frozenset((m["keep"], m["drop"])) for m in same}
-    alike = [_pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}") for a, b, cosine in inputs["similar"]
-             if frozenset((a, b)) not in settled]
+    alike = [
+        _pair(*_clearer(known[a], known[b]), False, f"cosine {cosine}")
+        for a, b, cosine in inputs["similar"]
+        if frozenset((a, b)) not in settled
+    ]
     return {"merges": same + alike, "redundant": list(_redundant(inputs["rules"], given))}
 
 
 def _pairs(known: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str]]:
     """Every pair of bound predicates once, the clearer first."""
     names = [n for n, p in known.items() if p.get("meaning")]
-    return [_clearer(known[a], known[b]) for i, a in enumerate(names) for b in names[i + 1:]]
+    return [_clearer(known[a], known[b]) for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
 def _clearer(left: Mapping[str, object], right: Mapping[str, object]) -> tuple[str, str]:
@@ -304,7 +346,9 @@ def _positive(first: str, second: str, negated: bool, rules: list[Mapping[str, s
     """Of two opposites, first the one whose negation the rules say less often, so that rules read positively."""
     if not negated:
         return first, second
-    denied = {name: sum(Not(Atom(name)) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)}
+    denied = {
+        name: sum(Not(Atom(name)) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)
+    }
     used = {name: sum(Atom(name) in subformulas(syntax.parse(r["formula"])) for r in rules) for name in (first, second)}
     return min((first, second), (second, first), key=lambda pair: denied[pair[0]] + used[pair[1]] - denied[pair[1]])
 
@@ -351,7 +395,9 @@ class Offline:
         """
         techniques = self.techniques()
         if prompt.name not in techniques:
-            raise ModelError(f"the offline engine answers {sorted(techniques)}; got {prompt.name!r}; this role needs a model")
+            raise ModelError(
+                f"the offline engine answers {sorted(techniques)}; got {prompt.name!r}; this role needs a model"
+            )
         began = time.perf_counter()
         value = techniques[prompt.name](inputs)
         return Answer(value, Usage(seconds=time.perf_counter() - began), None, self.name)
@@ -384,7 +430,13 @@ def extract_policies(inputs: Mapping[str, object]) -> dict[str, object]:
     for sentence in document.parse(str(inputs["section"])).sentences:
         if sentence.kind in ("heading", "stem") or not norms.constrains(clause_of(sentence)):
             continue
-        found.append({"description": sentence.text, "definitions": definitions(sentence, inputs["glossary"]), "scope": next(iter(inputs["scopes"]), None)})
+        found.append(
+            {
+                "description": sentence.text,
+                "definitions": definitions(sentence, inputs["glossary"]),
+                "scope": next(iter(inputs["scopes"]), None),
+            }
+        )
     return {"policies": found}
 
 
@@ -403,21 +455,41 @@ def definitions(sentence: document.Sentence, glossary: object) -> list[str]:
 
 def extract_rules(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
     """The rules that the grammar reads off a clause, grounded in the toolbox."""
-    clause = Clause("", str(inputs["clause"]), 0, len(str(inputs["clause"])), tuple(inputs["headings"]), tuple(inputs["context"]),
-                    tuple(inputs.get("definitions", ())))
+    clause = Clause(
+        "",
+        str(inputs["clause"]),
+        0,
+        len(str(inputs["clause"])),
+        tuple(inputs["headings"]),
+        tuple(inputs["context"]),
+        tuple(inputs.get("definitions", ())),
+    )
     rules, undecided = [], []
     for norm in norms.norms(clause):
         grounded = grounding.ground(norm, toolbox)
         if grounded.reason:
             undecided.append(grounded.reason)
         for reading in grounded.readings:
-            rules.append({"text": " ".join(clause.text.split()), "formula": syntax.render(reading.formula), "modality": reading.modality,
-                          "type": "action", "predicates": [_row(p) for p in reading.predicates]})
+            rules.append(
+                {
+                    "text": " ".join(clause.text.split()),
+                    "formula": syntax.render(reading.formula),
+                    "modality": reading.modality,
+                    "type": "action",
+                    "predicates": [_row(p) for p in reading.predicates],
+                }
+            )
     return {"rules": rules, "undecided": undecided}
 
 
 def _row(predicate: Predicate) -> dict[str, object]:
     test = predicate.test
     value = list(test.value) if test and isinstance(test.value, tuple) else test.value if test else None
-    return {"name": predicate.name, "kind": predicate.kind, "description": predicate.description, "keywords": list(predicate.keywords),
-            "tools": list(predicate.tools), "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure} if test else None}
+    return {
+        "name": predicate.name,
+        "kind": predicate.kind,
+        "description": predicate.description,
+        "keywords": list(predicate.keywords),
+        "tools": list(predicate.tools),
+        "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure} if test else None,
+    }

@@ -6,6 +6,7 @@ tool's vocabulary holds of its words (the residue) becomes a further condition, 
 State phrases become predicates with a test on a field where one takes up all their words, else
 predicates without a test, whose truth is unknown.
 """
+
 from __future__ import annotations
 
 import re
@@ -20,7 +21,9 @@ from wb.offline.conditions import Condition, Earlier, Either, Every, Negated, Ph
 from wb.offline.norms import Norm
 from wb.rules.rule import Modality, Predicate
 
-_PREPOSITIONS = frozenset("for to in on at by from with without into within during of via through over under about against between after before".split())
+_PREPOSITIONS = frozenset(
+    "for to in on at by from with without into within during of via through over under about against between after before".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,12 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if norm.reason:
         return Grounding(reason=norm.reason)
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
-    found = [reading for action in (norm.actions or ("",)) for target in _targets(norm, action, toolbox) for reading in _read(norm, target, toolbox)]
+    found = [
+        reading
+        for action in (norm.actions or ("",))
+        for target in _targets(norm, action, toolbox)
+        for reading in _read(norm, target, toolbox)
+    ]
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
     return Grounding(tuple(dict.fromkeys(found)))
@@ -75,7 +83,9 @@ def _spelled_out(norm: Norm, toolbox: Toolbox) -> Norm:
 
 def _decided(condition: Condition, toolbox: Toolbox) -> bool:
     """Whether fields of the state decide every phrase of a condition."""
-    return all(vocabulary.literal(leaf, toolbox).predicate.test is not None for leaf in conditions.phrases_of(condition))
+    return all(
+        vocabulary.literal(leaf, toolbox).predicate.test is not None for leaf in conditions.phrases_of(condition)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,11 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
         return _split(named, toolbox, norm) if named else []
     if _is_thing(action):
         return _thing(norm, action, toolbox)
-    if re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I) and (named := _from_scope(norm, toolbox)) and named.tools:
+    if (
+        re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I)
+        and (named := _from_scope(norm, toolbox))
+        and named.tools
+    ):
         return _split(named, toolbox, norm)
     found = vocabulary.tools_for(action, toolbox, norm.scope)
     return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
@@ -107,7 +121,10 @@ def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> voca
     if title is None or not title.tools or not words:
         return found
     verb = lexicon.root(words[0])
-    if verb not in (lexicon.root(lexicon.content(title.phrase)[0]), *(lexicon.root(name.split("_")[0]) for name in title.tools)):
+    if verb not in (
+        lexicon.root(lexicon.content(title.phrase)[0]),
+        *(lexicon.root(name.split("_")[0]) for name in title.tools),
+    ):
         return found
     known = vocabulary.tool_words(toolbox, title.tools) | lexicon.roots(title.phrase)
     return vocabulary.Action(found.phrase, title.tools, tuple(w for w in words[1:] if lexicon.root(w) not in known))
@@ -125,7 +142,9 @@ def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
     scoped = _from_scope(norm, toolbox)
     here = scoped.tools if scoped else ()
     measured = tuple(name for name in (about or here) if _measures(norm, name, toolbox))
-    chosen = tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
+    chosen = (
+        tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
+    )
     if chosen:
         return _split(vocabulary.Action(noun, chosen), toolbox, norm)
     if scoped:
@@ -137,7 +156,9 @@ def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
 
 def _measures(norm: Norm, tool: str, toolbox: Toolbox) -> bool:
     used = vocabulary.tool_words(toolbox, (tool,))
-    found = [vocabulary.literal(leaf, toolbox, (tool,), used).predicate for leaf in conditions.phrases_of(norm.requires)]
+    found = [
+        vocabulary.literal(leaf, toolbox, (tool,), used).predicate for leaf in conditions.phrases_of(norm.requires)
+    ]
     return any(p.test and p.test.field.startswith(f"{tool}.") for p in found)
 
 
@@ -146,8 +167,12 @@ def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
     titles = [re.sub(r"^[\d.()\s]+", "", title).strip() for title in reversed(norm.scope)]
     for i, title in enumerate(titles):
         parts = phrases.split_verbs(phrases.as_verb(title))
-        found = [vocabulary.tools_for(part, toolbox, titles[i + 1:]) for part in parts]
-        found += [vocabulary.tools_called(part, toolbox) for part, strict in zip(parts, found, strict=True) if not strict.tools]
+        found = [vocabulary.tools_for(part, toolbox, titles[i + 1 :]) for part in parts]
+        found += [
+            vocabulary.tools_called(part, toolbox)
+            for part, strict in zip(parts, found, strict=True)
+            if not strict.tools
+        ]
         tools = tuple(dict.fromkeys(tool for action in found for tool in action.tools))
         verbal = re.match(r"\w+ing\b", title, re.I) or title.split(" ")[0].lower() in phrases.VERBS
         if tools and verbal:
@@ -163,23 +188,41 @@ def _split(found: vocabulary.Action, toolbox: Toolbox, norm: Norm) -> list[_Targ
     """One target a tool; all tools together where the conditions test no argument."""
     used = vocabulary.tool_words(toolbox, found.tools) | lexicon.roots(found.phrase)
     if not found.tools:
-        predicate = Predicate(lexicon.name(found.phrase), "action", vocabulary.sentence(found.phrase), vocabulary.keywords(found.phrase))
+        predicate = Predicate(
+            lexicon.name(found.phrase), "action", vocabulary.sentence(found.phrase), vocabulary.keywords(found.phrase)
+        )
         return [_Target(predicate, (), used)]
     narrowed = _narrowing(found, norm)
     if len(found.tools) > 1 and not any(_measures(norm, tool, toolbox) for tool in found.tools):
-        predicate = Predicate(lexicon.name(found.phrase), "action", vocabulary.sentence(found.phrase), vocabulary.keywords(found.phrase), found.tools)
+        predicate = Predicate(
+            lexicon.name(found.phrase),
+            "action",
+            vocabulary.sentence(found.phrase),
+            vocabulary.keywords(found.phrase),
+            found.tools,
+        )
         return [_Target(predicate, narrowed, used)]
     return [_Target(_of_tool(name, toolbox), narrowed, used) for name in found.tools]
 
 
 def _of_tool(name: str, toolbox: Toolbox) -> Predicate:
     tool = toolbox.tool(name)
-    return Predicate(lexicon.name(name), "action", tool.description or vocabulary.sentence(name), vocabulary.keywords(f"{name} {' '.join(tool.keywords)}"), (name,))
+    return Predicate(
+        lexicon.name(name),
+        "action",
+        tool.description or vocabulary.sentence(name),
+        vocabulary.keywords(f"{name} {' '.join(tool.keywords)}"),
+        (name,),
+    )
 
 
 def _narrowing(found: vocabulary.Action, norm: Norm) -> tuple[Phrase, ...]:
     """The words of an action that its tools do not know, as one phrase, unless the conditions hold them."""
-    said = lexicon.roots(" ".join(f"{leaf.text} {leaf.about}" for part in (norm.when, norm.requires) for leaf in conditions.phrases_of(part)))
+    said = lexicon.roots(
+        " ".join(
+            f"{leaf.text} {leaf.about}" for part in (norm.when, norm.requires) for leaf in conditions.phrases_of(part)
+        )
+    )
     left = [word for word in found.residue if lexicon.root(word) not in said]
     if not left:
         return ()
@@ -200,12 +243,15 @@ def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
     when = [*narrowed, *([_condition(norm.when, toolbox, tools, around, known)] if norm.when is not None else [])]
     act = Atom(target.action.name)
     if norm.modality == "oblige":
-        trigger = formula.conjunction(tuple(when[len(narrowed):]))
+        trigger = formula.conjunction(tuple(when[len(narrowed) :]))
         done = Eventually(formula.conjunction((act, *narrowed)))
         whole: Formula = Always(Implies(trigger, done)) if len(when) > len(narrowed) else done
         return [_reading(norm, whole, target.action, trigger, known)]
     required = _condition(norm.requires, toolbox, tools, around, known) if norm.requires is not None else None
-    parts = [*([negation(formula.conjunction(tuple(when)))] if when else []), *([required] if required is not None else [])]
+    parts = [
+        *([negation(formula.conjunction(tuple(when)))] if when else []),
+        *([required] if required is not None else []),
+    ]
     if not parts:
         return [_reading(norm, Always(Not(act)), target.action, formula.FALSE, known)]
     if required is not None and isinstance(required, And) and not when:
@@ -219,7 +265,9 @@ def _reading(norm: Norm, whole: Formula, action: Predicate, condition: Formula, 
     return Reading(norm.modality, whole, action, condition, (action, *used), norm.review)
 
 
-def _condition(part: Condition, toolbox: Toolbox, tools: Sequence[str], around: frozenset[str], known: dict[str, Predicate]) -> Formula:
+def _condition(
+    part: Condition, toolbox: Toolbox, tools: Sequence[str], around: frozenset[str], known: dict[str, Predicate]
+) -> Formula:
     """A condition as a formula; its predicates are added to `known`."""
     match part:
         case Phrase():
@@ -239,9 +287,23 @@ def _happened(body: Condition, toolbox: Toolbox, known: dict[str, Predicate]) ->
     """What was done or was so before: a tool where one is named in full, else a state."""
     if isinstance(body, Phrase):
         done = vocabulary.tools_for(phrases.as_verb(body.text), toolbox)
-        if done.tools and not done.residue and vocabulary.names_head(body.text, done.tools, toolbox) and lexicon.root(lexicon.content(body.text)[0]) not in vocabulary.SPEECH:
-            predicate = _of_tool(done.tools[0], toolbox) if len(done.tools) == 1 else \
-                Predicate(lexicon.name(body.text), "action", vocabulary.sentence(body.text), vocabulary.keywords(body.text), done.tools)
+        if (
+            done.tools
+            and not done.residue
+            and vocabulary.names_head(body.text, done.tools, toolbox)
+            and lexicon.root(lexicon.content(body.text)[0]) not in vocabulary.SPEECH
+        ):
+            predicate = (
+                _of_tool(done.tools[0], toolbox)
+                if len(done.tools) == 1
+                else Predicate(
+                    lexicon.name(body.text),
+                    "action",
+                    vocabulary.sentence(body.text),
+                    vocabulary.keywords(body.text),
+                    done.tools,
+                )
+            )
             return _atom(predicate, known)
     return _condition(body, toolbox, (), frozenset(), known)
 
@@ -252,7 +314,9 @@ def _atom(predicate: Predicate, known: dict[str, Predicate]) -> Atom:
     while name in known and known[name] != predicate and known[name].test != predicate.test:
         name, number = f"{predicate.name}_{number}", number + 1
     if name != predicate.name:
-        predicate = Predicate(name, predicate.kind, predicate.description, predicate.keywords, predicate.tools, predicate.test)
+        predicate = Predicate(
+            name, predicate.kind, predicate.description, predicate.keywords, predicate.tools, predicate.test
+        )
     known.setdefault(name, predicate)
     return Atom(name)
 

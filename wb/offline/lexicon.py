@@ -9,6 +9,7 @@ names, a *root* (lemma without derivational endings) is for comparing: `confirme
 share one.  Irregular forms are listed, the rest follows spelling rules, so an unknown word may get an
 odd root, but always the same one.
 """
+
 from __future__ import annotations
 
 import re
@@ -17,18 +18,26 @@ from functools import lru_cache
 from typing import Literal
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
-ACTORS = frozenset("""user users agent agents assistant assistants you we they he she it i person persons people individual individuals
+ACTORS = frozenset(
+    """user users agent agents assistant assistants you we they he she it i person persons people individual individuals
  anyone anybody someone somebody everyone everybody nobody system bot chatbot model operator customer customers client clients caller
- callers party parties human""".split())
-DETERMINERS = frozenset("""a an the this that these those any some each every all both either neither no such certain given
- its his her their your our my of which who whom whose what there here following respective""".split())
-_FUNCTION = frozenset("""to in on at by for from with without into onto over under about as per via and or but if then than so be is are was were
+ callers party parties human""".split()
+)
+DETERMINERS = frozenset(
+    """a an the this that these those any some each every all both either neither no such certain given
+ its his her their your our my of which who whom whose what there here following respective""".split()
+)
+_FUNCTION = frozenset(
+    """to in on at by for from with without into onto over under about as per via and or but if then than so be is are was were
  been being am do does did has have had having will would shall should may might can could must not never only also still just even
  already always ever again yet it its them him himself themselves itself very too more most less least up out off s t e g i
- one when where while until before after during within upon among between through against across""".split())
+ one when where while until before after during within upon among between through against across""".split()
+)
 _PARTICLES = frozenset("in out up off on down over away".split())  # "log in" and "log out" are two verbs
 STOP = ACTORS | DETERMINERS | _FUNCTION
-_IRREGULAR = dict(pair.split(":") for pair in """has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in """has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do
  done:do doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose chosen:choose wrote:write
  written:write sold:sell told:tell said:say kept:keep held:hold left:leave lost:lose met:meet read:read put:put set:set let:let
  got:get gotten:get went:go gone:go came:come knew:know known:know saw:see seen:see found:find thought:think brought:bring
@@ -46,11 +55,14 @@ _IRREGULAR = dict(pair.split(":") for pair in """has:have had:have having:have i
  lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
 
  programme:program programmes:program cancelled:cancel
- cancelling:cancel cancellation:cancel cancellations:cancel authorised:authorize authorized:authorize""".split())
+ cancelling:cancel cancellation:cancel cancellations:cancel authorised:authorize authorized:authorize""".split()
+)
 _KEEP_E = re.compile(
     r"(?:at|iz|is|v|c|dg|rg|u|bl|pl|tl|gl|dl|ckl|ir|ur|uir|as|os|us|ns|rs|ang|eng|ag|ak|ik|ok|uk|am|im|om|um|ap|ip|op|yp|ar|or|ad|id|od|ud|"
-    r"in|on|un|il|ol|ul|al|it|ot|ut|et|iet)\Z")
-_BARE_VERBS = frozenset("""accept access add adopt allow answer apply appear approach ask assist attach avoid ban block book cancel check claim clear
+    r"in|on|un|il|ol|ul|al|it|ot|ut|et|iet)\Z"
+)
+_BARE_VERBS = frozenset(
+    """accept access add adopt allow answer apply appear approach ask assist attach avoid ban block book cancel check claim clear
  click collect comment commit  complain  confirm connect consent contact contain convert correct credit deposit destroy
  develop direct  display download drop edit email enter exceed exist exit export fail fill filter finish follow forward gain
  grant  happen help import inform inspect install interact join keep lack last limit list load log look mail mark mask match
@@ -68,9 +80,44 @@ _BARE_VERBS = frozenset("""accept access add adopt allow answer apply appear app
  prohibit recruit solicit submit vomit visit credit audit benefit budget target market pocket reset offset format combat
  appeal reveal seal heal deal steal conceal reason season question mention position condition function caution lesson person
  happen open listen sharpen threaten strengthen shorten widen broaden assign design sign align resign campaign maintain retain
- obtain contain explain complain train gain join explain refrain restrain remain begin win spin scan plan ban run plug""".split())
-_SUFFIXES = ("ations", "ation", "itions", "ition", "ments", "ment", "ances", "ance", "ences", "ence", "ship", "ings", "ing", "ables", "able",
-             "ators", "ator", "ers", "er", "ors", "or", "ates", "ate", "ses", "se", "ces", "ce", "ions", "ion", "als", "al", "es", "e", "y")
+ obtain contain explain complain train gain join explain refrain restrain remain begin win spin scan plan ban run plug""".split()
+)
+_SUFFIXES = (
+    "ations",
+    "ation",
+    "itions",
+    "ition",
+    "ments",
+    "ment",
+    "ances",
+    "ance",
+    "ences",
+    "ence",
+    "ship",
+    "ings",
+    "ing",
+    "ables",
+    "able",
+    "ators",
+    "ator",
+    "ers",
+    "er",
+    "ors",
+    "or",
+    "ates",
+    "ate",
+    "ses",
+    "se",
+    "ces",
+    "ce",
+    "ions",
+    "ion",
+    "als",
+    "al",
+    "es",
+    "e",
+    "y",
+)
 
 
 @lru_cache(maxsize=20_000)
@@ -110,7 +157,10 @@ def _base(stem: str) -> str:
         return stem[:-1]
     if stem.endswith("ll") and len(stem) > 5:
         return stem[:-1]
-    if re.search(r"[^aeiou][aeiou](?:w|x|y)\Z", stem) or re.search(r"(?:er|en|ay|ey|oy|ss|ll|rn|rm|rt|st|ct|pt|nt|lt|sh|ch|th|ck|nd|ld|rd|mp|rk|nk|sk|lp|ft|ht|ow|ew|aw|ee|ai[nlrmd]|ea[dklmnrtp]|oo[kmnltp]|oa[dnmkt]|ou[nt]|ei[vn])\Z", stem):
+    if re.search(r"[^aeiou][aeiou](?:w|x|y)\Z", stem) or re.search(
+        r"(?:er|en|ay|ey|oy|ss|ll|rn|rm|rt|st|ct|pt|nt|lt|sh|ch|th|ck|nd|ld|rd|mp|rk|nk|sk|lp|ft|ht|ow|ew|aw|ee|ai[nlrmd]|ea[dklmnrtp]|oo[kmnltp]|oa[dnmkt]|ou[nt]|ei[vn])\Z",
+        stem,
+    ):
         return stem
     return f"{stem}e" if _KEEP_E.search(stem) else stem
 
@@ -146,7 +196,10 @@ def name(text: str, *, most: int = 9) -> str:
     At most `most` words are kept, the first ones; `unnamed` for a phrase without letters.
     """
     words = [w for w in tokens(re.sub(r"\([^)]*\)", " ", text) or text) if w not in DETERMINERS and w not in ("s", "t")]
-    while len(words) > 1 and (words[0] in ACTORS or words[0] in ("is", "are", "was", "were", "be", "been", "being", "has", "have", "to", "for")):
+    while len(words) > 1 and (
+        words[0] in ACTORS
+        or words[0] in ("is", "are", "was", "were", "be", "been", "being", "has", "have", "to", "for")
+    ):
         words = words[1:]
     words = [re.sub(r"[^a-z0-9]", "", {"$": "usd", "€": "eur", "£": "gbp", "%": "percent"}.get(w, w)) for w in words]
     words = [w for w in words if w][:most]
@@ -159,8 +212,14 @@ def name(text: str, *, most: int = 9) -> str:
 def verb_first(text: str) -> str:
     """An action phrase in its plain form: `booking a room` -> `book a room`, adverbs before it left out."""
     words = text.strip().split()
-    while len(words) > 1 and (words[0].lower().endswith("ly") or words[0].lower() in ("also", "first", "always", "never", "then", "ever", "to", "be", "explicitly")) \
-            and words[0].lower() not in ("apply", "reply", "supply", "rely", "comply", "multiply", "fly"):
+    while (
+        len(words) > 1
+        and (
+            words[0].lower().endswith("ly")
+            or words[0].lower() in ("also", "first", "always", "never", "then", "ever", "to", "be", "explicitly")
+        )
+        and words[0].lower() not in ("apply", "reply", "supply", "rely", "comply", "multiply", "fly")
+    ):
         words = words[1:]
     if words and re.search(r"ing\Z", words[0].lower()):
         words[0] = lemma(words[0].lower())
@@ -168,16 +227,46 @@ def verb_first(text: str) -> str:
 
 
 Op = Literal["<", "<=", ">", ">=", "=="]
-_WORDS = {word: value for value, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split())}
-_WORDS |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "dozen": 12,
-           "thousand": 1000, "once": 1, "twice": 2, "single": 1}
-NUMBER = (r"(?P<money>[$€£]\s?)?(?P<number>\d[\d,]*(?:\.\d+)?|\b(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")\b)(?P<percent>\s?%)?")
+_WORDS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+}
+_WORDS |= {
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "hundred": 100,
+    "dozen": 12,
+    "thousand": 1000,
+    "once": 1,
+    "twice": 2,
+    "single": 1,
+}
+NUMBER = (
+    r"(?P<money>[$€£]\s?)?(?P<number>\d[\d,]*(?:\.\d+)?|\b(?:"
+    + "|".join(sorted(_WORDS, key=len, reverse=True))
+    + r")\b)(?P<percent>\s?%)?"
+)
 _BEFORE: tuple[tuple[str, Op], ...] = (
-    (r"(?:no|not) (?:more|greater|higher|longer|larger|older|later|bigger) than|not (?:to )?(?:exceed(?:ing)?|over|above)|at (?:the )?most|at a maximum(?: of)?|"
-     r"up to|a maximum of|maximum(?: of| is|:)?|limited to|not exceeding", "<="),
-    (r"(?:no|not) (?:less|fewer|smaller|younger|lower|shorter|under) than|not (?:under|below|younger than)|at (?:the )?least|a minimum of|minimum(?: of| is|:)?", ">="),
-    (r"(?:more|greater|higher|longer|larger|older|bigger|heavier) than|exceed(?:s|ing)?|over(?: the age of)?|above(?: the age of)?|beyond", ">"),
+    (
+        r"(?:no|not) (?:more|greater|higher|longer|larger|older|later|bigger) than|not (?:to )?(?:exceed(?:ing)?|over|above)|at (?:the )?most|at a maximum(?: of)?|"
+        r"up to|a maximum of|maximum(?: of| is|:)?|limited to|not exceeding",
+        "<=",
+    ),
+    (
+        r"(?:no|not) (?:less|fewer|smaller|younger|lower|shorter|under) than|not (?:under|below|younger than)|at (?:the )?least|a minimum of|minimum(?: of| is|:)?",
+        ">=",
+    ),
+    (
+        r"(?:more|greater|higher|longer|larger|older|bigger|heavier) than|exceed(?:s|ing)?|over(?: the age of)?|above(?: the age of)?|beyond",
+        ">",
+    ),
     (r"(?:less|fewer|smaller|younger|lower|shorter|lighter) than|under(?: the age of)?|below(?: the age of)?", "<"),
     (r"exactly|equal to|precisely", "=="),
 )
@@ -186,10 +275,14 @@ _AFTER: tuple[tuple[str, Op], ...] = (
     (r"or (?:less|fewer|younger|under|below|lower|smaller|shorter)|and (?:under|younger|below)", "<="),
 )
 _PATTERNS = tuple((re.compile(rf"\b(?:{cue})\s+(?:the\s+|an?\s+)?{NUMBER}", re.I), op) for cue, op in _BEFORE) + tuple(
-    (re.compile(rf"{NUMBER}(?P<unit>(?:\s+[a-zA-Z]+){{0,2}}?)\s+(?:{cue})\b", re.I), op) for cue, op in _AFTER)
+    (re.compile(rf"{NUMBER}(?P<unit>(?:\s+[a-zA-Z]+){{0,2}}?)\s+(?:{cue})\b", re.I), op) for cue, op in _AFTER
+)
 _AGE = re.compile(r"\b(?:age|aged|old|older|younger|years?)\b", re.I)
-_PERSON = re.compile(r"^\s*(?:(?:the|a|an|any)\s+)?(?:(?:user|person|individual|customer|client|people|users|anyone|someone)s?\s+)?"
-                     r"(?:who (?:is|are)\s+|is\s+|are\s+|be\s+|was\s+)*(?:aged\s+)?\Z", re.I)
+_PERSON = re.compile(
+    r"^\s*(?:(?:the|a|an|any)\s+)?(?:(?:user|person|individual|customer|client|people|users|anyone|someone)s?\s+)?"
+    r"(?:who (?:is|are)\s+|is\s+|are\s+|be\s+|was\s+)*(?:aged\s+)?\Z",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +325,23 @@ def number(text: str) -> int | float | None:
 def _quantity(text: str, match: re.Match[str], op: Op) -> Quantity:
     value = number(match["number"])
     unit = "$" if match["money"] else "%" if match["percent"] else ""
-    before, after = text[: match.start()], text[match.end():]
+    before, after = text[: match.start()], text[match.end() :]
     if op in ("<=", ">=") and match.re.groupindex.get("unit"):
         unit = (match["unit"] or "").strip() or unit
-    counts = re.search(r"\b(?:fewer|less|more|smaller|longer|shorter|heavier|lighter|bigger|larger)\b", match.group(), re.I)
-    counts = counts or re.search(r"\b(?:at (?:the )?most|up to|maximum|exactly|exceed\w*|once|twice|limited)\b", match.group(), re.I)
-    person = unit.lower() in ("", "year", "years") and not (counts and not _AGE.search(text)) and bool(_AGE.search(match.group()) or _AGE.match(after.strip()) or re.search(r"\b(?:age|aged)\W*(?:is\W*)?\Z", before, re.I)
-                               or (_PERSON.match(before) and not re.match(r"\s*[a-zA-Z]", after)))
+    counts = re.search(
+        r"\b(?:fewer|less|more|smaller|longer|shorter|heavier|lighter|bigger|larger)\b", match.group(), re.I
+    )
+    counts = counts or re.search(
+        r"\b(?:at (?:the )?most|up to|maximum|exactly|exceed\w*|once|twice|limited)\b", match.group(), re.I
+    )
+    person = (
+        unit.lower() in ("", "year", "years")
+        and not (counts and not _AGE.search(text))
+        and bool(
+            _AGE.search(match.group())
+            or _AGE.match(after.strip())
+            or re.search(r"\b(?:age|aged)\W*(?:is\W*)?\Z", before, re.I)
+            or (_PERSON.match(before) and not re.match(r"\s*[a-zA-Z]", after))
+        )
+    )
     return Quantity(op, 0 if value is None else value, match.start(), match.end(), unit, person)

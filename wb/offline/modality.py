@@ -3,6 +3,7 @@
 The text side of the grammar: cleaning, list stems, main clauses, and one table of modal forms.  The
 templates that make norms of them are in `deontic`.
 """
+
 from __future__ import annotations
 
 import re
@@ -14,32 +15,56 @@ from wb.offline import conditions
 Force = Literal["exempt", "forbid", "ban", "needed", "oblige", "permit", "requires", "imperative"]
 _ADVERB = r"(?:(?:also|only|always|strictly|expressly|generally|normally|currently|already|explicitly|then|first|still|\w+ly)\s+){0,2}"
 _FORMS: tuple[tuple[Force, str], ...] = (
-    ("exempt", r"need not\b|needn't|(?:do|does) not (?:need|have) to|(?:do|does)n't (?:need|have) to|"
-               r"(?:is|are) not (?:required|obliged|obligated|expected|necessary|needed|mandatory)\b|no need to\b|not mandatory|are exempt\b|is exempt\b"),
-    ("forbid", r"(?:must|shall|should|may|can|could|ought to)\s+(?:\w+ly\s+)?(?:not|never)\b(?:\s+ever\b)?(?:\s+be\s+(?:allowed|permitted|able)\s+to)?|"
-               r"(?:cannot|can't|mustn't|shouldn't|shan't|mayn't)\b(?:\s+ever\b)?|(?:will|would)\s+(?:not|never)|won't|"
-               rf"(?:is|are|be)\s+{_ADVERB}(?:not|never)\s+{_ADVERB}(?:allowed|permitted|authori[sz]ed|able|eligible|entitled|supposed|to)\s+to\b|"
-               rf"(?:is|are)\s+{_ADVERB}(?:not|never)\s+to\b|(?:isn't|aren't)\s+(?:allowed|permitted|able|authori[sz]ed|eligible)\s+to|"
-               rf"(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|barred|banned|precluded|disallowed|excluded|restricted)\s+(?:from|to)\b|"
-               r"(?:is|are) (?:ineligible|unable) to\b"),
-    ("ban", rf"(?:(?:shall|must|should|will)\s+)?(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|banned|disallowed|unlawful|illegal|impossible|unacceptable|off limits)\b|"
-            rf"(?:(?:is|are|be)\s+{_ADVERB}not|isn't|aren't)\s+{_ADVERB}(?:allowed|permitted|possible|acceptable|available|supported|eligible|an option|authori[sz]ed)\b|"
-            r"(?:is|are)\s+not\s+\w+(?:able|ible)\b"),
+    (
+        "exempt",
+        r"need not\b|needn't|(?:do|does) not (?:need|have) to|(?:do|does)n't (?:need|have) to|"
+        r"(?:is|are) not (?:required|obliged|obligated|expected|necessary|needed|mandatory)\b|no need to\b|not mandatory|are exempt\b|is exempt\b",
+    ),
+    (
+        "forbid",
+        r"(?:must|shall|should|may|can|could|ought to)\s+(?:\w+ly\s+)?(?:not|never)\b(?:\s+ever\b)?(?:\s+be\s+(?:allowed|permitted|able)\s+to)?|"
+        r"(?:cannot|can't|mustn't|shouldn't|shan't|mayn't)\b(?:\s+ever\b)?|(?:will|would)\s+(?:not|never)|won't|"
+        rf"(?:is|are|be)\s+{_ADVERB}(?:not|never)\s+{_ADVERB}(?:allowed|permitted|authori[sz]ed|able|eligible|entitled|supposed|to)\s+to\b|"
+        rf"(?:is|are)\s+{_ADVERB}(?:not|never)\s+to\b|(?:isn't|aren't)\s+(?:allowed|permitted|able|authori[sz]ed|eligible)\s+to|"
+        rf"(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|barred|banned|precluded|disallowed|excluded|restricted)\s+(?:from|to)\b|"
+        r"(?:is|are) (?:ineligible|unable) to\b",
+    ),
+    (
+        "ban",
+        rf"(?:(?:shall|must|should|will)\s+)?(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|banned|disallowed|unlawful|illegal|impossible|unacceptable|off limits)\b|"
+        rf"(?:(?:is|are|be)\s+{_ADVERB}not|isn't|aren't)\s+{_ADVERB}(?:allowed|permitted|possible|acceptable|available|supported|eligible|an option|authori[sz]ed)\b|"
+        r"(?:is|are)\s+not\s+\w+(?:able|ible)\b",
+    ),
     ("needed", rf"(?:is|are)\s+{_ADVERB}(?:required|needed|mandatory|compulsory|necessary|obligatory)(?!\s+to\s+be)\b"),
-    ("oblige", r"(?:must|shall|should|ought to|has to|have to|had to|needs? to)\b|"
-               rf"(?:is|are)\s+{_ADVERB}(?:obliged|obligated|expected|supposed|bound|to)\s+(?:to\b|(?=be\b))|(?:is|are)\s+{_ADVERB}required to(?= be)"),
-    ("permit", rf"(?:may|can|could)\b|(?:is|are)\s+{_ADVERB}(?:allowed|permitted|authori[sz]ed|free|able|eligible|entitled|welcome)\s+{_ADVERB}to\b|"
-               rf"(?:is|are)\s+{_ADVERB}(?:allowed|permitted|available|possible|acceptable|authori[sz]ed|eligible)\b"),
+    (
+        "oblige",
+        r"(?:must|shall|should|ought to|has to|have to|had to|needs? to)\b|"
+        rf"(?:is|are)\s+{_ADVERB}(?:obliged|obligated|expected|supposed|bound|to)\s+(?:to\b|(?=be\b))|(?:is|are)\s+{_ADVERB}required to(?= be)",
+    ),
+    (
+        "permit",
+        rf"(?:may|can|could)\b|(?:is|are)\s+{_ADVERB}(?:allowed|permitted|authori[sz]ed|free|able|eligible|entitled|welcome)\s+{_ADVERB}to\b|"
+        rf"(?:is|are)\s+{_ADVERB}(?:allowed|permitted|available|possible|acceptable|authori[sz]ed|eligible)\b",
+    ),
     ("requires", r"(?:requires?|demands?|presupposes?|necessitates?)\b"),
 )
 _MODALS = tuple((force, re.compile(rf"\b(?:{words})", re.I)) for force, words in _FORMS)
 _PROHIBITIVE = re.compile(
-    r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|(?:under no circumstances|in no (?:case|event)|at no time|on no account)(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+", re.I)
+    r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|(?:under no circumstances|in no (?:case|event)|at no time|on no account)(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+",
+    re.I,
+)
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
-_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|(?:at least|up to) (?:[$€£]?\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)|limited to|only one|only once|a single)\b", re.I)
+_LIMIT = re.compile(
+    r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|(?:at least|up to) (?:[$€£]?\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)|limited to|only one|only once|a single)\b",
+    re.I,
+)
 _STRONG = re.compile(r"\b(?:must|cannot|may not|shall|must never)\b|\bonly (?:if|when|after)\b", re.I)
-_ONLY = re.compile(r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b", re.I)
-VERBS = frozenset("""accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
+_ONLY = re.compile(
+    r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b",
+    re.I,
+)
+VERBS = frozenset(
+    """accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
  block book call cancel change charge check choose clear click close collect compare compensate complete comply confirm consider consult
  contact continue copy create decline delete deny describe detect determine disable disclose display document download draft edit email
  enable encrypt end enforce enter escalate establish evaluate explain export fill find finish follow forward gather get give grant greet
@@ -68,7 +93,8 @@ VERBS = frozenset("""accept act add adhere advise allow answer apply approve arc
  seize separate serve settle shift ship shorten shut smoke solicit speak specify speculate spend split sponsor spread standardize steal stream
  strengthen supervise supply support surrender survey suspend swap synchronize talk target teach tell threaten throw trade train transcribe transform
  translate transmit transport travel trigger trust undertake undo unlock unsubscribe urge validate value vary violate void volunteer vote wash watch
- wear weigh withhold witness work""".split())
+ wear weigh withhold witness work""".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +124,15 @@ def under_stem(stem: str, item: str) -> str:
     lowered = item[:1].lower() + item[1:] if item[1:2].islower() or item[1:2] == " " else item
     if re.match(r"(?:if|when|unless|before|after|where|for)\b", opening, re.I) and split(opening) is None:
         return f"{opening}, {lowered}"
-    following = re.search(r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: \w+)?(?: (?:is|are) true| apply| applies)?\b|\bone of these\b", opening, re.I)
+    following = re.search(
+        r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: \w+)?(?: (?:is|are) true| apply| applies)?\b|\bone of these\b",
+        opening,
+        re.I,
+    )
     if split(opening) is None and not following and len(opening.split()) <= 6:
         return item
     if following:
-        return " ".join(f"{opening[:following.start()]} {lowered} {opening[following.end():]}".split())
+        return " ".join(f"{opening[: following.start()]} {lowered} {opening[following.end() :]}".split())
     return f"{opening} {lowered}"
 
 
@@ -110,7 +140,9 @@ def main_clauses(text: str) -> tuple[str, ...]:
     """The main clauses of a sentence, each with the subject and the leading condition it shares."""
     main, _ = conditions.leading(text)
     shared = text[: len(text) - len(main)]
-    parts = [part for piece in _cut(main, r"\s*;\s*", lambda right: True) for part in _cut(piece, _JOINT, _stands_alone)]
+    parts = [
+        part for piece in _cut(main, r"\s*;\s*", lambda right: True) for part in _cut(piece, _JOINT, _stands_alone)
+    ]
     subject = _lead_subject(parts[0])
     whole = []
     for i, part in enumerate(parts):
@@ -127,8 +159,12 @@ def split(text: str) -> Sentence | None:
     text = _respelled(text)
     prohibitive = _PROHIBITIVE.match(text)
     if prohibitive:
-        return Sentence("", "forbid", prohibitive.group().strip(), text[prohibitive.end():])
-    bare = re.match(rf"(?:(?:it|this|that) is )?(?P<p>{_ADVERB}(?:not )?(?:allowed|permitted|prohibited|forbidden|possible|banned))\b", text, re.I)
+        return Sentence("", "forbid", prohibitive.group().strip(), text[prohibitive.end() :])
+    bare = re.match(
+        rf"(?:(?:it|this|that) is )?(?P<p>{_ADVERB}(?:not )?(?:allowed|permitted|prohibited|forbidden|possible|banned))\b",
+        text,
+        re.I,
+    )
     if bare and not re.match(r"(?:it|this|that) is", text, re.I):
         return split(f"This is {text[:1].lower()}{text[1:]}")
     found = _modal(text)
@@ -137,15 +173,19 @@ def split(text: str) -> Sentence | None:
         return Sentence(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
     if found:
         force, match = found
-        return Sentence(text[: match.start()].strip(" ,"), force, match.group(), text[match.end():].strip())
+        return Sentence(text[: match.start()].strip(" ,"), force, match.group(), text[match.end() :].strip())
     order = _ORDER.match(text)
-    rest = text[order.end():]
+    rest = text[order.end() :]
     if re.match(r"[A-Z]\w+ [^,;]+ first, (?:and )?(?:only )?then [a-z]", rest):
         return Sentence("", "imperative", "", rest)
     only = re.match(r"only\s+", rest, re.I)
-    words = (rest[only.end():] if only else rest).split()
-    if len(words) > 1 and words[0].lower().rpartition("-")[2] in VERBS and (words[0][0].isupper() or order.end() or only or text[0].islower()) \
-            and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I):
+    words = (rest[only.end() :] if only else rest).split()
+    if (
+        len(words) > 1
+        and words[0].lower().rpartition("-")[2] in VERBS
+        and (words[0][0].isupper() or order.end() or only or text[0].islower())
+        and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I)
+    ):
         return Sentence("", "imperative", order.group().strip(), rest)
     if len(words) > 2 and _DETERMINER.fullmatch(words[1]) and words[0].isalpha() and not _NO_VERB.fullmatch(words[0]):
         return Sentence("", "imperative", order.group().strip(), rest)
@@ -160,9 +200,17 @@ def cue(text: str) -> bool:
     if found.force == "exempt":
         return False
     if found.force == "permit":
-        return bool(_ONLY.search(text) or _LIMIT.search(text) or re.match(r"(?:only|no|nobody|neither)\b", found.subject, re.I)
-                    or (re.search(r"\bwithout \w+ing\b", found.rest) and not re.search(rf"\b{conditions.ACTOR}\b", found.subject, re.I))
-                    or re.search(r"\bbut (?:may |can )?not\b", found.rest, re.I) or re.search(r"\bonly\b", f"{found.modal} {found.rest[:12]}"))
+        return bool(
+            _ONLY.search(text)
+            or _LIMIT.search(text)
+            or re.match(r"(?:only|no|nobody|neither)\b", found.subject, re.I)
+            or (
+                re.search(r"\bwithout \w+ing\b", found.rest)
+                and not re.search(rf"\b{conditions.ACTOR}\b", found.subject, re.I)
+            )
+            or re.search(r"\bbut (?:may |can )?not\b", found.rest, re.I)
+            or re.search(r"\bonly\b", f"{found.modal} {found.rest[:12]}")
+        )
     if found.force == "forbid" and re.match(r"(?:will|would|won't)", found.modal, re.I):
         return bool(re.search(rf"\b{conditions.ACTOR}\s*\Z", found.subject, re.I))
     return True
@@ -170,31 +218,59 @@ def cue(text: str) -> bool:
 
 _DETERMINER = re.compile(r"the|an?|any|all|every|each|its|their|your|his|her|them|it", re.I)
 # What may stand before an article at the start of a sentence and is no verb in the imperative.
-_NO_VERB = re.compile(r"\w{3,}(?:ing|ed|ly)|\w*[^s]s|note|see|recall|say|in|on|at|by|for|from|to|of|with|under|over|after|before|during|until|since|through|between|among|within|"
-                      r"against|about|above|below|behind|beyond|near|per|via|like|unlike|despite|except|without|if|when|while|where|because|though|although|unless|"
-                      r"whether|that|which|who|what|how|why|and|or|but|nor|so|yet|both|half|such|only|just|even|not|all|any|each|every|once|then|there|here|"
-                      r"given|including|regarding|concerning|upon|into|onto|out|off|up|down|as|than|is|are|was|were|be|has|have|had|does|did|will|would", re.I)
+_NO_VERB = re.compile(
+    r"\w{3,}(?:ing|ed|ly)|\w*[^s]s|note|see|recall|say|in|on|at|by|for|from|to|of|with|under|over|after|before|during|until|since|through|between|among|within|"
+    r"against|about|above|below|behind|beyond|near|per|via|like|unlike|despite|except|without|if|when|while|where|because|though|although|unless|"
+    r"whether|that|which|who|what|how|why|and|or|but|nor|so|yet|both|half|such|only|just|even|not|all|any|each|every|once|then|there|here|"
+    r"given|including|regarding|concerning|upon|into|onto|out|off|up|down|as|than|is|are|was|were|be|has|have|had|does|did|will|would",
+    re.I,
+)
 _INDICATIVE = re.compile(
     r"(?P<subject>[^,;]+?)\s+(?:is|are)\s+(?P<rest>(?:only\s+)?\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*\b(?:if and only if|only (?:if|when|after|once|for|by|with|in|to|from)\b).*|"
-    r"only\s+\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I)
-_ONLY_PASSIVE = re.compile(r"(?P<subject>only\s+[^;]+?)\s+(?:is|are)\s+(?P<rest>\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I)
+    r"only\s+\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z",
+    re.I,
+)
+_ONLY_PASSIVE = re.compile(
+    r"(?P<subject>only\s+[^;]+?)\s+(?:is|are)\s+(?P<rest>\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z", re.I
+)
 
 
 def _respelled(text: str) -> str:
     """Forms without a modal in the words of one: "A is for S only", "be sure to A", "S need X to A"."""
-    text = re.sub(r",\s*(?:under any circumstances|in any case|at any time|however|for example|in particular|where applicable|if applicable)\s*,", "", text, flags=re.I)
+    text = re.sub(
+        r",\s*(?:under any circumstances|in any case|at any time|however|for example|in particular|where applicable|if applicable)\s*,",
+        "",
+        text,
+        flags=re.I,
+    )
     text = re.sub(r",?\s+under any circumstances\Z|,?\s+in any case\Z", "", text, flags=re.I)
-    text = re.sub(r"\b(?:shall be|must be|is|are)\s+subject to\s+(?=(?:an?|the|prior|written)?\s*(?:prior\s+|written\s+)?(?:approval|authori[sz]ation|consent|permission|review)\b)",
-                  "requires ", text, flags=re.I)
+    text = re.sub(
+        r"\b(?:shall be|must be|is|are)\s+subject to\s+(?=(?:an?|the|prior|written)?\s*(?:prior\s+|written\s+)?(?:approval|authori[sz]ation|consent|permission|review)\b)",
+        "requires ",
+        text,
+        flags=re.I,
+    )
     text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
-    need = re.match(r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)", text, re.I)
+    need = re.match(
+        r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)",
+        text,
+        re.I,
+    )
     if need:
-        return f"{need['who']} must have {text[need.start('what'):]}"
-    approval = re.match(r"(?P<what>[^,]+?)\s+needs?\s+(?=(?:an?|the|prior|written|explicit)\b[^,]*\b(?:approval|consent|permission|confirmation|authori[sz]ation|signature|review)\b)", text, re.I)
+        return f"{need['who']} must have {text[need.start('what') :]}"
+    approval = re.match(
+        r"(?P<what>[^,]+?)\s+needs?\s+(?=(?:an?|the|prior|written|explicit)\b[^,]*\b(?:approval|consent|permission|confirmation|authori[sz]ation|signature|review)\b)",
+        text,
+        re.I,
+    )
     if approval and not re.search(rf"\b{conditions.ACTOR}\Z", approval["what"], re.I):
-        return f"{approval['what']} requires {text[approval.end():]}"
-    refused = re.match(r"(?P<what>.+?)\s+(?:(?:is|are)\s+not|will\s+not\s+be)\s+(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)", text, re.I)
+        return f"{approval['what']} requires {text[approval.end() :]}"
+    refused = re.match(
+        r"(?P<what>.+?)\s+(?:(?:is|are)\s+not|will\s+not\s+be)\s+(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)",
+        text,
+        re.I,
+    )
     if refused:
         return f"{refused['what']} must not be {refused['done']}"
     denied = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+(?:denied|refused)\s+(?:to|for)\s+(?P<who>.+)", text, re.I)
@@ -203,18 +279,37 @@ def _respelled(text: str) -> str:
     able = re.match(r"(?P<what>.+?)\s+(?:is|are)\s+(?P<stem>\w{4,}?)(?:able|ible)\s+(?P<only>only\s+.+)", text, re.I)
     if able and able["stem"].lower() not in ("avail", "poss", "accept", "elig", "permiss"):
         return f"{able['what']} may be {able['stem']}ed {able['only']}"
-    none = re.match(r"(?P<what>no\s+.+?)\s+(?:is|are)\s+(?P<done>(?:given|granted|issued|made|accepted|offered|sent|shared|processed|refunded|paid)\b.*)", text, re.I)
+    none = re.match(
+        r"(?P<what>no\s+.+?)\s+(?:is|are)\s+(?P<done>(?:given|granted|issued|made|accepted|offered|sent|shared|processed|refunded|paid)\b.*)",
+        text,
+        re.I,
+    )
     if none:
         return f"{none['what']} may be {none['done']}"
-    alone = re.match(r"(?P<what>.+?) (?:is|are) (?:(?:available|open|offered|meant|there) )?(?:for|to) (?P<who>[^,;]+?) only\Z", text, re.I)
-    kept = re.match(r"(?P<what>.+?) (?:is|are) (?:only )?(?:(?:reserved|exclusive|exclusively) (?:for|to)|(?:available|open) only (?:for|to)|restricted to|limited to(?! \w*\s?\d)) (?P<who>.+)", text, re.I)
+    alone = re.match(
+        r"(?P<what>.+?) (?:is|are) (?:(?:available|open|offered|meant|there) )?(?:for|to) (?P<who>[^,;]+?) only\Z",
+        text,
+        re.I,
+    )
+    kept = re.match(
+        r"(?P<what>.+?) (?:is|are) (?:only )?(?:(?:reserved|exclusive|exclusively) (?:for|to)|(?:available|open) only (?:for|to)|restricted to|limited to(?! \w*\s?\d)) (?P<who>.+)",
+        text,
+        re.I,
+    )
     found = alone or kept
     return f"{found['what']} is allowed only for {found['who']}" if found and not quantified(found["who"]) else text
 
 
 def quantified(text: str) -> bool:
     """Whether a phrase opens with a number."""
-    return re.match(r"(?:\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|a single\b|[$€£])", text.strip(), re.I) is not None
+    return (
+        re.match(
+            r"(?:\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|a single\b|[$€£])",
+            text.strip(),
+            re.I,
+        )
+        is not None
+    )
 
 
 _JOINT = r",\s*(?:and|but|so|or|nor|yet)\s+|\s+but\s+|\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|,?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
@@ -231,15 +326,17 @@ def _stands_alone(right: str) -> bool:
     if not found or found[0] == "requires":
         return False
     head = right[: found[1].start()]
-    return len(head.split()) <= 7 and not re.search(r"\A(?:not|never)\b|\b(?:who|that|which|if|when|because|whether)\b", head, re.I)
+    return len(head.split()) <= 7 and not re.search(
+        r"\A(?:not|never)\b|\b(?:who|that|which|if|when|because|whether)\b", head, re.I
+    )
 
 
 def _cut(text: str, joint: str, keep: object) -> list[str]:
     parts, start = [], 0
     for found in re.finditer(joint, text, re.I):
         head = text[: found.start()]
-        if head.count("(") == head.count(")") and head.count('"') % 2 == 0 and keep(text[found.end():]):
-            parts.append(text[start:found.start()])
+        if head.count("(") == head.count(")") and head.count('"') % 2 == 0 and keep(text[found.end() :]):
+            parts.append(text[start : found.start()])
             start = found.end()
     return [*parts, text[start:]]
 
@@ -253,15 +350,30 @@ def _modal(text: str) -> tuple[Force, re.Match[str]] | None:
     """The modal of the main clause: the first outside relative clauses, else the last one."""
     best: list[tuple[int, int, Force, re.Match[str]]] = []
     for rank, (force, pattern) in enumerate(_MODALS):
-        best += [(m.start(), rank, force, m) for m in pattern.finditer(text) if _outside(text, m.start()) and not (m.group() == "May" and m.start())]
+        best += [
+            (m.start(), rank, force, m)
+            for m in pattern.finditer(text)
+            if _outside(text, m.start()) and not (m.group() == "May" and m.start())
+        ]
     best.sort(key=lambda b: (b[0], b[1]))
     taken: list[tuple[int, int, Force, re.Match[str]]] = []
     for entry in best:
         if not taken or entry[0] >= taken[-1][3].end():
             taken.append(entry)
-    if not taken or (len(taken) == 1 and re.search(r"\b(?:who|that|which)\s+\Z", text[: taken[0][0]], re.I) and taken[0][2] != "requires"):
+    if not taken or (
+        len(taken) == 1
+        and re.search(r"\b(?:who|that|which)\s+\Z", text[: taken[0][0]], re.I)
+        and taken[0][2] != "requires"
+    ):
         return None  # the only modal belongs to a relative clause: "pick the fields that must be filled"
-    first = next((t for i, t in enumerate(taken) if not _relative(text, t[0]) or i == len(taken) - 1 or _relative_ends(text, t, taken[i + 1]) is False), taken[0])
+    first = next(
+        (
+            t
+            for i, t in enumerate(taken)
+            if not _relative(text, t[0]) or i == len(taken) - 1 or _relative_ends(text, t, taken[i + 1]) is False
+        ),
+        taken[0],
+    )
     return first[2], first[3]
 
 
@@ -277,5 +389,7 @@ def _relative(text: str, at: int) -> bool:
 
 def _relative_ends(text: str, first: tuple, second: tuple) -> bool:
     """Whether the second modal closes the subject that the first one's relative clause belongs to."""
-    between = text[first[3].end(): second[0]]
-    return not re.search(r"\b(?:who|that|which|whose|if|when|unless|and|or)\b|[,;]", between, re.I) or bool(re.search(r",\s*\Z", between))
+    between = text[first[3].end() : second[0]]
+    return not re.search(r"\b(?:who|that|which|whose|if|when|unless|and|or)\b|[,;]", between, re.I) or bool(
+        re.search(r",\s*\Z", between)
+    )

@@ -19,6 +19,7 @@ Subordinate clauses are peeled first, then one of a few modality forms is read o
 cheaper question whether a sentence states a constraint at all.  Facts, definitions and permissions
 give no norm; a constraint that no form fits gives a norm with a `reason`.
 """
+
 from __future__ import annotations
 
 import re
@@ -85,18 +86,37 @@ class Adjuncts:
 
 def sort(pairs: tuple[tuple[str, str], ...], antecedent: str) -> Adjuncts:
     """The adjuncts of a sentence, with "it" and "them" standing for `antecedent`."""
-    kept: dict[str, list] = {name: [] for name in ("when", "requires", "unless", "without", "before", "gerund", "until")}
+    kept: dict[str, list] = {
+        name: [] for name in ("when", "requires", "unless", "without", "before", "gerund", "until")
+    }
     both, lost = False, ""
     for marker, words in pairs:
-        name = {"if": "gerund" if _GERUND.match(words) else "when", "provided": "requires", "only_if": "requires", "iff": "requires",
-                "except": "unless", "regardless": ""}.get(marker, marker)
+        name = {
+            "if": "gerund" if _GERUND.match(words) else "when",
+            "provided": "requires",
+            "only_if": "requires",
+            "iff": "requires",
+            "except": "unless",
+            "regardless": "",
+        }.get(marker, marker)
         both = both or marker == "iff"
         if name in ("without", "before", "until", "gerund"):
             noun = antecedent if antecedent and not phrases.of_actor(antecedent)[0] else ""
-            kept[name].append(re.sub(r"\A(?:it|they)\b(?=\s+(?:is|are|was|were|has|have)\b)", f"the {phrases.bare(noun)}", words, flags=re.I) if noun else words)
+            kept[name].append(
+                re.sub(
+                    r"\A(?:it|they)\b(?=\s+(?:is|are|was|were|has|have)\b)",
+                    f"the {phrases.bare(noun)}",
+                    words,
+                    flags=re.I,
+                )
+                if noun
+                else words
+            )
         elif name in ("only_after", "after"):
             done = Phrase(phrases.as_verb(words)) if _GERUND.match(words) else _read(words, antecedent)
-            holds = name == "only_after" and re.search(r"\b(?:is|are)\b", words) is not None  # "only once X is empty": it still is
+            holds = (
+                name == "only_after" and re.search(r"\b(?:is|are)\b", words) is not None
+            )  # "only once X is empty": it still is
             kept["requires" if name == "only_after" else "when"].append(done if holds else Earlier(done))
         elif name in kept:
             kept[name].append(_read(words, antecedent))
@@ -121,8 +141,13 @@ def _read(words: str, antecedent: str) -> Condition:
     return resolved if not isinstance(resolved, Negated) or resolved.body != resolved else condition
 
 
-_PURPOSE = re.compile(r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)", re.I)
-_LET = re.compile(rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I)
+_PURPOSE = re.compile(
+    r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
+    re.I,
+)
+_LET = re.compile(
+    rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I
+)
 _ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
 _BACKWARD = re.compile(r"(?:^|\s)(?:this|these|those|that|it|them|so|such)\Z", re.I)
 _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
@@ -132,7 +157,7 @@ def read(text: str) -> list[Norm]:
     """The norms of one main clause, without their clause and scope."""
     text = re.sub(r",\s+which\s+(?!(?:may|must|can)\b)[^;]*\Z", "", text)
     otherwise = re.match(r"(?:otherwise|in all other cases|else),?\s+", text, re.I)
-    main, leading = conditions.leading(text[otherwise.end():] if otherwise else text)
+    main, leading = conditions.leading(text[otherwise.end() :] if otherwise else text)
     leading = (*([("if", "otherwise")] if otherwise else []), *leading)
     sentence = modality.split(main)
     if sentence is None:
@@ -146,38 +171,54 @@ def read(text: str) -> list[Norm]:
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
     purpose = re.match(r"(?:in order )?to\s+(?P<act>[a-z][^,]{2,80}),\s+(?=\S)", subject, re.I)
     if purpose and sentence.force in ("oblige", "needed"):
-        subject, leading = subject[purpose.end():], (*leading, ("before", purpose["act"]))
-    setting = re.match(r"(?P<preposition>at|in|on|during|for|by|with|as)\s+(?P<words>[^,]{3,80}),\s+(?=\S)", subject, re.I)
+        subject, leading = subject[purpose.end() :], (*leading, ("before", purpose["act"]))
+    setting = re.match(
+        r"(?P<preposition>at|in|on|during|for|by|with|as)\s+(?P<words>[^,]{3,80}),\s+(?=\S)", subject, re.I
+    )
     if setting:
-        subject = subject[setting.end():]
-        leading = (*leading, *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []))
+        subject = subject[setting.end() :]
+        leading = (
+            *leading,
+            *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []),
+        )
     rest = phrases.put_in(rest, leading)
     sentence = replace(sentence, subject=subject)
     subject = re.sub(r"\Aneither\s+(.+?)\s+nor\s+", r"no \1 or ", subject, flags=re.I)
     none = re.match(r"(?:no|neither|none of(?: the)?)\s+(?=\w)", subject, re.I)
     nobody = re.match(r"(?:nobody|no one)\b", subject, re.I)
     if (none or nobody) and sentence.force in ("permit", "oblige"):
-        subject = subject[none.end():] if none else f"user{subject[nobody.end():]}"
+        subject = subject[none.end() :] if none else f"user{subject[nobody.end() :]}"
         sentence = replace(sentence, force="forbid", subject=subject)
-    found = _FORMS[sentence.force](replace(sentence, rest=rest), sort((*leading, *trailing), phrases.antecedent(subject, rest)))
+    found = _FORMS[sentence.force](
+        replace(sentence, rest=rest), sort((*leading, *trailing), phrases.antecedent(subject, rest))
+    )
     return [_checked(norm) for norm in found]
 
 
 def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
     passive = phrases.passive(sentence.rest)
-    state = only.STATIVE.match(sentence.rest) and _PURPOSE.search(sentence.rest) and not (passive and passive.verb in phrases.CAUSING)
+    state = (
+        only.STATIVE.match(sentence.rest)
+        and _PURPOSE.search(sentence.rest)
+        and not (passive and passive.verb in phrases.CAUSING)
+    )
     if state and phrases.of_actor(sentence.subject)[0]:
         return [_inverted(norm) for norm in _must_be(sentence, adjuncts)]
     stated = only.limit(sentence, negated=True)
     if stated is not None:
-        return [_guard("permit_only_if", stated.actions, adjuncts.when, (*stated.required, *adjuncts.requires), adjuncts)]
+        return [
+            _guard("permit_only_if", stated.actions, adjuncts.when, (*stated.required, *adjuncts.requires), adjuncts)
+        ]
     if re.match(r"only\s+", sentence.rest, re.I):
         return [_undecided("a prohibition with 'only' has two readings")]
     parts = [sentence.rest] if phrases.passive(sentence.rest) else phrases.split_verbs(sentence.rest) or [sentence.rest]
     readings = [phrases.actions(sentence.subject, part) for part in parts]
-    return [_forbidden(tuple(a for found, _ in readings for a in found) if same else found, narrowed, adjuncts)
-            for same in (all(n == readings[0][1] for _, n in readings),) for found, narrowed in (readings[:1] if same else readings)]
+    return [
+        _forbidden(tuple(a for found, _ in readings for a in found) if same else found, narrowed, adjuncts)
+        for same in (all(n == readings[0][1] for _, n in readings),)
+        for found, narrowed in (readings[:1] if same else readings)
+    ]
 
 
 def _inverted(norm: Norm) -> Norm:
@@ -187,7 +228,9 @@ def _inverted(norm: Norm) -> Norm:
 
 def _forbidden(actions: tuple[str, ...], narrowed: Sequence[Condition], adjuncts: Adjuncts) -> Norm:
     """A is forbidden where it is so narrowed, unless what the adjuncts allow holds."""
-    required = [phrases.happened(words) for words in adjuncts.without] + [Earlier(conditions.parse(words)) for words in adjuncts.until]
+    required = [phrases.happened(words) for words in adjuncts.without] + [
+        Earlier(conditions.parse(words)) for words in adjuncts.until
+    ]
     required += [Earlier(conditions.parse(words)) for words in adjuncts.before]
     when = [*narrowed, *adjuncts.when]
     if adjuncts.requires and adjuncts.without:
@@ -200,7 +243,7 @@ def _forbidden(actions: tuple[str, ...], narrowed: Sequence[Condition], adjuncts
 
 
 def _ban(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
-    """"A is prohibited", "it is not possible to A", "A is not V-able"."""
+    """ "A is prohibited", "it is not possible to A", "A is not V-able"."""
     able = re.search(r"not\s+(\w+?)(?:able|ible)\b", sentence.modal)
     if able and able.group(1) not in ("poss", "accept", "avail", "elig", "perm"):
         return _forbid(Sentence("", "forbid", "", f"{able.group(1)} {sentence.subject}"), adjuncts)
@@ -220,7 +263,11 @@ def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     """A permission constrains only by `only`, a limit, `unless`, `without` or `but not`."""
     if re.match(r"(?:is|are)\b(?!.*\bto\Z)", sentence.modal, re.I):
         action = re.sub(r"\Athis\b", "", phrases.as_verb(sentence.subject), flags=re.I)
-        sentence = replace(sentence, subject="", rest=f"{action} {sentence.modal if 'only' in sentence.modal else ''} {sentence.rest}".strip())
+        sentence = replace(
+            sentence,
+            subject="",
+            rest=f"{action} {sentence.modal if 'only' in sentence.modal else ''} {sentence.rest}".strip(),
+        )
         sentence = replace(sentence, rest=re.sub(r"\b(?:is|are) only \w+", "only", sentence.rest))
     found = only.only(sentence)
     if found is not None:
@@ -236,15 +283,40 @@ def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     actions, narrowed = phrases.actions(sentence.subject, sentence.rest)
     avoided = [_avoided(words) for words in adjuncts.without]
     if adjuncts.requires:
-        guard = _guard("permit_only_if", actions, (*narrowed, *adjuncts.when, *avoided), adjuncts.requires, replace(adjuncts, without=()))
+        guard = _guard(
+            "permit_only_if",
+            actions,
+            (*narrowed, *adjuncts.when, *avoided),
+            adjuncts.requires,
+            replace(adjuncts, without=()),
+        )
         demanded = adjuncts.both and not sentence.modal  # "X is done if and only if C": also a duty; "may" is none
-        return [guard, *(_duty(actions, [*narrowed, *adjuncts.when, *adjuncts.requires], replace(adjuncts, without=())) if demanded else [])]
+        return [
+            guard,
+            *(
+                _duty(actions, [*narrowed, *adjuncts.when, *adjuncts.requires], replace(adjuncts, without=()))
+                if demanded
+                else []
+            ),
+        ]
     if adjuncts.unless:
         excepted = any_of(adjuncts.unless)
-        return [Norm("", "", "forbid", actions, every([*narrowed, *adjuncts.when, excepted]), None, reason=_lost(adjuncts))]
+        return [
+            Norm("", "", "forbid", actions, every([*narrowed, *adjuncts.when, excepted]), None, reason=_lost(adjuncts))
+        ]
     if avoided and not adjuncts.when and not phrases.of_actor(sentence.subject)[0]:
-        return [Norm("", "", "permit_only_if", actions, every(narrowed), every(avoided), reason=_lost(adjuncts),
-                     review="'can A without B' is read as a restriction; it may be a mere permission")]
+        return [
+            Norm(
+                "",
+                "",
+                "permit_only_if",
+                actions,
+                every(narrowed),
+                every(avoided),
+                reason=_lost(adjuncts),
+                review="'can A without B' is read as a restriction; it may be a mere permission",
+            )
+        ]
     return []
 
 
@@ -255,20 +327,38 @@ def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
         return _permit(replace(sentence, force="permit"), adjuncts)
     is_actor, narrowed = phrases.of_actor(subject) if subject else (True, None)
     state, passive = only.STATIVE.match(rest), phrases.passive(rest)
-    if state and subject and not (passive and (not is_actor or passive.verb in phrases.CAUSING)) and (_PURPOSE.search(rest) or not passive) and (is_actor or _PURPOSE.search(rest)):
+    if (
+        state
+        and subject
+        and not (passive and (not is_actor or passive.verb in phrases.CAUSING))
+        and (_PURPOSE.search(rest) or not passive)
+        and (is_actor or _PURPOSE.search(rest))
+    ):
         return _must_be(sentence, adjuncts)
     if not is_actor and not passive and phrases.is_person(subject) and not state:
         is_actor, narrowed = True, conditions.parse(only.nouns(subject)[0].removeprefix("the "))
     if not is_actor and not passive and not (adjuncts.actions() and not state):
         about = adjuncts.actions() or only.nouns(subject)
-        return [_guard("permit_only_if", about, adjuncts.when, (only.state_of(subject, rest), *adjuncts.requires), _used(adjuncts))]
+        return [
+            _guard(
+                "permit_only_if",
+                about,
+                adjuncts.when,
+                (only.state_of(subject, rest), *adjuncts.requires),
+                _used(adjuncts),
+            )
+        ]
     duties, of_thing = phrases.duties(subject, rest)
     when = [*([narrowed] if narrowed is not None and not passive else []), *of_thing, *adjuncts.when]
     if adjuncts.requires:
         guard = _guard("permit_only_if", duties, when, adjuncts.requires, adjuncts)
         return [guard, *_duty(duties, [*when, *adjuncts.requires], adjuncts)] if adjuncts.both else [guard]
     if adjuncts.actions():
-        return [_guard("permit_only_if", adjuncts.actions(), when, [_precondition(duty) for duty in duties], _used(adjuncts))]
+        return [
+            _guard(
+                "permit_only_if", adjuncts.actions(), when, [_precondition(duty) for duty in duties], _used(adjuncts)
+            )
+        ]
     if re.match(r"first\b", rest, re.I):
         return _first(rest, when, adjuncts)
     return _duty(duties, when, adjuncts)
@@ -277,16 +367,22 @@ def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
 def _precondition(duty: str) -> Condition:
     """What must have been done before; "make sure that C" is C itself."""
     ensured = _ENSURE.match(duty)
-    stated = ensured and re.search(r"\b(?:is|are|was|were|has|have|holds?|appl(?:y|ies)|exists?|can|may)\b", ensured["state"])
-    return conditions.parse(ensured["state"]) if stated and not re.match(r"(?:whether|if)\b", ensured["state"]) else Earlier(Phrase(duty))
+    stated = ensured and re.search(
+        r"\b(?:is|are|was|were|has|have|holds?|appl(?:y|ies)|exists?|can|may)\b", ensured["state"]
+    )
+    return (
+        conditions.parse(ensured["state"])
+        if stated and not re.match(r"(?:whether|if)\b", ensured["state"])
+        else Earlier(Phrase(duty))
+    )
 
 
 def _must_be(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
-    """"S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name."""
+    """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name."""
     purpose = _PURPOSE.search(sentence.rest)
     state = sentence.rest[: purpose.start()] if purpose else sentence.rest
     is_actor, narrowed = phrases.of_actor(sentence.subject)
-    actions, more = phrases.actions("", sentence.rest[purpose.end():]) if purpose else (adjuncts.actions(), [])
+    actions, more = phrases.actions("", sentence.rest[purpose.end() :]) if purpose else (adjuncts.actions(), [])
     when = [*([narrowed] if narrowed is not None else []), *more, *adjuncts.when]
     if not is_actor and not phrases.is_doer(sentence.subject, actions):
         when.insert(0, conditions.parse(sentence.subject))
@@ -294,7 +390,7 @@ def _must_be(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
 
 
 def _first(rest: str, when: Sequence[Condition], adjuncts: Adjuncts) -> list[Norm]:
-    """"must first Z [, then W]": Z before whatever the titles name, and before W."""
+    """ "must first Z [, then W]": Z before whatever the titles name, and before W."""
     first, later = phrases.first_then(rest)
     done = [Earlier(Phrase(z)) for z in first]
     found = [_guard("permit_only_if", (), when, done, adjuncts)]
@@ -302,7 +398,7 @@ def _first(rest: str, when: Sequence[Condition], adjuncts: Adjuncts) -> list[Nor
 
 
 def _needed(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
-    """"X is required for A"; without an A and with a condition, X is a duty."""
+    """ "X is required for A"; without an A and with a condition, X is a duty."""
     purpose = re.match(r"(?:in order )?(?:for|to|when|before)\s+(?P<action>.+)", sentence.rest)
     if purpose and phrases.of_actor(sentence.subject)[0]:
         return _oblige(Sentence(sentence.subject, "oblige", "must", purpose["action"]), adjuncts)
@@ -315,12 +411,20 @@ def _needed(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
 
 
 def _requires(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
-    """"A requires C", "A requires that S is C", "A requires S to V"."""
+    """ "A requires C", "A requires that S is C", "A requires S to V"."""
     rest = re.sub(r"\Athat\s+", "", sentence.rest)
     infinitive = re.match(r"(?P<who>.+?)\s+to\s+(?P<act>\w+.*)", rest)
     condition = conditions.parse(f"{infinitive['who']} {infinitive['act']}" if infinitive else rest)
     actions, narrowed = phrases.actions("", phrases.as_verb(sentence.subject))
-    return [_guard("permit_only_if", actions, (*narrowed, *adjuncts.when), (phrases.resolve(condition, sentence.subject),), adjuncts)]
+    return [
+        _guard(
+            "permit_only_if",
+            actions,
+            (*narrowed, *adjuncts.when),
+            (phrases.resolve(condition, sentence.subject),),
+            adjuncts,
+        )
+    ]
 
 
 def _imperative(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
@@ -339,12 +443,12 @@ def _imperative(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
 
 
 def _exempt(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
-    """"need not A" constrains nothing."""
+    """ "need not A" constrains nothing."""
     return []
 
 
 def _bare_limit(text: str, leading: tuple[tuple[str, str], ...]) -> list[Norm]:
-    """"At most 8 guests per order.", "The limit is 5 items.": a limit on what the titles or the row name."""
+    """ "At most 8 guests per order.", "The limit is 5 items.": a limit on what the titles or the row name."""
     quantity = lexicon.find(text)
     opens = quantity and not text[: quantity.start].strip()
     named = re.match(r"(?:the\s+)?(?:maximum|minimum|limit)\b.*?\b(?:is|are)\s+(?P<n>.+)", text, re.I)
@@ -352,17 +456,34 @@ def _bare_limit(text: str, leading: tuple[tuple[str, str], ...]) -> list[Norm]:
     if fixed:
         what = fixed["what"]
         about = (phrases.as_verb(what),) if re.match(r"\w+ing\b", what) else only.nouns(what)
-        return [_guard("permit_only_if", about, sort(leading, "").when, (Phrase(f"at most {fixed['n']}", what),), Adjuncts())]
+        return [
+            _guard(
+                "permit_only_if", about, sort(leading, "").when, (Phrase(f"at most {fixed['n']}", what),), Adjuncts()
+            )
+        ]
     single = re.match(r"only (?:one|a single|\d+)\b", text, re.I)
     if not (opens or named or single) or (quantity and quantity.op == ">"):
         return []
     if single:
-        text = re.sub(r"\Aonly (?:a single|one)", "at most one", re.sub(r"\Aonly (?=\d)", "at most ", text, flags=re.I), flags=re.I)
+        text = re.sub(
+            r"\Aonly (?:a single|one)",
+            "at most one",
+            re.sub(r"\Aonly (?=\d)", "at most ", text, flags=re.I),
+            flags=re.I,
+        )
     return [_guard("permit_only_if", (), sort(leading, "").when, (Phrase(text),), Adjuncts())]
 
 
-_FORMS = {"forbid": _forbid, "ban": _ban, "permit": _permit, "oblige": _oblige, "needed": _needed, "requires": _requires,
-          "imperative": _imperative, "exempt": _exempt}
+_FORMS = {
+    "forbid": _forbid,
+    "ban": _ban,
+    "permit": _permit,
+    "oblige": _oblige,
+    "needed": _needed,
+    "requires": _requires,
+    "imperative": _imperative,
+    "exempt": _exempt,
+}
 
 
 def _exclusive(found: only.Exclusive, adjuncts: Adjuncts) -> Norm:
@@ -381,19 +502,37 @@ def _exclusive(found: only.Exclusive, adjuncts: Adjuncts) -> Norm:
     return _guard("permit_only_if", found.actions, when, required, adjuncts)
 
 
-def _guard(force: Modality, actions: tuple[str, ...], when: Sequence[Condition], required: Sequence[Condition], adjuncts: Adjuncts) -> Norm:
+def _guard(
+    force: Modality,
+    actions: tuple[str, ...],
+    when: Sequence[Condition],
+    required: Sequence[Condition],
+    adjuncts: Adjuncts,
+) -> Norm:
     """A only if all that is required; exceptions free it, leftovers make it undecided."""
     required = [*required, *(Earlier(conditions.parse(words)) for words in adjuncts.until)]
     allowed = every(required)
     if adjuncts.unless:
         allowed = Either((allowed, *adjuncts.unless)) if allowed is not None else any_of(adjuncts.unless)
     left = "without" if adjuncts.without else "before" if adjuncts.before else ""
-    return Norm("", "", force, tuple(actions), every(list(when)), allowed, reason=_lost(adjuncts) or (f"a clause with '{left}' has no reading here" if left else ""))
+    return Norm(
+        "",
+        "",
+        force,
+        tuple(actions),
+        every(list(when)),
+        allowed,
+        reason=_lost(adjuncts) or (f"a clause with '{left}' has no reading here" if left else ""),
+    )
 
 
 def _duty(duties: tuple[str, ...], when: Sequence[Condition], adjuncts: Adjuncts) -> list[Norm]:
     """One norm a duty; `until` and `without` stay in its words."""
-    tail = "".join(f" {marker} {words}" for marker, all_words in (("until", adjuncts.until), ("without", adjuncts.without)) for words in all_words)
+    tail = "".join(
+        f" {marker} {words}"
+        for marker, all_words in (("until", adjuncts.until), ("without", adjuncts.without))
+        for words in all_words
+    )
     excepted = adjuncts.excepted()
     condition = every([*when, *([negate(excepted)] if excepted is not None else [])])
     return [Norm("", "", "oblige", (f"{duty}{tail}",), condition, reason=_lost(adjuncts)) for duty in duties]
@@ -416,7 +555,7 @@ def _checked(norm: Norm) -> Norm:
 
 
 def _avoided(words: str) -> Condition:
-    """"without B" of a permission: B is what must not happen."""
+    """ "without B" of a permission: B is what must not happen."""
     return Negated(Phrase(phrases.as_verb(words)))
 
 
@@ -425,11 +564,20 @@ def _used(adjuncts: Adjuncts) -> Adjuncts:
 
 
 def _joined(a: Adjuncts, b: Adjuncts) -> Adjuncts:
-    return Adjuncts(*(getattr(a, f) + getattr(b, f) for f in ("when", "requires", "unless", "without", "before", "gerund", "until")),
-                    both=a.both or b.both, lost=a.lost or b.lost)
+    return Adjuncts(
+        *(
+            getattr(a, f) + getattr(b, f)
+            for f in ("when", "requires", "unless", "without", "before", "gerund", "until")
+        ),
+        both=a.both or b.both,
+        lost=a.lost or b.lost,
+    )
 
 
-_ONE_OF = re.compile(r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? (?:the |these )?following\b", re.I | re.S)
+_ONE_OF = re.compile(
+    r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? (?:the |these )?following\b",
+    re.I | re.S,
+)
 __all__ = ["Norm", "constrains", "norms", "units"]
 
 
@@ -437,14 +585,24 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
     """What a clause demands, in the order it says so; empty for facts, definitions and permissions."""
     scope = (*clause.headings, *(c for c in clause.context if not c.endswith(":")))
     if any(_ONE_OF.search(stem) for stem in clause.context if stem.endswith(":")):
-        return (Norm(clause.id, clause.text, "oblige", scope=scope, reason="one of several conditions that are listed apart: they have to be read together"),)
+        return (
+            Norm(
+                clause.id,
+                clause.text,
+                "oblige",
+                scope=scope,
+                reason="one of several conditions that are listed apart: they have to be read together",
+            ),
+        )
     terms = tuple(found for found in map(phrases.defined, clause.definitions) if found)
     found: list[Norm] = []
     for unit in filter(modality.cue, units(clause)):
         for draft in read(unit):
             found.append(replace(draft, clause=clause.id, quote=clause.text, scope=scope, terms=terms))
     if not found and constrains(clause):
-        return (Norm(clause.id, clause.text, "oblige", scope=scope, reason="no form of the grammar fits this sentence"),)
+        return (
+            Norm(clause.id, clause.text, "oblige", scope=scope, reason="no form of the grammar fits this sentence"),
+        )
     return tuple(dict.fromkeys(found))
 
 

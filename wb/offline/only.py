@@ -1,4 +1,5 @@
 """Only, at most, at least: what exclusive words and limits demand of an action or of a thing."""
+
 from __future__ import annotations
 
 import re
@@ -9,10 +10,17 @@ from wb.offline.conditions import Condition, Phrase, every, leaf, negate, parse
 
 STATIVE = re.compile(
     r"(?:(?:only|also|already|always)\s+)*(?P<verb>be|have|hold|own|contain|include|exceed|last|cost|weigh|consist of|remain|match|"
-    r"possess|exist|fit|use(?= (?:at most|no more|up to)))\b\s*", re.I)
-_PREPOSED = re.compile(r"(?:for|to|by|with|from|in|within|during|on|at|between|via|through|as|under|into|before|after|while)\b\s*", re.I)
-_LIMIT = re.compile(r"\b(?:at (?:the )?most|no more than|not more than|up to|maximum|at (?:the )?least|no fewer than|no less than|minimum|a maximum|limited to|"
-                    r"exactly|fewer than|less than|smaller than|shorter than|under|below)\b", re.I)
+    r"possess|exist|fit|use(?= (?:at most|no more|up to)))\b\s*",
+    re.I,
+)
+_PREPOSED = re.compile(
+    r"(?:for|to|by|with|from|in|within|during|on|at|between|via|through|as|under|into|before|after|while)\b\s*", re.I
+)
+_LIMIT = re.compile(
+    r"\b(?:at (?:the )?most|no more than|not more than|up to|maximum|at (?:the )?least|no fewer than|no less than|minimum|a maximum|limited to|"
+    r"exactly|fewer than|less than|smaller than|shorter than|under|below)\b",
+    re.I,
+)
 
 
 _TIME = r"(?:minutes?|hours?|days?|weeks?|months?|years?)"
@@ -68,13 +76,18 @@ def limit(sentence: modality.Sentence, *, negated: bool) -> Exclusive | None:
     if stative and not passive and (quantity or (negated and subject and about)):
         condition = _state(subject, rest, stative)
         return Exclusive(about, [], [negate(condition) if negated else condition])
-    if negated or quantity is None or quantity.op not in ("<=", ">=", "<", "==") or not _LIMIT.search(rest[quantity.start:quantity.end]):
+    if (
+        negated
+        or quantity is None
+        or quantity.op not in ("<=", ">=", "<", "==")
+        or not _LIMIT.search(rest[quantity.start : quantity.end])
+    ):
         return None
     if re.search(rf"\b(?:up to|at most|until)\b.*?\b(?:{_TIME})\s+(?:before|prior)\b", rest, re.I):
         return Exclusive((), [], [])  # "up to two days before" means at least: no reading is better than the wrong one
     actions, narrowed = phrases.actions(subject, rest)
     kept = [c for c in narrowed if not (isinstance(c, Phrase) and lexicon.find(c.text))]
-    return Exclusive(actions, kept, [c for c in narrowed if c not in kept] or [Phrase(rest[quantity.start:], subject)])
+    return Exclusive(actions, kept, [c for c in narrowed if c not in kept] or [Phrase(rest[quantity.start :], subject)])
 
 
 def state_of(subject: str, rest: str) -> Condition:
@@ -83,7 +96,9 @@ def state_of(subject: str, rest: str) -> Condition:
     if stative and lexicon.find(rest):
         return _state(subject, rest, stative)
     plural = bool(re.match(r"(?:all|both|the \w+s\b|\w+s\b)", subject, re.I))
-    text = re.sub(r"\A((?:\w+ly\s+|also\s+|already\s+|always\s+)*)be\b", r"\1are" if plural else r"\1is", rest, flags=re.I)
+    text = re.sub(
+        r"\A((?:\w+ly\s+|also\s+|already\s+|always\s+)*)be\b", r"\1are" if plural else r"\1is", rest, flags=re.I
+    )
     return parse(f"{subject} {text}".strip())
 
 
@@ -96,7 +111,7 @@ def nouns(subject: str) -> tuple[str, ...]:
 def _state(subject: str, rest: str, stative: re.Match[str]) -> Condition:
     """One or several comparisons of a thing: "at most one X, at most two Y and at least one Z"."""
     verb = stative["verb"].lower()
-    tail = rest if verb in ("exceed",) else rest[stative.end():]
+    tail = rest if verb in ("exceed",) else rest[stative.end() :]
     bare = re.sub(r"\A(?:(?:each|every|any|all|the|an?|no)\s+)+", "", subject, flags=re.I)
     if not lexicon.find(tail):
         present = {"be": "is", "have": "has"}.get(verb, f"{verb}s")
@@ -106,7 +121,7 @@ def _state(subject: str, rest: str, stative: re.Match[str]) -> Condition:
 
 
 def _only_subject(subject: str, rest: str) -> Exclusive:
-    """"Only S may A"; in a passive, "only NP may be V-ed" narrows the thing."""
+    """ "Only S may A"; in a passive, "only NP may be V-ed" narrows the thing."""
     is_actor, condition = phrases.of_actor(subject)
     passive = phrases.passive(rest)
     if modality.quantified(subject):
@@ -123,30 +138,40 @@ def _only_subject(subject: str, rest: str) -> Exclusive:
 
 
 def _only_verb(subject: str, vp: str) -> Exclusive:
-    """"may only V …": the object's relative clause, its preposition or its number is what is required."""
+    """ "may only V …": the object's relative clause, its preposition or its number is what is required."""
     passive = phrases.passive(vp) if not phrases.of_actor(subject)[0] else None
-    words = vp if not passive else f"{passive.verb} {re.sub(r'^(?:the|an?|all|any|each|every) ', '', subject, flags=re.I)} {passive.tail}".strip()
+    words = (
+        vp
+        if not passive
+        else f"{passive.verb} {re.sub(r'^(?:the|an?|all|any|each|every) ', '', subject, flags=re.I)} {passive.tail}".strip()
+    )
     who = [] if passive else phrases.actions(subject, "x")[1]
     core, narrowed = phrases.of_object(words)
     if narrowed:
         return Exclusive(phrases.split_verbs(core), who, narrowed)
     times = re.match(r"(?P<act>.+?)\s+(?P<count>once|twice)\b(?P<tail>.*)", words, re.I)
     if times:
-        return Exclusive(phrases.split_verbs(times["act"]), who, [Phrase(f"at most {times['count']}{times['tail']}", times["act"])])
+        return Exclusive(
+            phrases.split_verbs(times["act"]), who, [Phrase(f"at most {times['count']}{times['tail']}", times["act"])]
+        )
     number = re.match(r"(?P<verb>\w+)\s+(?P<count>(?:one|two|three|a single|\d+)\b.*)", words, re.I)
     if number:
         counted = re.sub(r"\Aa single", "one", number["count"])
-        return Exclusive((f"{number['verb']} {re.sub(r'^(?:one|two|three|[0-9]+) ', '', counted)}",), who, [Phrase(f"at most {counted}")])
+        return Exclusive(
+            (f"{number['verb']} {re.sub(r'^(?:one|two|three|[0-9]+) ', '', counted)}",),
+            who,
+            [Phrase(f"at most {counted}")],
+        )
     spot = re.search(rf"\s(?={_PREPOSED.pattern})", words, re.I)
     if spot and spot.start() > 0:
-        return Exclusive(phrases.split_verbs(words[: spot.start()]), who, [_purpose(words[spot.end():])], True)
+        return Exclusive(phrases.split_verbs(words[: spot.start()]), who, [_purpose(words[spot.end() :])], True)
     verb, _, noun = words.partition(" ")
     core, modifiers = _modifiers(noun) if noun else ("", [])
     return Exclusive(phrases.split_verbs(words), who, [], True, (f"{verb} {core}".strip(), tuple(modifiers)))
 
 
 def _only_object(subject: str, before: str, what: str) -> Exclusive:
-    """"V only NP …": NP's relative clause, else its modifiers, else NP itself."""
+    """ "V only NP …": NP's relative clause, else its modifiers, else NP itself."""
     noun, found = phrases.of_object(f"{before} {what}")
     if not found:
         core, found = _modifiers(what)
@@ -157,7 +182,10 @@ def _only_object(subject: str, before: str, what: str) -> Exclusive:
 def _modifiers(noun: str) -> tuple[str, list[Condition]]:
     """A noun without what stands behind or before it, and that as a condition on it."""
     plain = re.sub(r"\A(?:the|an?|those|such)\s+", "", noun.strip(), flags=re.I)
-    behind = re.match(r"(?P<head>[\w'-]+(?:\s+[\w'-]+)?)\s+(?P<post>(?:\w+ed|from|in|on|with|without|by|of|within|under|over)\b.+)", plain)
+    behind = re.match(
+        r"(?P<head>[\w'-]+(?:\s+[\w'-]+)?)\s+(?P<post>(?:\w+ed|from|in|on|with|without|by|of|within|under|over)\b.+)",
+        plain,
+    )
     if behind:
         return behind["head"], [leaf(f"{behind['head']} {behind['post']}")]
     words = plain.split()
@@ -169,10 +197,9 @@ def _modifiers(noun: str) -> tuple[str, list[Condition]]:
 def _purpose(words: str) -> Condition:
     """What follows "only for", "only with", …: the narrowing of an actor, else the words themselves."""
     found = _PREPOSED.match(words)
-    is_actor, condition = phrases.of_actor(words[found.end():]) if found else (False, None)
+    is_actor, condition = phrases.of_actor(words[found.end() :]) if found else (False, None)
     if is_actor and condition is not None:
         return condition
     if found and found.group().strip().lower() in ("with",):
-        return conditions.parse(words[found.end():])
+        return conditions.parse(words[found.end() :])
     return parse(words)
-

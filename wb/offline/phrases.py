@@ -9,6 +9,7 @@ action phrase keeps only the action.
 
 What words stand for: "it" and "them", a defined term, a doer named by its deed, a subject cut off from its modal.
 """
+
 from __future__ import annotations
 
 import re
@@ -19,14 +20,29 @@ from wb.offline.conditions import ACTOR, Condition, Earlier, Every, Negated, Phr
 from wb.offline.modality import VERBS
 
 _DETERMINER = r"(?:(?:a|an|the|any|all|each|every|no|only|such|those|these|some|its|their|his|her|your|both)\s+)*"
-_RELATIVE = re.compile(r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom|whose)\s+(?P<clause>.+)\Z", re.I | re.S)
-_PERSON = re.compile(r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|managers?|employers?|owners?|holders?|"
-                     r"workers?|teachers?|controllers?|processors?|providers?|deployers?|manufacturers?|importers?|publishers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z", re.I)
-_NO_PERSON = frozenset("fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors grant grants variant variants constant relevant".split())
-_REDUCED = re.compile(r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S)
+_RELATIVE = re.compile(
+    r"[ ,]+(?:to\s+|of\s+|for\s+|in\s+|with\s+|on\s+)?(?P<pronoun>who|that|which|whom|whose)\s+(?P<clause>.+)\Z",
+    re.I | re.S,
+)
+_PERSON = re.compile(
+    r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|managers?|employers?|owners?|holders?|"
+    r"workers?|teachers?|controllers?|processors?|providers?|deployers?|manufacturers?|importers?|publishers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z",
+    re.I,
+)
+_NO_PERSON = frozenset(
+    "fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors grant grants variant variants constant relevant".split()
+)
+_REDUCED = re.compile(
+    r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S
+)
 _OBJECT_GAP = re.compile(rf"(?:the|an?|any|its|their|our|your|his|her|no|all|{ACTOR})\b\s+", re.I)
-_HEAD_ACTOR = re.compile(rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z", re.I | re.S)
-_FOR_ACTOR = re.compile(rf"\s+(?:for|on behalf of|to|from|by)\s+(?=(?:a|an|any|the|all)?\s*(?:[\w'-]+\s+){{0,3}}?{ACTOR}\b)", re.I)
+_HEAD_ACTOR = re.compile(
+    rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z",
+    re.I | re.S,
+)
+_FOR_ACTOR = re.compile(
+    rf"\s+(?:for|on behalf of|to|from|by)\s+(?=(?:a|an|any|the|all)?\s*(?:[\w'-]+\s+){{0,3}}?{ACTOR}\b)", re.I
+)
 
 
 def of_actor(subject: str) -> tuple[bool, Condition | None]:
@@ -40,10 +56,22 @@ def of_actor(subject: str) -> tuple[bool, Condition | None]:
     if not found:
         return False, None
     pre, post = found["pre"].strip(" ,"), found["post"].strip(" ,")
-    if re.search(r"\b(?:that|which|who|of|in|on|for|to|with|from|by|without|under)\b", pre, re.I) or re.match(r"'s?\b|s?'", post):
+    if re.search(r"\b(?:that|which|who|of|in|on|for|to|with|from|by|without|under)\b", pre, re.I) or re.match(
+        r"'s?\b|s?'", post
+    ):
         return False, None
     parts: list[Condition] = []
-    if pre and pre.lower() not in ("booking", "given", "current", "same", "requesting", "human", "web", "signed-in", "ai"):
+    if pre and pre.lower() not in (
+        "booking",
+        "given",
+        "current",
+        "same",
+        "requesting",
+        "human",
+        "web",
+        "signed-in",
+        "ai",
+    ):
         parts.append(parse(pre))
     if post:
         parts.append(_behind_actor(post))
@@ -61,9 +89,14 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
     """An action phrase without its relative clause, its narrowed recipient and its comparison, and these."""
     found: list[Condition] = []
     relative = _RELATIVE.search(phrase)
-    if relative and not re.search(r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
-                                  phrase[: relative.start()], re.I):
-        found.append(_relative(phrase[: relative.start()], relative["clause"], whose=relative["pronoun"].lower() == "whose"))
+    if relative and not re.search(
+        r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
+        phrase[: relative.start()],
+        re.I,
+    ):
+        found.append(
+            _relative(phrase[: relative.start()], relative["clause"], whose=relative["pronoun"].lower() == "whose")
+        )
         phrase = phrase[: relative.start()]
     else:
         reduced = _REDUCED.search(phrase)
@@ -73,7 +106,7 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
             phrase = phrase[: reduced.start()]
     recipient = _FOR_ACTOR.search(phrase)
     if recipient:
-        is_actor, condition = of_actor(phrase[recipient.end():])
+        is_actor, condition = of_actor(phrase[recipient.end() :])
         if is_actor and condition is not None:
             found.append(condition)
             phrase = phrase[: recipient.start()]
@@ -113,20 +146,23 @@ def resolve(condition: Condition, antecedent: str) -> Condition:
     plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
     if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
         return condition
-    return mapped(condition, lambda leaf: Phrase(re.sub(r"\b(?:it|them)\b", plain, leaf.text, flags=re.I), leaf.about)) or condition
+    return (
+        mapped(condition, lambda leaf: Phrase(re.sub(r"\b(?:it|them)\b", plain, leaf.text, flags=re.I), leaf.about))
+        or condition
+    )
 
 
 def _behind_actor(post: str) -> Condition:
     """What stands behind an actor: a relative clause, "without …", "under 18", "in the country"."""
     relative = re.match(r"(?:who|that|which|whose)\s+", post, re.I)
     if relative:
-        return parse(post[relative.end():], about="the user")
+        return parse(post[relative.end() :], about="the user")
     without = re.match(r"(?:without|lacking|with no)\s+(?:any\s+)?", post, re.I)
     if without:
-        return negate(parse(f"has {post[without.end():]}"))
+        return negate(parse(f"has {post[without.end() :]}"))
     possessing = re.match(r"(?:with|having|holding)\s+", post, re.I)
     if possessing:
-        return parse(f"has {post[possessing.end():]}")
+        return parse(f"has {post[possessing.end() :]}")
     return parse(post)
 
 
@@ -157,12 +193,21 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
     quantity = lexicon.find(phrase)
     if quantity is None:
         return phrase.strip(" ,"), found
-    before = re.sub(r"\s*\b(?:to|for|of|with|in|by|from|aged|over a|worth|costing|priced at)\s*\Z", "", phrase[: quantity.start].rstrip())
+    before = re.sub(
+        r"\s*\b(?:to|for|of|with|in|by|from|aged|over a|worth|costing|priced at)\s*\Z",
+        "",
+        phrase[: quantity.start].rstrip(),
+    )
     noun = head_noun(before) if before else ""
-    rest = phrase[quantity.start:]
-    tail = re.search(r"\s+(?:to|for|from|in|on|at|with|into|by)\s+(?!a time)", rest[quantity.end - quantity.start:])
-    counted = re.match(r"\s+(?P<noun>[a-z][\w'-]+)", rest[quantity.end - quantity.start:], re.I)
-    if counted and not noun and before and counted["noun"].lower() not in ("to", "for", "from", "in", "on", "at", "with", "per", "into", "by"):
+    rest = phrase[quantity.start :]
+    tail = re.search(r"\s+(?:to|for|from|in|on|at|with|into|by)\s+(?!a time)", rest[quantity.end - quantity.start :])
+    counted = re.match(r"\s+(?P<noun>[a-z][\w'-]+)", rest[quantity.end - quantity.start :], re.I)
+    if (
+        counted
+        and not noun
+        and before
+        and counted["noun"].lower() not in ("to", "for", "from", "in", "on", "at", "with", "per", "into", "by")
+    ):
         before = f"{before} {counted['noun']}"
     cut = quantity.end - quantity.start + tail.start() if tail else len(rest)
     found.append(Phrase(rest[:cut].strip(), noun or re.sub(r"\Ax\s*", "", before)))
@@ -171,19 +216,30 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
 
 _ADVERBS = r"(?:(?:only|also|already|always|never|first|then|ever|explicitly|not|\w+ly)\s+)*"
 _PASSIVE = re.compile(rf"{_ADVERBS}(?:be|get|been|being)\s+{_ADVERBS}(?P<verb>[a-z-]+)(?P<tail>.*)\Z", re.I | re.S)
-_IRREGULAR_PARTICIPLE = frozenset("""made done sent kept held sold told paid bought given taken shown written chosen read put set left lost met found
+_IRREGULAR_PARTICIPLE = frozenset(
+    """made done sent kept held sold told paid bought given taken shown written chosen read put set left lost met found
  brought built spent spoken driven flown broken hidden begun run understood drawn known seen gone bound fed led lent cut hit shut split
- quoted overridden withdrawn withheld forgotten frozen stolen sworn thrown reset cast spread forwarded""".split())
-_STATES = frozenset("""related limited detailed tired interested concerned aged advanced based united needed required located entitled allowed permitted
- supposed expected used-to logged-in signed-in allowed""".split())
-_ALSO_NOUN = frozenset("""refund book credit report request order record review display document email contact limit list log mark mask match process
+ quoted overridden withdrawn withheld forgotten frozen stolen sworn thrown reset cast spread forwarded""".split()
+)
+_STATES = frozenset(
+    """related limited detailed tired interested concerned aged advanced based united needed required located entitled allowed permitted
+ supposed expected used-to logged-in signed-in allowed""".split()
+)
+_ALSO_NOUN = frozenset(
+    """refund book credit report request order record review display document email contact limit list log mark mask match process
  purchase quote schedule search set stop test track transfer treat upgrade update use upload download visit answer charge check block call
  change copy end export grant import issue print release repeat reply reset return run scan start state sort view wait advice access
- address show share place offer help handle notice claim deal design form name plan post pay place""".split())
-_ALONE = frozenset("stop wait pause proceed continue finish end exit quit refuse abort smoke drink eat sleep work speak".split())
+ address show share place offer help handle notice claim deal design form name plan post pay place""".split()
+)
+_ALONE = frozenset(
+    "stop wait pause proceed continue finish end exit quit refuse abort smoke drink eat sleep work speak".split()
+)
 CAUSING = frozenset("use ask tell require force allow permit make need expect encourage invite remind instruct".split())
 _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|its|their|his|her|your)\s+)+", re.I)
-_EVENT = re.compile(r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)", re.I)
+_EVENT = re.compile(
+    r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)",
+    re.I,
+)
 
 
 _MORE_DONE = re.compile(r"(?:,\s*(?:and|or)?|\s*(?:and|or))\s+(?P<verb>[a-z-]+)(?P<tail>\b.*)\Z", re.I)
@@ -202,12 +258,14 @@ def passive(rest: str) -> Passive | None:
     if not found:
         return None
     word = found["verb"].lower()
-    participle = word in _IRREGULAR_PARTICIPLE or (word.endswith("ed") and word not in _STATES and len(word) > 3 and word != "need")
+    participle = word in _IRREGULAR_PARTICIPLE or (
+        word.endswith("ed") and word not in _STATES and len(word) > 3 and word != "need"
+    )
     return Passive(lexicon.lemma(word), found["tail"].strip(" ,")) if participle else None
 
 
 def _done(found: Passive, noun: str) -> tuple[str, ...]:
-    """"be tagged and signed" of a thing as one action a participle."""
+    """ "be tagged and signed" of a thing as one action a participle."""
     more = _MORE_DONE.match(found.tail)
     second = passive(f"be {more['verb']}") if more else None
     if second is None:
@@ -238,29 +296,47 @@ def duties(subject: str, rest: str) -> tuple[tuple[str, ...], list[Condition]]:
 
 
 def first_then(rest: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """"first Z, then W": the actions Z and the actions W (none where nothing follows)."""
+    """ "first Z, then W": the actions Z and the actions W (none where nothing follows)."""
     text = re.sub(r"\Afirst,?\s+", "", rest.strip(), flags=re.I)
-    first, _, later = (re.split(r",?\s+(?:and\s+)?(?:only\s+)?then\s+", text, maxsplit=1) + ["", ""])[:3] if " then " in text else (text, "", "")
+    first, _, later = (
+        (re.split(r",?\s+(?:and\s+)?(?:only\s+)?then\s+", text, maxsplit=1) + ["", ""])[:3]
+        if " then " in text
+        else (text, "", "")
+    )
     if " then " in text:
         later = re.split(r",?\s+(?:and\s+)?(?:only\s+)?then\s+", text, maxsplit=1)[1]
     return duties("", first)[0], duties("", later)[0] if later else ()
 
 
 def split_verbs(vp: str) -> tuple[str, ...]:
-    """"buy or rent X" as "buy X" and "rent X"; "do X and make Y" as two, where Y has a verb of its own."""
+    """ "buy or rent X" as "buy X" and "rent X"; "do X and make Y" as two, where Y has a verb of its own."""
     vp = _plain(vp)
     shared = re.match(r"(?P<verbs>\w+(?:,\s*\w+)*,?\s*(?:/|\s(?:or|and|and/or|nor)\s)\s*\w+)\b\s+(?P<object>.+)", vp)
     if shared:
-        verbs = [v for v in re.split(r",\s*|\s*/\s*|\s+(?:or|and|and/or|nor)\s+", re.sub(r",\s*(?=(?:or|and|nor)\b)", " ", shared["verbs"])) if v]
+        verbs = [
+            v
+            for v in re.split(
+                r",\s*|\s*/\s*|\s+(?:or|and|and/or|nor)\s+", re.sub(r",\s*(?=(?:or|and|nor)\b)", " ", shared["verbs"])
+            )
+            if v
+        ]
         if all(_is_verb(v) for v in verbs[1:]) or re.match(_DETERMINED, shared["object"]):
-            return tuple(v if v.lower() in _ALONE else f"{lexicon.verb_first(v)} {shared['object']}" for v in verbs[:-1]) + (f"{verbs[-1]} {shared['object']}",)
+            return tuple(
+                v if v.lower() in _ALONE else f"{lexicon.verb_first(v)} {shared['object']}" for v in verbs[:-1]
+            ) + (f"{verbs[-1]} {shared['object']}",)
     parts, start = [], 0
     for joint in re.finditer(r",?\s+(?:or|and|nor|and/or)\s+(?:to\s+)?(?:then\s+)?|,\s+", vp):
-        word = re.match(r"([A-Za-z-]+)\s+(?=\S)", vp[joint.end():])
+        word = re.match(r"([A-Za-z-]+)\s+(?=\S)", vp[joint.end() :])
         outside = vp[: joint.start()].count("(") == vp[: joint.start()].count(")")
-        noun = word and word.group(1).lower() in _ALSO_NOUN and not _DETERMINED.match(vp[joint.end() + word.end():])
-        if word and outside and _is_verb(word.group(1)) and not noun and not re.match(r"(?:of|or|and|for|to|in|on|from)\b", vp[joint.end() + word.end():]):
-            parts.append(vp[start:joint.start()])
+        noun = word and word.group(1).lower() in _ALSO_NOUN and not _DETERMINED.match(vp[joint.end() + word.end() :])
+        if (
+            word
+            and outside
+            and _is_verb(word.group(1))
+            and not noun
+            and not re.match(r"(?:of|or|and|for|to|in|on|from)\b", vp[joint.end() + word.end() :])
+        ):
+            parts.append(vp[start : joint.start()])
             start = joint.end()
     parts.append(vp[start:])
     return tuple(_plain(part.strip(" ,")) for part in parts if part.strip(" ,"))
@@ -271,7 +347,12 @@ def as_verb(text: str) -> str:
     words = _bare(text.strip()).split()
     if len(words) > 2 and words[1].lower() == "of" and words[0].lower() in VERBS:
         return f"{words[0].lower()} {' '.join(words[2:])}"
-    if 1 < len(words) <= 4 and words[-1].lower() not in VERBS and lexicon.lemma(words[-1].lower()) in VERBS and not words[0].lower().endswith("ing"):
+    if (
+        1 < len(words) <= 4
+        and words[-1].lower() not in VERBS
+        and lexicon.lemma(words[-1].lower()) in VERBS
+        and not words[0].lower().endswith("ing")
+    ):
         return f"{lexicon.lemma(words[-1].lower())} {' '.join(words[:-1]).lower()}"
     return lexicon.verb_first(re.sub(r"\A(?:the\s+act\s+of\s+|any\s+|the\s+|an?\s+)?", "", text.strip(), flags=re.I))
 
@@ -282,8 +363,11 @@ def event(words: str) -> tuple[str, ...]:
     if listed:
         items = re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", listed["list"])
         return tuple(as_verb(item) for item in items if item.strip())
-    being = re.match(r"(?:it|they|(?P<noun>(?:the|an?|any) [\w' -]+?))\s+(?:is|are|was|were|has been|have been)\s+(?P<tail>.+)", words, re.I) \
-        or re.match(r"(?P<noun>)being\s+(?P<tail>.+)", words, re.I)
+    being = re.match(
+        r"(?:it|they|(?P<noun>(?:the|an?|any) [\w' -]+?))\s+(?:is|are|was|were|has been|have been)\s+(?P<tail>.+)",
+        words,
+        re.I,
+    ) or re.match(r"(?P<noun>)being\s+(?P<tail>.+)", words, re.I)
     done = passive(f"be {being['tail']}") if being else None
     if done:
         return (" ".join(f"{done.verb} {_bare(being['noun'] or '')} {done.tail}".split()),)
@@ -300,7 +384,7 @@ def happened(words: str) -> Condition:
     if re.match(r"(?:first\s+|having\s+|explicitly\s+|previously\s+)*[a-z]{2,}ing\b", text, re.I):
         text = re.sub(r"\A(?:first|previously)\s+", "", text, flags=re.I)
         having = re.match(r"having\s+(?:first\s+)?", text, re.I)
-        parts = [Earlier(Phrase(vp)) for vp in split_verbs(text[having.end():] if having else as_verb(text))]
+        parts = [Earlier(Phrase(vp)) for vp in split_verbs(text[having.end() :] if having else as_verb(text))]
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
     return parse(re.sub(r"\A(?:any|prior)\s+", "", text, flags=re.I))
 
@@ -318,9 +402,13 @@ def _who(subject: str) -> list[Condition]:
 
 
 def _split_objects(vp: str) -> tuple[str, ...]:
-    """"obtain the X, the Y, and the Z" as three, where each object has its article."""
+    """ "obtain the X, the Y, and the Z" as three, where each object has its article."""
     verb, _, objects = vp.partition(" ")
-    parts = re.split(r",\s*(?:and\s+)?(?=(?:the|a|an)\s)|\s+and\s+(?=(?:the|a|an)\s)", objects) if "(" not in objects.split(",")[0] else [objects]
+    parts = (
+        re.split(r",\s*(?:and\s+)?(?=(?:the|a|an)\s)|\s+and\s+(?=(?:the|a|an)\s)", objects)
+        if "(" not in objects.split(",")[0]
+        else [objects]
+    )
     return tuple(f"{verb} {part.strip(' ,')}" for part in parts) if len(parts) > 1 else (vp,)
 
 
@@ -339,7 +427,9 @@ def _is_verb(word: str) -> bool:
 
 _DEFINITION = re.compile(
     rf"\A\W*(?:(?:the\s+)?(?:term|word|expression)\s+)?(?:an?\s+|the\s+|any\s+)?[\"“']?(?P<term>[\w -]{{2,40}}?)[\"”']?\s+(?:is|are|means?|refers? to|denotes?)\s+(?P<meaning>(?:an?\s+|any\s+|all\s+|the\s+)?"
-    rf"(?:[\w-]+\s+)?{ACTOR}\b.*)\Z", re.I | re.S)
+    rf"(?:[\w-]+\s+)?{ACTOR}\b.*)\Z",
+    re.I | re.S,
+)
 
 
 def defined(sentence: str) -> tuple[str, Condition] | None:
@@ -373,10 +463,16 @@ def put_in(rest: str, leading: tuple[tuple[str, str], ...]) -> str:
 def is_doer(subject: str, actions: tuple[str, ...]) -> bool:
     """Whether a subject is only the doer of the action: "applicants" who "apply"."""
     words = [lexicon.root(w)[:4] for w in lexicon.content(subject)]
-    return bool(words) and all(any(lexicon.root(w).startswith(head) for a in actions for w in lexicon.tokens(a)) for head in words)
+    return bool(words) and all(
+        any(lexicon.root(w).startswith(head) for a in actions for w in lexicon.tokens(a)) for head in words
+    )
 
 
 def noun_of(subject: str) -> str:
     """The subject without a clause that stands between it and its modal: "the room has been paid, [cannot]"."""
-    found = re.match(r"(?P<noun>(?:the|a|an|any|all)\s+[\w'-]+(?:\s(?!who\b|that\b|which\b)[\w'-]+)?)\s+(?:has|have|is|are|was|were)\s+.*,?\Z", subject, re.I)
+    found = re.match(
+        r"(?P<noun>(?:the|a|an|any|all)\s+[\w'-]+(?:\s(?!who\b|that\b|which\b)[\w'-]+)?)\s+(?:has|have|is|are|was|were)\s+.*,?\Z",
+        subject,
+        re.I,
+    )
     return found["noun"] if found else subject

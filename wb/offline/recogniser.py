@@ -6,6 +6,7 @@ each phrase found counts by the root of its length, shared among the tools that 
 overlap the longest wins, so that a longer one can mask a shorter.  After `offline.md`'s finding that
 either alone is worse.  No word of any domain is known here.
 """
+
 from __future__ import annotations
 
 import re
@@ -55,11 +56,21 @@ class Recogniser:
         """The reply to the prompt `extract_action`: one tool when sure, else those that it may be."""
         ranking = self.rank({name: inputs[name] for name in WEIGHTS})
         if ranking is None:
-            return {"tools": [], "possible": [], "reason": "two tools or more, and a text, are needed to tell what is done"}
+            return {
+                "tools": [],
+                "possible": [],
+                "reason": "two tools or more, and a text, are needed to tell what is done",
+            }
         found = ", ".join(ranking.keywords[:8]) or "none"
-        reason = f"{ranking.tools[0]} {ranking.share[0]:.2f}, {ranking.tools[1]} {ranking.share[1]:.2f}; keywords: {found}"
+        reason = (
+            f"{ranking.tools[0]} {ranking.share[0]:.2f}, {ranking.tools[1]} {ranking.share[1]:.2f}; keywords: {found}"
+        )
         sure = len(ranking.possible) == 1
-        return {"tools": list(ranking.possible) if sure else [], "possible": [] if sure else list(ranking.possible), "reason": reason}
+        return {
+            "tools": list(ranking.possible) if sure else [],
+            "possible": [] if sure else list(ranking.possible),
+            "reason": reason,
+        }
 
     def rank(self, texts: Mapping[str, str | Sequence[str]]) -> Ranking | None:
         """The tools by likelihood for one turn, its texts by name (see `WEIGHTS`).
@@ -80,15 +91,22 @@ class Recogniser:
         share = np.exp(score - score.max())
         share /= share.sum()
         order = np.argsort(-share, kind="stable")
-        return Ranking(tuple(self._tools[i].name for i in order), tuple(float(share[i]) for i in order),
-                       tuple(dict.fromkeys(words)))
+        return Ranking(
+            tuple(self._tools[i].name for i in order),
+            tuple(float(share[i]) for i in order),
+            tuple(dict.fromkeys(words)),
+        )
 
     def _fit(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Coefficients (n_tools, d) and intercepts (n_tools,) of the regression; None below two tools."""
         if len(self._tools) < 2:
             return None
         rows = [(i, text) for i, tool in enumerate(self._tools) for text in (tool.examples or (described(tool),))]
-        return regression(self._encoder.encode([text for _, text in rows]), np.array([i for i, _ in rows]), inverse_penalty=INVERSE_PENALTY)
+        return regression(
+            self._encoder.encode([text for _, text in rows]),
+            np.array([i for i, _ in rows]),
+            inverse_penalty=INVERSE_PENALTY,
+        )
 
     def _likeness(self, text: str) -> np.ndarray:
         """The log probability of each tool by the examples alone, floored so that no tool is ruled out."""
@@ -101,7 +119,7 @@ class Recogniser:
         """The keyword phrases in a text, each once; longest first where they overlap."""
         words, at, found = _words(text), 0, {}
         while at < len(words):
-            fits = (words[at:at + n] for n in range(min(self._longest, len(words) - at), 0, -1))
+            fits = (words[at : at + n] for n in range(min(self._longest, len(words) - at), 0, -1))
             phrase = next((piece for piece in fits if piece in self._phrases), None)
             if phrase:
                 found[phrase] = None
@@ -140,7 +158,9 @@ def regression(vectors: np.ndarray, classes: np.ndarray, *, inverse_penalty: flo
         return float(-(say * truth * logits).sum() / n + 0.5 * (theta * drawn).sum()), gradient.ravel()
 
     with threadpool_limits(1):  # small products: threads that wait for one another cost ten times the work
-        theta = minimize(loss, np.zeros(k * x.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 3000, "gtol": 1e-5}).x
+        theta = minimize(
+            loss, np.zeros(k * x.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 3000, "gtol": 1e-5}
+        ).x
     return theta.reshape(k, -1)[:, :-1], theta.reshape(k, -1)[:, -1]
 
 

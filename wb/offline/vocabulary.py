@@ -8,6 +8,7 @@ State phrases read as tests: "under 18" on an age, "at most five guests" on a li
 A phrase is grounded only if a field takes up every content word of it (the residue check); otherwise
 it stays an ungrounded predicate, whose truth is unknown.
 """
+
 from __future__ import annotations
 
 import math
@@ -41,10 +42,20 @@ download save
 inform notify tell alert
 confirm verify validate check
 approve authorize""".splitlines()
-SYNONYMS = {lexicon.root(word): frozenset(lexicon.root(w) for w in group.split()) for group in _GROUPS for word in group.split()}
-CHANGING = frozenset(lexicon.root(w) for w in "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase".split())
-SPEECH = frozenset(lexicon.root(w) for w in "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet warn refuse".split())
-_HOLLOW = frozenset(lexicon.root(w) for w in "class information info detail type kind".split())  # heads that add nothing: "room type"
+SYNONYMS = {
+    lexicon.root(word): frozenset(lexicon.root(w) for w in group.split()) for group in _GROUPS for word in group.split()
+}
+CHANGING = frozenset(
+    lexicon.root(w)
+    for w in "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase".split()
+)
+SPEECH = frozenset(
+    lexicon.root(w)
+    for w in "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet warn refuse".split()
+)
+_HOLLOW = frozenset(
+    lexicon.root(w) for w in "class information info detail type kind".split()
+)  # heads that add nothing: "room type"
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
 
 
@@ -80,7 +91,11 @@ def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Actio
     if not words or not toolbox.tools:
         return Action(phrase, ())
     roots = [lexicon.root(w) for w in words]
-    if roots[0] in ("cal", "mak", "us", "tak", "call", "make", "use", "take", "perform", "invok") and set(roots[1:]) & _ANY_TOOL and len(set(roots[1:])) <= 2:
+    if (
+        roots[0] in ("cal", "mak", "us", "tak", "call", "make", "use", "take", "perform", "invok")
+        and set(roots[1:]) & _ANY_TOOL
+        and len(set(roots[1:])) <= 2
+    ):
         return Action(phrase, tuple(t.name for t in toolbox.tools), (), 1.0)
     index, rarity = _index(toolbox), _rarity(toolbox)
     around = lexicon.roots(" ".join(scope))
@@ -96,7 +111,9 @@ def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Actio
     known = frozenset().union(*(index[t.name].strong | index[t.name].weak for t in chosen))
     verb_group = SYNONYMS.get(roots[0], frozenset((roots[0],)))
     known |= _HOLLOW
-    left = tuple(w for i, (w, r) in enumerate(zip(words, roots, strict=True)) if r not in known and not (i == 0 and verb_group))
+    left = tuple(
+        w for i, (w, r) in enumerate(zip(words, roots, strict=True)) if r not in known and not (i == 0 and verb_group)
+    )
     return Action(phrase, tuple(t.name for t in chosen), left, top)
 
 
@@ -108,7 +125,9 @@ def changes(names: Sequence[str]) -> bool:
 def tools_called(phrase: str, toolbox: Toolbox) -> Action:
     """The one tool whose name begins with the verb of a title, whatever its object is called."""
     words = lexicon.content(phrase)
-    found = tuple(t.name for t in toolbox.tools if words and lexicon.root(lexicon.tokens(t.name)[0]) == lexicon.root(words[0]))
+    found = tuple(
+        t.name for t in toolbox.tools if words and lexicon.root(lexicon.tokens(t.name)[0]) == lexicon.root(words[0])
+    )
     return Action(phrase, found if len(found) == 1 else ())
 
 
@@ -160,8 +179,15 @@ def _score(roots: list[str], words: Words, rarity: dict[str, float], around: fro
         return 0.0
     named = objects & words.strong
     given = objects & words.arguments
-    hits = 0.5 * len(given - named) + sum(rarity.get(r, 1.0) for r in named) + 0.8 * len((objects & spoken) - named) + 0.2 * len(objects & words.weak - named - spoken)
-    if objects and not (named or given or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)):
+    hits = (
+        0.5 * len(given - named)
+        + sum(rarity.get(r, 1.0) for r in named)
+        + 0.8 * len((objects & spoken) - named)
+        + 0.2 * len(objects & words.weak - named - spoken)
+    )
+    if objects and not (
+        named or given or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)
+    ):
         return 0.0
     covered = len(words.strong & set(roots)) / (len(words.strong) or 1)
     return 1.0 + hits + (0.3 if exact else 0.0) + 0.5 * covered + 0.05 * len(around & words.strong)
@@ -198,10 +224,17 @@ def _indexed(same: _Same) -> dict[str, Words]:
 def _tool_words(tool: Tool) -> Words:
     name = [lexicon.root(w) for w in lexicon.tokens(tool.name)]
     spoken = frozenset(lexicon.roots(k) for k in tool.keywords)
-    described = lexicon.roots(f"{tool.description} {' '.join(tool.examples)} {' '.join(tool.keywords)} {' '.join(a.name for a in tool.arguments)}")
+    described = lexicon.roots(
+        f"{tool.description} {' '.join(tool.examples)} {' '.join(tool.keywords)} {' '.join(a.name for a in tool.arguments)}"
+    )
     opening = lexicon.content(tool.description)[:1]
-    return Words(frozenset(name), described, frozenset((name[0], *(lexicon.root(w) for w in opening))), spoken - {frozenset()},
-                 lexicon.roots(" ".join(a.name for a in tool.arguments)))
+    return Words(
+        frozenset(name),
+        described,
+        frozenset((name[0], *(lexicon.root(w) for w in opening))),
+        spoken - {frozenset()},
+        lexicon.roots(" ".join(a.name for a in tool.arguments)),
+    )
 
 
 @lru_cache(maxsize=16)
@@ -216,7 +249,9 @@ def _rarities(same: _Same) -> dict[str, float]:
     return {root: 0.5 + math.log(1 + total / count) / math.log(1 + total) for root, count in counts.items()}
 
 
-_MONEY = frozenset(lexicon.root(w) for w in "price amount total cost fee sum payment value usd dollar eur euro gbp pound money".split())
+_MONEY = frozenset(
+    lexicon.root(w) for w in "price amount total cost fee sum payment value usd dollar eur euro gbp pound money".split()
+)
 _AGE = frozenset(lexicon.root(w) for w in "age old year aged".split())
 _IMPLIED = frozenset(lexicon.root(w) for w in "year old older younger age aged per total".split())
 _HOLDING = frozenset(lexicon.root(w) for w in "hold own possess have get remain become active valid currently".split())
@@ -230,7 +265,9 @@ class Literal:
     positive: bool = True
 
 
-def literal(phrase: Phrase, toolbox: Toolbox, tools: Sequence[str] = (), around: frozenset[str] = frozenset()) -> Literal:
+def literal(
+    phrase: Phrase, toolbox: Toolbox, tools: Sequence[str] = (), around: frozenset[str] = frozenset()
+) -> Literal:
     """The predicate of a phrase: a test on a state field, or on an argument where one tool is meant.
 
     `around` are roots that the sentence has already used up (its action, its titles).  What a thing *is*
@@ -277,8 +314,15 @@ def _flag(words: list[str], candidates: list[tuple[str, Field]], around: frozens
     if best is None:
         return None
     _, path, field = best
-    return Literal(Predicate(field_name(field), "state", field.description or sentence(field.name), keywords(f"{field.name} {' '.join(field.keywords)}"),
-                             test=Test(path, "==", True)))
+    return Literal(
+        Predicate(
+            field_name(field),
+            "state",
+            field.description or sentence(field.name),
+            keywords(f"{field.name} {' '.join(field.keywords)}"),
+            test=Test(path, "==", True),
+        )
+    )
 
 
 def _fit(words: set[str], known: Words) -> float:
@@ -305,21 +349,43 @@ def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: fro
                 named.append(value)
                 rest = rest.replace(f" {spelled} ", " ")
         known = field_words(field)
-        left = [r for r in map(lexicon.root, lexicon.content(rest)) if r not in known.strong | known.weak | around | _HOLDING]
+        left = [
+            r
+            for r in map(lexicon.root, lexicon.content(rest))
+            if r not in known.strong | known.weak | around | _HOLDING
+        ]
         if named and not left:
             values = tuple(v for v in field.values if v in named)
             test = Test(path, "==", values[0]) if len(values) == 1 else Test(path, "in", values)
-            return Literal(Predicate(lexicon.name(f"{field_name(field)} is {' or '.join(values)}"), "state", sentence(phrase.text), keywords(phrase.text), test=test))
+            return Literal(
+                Predicate(
+                    lexicon.name(f"{field_name(field)} is {' or '.join(values)}"),
+                    "state",
+                    sentence(phrase.text),
+                    keywords(phrase.text),
+                    test=test,
+                )
+            )
         if {"yes", "no"} == set(field.values) and not named:
             words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
             if words and all(w in known.strong | around for w in words) and any(w in known.strong for w in words):
-                return Literal(Predicate(lexicon.name(f"{field_name(field)} is yes"), "state", sentence(phrase.text), keywords(phrase.text), test=Test(path, "==", "yes")))
+                return Literal(
+                    Predicate(
+                        lexicon.name(f"{field_name(field)} is yes"),
+                        "state",
+                        sentence(phrase.text),
+                        keywords(phrase.text),
+                        test=Test(path, "==", "yes"),
+                    )
+                )
     return None
 
 
-def _numeric(phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal:
+def _numeric(
+    phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Field]], around: frozenset[str]
+) -> Literal:
     """The test that a comparison stands for; negated forms are turned into at least / at most."""
-    rest = f"{phrase.text[:quantity.start]} {phrase.text[quantity.end:]} {'' if quantity.unit in ('$', '%') else quantity.unit}"
+    rest = f"{phrase.text[: quantity.start]} {phrase.text[quantity.end :]} {'' if quantity.unit in ('$', '%') else quantity.unit}"
     words = {lexicon.root(w) for w in lexicon.content(rest)}
     person = quantity.person or (words and words <= _IMPLIED and not phrase.about)
     wanted = (words - _IMPLIED) | (_AGE if person else frozenset())
@@ -329,22 +395,50 @@ def _numeric(phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Fie
         score = _numeric_score(field, wanted, about, around, quantity, person)
         if score > 0 and (best is None or score > best[0]):
             best = (score, path, field)
-    op, positive = {"<": (">=", False), ">": ("<=", False), "<=": ("<=", True), ">=": (">=", True), "==": ("==", True)}[quantity.op]
+    op, positive = {"<": (">=", False), ">": ("<=", False), "<=": ("<=", True), ">=": (">=", True), "==": ("==", True)}[
+        quantity.op
+    ]
     relation = {"<=": "at_most", ">=": "at_least", "==": "exactly"}[op]
     number = f"{quantity.value:g}".replace(".", "_") if quantity.value < 1e6 else str(quantity.value)
     if best is None:
         unit = {"$": " usd", "%": " percent"}.get(quantity.unit, "")
-        noun = "age" if person else " ".join(lexicon.content(rest)) or " ".join(lexicon.content(phrase.about)) or "value"
+        noun = (
+            "age" if person else " ".join(lexicon.content(rest)) or " ".join(lexicon.content(phrase.about)) or "value"
+        )
         name = lexicon.name(f"{noun} {relation.replace('_', ' ')} {number}{unit}", most=14)
-        return Literal(Predicate(name, "state", sentence(f"{phrase.about} {phrase.text}".strip()), keywords(f"{phrase.about} {phrase.text}")), positive)
+        return Literal(
+            Predicate(
+                name,
+                "state",
+                sentence(f"{phrase.about} {phrase.text}".strip()),
+                keywords(f"{phrase.about} {phrase.text}"),
+            ),
+            positive,
+        )
     _, path, field = best
     measure = "count" if field.type == "array" else "value"
     name = f"{field_name(field)}_{relation}_{number}"
     description = f"{(field.description or field.name).rstrip('.')}: {relation.replace('_', ' ')} {quantity.value:g}"
-    return Literal(Predicate(name, "state", description, keywords(f"{field.name} {' '.join(field.keywords)}"), test=Test(path, op, quantity.value, measure)), positive)
+    return Literal(
+        Predicate(
+            name,
+            "state",
+            description,
+            keywords(f"{field.name} {' '.join(field.keywords)}"),
+            test=Test(path, op, quantity.value, measure),
+        ),
+        positive,
+    )
 
 
-def _numeric_score(field: Field, wanted: frozenset[str] | set[str], about: frozenset[str], around: frozenset[str], quantity: Quantity, person: bool) -> float:
+def _numeric_score(
+    field: Field,
+    wanted: frozenset[str] | set[str],
+    about: frozenset[str],
+    around: frozenset[str],
+    quantity: Quantity,
+    person: bool,
+) -> float:
     """How well a number or a list fits; 0 where a word is left over or no word speaks for it."""
     if field.type not in ("integer", "number", "array") or (field.type == "array" and (quantity.unit or person)):
         return 0.0

@@ -5,6 +5,7 @@ whoever made it, takes effect only with a certificate from `decide`, given the p
 is refused is kept with the trace that tells the two apart.  Modality, clause and quotation of a rule
 stay; a rule that is absorbed is named among the parents of the one that absorbs it.
 """
+
 from __future__ import annotations
 
 import re
@@ -18,7 +19,9 @@ from wb.logic.formula import NAME, TRUE, Always, Atom, Formula, Iff, Not, atoms,
 from wb.rules import physical
 from wb.rules.rule import Predicate, Rule, RuleSet
 
-NEGATIVE = re.compile(r"not|no|non|never|without|cannot|[a-z]+n't|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
+NEGATIVE = re.compile(
+    r"not|no|non|never|without|cannot|[a-z]+n't|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ class Gated(NamedTuple):
     change: Change
 
 
-def split(ruleset: RuleSet, rule: Rule, parts: Sequence[tuple[str, str]], known: Sequence[Rule], reason: str = "") -> Gated:
+def split(
+    ruleset: RuleSet, rule: Rule, parts: Sequence[tuple[str, str]], known: Sequence[Rule], reason: str = ""
+) -> Gated:
     """Put (text, formula) parts in the place of a rule if together they mean what it means.
 
     `known` are the physical rules.  One part is a rewriting.  Each part keeps the rule's modality,
@@ -62,11 +67,15 @@ def split(ruleset: RuleSet, rule: Rule, parts: Sequence[tuple[str, str]], known:
     if problem:
         return Gated(ruleset, replace(record, certificate=f"not equivalent: {problem}"))
     parents = (rule.id,) if len(parts) > 1 else rule.parents
-    made = tuple(replace(rule, id=i, text=text or rule.text, formula=formula, parents=parents)
-                 for i, (text, _), formula in zip(ids, parts, formulas, strict=True))
+    made = tuple(
+        replace(rule, id=i, text=text or rule.text, formula=formula, parents=parents)
+        for i, (text, _), formula in zip(ids, parts, formulas, strict=True)
+    )
     place = ruleset.rules.index(rule)
-    rules = (*ruleset.rules[:place], *made, *ruleset.rules[place + 1:])
-    certificate = f"{' AND '.join(f'({syntax.render(f)})' for f in formulas)} is equivalent to {syntax.render(rule.formula)}"
+    rules = (*ruleset.rules[:place], *made, *ruleset.rules[place + 1 :])
+    certificate = (
+        f"{' AND '.join(f'({syntax.render(f)})' for f in formulas)} is equivalent to {syntax.render(rule.formula)}"
+    )
     return Gated(replace(ruleset, rules=rules), replace(record, accepted=True, certificate=certificate))
 
 
@@ -83,7 +92,10 @@ def clarify(ruleset: RuleSet, name: str, new_name: str, description: str, reason
         problem = "is taken by another predicate" if new_name in taken else "does not match [a-z][a-z0-9_]*"
         return Gated(ruleset, replace(record, certificate=f"the name {new_name!r} {problem}"))
     if new_name != name and negations(name) % 2 != negations(new_name) % 2:
-        return Gated(ruleset, replace(record, certificate=f"{new_name!r} may turn {name!r} round: one is negative, the other is not"))
+        return Gated(
+            ruleset,
+            replace(record, certificate=f"{new_name!r} may turn {name!r} round: one is negative, the other is not"),
+        )
     if not description.strip():
         return Gated(ruleset, replace(record, certificate="a description was required; got none"))
     old = ruleset.predicate(name)
@@ -91,9 +103,19 @@ def clarify(ruleset: RuleSet, name: str, new_name: str, description: str, reason
     bound = bool(old.tools) if old.kind == "action" else old.test is not None
     kept = bound or old.description.rstrip(".") in new.description
     if not bound and negations(old.description) % 2 != negations(new.description) % 2:
-        return Gated(ruleset, replace(record, certificate=f"{description!r} may turn {old.description!r} round: one is negative, the other is not"))
+        return Gated(
+            ruleset,
+            replace(
+                record,
+                certificate=f"{description!r} may turn {old.description!r} round: one is negative, the other is not",
+            ),
+        )
     certificate = "a renaming: the predicate is bound to what it was bound to" if bound else "a renaming"
-    loss = "" if kept else f"nothing binds this predicate: that {description!r} means {old.description!r} is the proposer's word"
+    loss = (
+        ""
+        if kept
+        else f"nothing binds this predicate: that {description!r} means {old.description!r} is the proposer's word"
+    )
     return Gated(exchange(ruleset, {name: new}), replace(record, accepted=True, certificate=certificate, loss=loss))
 
 
@@ -110,8 +132,10 @@ def merge(ruleset: RuleSet, keep: str, drop: str, negated: bool, known: Sequence
     rules = tuple(replace(r, formula=affirmative(substitute(r.formula, {Atom(drop): target}))) for r in ruleset.rules)
     merged = _joined(ruleset.predicate(keep), ruleset.predicate(drop), negated)
     predicates = tuple(merged if p.name == keep else p for p in ruleset.predicates if p.name != drop)
-    return Gated(replace(ruleset, predicates=predicates, rules=rules),
-                 replace(record, accepted=True, certificate=f"{syntax.render(claim)} holds by what both are bound to"))
+    return Gated(
+        replace(ruleset, predicates=predicates, rules=rules),
+        replace(record, accepted=True, certificate=f"{syntax.render(claim)} holds by what both are bound to"),
+    )
 
 
 def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence[Rule], reason: str = "") -> Gated:
@@ -119,14 +143,18 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
     others = tuple(r for r in because if r.id != rule.id)
     record = Change("prune", (rule.id, *(r.id for r in others)), tuple(r.id for r in others), False, "", reason)
     if not others or rule.type == "physical":
-        return Gated(ruleset, replace(record, certificate="other rules that imply this action rule were required; got none"))
+        return Gated(
+            ruleset, replace(record, certificate="other rules that imply this action rule were required; got none")
+        )
     background = physical.relevant(known, rule.formula, *(r.formula for r in others))
     problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
     if problem:
         return Gated(ruleset, replace(record, certificate=f"not implied: {problem}"))
     heir = replace(others[0], parents=tuple(dict.fromkeys((*others[0].parents, rule.id, *rule.parents))))
     rules = tuple(heir if r.id == heir.id else r for r in ruleset.rules if r.id != rule.id)
-    certificate = f"{' AND '.join(f'({syntax.render(r.formula)})' for r in others)} implies {syntax.render(rule.formula)}"
+    certificate = (
+        f"{' AND '.join(f'({syntax.render(r.formula)})' for r in others)} implies {syntax.render(rule.formula)}"
+    )
     return Gated(replace(ruleset, rules=rules), replace(record, accepted=True, certificate=certificate))
 
 
@@ -139,10 +167,12 @@ def exchange(ruleset: RuleSet, by: dict[str, Predicate]) -> RuleSet:
 
 def affirmative(formula: Formula) -> Formula:
     """The formula without double negations."""
+
     def once(node: Formula, below: tuple) -> Formula:
         if isinstance(node, Not) and isinstance(below[0], Not):
             return below[0].body
         return rebuild(node, below) if below else node
+
     return fold(formula, once)
 
 
@@ -180,4 +210,6 @@ def _unproved(question: Callable[..., decide.Answer], *formulas: Formula) -> str
         return f"too large to decide ({error})"
     if answer:
         return ""
-    return "; then ".join(", ".join(sorted(step)) or "nothing true" for step in answer.witness or ()) + " tells them apart"
+    return (
+        "; then ".join(", ".join(sorted(step)) or "nothing true" for step in answer.witness or ()) + " tells them apart"
+    )

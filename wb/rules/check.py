@@ -8,6 +8,7 @@ that what is left still says all).  A rule that has to be repaired anyway, becau
 forbids always or has the wrong polarity, takes no part in the last two.  `lint` adds what each sentence
 should have said.
 """
+
 from __future__ import annotations
 
 import json
@@ -63,8 +64,9 @@ class Report:
     @property
     def clean(self) -> bool:
         """Whether there is nothing to repair: some trace keeps all rules, and no rule stands out."""
-        return bool(self.satisfiable) and not (self.vacuous or self.contradictory or self.conflicts or self.redundant
-                                               or self.findings or self.undecided)
+        return bool(self.satisfiable) and not (
+            self.vacuous or self.contradictory or self.conflicts or self.redundant or self.findings or self.undecided
+        )
 
 
 def check(ruleset: RuleSet) -> Report:
@@ -86,9 +88,20 @@ def check(ruleset: RuleSet) -> Report:
         conflicts = _conflicts(sound, given, solver, names, undecided)
         caught = {name for blame in conflicts for name in (blame.rule, *blame.by)}
         redundant = _redundant([rule for rule in sound if rule.id not in caught], given, solver, names, undecided)
-    return Report(len(rules), len(ruleset.predicates), len(given), satisfiable, witness, core,
-                  tuple(rule.id for rule in rules if rule.id in vacuous), **related, conflicts=conflicts, redundant=redundant,
-                  findings=findings, undecided=tuple(undecided))
+    return Report(
+        len(rules),
+        len(ruleset.predicates),
+        len(given),
+        satisfiable,
+        witness,
+        core,
+        tuple(rule.id for rule in rules if rule.id in vacuous),
+        **related,
+        conflicts=conflicts,
+        redundant=redundant,
+        findings=findings,
+        undecided=tuple(undecided),
+    )
 
 
 def to_json(report: Report) -> dict:
@@ -98,15 +111,25 @@ def to_json(report: Report) -> dict:
 
 def render(report: Report) -> str:
     """The report as text for a person."""
-    state = {True: "some trace keeps all rules", False: f"no trace keeps all rules: {', '.join(report.core)} exclude each other",
-             None: "whether some trace keeps all rules is undecided"}[report.satisfiable]
+    state = {
+        True: "some trace keeps all rules",
+        False: f"no trace keeps all rules: {', '.join(report.core)} exclude each other",
+        None: "whether some trace keeps all rules is undecided",
+    }[report.satisfiable]
     lines = [f"{report.rules} rules over {report.predicates} predicates, {report.physical} physical rules: {state}"]
-    lines += [f"{first} and {second} contradict each other: no trace keeps both" for first, second in report.contradictory]
-    lines += [f"{blame.rule} can never fire while {', '.join(blame.by)} {'is' if len(blame.by) == 1 else 'are'} kept" for blame in report.conflicts]
+    lines += [
+        f"{first} and {second} contradict each other: no trace keeps both" for first, second in report.contradictory
+    ]
+    lines += [
+        f"{blame.rule} can never fire while {', '.join(blame.by)} {'is' if len(blame.by) == 1 else 'are'} kept"
+        for blame in report.conflicts
+    ]
     lines += [f"{first} and {second} say the same" for first, second in report.equivalent]
     lines += [f"{blame.rule} is implied by {', '.join(blame.by)}" for blame in report.redundant]
     for finding in report.findings:
-        lines.append(f"{', '.join(finding.rules) or 'no rule'}: {finding.predicate + ': ' if finding.predicate else ''}{finding.message}")
+        lines.append(
+            f"{', '.join(finding.rules) or 'no rule'}: {finding.predicate + ': ' if finding.predicate else ''}{finding.message}"
+        )
         if finding.trace is not None:
             lines.append(f"    expected to be {finding.expected or 'told apart'}: {shown(finding.trace)}")
         if finding.suggestion:
@@ -133,23 +156,41 @@ def _joint(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, nam
     return (True, trace, ()) if trace is not None else (False, None, _named(decide.core(part), names))
 
 
-def _related(rules: Sequence[Rule], given: Sequence[Formula], undecided: list) -> dict[str, tuple[tuple[str, str], ...]]:
+def _related(
+    rules: Sequence[Rule], given: Sequence[Formula], undecided: list
+) -> dict[str, tuple[tuple[str, str], ...]]:
     """The related pairs of rules: without the physical rules at once, and with them where they bear on a pair."""
     found = pairs.relations([rule.formula for rule in rules])
-    sets = {"equivalent": set(found.equivalent), "implied": set(found.implied), "contradictory": set(found.contradictory)}
+    sets = {
+        "equivalent": set(found.equivalent),
+        "implied": set(found.implied),
+        "contradictory": set(found.contradictory),
+    }
     bound = {i: lint.bearing(given, rule.formula) for i, rule in enumerate(rules)} if given else {}
     for i, j in _worth_a_look(rules, bound, found):
         if not {(i, j), (j, i)} & (sets["equivalent"] | sets["contradictory"]):
             background = F.conjunction(tuple(dict.fromkeys((*bound.get(i, ()), *bound.get(j, ())))))
-            _tried(f"{rules[i].id}, {rules[j].id}", lambda: _relate(rules[i].formula, rules[j].formula, background, (i, j), sets), undecided)
+            _tried(
+                f"{rules[i].id}, {rules[j].id}",
+                lambda: _relate(rules[i].formula, rules[j].formula, background, (i, j), sets),
+                undecided,
+            )
     return {kind: tuple((rules[i].id, rules[j].id) for i, j in sorted(those)) for kind, those in sets.items()}
 
 
 def _worth_a_look(rules: Sequence[Rule], bound: dict[int, tuple], found: pairs.Relations) -> Iterable[tuple[int, int]]:
     """Pairs that `pairs` did not settle: bound by a physical rule, or with a rule over many predicates."""
-    words = [set(rule.predicates) | {name for one in bound.get(i, ()) for name in F.atoms(one)} for i, rule in enumerate(rules)]
+    words = [
+        set(rule.predicates) | {name for one in bound.get(i, ()) for name in F.atoms(one)}
+        for i, rule in enumerate(rules)
+    ]
     special = set(found.undecided) | {i for i, by in bound.items() if by}
-    return [(i, j) for i in range(len(rules)) for j in range(i + 1, len(rules)) if (i in special or j in special) and words[i] & words[j]]
+    return [
+        (i, j)
+        for i in range(len(rules))
+        for j in range(i + 1, len(rules))
+        if (i in special or j in special) and words[i] & words[j]
+    ]
 
 
 def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], sets: dict[str, set]) -> bool:
@@ -164,7 +205,9 @@ def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], s
     return True
 
 
-def _conflicts(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list) -> tuple[Blame, ...]:
+def _conflicts(
+    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list
+) -> tuple[Blame, ...]:
     """Rules that can fire alone, but not while all rules are kept."""
     everything = tuple(rule.formula for rule in rules)
     found = []
@@ -178,7 +221,9 @@ def _conflicts(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded,
     return tuple(found)
 
 
-def _redundant(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list) -> tuple[Blame, ...]:
+def _redundant(
+    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list
+) -> tuple[Blame, ...]:
     """Rules that those before them, and those after them that are no such rules, imply."""
     kept, found = list(rules), []
     for rule in reversed(rules):

@@ -5,6 +5,7 @@ them into formulas over predicates.  What an engine replies is checked here: a q
 the document, a formula must parse and name its predicates, a rule must bear on an action.  A sentence
 with the words of a constraint that ends in no rule is reported as undecided, with the reason.
 """
+
 from __future__ import annotations
 
 import re
@@ -22,8 +23,11 @@ from wb.logic.formula import Atom, Formula, Iff, Implies, Not, Xor, atoms, child
 from wb.models.client import LLM, Unanswered
 from wb.rules.rule import Modality, Predicate, Rule, RuleDraft, RuleSet, RuleType, Test, Undecided, collect
 
-_DEFINITION = re.compile(r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b|"
-                         r"\A(?:an? )?[\w-]+(?: [\w-]+)? (?:is|are) (?:an? |any )?(?:users?|persons?|people|customers?) (?:who|whose|that|under|over|aged|with|without)\b", re.I)
+_DEFINITION = re.compile(
+    r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b|"
+    r"\A(?:an? )?[\w-]+(?: [\w-]+)? (?:is|are) (?:an? |any )?(?:users?|persons?|people|customers?) (?:who|whose|that|under|over|aged|with|without)\b",
+    re.I,
+)
 Constrains = Callable[[Clause], bool]
 _SCOPE = re.compile(r"\b(?:applies|apply) (?:only )?(?:to|when|where|if|from|in)\b", re.I)
 
@@ -94,7 +98,10 @@ def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, .
     glossary = [s.text for s in policy.sentences if s.kind != "heading" and _DEFINITION.search(s.text)]
     scopes = [s.text for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.text)]
     parts = sections(policy)
-    batch = [{"policy": policy.name, "section": policy.text[start:end], "glossary": glossary, "scopes": scopes} for start, end in parts]
+    batch = [
+        {"policy": policy.name, "section": policy.text[start:end], "glossary": glossary, "scopes": scopes}
+        for start, end in parts
+    ]
     whole = {(s.start, s.end): s for s in policy.sentences}
     weight = cache(lambda place: _weight(whole.get(place), constrains))
     found: dict[tuple[int, int], Clause] = {}
@@ -109,12 +116,19 @@ def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, .
                 span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
                 found[span] = _clause(policy, span, item)
     if not found and unanswered:
-        raise PolicyError(f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; got no reply for {len(unanswered)}: {unanswered[0]}")
+        raise PolicyError(
+            f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; got no reply for {len(unanswered)}: {unanswered[0]}"
+        )
     if not found:
-        raise PolicyError(f"{policy.source}: a policy that forbids, demands or restricts something was required; "
-                          f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})")
+        raise PolicyError(
+            f"{policy.source}: a policy that forbids, demands or restricts something was required; "
+            f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})"
+        )
     ordered = sorted(found.values(), key=lambda c: (c.start, c.end))
-    return tuple(Clause(f"c{i}", c.text, c.start, c.end, c.headings, c.context, c.definitions, c.scope) for i, c in enumerate(ordered, 1))
+    return tuple(
+        Clause(f"c{i}", c.text, c.start, c.end, c.headings, c.context, c.definitions, c.scope)
+        for i, c in enumerate(ordered, 1)
+    )
 
 
 def rules(clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Constrains) -> RuleSet:
@@ -123,9 +137,21 @@ def rules(clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Const
     Raises:
         ModelError: a request failed in a way that all further ones would.
     """
-    described = {"tools": [tool_row(tool) for tool in policy.toolbox.tools], "state": [field_row(field) for field in policy.toolbox.state]}
-    batch = [{"clause": c.text, "headings": list(c.headings), "context": list(c.context), "definitions": list(c.definitions), "scope": c.scope, **described}
-             for c in clauses]
+    described = {
+        "tools": [tool_row(tool) for tool in policy.toolbox.tools],
+        "state": [field_row(field) for field in policy.toolbox.state],
+    }
+    batch = [
+        {
+            "clause": c.text,
+            "headings": list(c.headings),
+            "context": list(c.context),
+            "definitions": list(c.definitions),
+            "scope": c.scope,
+            **described,
+        }
+        for c in clauses
+    ]
     drafts: list[RuleDraft] = []
     undecided: list[Undecided] = []
     for clause, reply in zip(clauses, llm.ask_all("extract_rules", RulesReply, batch), strict=True):
@@ -144,8 +170,14 @@ def rules(clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Const
 def missed(clauses: Sequence[Clause], policy: Policy, constrains: Constrains) -> tuple[Undecided, ...]:
     """The sentences with the words of a constraint that no clause covers."""
     covered = [(c.start, c.end) for c in clauses]
-    left = [s for s in policy.sentences if s.kind not in ("heading", "stem") and not any(a < s.end and s.start < b for a, b in covered)]
-    return tuple(Undecided("", s.text, "no clause was extracted for this sentence") for s in left if constrains(clause_of(s)))
+    left = [
+        s
+        for s in policy.sentences
+        if s.kind not in ("heading", "stem") and not any(a < s.end and s.start < b for a, b in covered)
+    ]
+    return tuple(
+        Undecided("", s.text, "no clause was extracted for this sentence") for s in left if constrains(clause_of(s))
+    )
 
 
 def tool_row(tool: Tool) -> dict[str, object]:
@@ -177,7 +209,10 @@ def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Und
     try:
         formula = syntax.parse(item.formula)
         predicates = tuple(_predicate(row, toolbox) for row in item.predicates)
-        return RuleDraft(Rule("", item.text, formula, item.modality, item.type, clause.id, clause.text), _bearing(formula, item, predicates))
+        return RuleDraft(
+            Rule("", item.text, formula, item.modality, item.type, clause.id, clause.text),
+            _bearing(formula, item, predicates),
+        )
     except ValueError as error:
         return Undecided(clause.id, clause.text, f"the reply's rule cannot be used: {error}")
 
@@ -193,7 +228,9 @@ def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...
     if item.type == "action" and not actions:
         raise ValueError("an action rule must hold at least one action predicate; got none")
     if item.type == "action" and item.modality != "oblige" and not any(negative(formula, name) for name in actions):
-        raise ValueError(f"a rule that restricts must fail when its action happens; {syntax.render(formula)} never does (the converse was written)")
+        raise ValueError(
+            f"a rule that restricts must fail when its action happens; {syntax.render(formula)} never does (the converse was written)"
+        )
     return tuple(known[name] for name in used)
 
 
@@ -223,7 +260,14 @@ def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
         value = tuple(row.test.value) if isinstance(row.test.value, list) else row.test.value
         test = Test(row.test.field, row.test.op, value, row.test.measure)
         owner, _, name = test.field.partition(".")
-        known = [f.name for f in (toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ()))]
+        known = [
+            f.name
+            for f in (
+                toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
+            )
+        ]
         if name not in known:
-            raise ValueError(f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {known[:12]}")
+            raise ValueError(
+                f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {known[:12]}"
+            )
     return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)

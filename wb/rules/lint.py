@@ -8,6 +8,7 @@ it had the action never been taken, and *required* when it is the other way roun
 The trace of a finding is one on which rule and author part: expected "denied" it is allowed by the
 rule, expected "allowed" it is denied.
 """
+
 from __future__ import annotations
 
 import re
@@ -25,17 +26,24 @@ from wb.rules.rule import Rule, RuleSet
 
 Kind = Literal["polarity", "never_fires", "forbids_always", "negative_name", "two_meanings", "undecided"]
 NEGATIVE = re.compile(r"not|no|non|never|without|cannot|cant|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
-AFFIRMED = frozenset("under until unless unit united unique uniform universal union university understand understood "
-                     "distance discount display discuss district distinct dispute disclose disclosed discover".split())
+AFFIRMED = frozenset(
+    "under until unless unit united unique uniform universal union university understand understood "
+    "distance discount display discuss district distinct dispute disclose disclosed discover".split()
+)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-NUMBERS = {word: float(i) for i, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty twenty-one".split())}
+NUMBERS = {
+    word: float(i)
+    for i, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty twenty-one".split()
+    )
+}
 WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 FUNCTION_WORDS = frozenset(
     "that this these those with without from into onto upon over under than then them they their there where when while which "
     "what whose whom will would shall should must have having been being does done before after only unless until every each "
-    "also other another same such some both either neither about against between during through user users agent".split())
+    "also other another same such some both either neither about against between during through user users agent".split()
+)
 STEM = 4  # letters that two words must begin with alike to speak of one thing
 
 
@@ -93,8 +101,14 @@ def polarity(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> Fin
     meant = _meant(rule, actions)
     trace, _ = decide.shortest((rule.formula, F.Not(meant), *given))
     says = "forbids none of its actions" if rule.modality != "oblige" else "neither requires nor forbids any action"
-    return Finding("polarity", (rule.id,), f"the sentence says {rule.modality}, but the rule {says}", trace=trace,
-                   expected="denied" if trace else "", suggestion=render(meant))
+    return Finding(
+        "polarity",
+        (rule.id,),
+        f"the sentence says {rule.modality}, but the rule {says}",
+        trace=trace,
+        expected="denied" if trace else "",
+        suggestion=render(meant),
+    )
 
 
 def never_fires(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> Finding | None:
@@ -108,8 +122,7 @@ def never_fires(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> 
     done = F.conjunction(tuple(F.Atom(predicate.name) for predicate in ruleset.actions(rule)))
     trace, _ = decide.shortest((F.Eventually(done), rule.formula, *given))
     why = " by " + ", ".join(render(part) for part in answer.core) if answer.core else ""
-    return Finding("never_fires", (rule.id,), f"the rule {says}{why}", trace=trace,
-                   expected="denied" if trace else "")
+    return Finding("never_fires", (rule.id,), f"the rule {says}{why}", trace=trace, expected="denied" if trace else "")
 
 
 def forbids_always(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> Finding | None:
@@ -120,7 +133,14 @@ def forbids_always(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) 
         taken = F.Eventually(F.Atom(action))
         trace, _ = decide.shortest((taken, *given))
         if trace is not None and decide.shortest((taken, rule.formula, *given))[0] is None:
-            return Finding("forbids_always", (rule.id,), f"the rule never allows {action}, whatever its condition", action, trace, "allowed")
+            return Finding(
+                "forbids_always",
+                (rule.id,),
+                f"the rule never allows {action}, whatever its condition",
+                action,
+                trace,
+                "allowed",
+            )
     return None
 
 
@@ -131,9 +151,17 @@ def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
         if negative(predicate.name):
             rules = [rule for rule in ruleset.rules if predicate.name in rule.predicates]
             traces = [trace for rule in rules if (trace := _unrecorded(rule, predicate.name))]
-            findings.append(Finding("negative_name", tuple(rule.id for rule in rules), "name a predicate for what is so, not for what is not: "
-                                    "as it is, what is not recorded counts as if it were so", predicate.name,
-                                    traces[0] if traces else None, "denied" if traces else ""))
+            findings.append(
+                Finding(
+                    "negative_name",
+                    tuple(rule.id for rule in rules),
+                    "name a predicate for what is so, not for what is not: "
+                    "as it is, what is not recorded counts as if it were so",
+                    predicate.name,
+                    traces[0] if traces else None,
+                    "denied" if traces else "",
+                )
+            )
     return tuple(findings)
 
 
@@ -158,8 +186,16 @@ def two_meanings(ruleset: RuleSet) -> tuple[Finding, ...]:
         rules = [rule for rule in ruleset.rules if predicate.name in rule.predicates and _sentence(rule)]
         for rule, other in _by_number(ruleset, predicate.name, rules) or _by_words(ruleset, predicate.name, rules):
             trace = _both_true(ruleset, rule, predicate.name)
-            findings.append(Finding("two_meanings", (rule.id, other.id), f"{_sentence(rule)!r} does not take {predicate.name} as "
-                                    f"{_sentence(other)!r} does", predicate.name, trace, "denied" if trace else ""))
+            findings.append(
+                Finding(
+                    "two_meanings",
+                    (rule.id, other.id),
+                    f"{_sentence(rule)!r} does not take {predicate.name} as {_sentence(other)!r} does",
+                    predicate.name,
+                    trace,
+                    "denied" if trace else "",
+                )
+            )
     return tuple(findings)
 
 
@@ -186,7 +222,11 @@ def _meant(rule: Rule, actions: Sequence[str]) -> Formula:
         case F.Always(F.Implies(left, right)) if rule.modality == "oblige" and set(actions) & set(F.atoms(left)):
             return F.Always(F.Implies(right, F.Eventually(act)))
         case F.Always(F.Implies(left, right)) if set(actions) & set(F.atoms(right)):
-            return F.Always(F.Implies(act, left)) if rule.modality == "permit_only_if" else F.Always(F.Implies(left, F.Not(act)))
+            return (
+                F.Always(F.Implies(act, left))
+                if rule.modality == "permit_only_if"
+                else F.Always(F.Implies(left, F.Not(act)))
+            )
     return F.Always(F.Not(act)) if rule.modality != "oblige" else F.Eventually(act)
 
 
@@ -209,18 +249,28 @@ def _by_number(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple
     if value is None:
         return []
     alike = [rule for rule in rules if value in _numbers(rule)]
-    others = [rule for rule in rules if _numbers(rule) - {_value(ruleset, p) for p in rule.predicates} and value not in _numbers(rule)]
+    others = [
+        rule
+        for rule in rules
+        if _numbers(rule) - {_value(ruleset, p) for p in rule.predicates} and value not in _numbers(rule)
+    ]
     return [(rule, alike[0]) for rule in others] if alike else []
 
 
 def _value(ruleset: RuleSet, name: str) -> float | None:
     test = ruleset.predicate(name).test
-    return float(test.value) if test and isinstance(test.value, (int, float)) and not isinstance(test.value, bool) else None
+    return (
+        float(test.value)
+        if test and isinstance(test.value, (int, float)) and not isinstance(test.value, bool)
+        else None
+    )
 
 
 def _numbers(rule: Rule) -> set[float]:
     sentence = _sentence(rule).lower()
-    return {float(found) for found in NUMBER.findall(sentence)} | {NUMBERS[word] for word in WORD.findall(sentence) if word in NUMBERS}
+    return {float(found) for found in NUMBER.findall(sentence)} | {
+        NUMBERS[word] for word in WORD.findall(sentence) if word in NUMBERS
+    }
 
 
 def _by_words(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple[Rule, Rule]]:

@@ -5,6 +5,7 @@ they are computed: two tests of one field stand in a relation that trying every 
 decides (age >= 18 implies age >= 15, two values of one enumeration exclude each other), and an action
 predicate implies another when its tools are among the other's.
 """
+
 from __future__ import annotations
 
 import math
@@ -27,8 +28,15 @@ def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tu
     for left, right in ((rows[i], rows[j]) for i, j in _related(rows)):
         relation = between(left, right, toolbox)
         if relation is not None:
-            found.append(Rule(id=f"physical_{len(found) + 1}", text=_sentence(left, right, relation),
-                              formula=Always(relation), modality="oblige", type="physical"))
+            found.append(
+                Rule(
+                    id=f"physical_{len(found) + 1}",
+                    text=_sentence(left, right, relation),
+                    formula=Always(relation),
+                    modality="oblige",
+                    type="physical",
+                )
+            )
     return tuple(found)
 
 
@@ -58,7 +66,11 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
         return None
     if left.kind == "action":
         return _between_tools(a, b, frozenset(left.tools), frozenset(right.tools))
-    if left.test is None or right.test is None or (left.test.field, left.test.measure) != (right.test.field, right.test.measure):
+    if (
+        left.test is None
+        or right.test is None
+        or (left.test.field, left.test.measure) != (right.test.field, right.test.measure)
+    ):
         return None
     points = tuple(_points(left.test, right.test, bound(left.test, toolbox)))
     seen = {(satisfies(left.test, v), satisfies(right.test, v)) for v in points}
@@ -95,8 +107,12 @@ def _between_tools(a: Atom, b: Atom, left: frozenset[str], right: frozenset[str]
 
 def _relation(a: Atom, b: Atom, seen: set[tuple[bool, bool]]) -> Formula | None:
     """The conjunction of the clauses that rule out the unseen pairs; None if all or none are seen."""
-    clauses = {(True, False): Implies(a, b), (False, True): Implies(b, a),
-               (True, True): Not(And(a, b)), (False, False): Or(a, b)}
+    clauses = {
+        (True, False): Implies(a, b),
+        (False, True): Implies(b, a),
+        (True, True): Not(And(a, b)),
+        (False, False): Or(a, b),
+    }
     missing = [pair for pair in clauses if pair not in seen]
     if len(missing) in (0, 4):
         return None

@@ -12,6 +12,7 @@ ShieldAgent (Sec. 3.2.3, Eq. 3) scores a predicate by the mean cosine of its k n
 the same kind: higher is vaguer.  The printed index runs from m to n; it is read as the k largest,
 the predicate itself left out (SPEC 4 f).  Vectors come from outside; nothing is embedded here.
 """
+
 from __future__ import annotations
 
 import heapq
@@ -67,10 +68,10 @@ def _nearest_mean(vectors: np.ndarray, k: int, chunk: int) -> np.ndarray:
     if k == 0:
         return found
     for start in range(0, n, chunk):
-        cosines = vectors[start:start + chunk] @ vectors.T
+        cosines = vectors[start : start + chunk] @ vectors.T
         rows = np.arange(len(cosines))
         cosines[rows, start + rows] = -np.inf
-        found[start:start + chunk] = np.partition(cosines, n - k, axis=1)[:, n - k:].mean(axis=1, dtype=np.float64)
+        found[start : start + chunk] = np.partition(cosines, n - k, axis=1)[:, n - k :].mean(axis=1, dtype=np.float64)
     return found
 
 
@@ -154,11 +155,26 @@ class Round:
     def row(self) -> dict[str, object]:
         """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
         of_each = list(of_rules(self.ruleset, self.vagueness).values())
-        return {"round": self.number, "rules": len(self.ruleset.rules), "predicates": len(self.ruleset.predicates),
-                "vagueness": float(np.mean(of_each)) if of_each else 0.0, "vagueness_max": max(of_each, default=0.0),
-                "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
-                "changes": [{"kind": c.kind, "before": list(c.before), "after": list(c.after), "accepted": c.accepted,
-                             "certificate": c.certificate, "reason": c.reason, "loss": c.loss} for c in self.changes]}
+        return {
+            "round": self.number,
+            "rules": len(self.ruleset.rules),
+            "predicates": len(self.ruleset.predicates),
+            "vagueness": float(np.mean(of_each)) if of_each else 0.0,
+            "vagueness_max": max(of_each, default=0.0),
+            "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
+            "changes": [
+                {
+                    "kind": c.kind,
+                    "before": list(c.before),
+                    "after": list(c.after),
+                    "accepted": c.accepted,
+                    "certificate": c.certificate,
+                    "reason": c.reason,
+                    "loss": c.loss,
+                }
+                for c in self.changes
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +188,17 @@ class Words:
     similarity: float
 
 
-def refine(ruleset: RuleSet, llm: LLM, encoder: Encoder, *, max_rounds: int = 5, budget: int = 20, toolbox: Toolbox | None = None,
-           similarity: float = 0.6, k: int = 5) -> tuple[Round, ...]:
+def refine(
+    ruleset: RuleSet,
+    llm: LLM,
+    encoder: Encoder,
+    *,
+    max_rounds: int = 5,
+    budget: int = 20,
+    toolbox: Toolbox | None = None,
+    similarity: float = 0.6,
+    k: int = 5,
+) -> tuple[Round, ...]:
     """Alg. 2: the rounds of refinement, round 0 first; it ends when nothing changes or after `max_rounds`.
 
     `budget` is how many rules are refined in a round, the vaguest first.  A rule found verifiable is
@@ -210,12 +235,18 @@ def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> t
     rows = _rows(state, words)
     batch = [{"rule": _rule_row(rules[i]), "predicates": [rows[name] for name in rules[i].predicates]} for i in asked]
     replies = dict(zip(asked, words.llm.ask_all("refine_predicates", Refined, batch), strict=True))
-    changes = [Change("split", (i,), (i,), False, f"no reply: {r.reason}") for i, r in replies.items() if isinstance(r, Unanswered)]
+    changes = [
+        Change("split", (i,), (i,), False, f"no reply: {r.reason}")
+        for i, r in replies.items()
+        if isinstance(r, Unanswered)
+    ]
     replies = {i: r for i, r in replies.items() if isinstance(r, Refined) and not r.verifiable}
     ruleset, known = state.ruleset, physical.rules(state.ruleset.predicates, words.toolbox)
     for name, reply in replies.items():
         if reply.rules:
-            ruleset, change = certify.split(ruleset, rules[name], [(p.text, p.formula) for p in reply.rules], known, reply.reason)
+            ruleset, change = certify.split(
+                ruleset, rules[name], [(p.text, p.formula) for p in reply.rules], known, reply.reason
+            )
             changes.append(change)
     wordings = {(w.name, w.new_name, w.description): w for reply in replies.values() for w in reply.predicates}
     for wording in wordings.values():
@@ -265,13 +296,18 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
     return ruleset, changes
 
 
-def _groups(state: Round, words: Words, known: Sequence[Rule], seen: set[str],
-            refused: set[tuple]) -> list[dict[str, object]]:
+def _groups(
+    state: Round, words: Words, known: Sequence[Rule], seen: set[str], refused: set[tuple]
+) -> list[dict[str, object]]:
     """One request for every component of related predicates with a rule that was seen and something to merge or to drop."""
     import networkx
+
     predicates = {p.name: p for p in state.ruleset.predicates}
     order, cosines = list(predicates), _cosines(state.ruleset.predicates, words)
-    similar = [(order[i], order[j], round(float(cosines[i, j]), 3)) for i, j in np.argwhere(np.triu(cosines >= words.similarity))]
+    similar = [
+        (order[i], order[j], round(float(cosines[i, j]), 3))
+        for i, j in np.argwhere(np.triu(cosines >= words.similarity))
+    ]
     graph = networkx.Graph()
     graph.add_nodes_from(predicates)
     graph.add_edges_from((a, b) for a, b, _ in similar)
@@ -282,10 +318,16 @@ def _groups(state: Round, words: Words, known: Sequence[Rule], seen: set[str],
         rules = [r for r in state.ruleset.rules if r.type == "action" and group & set(r.predicates)]
         if (len(names) > 1 or len(rules) > 1) and seen & {r.id for r in rules}:
             inside = {n for r in rules for n in r.predicates} | group
-            batch.append({
-                "predicates": [rows[n] for n in names], "rules": [_rule_row(r) for r in rules],
-                "similar": [[a, b, c] for a, b, c in similar if a in group and ("merge", frozenset((a, b))) not in refused],
-                "background": [syntax.render(r.formula) for r in known if inside.issuperset(r.predicates)]})
+            batch.append(
+                {
+                    "predicates": [rows[n] for n in names],
+                    "rules": [_rule_row(r) for r in rules],
+                    "similar": [
+                        [a, b, c] for a, b, c in similar if a in group and ("merge", frozenset((a, b))) not in refused
+                    ],
+                    "background": [syntax.render(r.formula) for r in known if inside.issuperset(r.predicates)],
+                }
+            )
     return batch
 
 
@@ -306,7 +348,11 @@ def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
 
 def _key(change: Change) -> tuple:
     """What makes a proposal the same one: merges are symmetric, words are not compared."""
-    return (change.kind, frozenset(change.before)) if change.kind == "merge" else (change.kind, change.before, change.after)
+    return (
+        (change.kind, frozenset(change.before))
+        if change.kind == "merge"
+        else (change.kind, change.before, change.after)
+    )
 
 
 def _touched(before: RuleSet, after: RuleSet) -> set[str]:
@@ -323,25 +369,45 @@ def _rows(state: Round, words: Words) -> dict[str, dict[str, object]]:
     """Every predicate as a model is shown it: words, vagueness, neighbours, and what it is bound to."""
     predicates = state.ruleset.predicates
     nearest = np.argsort(-_cosines(predicates, words), axis=1, kind="stable")[:, :3]
-    near = {p.name: [predicates[j].name for j in row if predicates[j].kind == p.kind and predicates[j] is not p]
-            for p, row in zip(predicates, nearest, strict=True)}
+    near = {
+        p.name: [predicates[j].name for j in row if predicates[j].kind == p.kind and predicates[j] is not p]
+        for p, row in zip(predicates, nearest, strict=True)
+    }
     uses: dict[str, dict[str, None]] = {}
     for rule in state.ruleset.rules:
         for name in rule.predicates:
-            uses.setdefault(name, {}).update(dict.fromkeys(a.name.replace("_", " ") for a in state.ruleset.actions(rule)))
-    return {p.name: {"name": p.name, "kind": p.kind, "description": p.description, "vagueness": round(state.vagueness[p.name], 3),
-                     "neighbours": near[p.name],
-                     "used_by": list(uses.get(p.name, ())), "meaning": _meaning(p, words.toolbox)} for p in state.ruleset.predicates}
+            uses.setdefault(name, {}).update(
+                dict.fromkeys(a.name.replace("_", " ") for a in state.ruleset.actions(rule))
+            )
+    return {
+        p.name: {
+            "name": p.name,
+            "kind": p.kind,
+            "description": p.description,
+            "vagueness": round(state.vagueness[p.name], 3),
+            "neighbours": near[p.name],
+            "used_by": list(uses.get(p.name, ())),
+            "meaning": _meaning(p, words.toolbox),
+        }
+        for p in state.ruleset.predicates
+    }
 
 
 def _meaning(predicate: Predicate, toolbox: Toolbox) -> dict[str, object]:
     """The tools of an action predicate, or the test and field of a state predicate, as the toolbox describes them."""
     if predicate.kind == "action":
         tools = [t for t in toolbox.tools if t.name in predicate.tools]
-        return {"tools": [{"name": t.name, "description": t.description, "arguments": [a.name for a in t.arguments]} for t in tools]}
+        return {
+            "tools": [
+                {"name": t.name, "description": t.description, "arguments": [a.name for a in t.arguments]}
+                for t in tools
+            ]
+        }
     if predicate.test is None:
         return {}
     test, known = predicate.test, physical.bound(predicate.test, toolbox)
     value = list(test.value) if isinstance(test.value, tuple) else test.value
-    return {"test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure},
-            "field": {"type": known.type, "description": known.description} if known else {}}
+    return {
+        "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure},
+        "field": {"type": known.type, "description": known.description} if known else {},
+    }

@@ -13,6 +13,7 @@ truth follows from one field.  Without a test it is unknown unless the step's st
 
 Rules from many clauses joined into one set over one vocabulary of predicates.
 """
+
 from __future__ import annotations
 
 import operator
@@ -26,8 +27,15 @@ from wb.logic.formula import Atom, Constant, Formula, atoms, children
 
 Kind = Literal["action", "state"]
 Operator = Literal["==", "!=", "<", "<=", ">", ">=", "in"]
-COMPARE = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-           ">": operator.gt, ">=": operator.ge, "in": lambda value, options: value in options}
+COMPARE = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, options: value in options,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,9 @@ class RuleSet:
             raise ValueError(f"every predicate needs a name of its own; got {twice} more than once")
         ids = [r.id for r in self.rules]
         if len(set(ids)) < len(ids):
-            raise ValueError(f"every rule needs an id of its own; got {sorted({i for i in ids if ids.count(i) > 1})} more than once")
+            raise ValueError(
+                f"every rule needs an id of its own; got {sorted({i for i in ids if ids.count(i) > 1})} more than once"
+            )
         known = set(names)
         for rule in self.rules:
             missing = [n for n in rule.predicates if n not in known]

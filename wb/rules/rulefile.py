@@ -20,6 +20,7 @@ begins or ends with a space or a quotation mark, is written as a JSON string; a 
 over further lines, indented deeper.  A test is `FIELD OP VALUE` or `count(FIELD) OP VALUE` with a
 JSON value, `FIELD in ["a", "b"]` for one of several.
 """
+
 from __future__ import annotations
 
 import json
@@ -34,9 +35,11 @@ from wb.rules.rule import Predicate, Rule, RuleSet, Test, Undecided
 KINDS, MODALITIES, TYPES = ("action", "state"), ("forbid", "permit_only_if", "oblige"), ("action", "physical")
 HEADER = re.compile(r'(predicate|rule|undecided)[ \t]+("(?:[^"\\]|\\.)*"|\S+)(?:[ \t]*\(([^()]*)\))?[ \t]*\Z')
 TEST = re.compile(r"(count\()?([\w.]+)(\))?\s*(==|!=|<=|>=|<|>|in\b)\s*(.+)\Z", re.DOTALL)
-KEYS = {"predicate": ("description", "keywords", "tools", "test"),
-        "rule": ("text", "formula", "type", "clause", "quote", "parents"),
-        "undecided": ("quote", "reason")}
+KEYS = {
+    "predicate": ("description", "keywords", "tools", "test"),
+    "rule": ("text", "formula", "type", "clause", "quote", "parents"),
+    "undecided": ("quote", "reason"),
+}
 LISTS = ("keywords", "tools", "parents")
 
 
@@ -52,7 +55,9 @@ def load(path: str | Path) -> RuleSet:
     except OSError as error:
         raise RuleFileError(f"{path}: a readable rule file was required; got {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise RuleFileError(f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at {error.start}") from None
+        raise RuleFileError(
+            f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at {error.start}"
+        ) from None
     return loads(text, source=path.name)
 
 
@@ -63,7 +68,9 @@ def loads(text: str, *, source: str = "rules") -> RuleSet:
     try:
         return from_json(json.loads(text.lstrip("\ufeff")), source=source)
     except json.JSONDecodeError as error:
-        raise RuleFileError(f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise RuleFileError(
+            f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
     except RecursionError:
         raise RuleFileError(f"{source}: JSON nested at most a few levels was required; got hundreds") from None
 
@@ -71,10 +78,30 @@ def loads(text: str, *, source: str = "rules") -> RuleSet:
 def to_json(ruleset: RuleSet) -> dict:
     """The rule set as JSON values, formulas in words; `from_json` gives it back."""
     return {
-        "predicates": [{"name": p.name, "kind": p.kind, "description": p.description, "keywords": list(p.keywords),
-                        "tools": list(p.tools), "test": _test_json(p.test)} for p in ruleset.predicates],
-        "rules": [{"id": r.id, "text": r.text, "formula": render(r.formula), "modality": r.modality, "type": r.type,
-                   "clause": r.clause, "quote": r.quote, "parents": list(r.parents)} for r in ruleset.rules],
+        "predicates": [
+            {
+                "name": p.name,
+                "kind": p.kind,
+                "description": p.description,
+                "keywords": list(p.keywords),
+                "tools": list(p.tools),
+                "test": _test_json(p.test),
+            }
+            for p in ruleset.predicates
+        ],
+        "rules": [
+            {
+                "id": r.id,
+                "text": r.text,
+                "formula": render(r.formula),
+                "modality": r.modality,
+                "type": r.type,
+                "clause": r.clause,
+                "quote": r.quote,
+                "parents": list(r.parents),
+            }
+            for r in ruleset.rules
+        ],
         "undecided": [{"clause": u.clause, "quote": u.quote, "reason": u.reason} for u in ruleset.undecided],
     }
 
@@ -82,25 +109,46 @@ def to_json(ruleset: RuleSet) -> dict:
 def from_json(data: Mapping, *, source: str = "rules") -> RuleSet:
     """The rule set that `to_json` wrote; `RuleFileError` says where the data are something else."""
     if not isinstance(data, Mapping) or not isinstance(data.get("rules"), list):
-        raise RuleFileError(f"{source}: an object with the lists 'predicates' and 'rules' was required; got {_shape(data)}")
+        raise RuleFileError(
+            f"{source}: an object with the lists 'predicates' and 'rules' was required; got {_shape(data)}"
+        )
     rows = {key: data.get(key, []) for key in ("predicates", "rules", "undecided")}
     for key, value in rows.items():
         if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
             raise RuleFileError(f"{source}: {key!r} must be a list of objects; got {_shape(value)}")
-    return _ruleset([_predicate(row, f"{source}: predicates[{i}]") for i, row in enumerate(rows["predicates"])],
-                    [_rule(row, f"{source}: rules[{i}]") for i, row in enumerate(rows["rules"])],
-                    [_undecided(row, f"{source}: undecided[{i}]") for i, row in enumerate(rows["undecided"])], source)
+    return _ruleset(
+        [_predicate(row, f"{source}: predicates[{i}]") for i, row in enumerate(rows["predicates"])],
+        [_rule(row, f"{source}: rules[{i}]") for i, row in enumerate(rows["rules"])],
+        [_undecided(row, f"{source}: undecided[{i}]") for i, row in enumerate(rows["undecided"])],
+        source,
+    )
 
 
 def dumps_text(ruleset: RuleSet) -> str:
     """The rule set in the plain form; `loads_text` gives it back."""
     blocks = []
     for p in ruleset.predicates:
-        blocks.append(_block(f"predicate {p.name} ({p.kind})", description=p.description, keywords=p.keywords,
-                             tools=p.tools, test=_test_text(p.test)))
+        blocks.append(
+            _block(
+                f"predicate {p.name} ({p.kind})",
+                description=p.description,
+                keywords=p.keywords,
+                tools=p.tools,
+                test=_test_text(p.test),
+            )
+        )
     for r in ruleset.rules:
-        blocks.append(_block(f"rule {_quoted(r.id, header=True)} ({r.modality})", text=r.text, formula=render(r.formula),
-                             type=r.type if r.type != "action" else "", clause=r.clause, quote=r.quote, parents=r.parents))
+        blocks.append(
+            _block(
+                f"rule {_quoted(r.id, header=True)} ({r.modality})",
+                text=r.text,
+                formula=render(r.formula),
+                type=r.type if r.type != "action" else "",
+                clause=r.clause,
+                quote=r.quote,
+                parents=r.parents,
+            )
+        )
     for u in ruleset.undecided:
         blocks.append(_block(f"undecided {_quoted(u.clause, header=True)}", quote=u.quote, reason=u.reason))
     return "\n\n".join(blocks) + "\n"
@@ -115,7 +163,9 @@ def loads_text(text: str, *, source: str = "rules") -> RuleSet:
     return _ruleset(rows["predicate"], rows["rule"], rows["undecided"], source)
 
 
-def _ruleset(predicates: Sequence[Predicate], rules: Sequence[Rule], undecided: Sequence[Undecided], source: str) -> RuleSet:
+def _ruleset(
+    predicates: Sequence[Predicate], rules: Sequence[Rule], undecided: Sequence[Undecided], source: str
+) -> RuleSet:
     try:
         return RuleSet(tuple(predicates), tuple(rules), tuple(undecided))
     except ValueError as error:
@@ -124,8 +174,14 @@ def _ruleset(predicates: Sequence[Predicate], rules: Sequence[Rule], undecided: 
 
 def _predicate(row: Mapping, where: str) -> Predicate:
     try:
-        return Predicate(_text(row, "name", where, required=True), _one_of(row, "kind", KINDS, where), _text(row, "description", where),
-                         _texts(row, "keywords", where), _texts(row, "tools", where), _test(row.get("test"), where))
+        return Predicate(
+            _text(row, "name", where, required=True),
+            _one_of(row, "kind", KINDS, where),
+            _text(row, "description", where),
+            _texts(row, "keywords", where),
+            _texts(row, "tools", where),
+            _test(row.get("test"), where),
+        )
     except RuleFileError:
         raise
     except ValueError as error:
@@ -133,13 +189,22 @@ def _predicate(row: Mapping, where: str) -> Predicate:
 
 
 def _rule(row: Mapping, where: str) -> Rule:
-    return Rule(_text(row, "id", where, required=True), _text(row, "text", where), _formula(row, where),
-                _one_of(row, "modality", MODALITIES, where), _one_of({"type": row.get("type") or "action"}, "type", TYPES, where),
-                _text(row, "clause", where), _text(row, "quote", where), _texts(row, "parents", where))
+    return Rule(
+        _text(row, "id", where, required=True),
+        _text(row, "text", where),
+        _formula(row, where),
+        _one_of(row, "modality", MODALITIES, where),
+        _one_of({"type": row.get("type") or "action"}, "type", TYPES, where),
+        _text(row, "clause", where),
+        _text(row, "quote", where),
+        _texts(row, "parents", where),
+    )
 
 
 def _undecided(row: Mapping, where: str) -> Undecided:
-    return Undecided(_text(row, "clause", where), _text(row, "quote", where), _text(row, "reason", where, required=True))
+    return Undecided(
+        _text(row, "clause", where), _text(row, "quote", where), _text(row, "reason", where, required=True)
+    )
 
 
 def _formula(row: Mapping, where: str) -> Formula:
@@ -161,9 +226,13 @@ def _test(row: object, where: str) -> Test | None:
     if isinstance(value, list) and all(isinstance(v, str) for v in value):
         value = tuple(value)
     if not isinstance(value, (bool, int, float, str, tuple)):
-        raise RuleFileError(f"{where}: the test's value must be true, false, a number, a text or a list of texts; got {_shape(value)}")
+        raise RuleFileError(
+            f"{where}: the test's value must be true, false, a number, a text or a list of texts; got {_shape(value)}"
+        )
     if (row.get("op") == "in") != isinstance(value, tuple):
-        raise RuleFileError(f"{where}: 'in' needs a list of texts and a list needs 'in'; got {row.get('op')!r} and {_shape(value)}")
+        raise RuleFileError(
+            f"{where}: 'in' needs a list of texts and a list needs 'in'; got {row.get('op')!r} and {_shape(value)}"
+        )
     measure = _one_of({"measure": row.get("measure", "value")}, "measure", ("value", "count"), where)
     return Test(_text(row, "field", where, required=True), _text(row, "op", where, required=True), value, measure)
 
@@ -175,7 +244,9 @@ def _read_test(text: str, where: str) -> dict:
     try:
         value = json.loads(found[5])
     except ValueError:
-        raise RuleFileError(f"{where}: the test's value must be JSON, such as 18, true or \"gold\"; got {found[5][:80]!r}") from None
+        raise RuleFileError(
+            f'{where}: the test\'s value must be JSON, such as 18, true or "gold"; got {found[5][:80]!r}'
+        ) from None
     return {"field": found[2], "op": found[4], "value": value, "measure": "count" if found[1] else "value"}
 
 
@@ -223,7 +294,9 @@ def _blocks(text: str, source: str) -> list[tuple[str, dict, str]]:
             blocks.append(_header(line, where))
             key = ""
         elif not blocks:
-            raise RuleFileError(f"{where}: 'predicate NAME (kind)' or 'rule ID (modality)' was required before indented lines; got {line[:60]!r}")
+            raise RuleFileError(
+                f"{where}: 'predicate NAME (kind)' or 'rule ID (modality)' was required before indented lines; got {line[:60]!r}"
+            )
         elif key == "formula" and here > indent:
             blocks[-1][1]["formula"] += "\n" + line
         else:
@@ -234,9 +307,15 @@ def _blocks(text: str, source: str) -> list[tuple[str, dict, str]]:
 def _header(line: str, where: str) -> tuple[str, dict, str]:
     found = HEADER.match(line) if len(line) < 10_000 else None
     if found is None:
-        raise RuleFileError(f"{where}: 'predicate NAME (kind)', 'rule ID (modality)' or 'undecided CLAUSE' was required; got {line[:60]!r}")
+        raise RuleFileError(
+            f"{where}: 'predicate NAME (kind)', 'rule ID (modality)' or 'undecided CLAUSE' was required; got {line[:60]!r}"
+        )
     kind, name, bracket = found[1], _unquoted(found[2], where), found[3] or ""
-    row = {"predicate": {"name": name, "kind": bracket}, "rule": {"id": name, "modality": bracket}, "undecided": {"clause": name}}[kind]
+    row = {
+        "predicate": {"name": name, "kind": bracket},
+        "rule": {"id": name, "modality": bracket},
+        "undecided": {"clause": name},
+    }[kind]
     return kind, row, f"{where} ({kind} {name[:40]})"
 
 
@@ -263,7 +342,9 @@ def _unquoted(text: str, where: str) -> str:
     try:
         value = json.loads(text)
     except ValueError:
-        raise RuleFileError(f"{where}: a value that begins with a quotation mark must be a JSON string; got {text[:60]!r}") from None
+        raise RuleFileError(
+            f"{where}: a value that begins with a quotation mark must be a JSON string; got {text[:60]!r}"
+        ) from None
     return value if isinstance(value, str) else text
 
 

@@ -8,6 +8,7 @@ The versions of a stage: which there are, and what sets one apart from another.
 
 Only manifests are compared, so that nothing has to be kept but what a run records anyway.
 """
+
 from __future__ import annotations
 
 import json
@@ -77,8 +78,10 @@ class Version:
             raise ArtifactError(f"{self.stage} wrote {sorted(self.digests)}; {name!r} was asked for")
         path = self.folder / name
         if not _is(path, self.digests[name]):
-            raise ArtifactError(f"{self.stage}/{self.key}/{name} must have the digest that its manifest says; "
-                                "it was changed or lost: `wb run` makes it again")
+            raise ArtifactError(
+                f"{self.stage}/{self.key}/{name} must have the digest that its manifest says; "
+                "it was changed or lost: `wb run` makes it again"
+            )
         return path
 
 
@@ -108,7 +111,9 @@ def newest(here: Project, stage: str, *, policy: str | None = None, model: objec
         if policy in (None, version.manifest["policy"]["digest"]) and model in (None, version.manifest["model"]):
             return version
     wanted = f" for this policy and model {model!r}" if policy or model else ""
-    raise ArtifactError(f"a finished {stage}{wanted} was required; there is none: run its notebook, or `wb run --to {stage}`, first")
+    raise ArtifactError(
+        f"a finished {stage}{wanted} was required; there is none: run its notebook, or `wb run --to {stage}`, first"
+    )
 
 
 def read_manifest(path: Path) -> dict | None:
@@ -153,22 +158,42 @@ def sweep(here: Project, stage: str) -> int:
     return swept
 
 
-def seal(here: Project, folder: Path, inputs: Inputs, *, policy: Mapping[str, object], upstream: Mapping[str, str],
-         done: Mapping[str, object]) -> Version:
+def seal(
+    here: Project,
+    folder: Path,
+    inputs: Inputs,
+    *,
+    policy: Mapping[str, object],
+    upstream: Mapping[str, str],
+    done: Mapping[str, object],
+) -> Version:
     """Turn a workplace into a finished version.
 
     `policy` is its name and digest, `upstream` the key of each version that was read, `done` what the
     stage said at its finish. Where the same version exists undamaged, that one stays and this one goes.
     """
-    outputs = {name: {"sha256": key.file_digest(folder / name), "bytes": (folder / name).stat().st_size} for name in _written(folder)}
+    outputs = {
+        name: {"sha256": key.file_digest(folder / name), "bytes": (folder / name).stat().st_size}
+        for name in _written(folder)
+    }
     used = _used(here, folder, inputs)
     # what a person stepped through may differ although the cells are the same: it never replaces another version
     stepped = [outputs] if inputs.mode == "interactive" else []
     name = key.digest([inputs.static, used["prompts"], used["replies"], *stepped])[:KEY_LENGTH]
     plain = {f.name: getattr(inputs, f.name) for f in fields(inputs) if f.name not in ("upstream", "policy")}
     reads = {stage: {"key": version, "files": inputs.upstream[stage]} for stage, version in upstream.items()}
-    manifest = {**plain, "key": name, "static": inputs.static, "policy": policy, "model": inputs.parameters.get("model"),
-                **used, "upstream": reads, "outputs": outputs, "summary": done["summary"], "recorded": done["recorded"]}
+    manifest = {
+        **plain,
+        "key": name,
+        "static": inputs.static,
+        "policy": policy,
+        "model": inputs.parameters.get("model"),
+        **used,
+        "upstream": reads,
+        "outputs": outputs,
+        "summary": done["summary"],
+        "recorded": done["recorded"],
+    }
     manifest = json.loads(dumps(manifest, MANIFEST))
     for leftover in folder.glob(".*"):
         leftover.unlink()
@@ -201,7 +226,9 @@ def dumps(value: object, name: str) -> str:
     try:
         return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     except (TypeError, ValueError) as error:
-        raise ArtifactError(f"{name}: a value that JSON can hold was required (an unknown number is None); {error}") from None
+        raise ArtifactError(
+            f"{name}: a value that JSON can hold was required (an unknown number is None); {error}"
+        ) from None
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -244,7 +271,10 @@ def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, st
     rows = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
     # the digest that was asked with, should the file have been edited since
     asked = {name: row["digest"] for name, row in rows["prompts"].items() if row.get("digest")}
-    return {"prompts": key.prompt_digests(rows["prompts"], here.prompts) | asked, "replies": reply_digests(here.replies, rows["replies"])}
+    return {
+        "prompts": key.prompt_digests(rows["prompts"], here.prompts) | asked,
+        "replies": reply_digests(here.replies, rows["replies"]),
+    }
 
 
 def _place(folder: Path, target: Path, manifest: dict) -> Version:
@@ -267,11 +297,18 @@ Manifest = Mapping[str, object]
 
 def differences(old: Manifest, new: Manifest) -> tuple[str, ...]:
     """What changed from one manifest to another, one line each: first the causes, then the outputs."""
-    return (*_values("policy", old["policy"], new["policy"]), *_values("parameter", old["parameters"], new["parameters"]),
-            *_cells(old, new), *_digests("module", old["modules"], new["modules"], ".py"),
-            *_digests("prompt", old["prompts"], new["prompts"], ".md"), *_digests("reply", old["replies"], new["replies"], ""),
-            *_upstream(old["upstream"], new["upstream"]), *_values("mode", {"": old["mode"]}, {"": new["mode"]}),
-            *_values("package", _recorded(old), _recorded(new)), *_digests("output", _outputs(old), _outputs(new), ""))
+    return (
+        *_values("policy", old["policy"], new["policy"]),
+        *_values("parameter", old["parameters"], new["parameters"]),
+        *_cells(old, new),
+        *_digests("module", old["modules"], new["modules"], ".py"),
+        *_digests("prompt", old["prompts"], new["prompts"], ".md"),
+        *_digests("reply", old["replies"], new["replies"], ""),
+        *_upstream(old["upstream"], new["upstream"]),
+        *_values("mode", {"": old["mode"]}, {"": new["mode"]}),
+        *_values("package", _recorded(old), _recorded(new)),
+        *_digests("output", _outputs(old), _outputs(new), ""),
+    )
 
 
 def pair(versions: Sequence[Version], keys: Sequence[str] = ()) -> tuple[Version, ...]:
@@ -292,13 +329,23 @@ def described(version: Version) -> dict[str, object]:
     """One version in a line: its key, policy, model, mode, when it was finished and how long it took."""
     manifest = version.manifest
     recorded = manifest["recorded"]
-    return {"key": version.key, "policy": manifest["policy"]["name"] or "", "model": manifest["model"] or "", "mode": manifest["mode"],
-            "finished": recorded["finished"], "seconds": recorded["seconds"], "summary": summary(manifest)}
+    return {
+        "key": version.key,
+        "policy": manifest["policy"]["name"] or "",
+        "model": manifest["model"] or "",
+        "mode": manifest["mode"],
+        "finished": recorded["finished"],
+        "seconds": recorded["seconds"],
+        "summary": summary(manifest),
+    }
 
 
 def summary(manifest: Manifest) -> str:
     """What a stage said of itself at its finish, in a line."""
-    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in manifest["summary"].items())
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in manifest["summary"].items()
+    )
 
 
 def with_results(version: Version) -> dict[str, object]:
@@ -309,7 +356,13 @@ def with_results(version: Version) -> dict[str, object]:
     """
     results = version.read(RESULTS) if RESULTS in version.digests else None
     methods = {"methods": results["methods"]} if isinstance(results, dict) and "methods" in results else {}
-    return {"stage": version.stage, "key": version.key, **methods, "manifest": dict(version.manifest), "results": results}
+    return {
+        "stage": version.stage,
+        "key": version.key,
+        **methods,
+        "manifest": dict(version.manifest),
+        "results": results,
+    }
 
 
 def _values(kind: str, old: Manifest, new: Manifest) -> Iterator[str]:

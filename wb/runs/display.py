@@ -1,4 +1,5 @@
 """What a person sees of a run: one line that moves in a terminal, plain lines elsewhere, and tables."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,14 @@ from rich.text import Text
 
 from wb.runs.pipeline import Event
 
-COLOURS = {"made": "green", "kept": "dim", "taken": "yellow", "waiting": "yellow", "damaged": "red", "changed": "yellow"}
+COLOURS = {
+    "made": "green",
+    "kept": "dim",
+    "taken": "yellow",
+    "waiting": "yellow",
+    "damaged": "red",
+    "changed": "yellow",
+}
 
 
 class Display:
@@ -23,8 +31,14 @@ class Display:
     def __init__(self, stages: Sequence[str], console: Console) -> None:
         self._console = console
         self._width = max(map(len, stages), default=0)
-        columns = (SpinnerColumn(), TextColumn(f"{{task.description:{self._width}}}"), BarColumn(bar_width=24),
-                   TextColumn("cell"), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            SpinnerColumn(),
+            TextColumn(f"{{task.description:{self._width}}}"),
+            BarColumn(bar_width=24),
+            TextColumn("cell"),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = None
 
@@ -43,7 +57,11 @@ class Display:
         if event.what in ("made", "kept", "taken") and self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
-        line = Text(f"{event.stage:{self._width}}  ").append(f"{event.what:7}", COLOURS[event.what]).append(f"  {event.note}")
+        line = (
+            Text(f"{event.stage:{self._width}}  ")
+            .append(f"{event.what:7}", COLOURS[event.what])
+            .append(f"  {event.note}")
+        )
         self._console.print(line, soft_wrap=True, highlight=False)
 
     def _move(self, event: Event) -> None:

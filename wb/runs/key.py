@@ -5,6 +5,7 @@ imports), and the files taken from earlier stages.  Not covered: Markdown, outpu
 Prompts and recorded replies are known only after a run: they are recorded with the result and
 compared when it is looked up, so that a changed prompt re-runs only the stages that read it.
 """
+
 from __future__ import annotations
 
 import ast
@@ -19,7 +20,9 @@ from pathlib import Path
 from wb.runs import notebook
 
 ASKS = ("ask", "ask_all", "load")
-IMPORT = re.compile(r"^[ \t]*(from[ \t]+wb\b[^\n(\\]*(?:\([^)#]*\)|\\\n[^\n]*)?|import[ \t][^\n#]*\bwb\.[\w.]+)", re.MULTILINE)
+IMPORT = re.compile(
+    r"^[ \t]*(from[ \t]+wb\b[^\n(\\]*(?:\([^)#]*\)|\\\n[^\n]*)?|import[ \t][^\n#]*\bwb\.[\w.]+)", re.MULTILINE
+)
 WORKER = re.compile(r"""["'](?:wb\.([\w.]+)|(\w+)\.py)["']""")
 
 
@@ -115,7 +118,11 @@ def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]
 def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
     """The digest of each prompt file; those that do not exist are left out."""
     paths = {name: folder / f"{name}.md" for name in sorted(set(names))}
-    return {name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest() for name, path in paths.items() if path.is_file()}
+    return {
+        name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest()
+        for name, path in paths.items()
+        if path.is_file()
+    }
 
 
 def _place(package: Path, name: str) -> Path:
@@ -136,8 +143,13 @@ def _used(text: str, folder: str) -> frozenset[str]:
 def _asked(text: str) -> set[str]:
     """The literal names of prompts that a module asks."""
     calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
-    return {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
-            and getattr(call.func, "attr", getattr(call.func, "id", "")) in ASKS}
+    return {
+        call.args[0].value
+        for call in calls
+        if isinstance(call.args[0], ast.Constant)
+        and isinstance(call.args[0].value, str)
+        and getattr(call.func, "attr", getattr(call.func, "id", "")) in ASKS
+    }
 
 
 def _imported(tree: ast.Module) -> set[str]:

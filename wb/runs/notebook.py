@@ -11,6 +11,7 @@ A kernel specification named `python3` may belong to another environment (paperm
 so none is looked up: the kernel is started from `sys.executable`.  papermill saves the executed
 notebook after every cell, also when one fails.
 """
+
 from __future__ import annotations
 
 import ast
@@ -109,7 +110,9 @@ def typed(notebook: Notebook, name: str, text: str) -> object:
         value = float(value)
     if default is not None and type(value) is not type(default):
         wanted = type(default).__name__
-        raise NotebookError(f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {text!r}")
+        raise NotebookError(
+            f"{notebook.path.name}: {name} must be of type {wanted}, like its default {default!r}; got {text!r}"
+        )
     return value
 
 
@@ -141,9 +144,15 @@ def _literals(text: str, path: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     try:
         for node in ast.parse(text).body:
-            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else getattr(node, "target", None)
+            target = (
+                node.targets[0]
+                if isinstance(node, ast.Assign) and len(node.targets) == 1
+                else getattr(node, "target", None)
+            )
             if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
-                raise NotebookError(f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}")
+                raise NotebookError(
+                    f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}"
+                )
             found[target.id] = ast.literal_eval(node.value)
     except (SyntaxError, ValueError) as error:
         if isinstance(error, NotebookError):
@@ -154,8 +163,14 @@ def _literals(text: str, path: Path) -> dict[str, object]:
 
 def _opening(code: tuple[str, ...], path: Path) -> ast.Call:
     """The one call `store.open(…)`, which must name the notebook's own stage."""
-    calls = [node for tree in trees(code) for node in ast.walk(tree) if isinstance(node, ast.Call)
-             and isinstance(node.func, ast.Attribute) and ast.unparse(node.func) == "store.open"]
+    calls = [
+        node
+        for tree in trees(code)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func) == "store.open"
+    ]
     if len(calls) != 1:
         raise NotebookError(f"{path.name}: one call store.open({path.stem!r}, …) was required; got {len(calls)}")
     name = calls[0].args[0].value if calls[0].args and isinstance(calls[0].args[0], ast.Constant) else None
@@ -170,7 +185,9 @@ def _reads(opening: ast.Call, path: Path) -> tuple[str, ...]:
             try:
                 return tuple(ast.literal_eval(keyword.value))
             except ValueError:
-                raise NotebookError(f"{path.name}: reads must be a literal tuple of stages; got {ast.unparse(keyword.value)}") from None
+                raise NotebookError(
+                    f"{path.name}: reads must be a literal tuple of stages; got {ast.unparse(keyword.value)}"
+                ) from None
     return ()
 
 
@@ -179,12 +196,27 @@ def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str
     found: dict[str, set[str]] = {name: set() for name in reads}
     followed = 0
     modules = trees(code)
-    names = {target.id for tree in modules for node in ast.walk(tree) if isinstance(node, ast.Assign)
-             and ast.unparse(node.value).startswith("store.open(") for target in node.targets if isinstance(target, ast.Name)}
-    uses = [node for tree in modules for node in ast.walk(tree) if isinstance(node, ast.Name)
-            and node.id in names and isinstance(node.ctx, ast.Load)]
+    names = {
+        target.id
+        for tree in modules
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("store.open(")
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    uses = [
+        node
+        for tree in modules
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+    ]
     for node in (node for tree in modules for node in ast.walk(tree)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names and node.attr in SAFE_USES:
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in names
+            and node.attr in SAFE_USES
+        ):
             followed += 1
         pair = _pair(node, names)
         if pair and pair[0] in found:
@@ -196,7 +228,9 @@ def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str
 
 def _pair(node: ast.AST, names: set[str]) -> tuple[str, str] | None:
     """Stage and file of a call `stage.read("STAGE", "FILE")`, or of `stage.source(…)`."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("read", "source")):
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("read", "source")
+    ):
         return None
     literal = len(node.args) == 2 and not node.keywords and all(isinstance(a, ast.Constant) for a in node.args)
     owner = isinstance(node.func.value, ast.Name) and node.func.value.id in names
@@ -215,11 +249,20 @@ def check() -> None:
     """Raise `KernelError` where no kernel can be started."""
     missing = [name for name in ("ipykernel", "papermill", "nbclient") if find_spec(name) is None]
     if missing:
-        raise KernelError(f"a kernel needs the packages ipykernel, papermill and nbclient; {missing} are missing: run `python3 go.py run`")
+        raise KernelError(
+            f"a kernel needs the packages ipykernel, papermill and nbclient; {missing} are missing: run `python3 go.py run`"
+        )
 
 
-def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, object], environment: Mapping[str, str],
-            on_cell: Callable[[int, int], None]) -> None:
+def execute(
+    text: str,
+    path: Path,
+    output: Path,
+    *,
+    parameters: Mapping[str, object],
+    environment: Mapping[str, str],
+    on_cell: Callable[[int, int], None],
+) -> None:
     """Execute a notebook, given by its text, in the folder of its path and save it with its results at `output`.
 
     `environment` is added to the kernel's; `on_cell(number, total)` is called before each cell.
@@ -231,11 +274,22 @@ def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, obj
     from papermill import execute_notebook
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
+
     papermill_engines.register("wb", _engine())
     try:
-        execute_notebook(nbformat.reads(text, as_version=4), output, parameters=dict(parameters), cwd=path.parent, engine_name="wb",
-                         kernel_name="python3", kernel_manager_class=_manager(environment), start_timeout=START_S,
-                         progress_bar=False, on_cell=on_cell, name=path.name)
+        execute_notebook(
+            nbformat.reads(text, as_version=4),
+            output,
+            parameters=dict(parameters),
+            cwd=path.parent,
+            engine_name="wb",
+            kernel_name="python3",
+            kernel_manager_class=_manager(environment),
+            start_timeout=START_S,
+            progress_bar=False,
+            on_cell=on_cell,
+            name=path.name,
+        )
     except PapermillExecutionError as error:
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
     except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
@@ -245,7 +299,9 @@ def execute(text: str, path: Path, output: Path, *, parameters: Mapping[str, obj
 def _reason(error: object) -> str:
     """What went wrong in a cell: a message says all of an error that `wb` defines, others bring their traceback."""
     modules = Path(__file__).parents[1].rglob("*.py")
-    ours = error.ename == "ValueError" or any(f"class {error.ename}(" in path.read_text(encoding="utf-8") for path in modules)
+    ours = error.ename == "ValueError" or any(
+        f"class {error.ename}(" in path.read_text(encoding="utf-8") for path in modules
+    )
     return f"{error.ename}: {error.evalue}" if ours else "\n".join(COLOURS.sub("", line) for line in error.traceback)
 
 
@@ -276,6 +332,7 @@ def _manager(environment: Mapping[str, str]) -> type:
     """A kernel manager for this interpreter, with these variables."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
+
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"]
 
     class Here(AsyncKernelManager):
@@ -284,7 +341,12 @@ def _manager(environment: Mapping[str, str]) -> type:
         @property
         def kernel_spec(self) -> KernelSpec:
             """The specification of a kernel that is this interpreter."""
-            return KernelSpec(argv=command, display_name="this Python", language="python", env=dict(environment),
-                              metadata={"supported_encryption": ["curve"]})
+            return KernelSpec(
+                argv=command,
+                display_name="this Python",
+                language="python",
+                env=dict(environment),
+                metadata={"supported_encryption": ["curve"]},
+            )
 
     return Here

@@ -5,6 +5,7 @@ computed from its inputs and the outputs of the stages it reads; a finished, und
 that key is kept, otherwise the notebook is executed and becomes one.  A lock for each key lets two
 runs at once share the work instead of repeating it.
 """
+
 from __future__ import annotations
 
 import json
@@ -60,7 +61,9 @@ class Step:
         return self.notebook.stage
 
 
-def plan(here: Project, values: Mapping[str, str], *, first: str | None = None, last: str | None = None) -> tuple[Step, ...]:
+def plan(
+    here: Project, values: Mapping[str, str], *, first: str | None = None, last: str | None = None
+) -> tuple[Step, ...]:
     """The stages of a run up to `last`, with typed parameters.
 
     `values` are texts as given on the command line; each reaches every notebook that declares it.
@@ -76,7 +79,7 @@ def plan(here: Project, values: Mapping[str, str], *, first: str | None = None, 
     stop = stages.index(stage_named(last, stages)) if last else len(stages) - 1
     if start > stop:
         raise NotebookError(f"--from must not come after --to; got {stages[start]} and {stages[stop]}")
-    used = notebooks[:stop + 1]
+    used = notebooks[: stop + 1]
     for name in values:
         if not any(name in n.defaults for n in used):
             declared = sorted({known for n in used for known in n.defaults})
@@ -113,7 +116,9 @@ def run(here: Project, steps: tuple[Step, ...], tell: Tell) -> dict[str, Version
     for step in steps:
         artifact.sweep(here, step.stage)
         upstream = {stage: done[stage] for stage in step.notebook.reads}
-        done[step.stage] = _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
+        done[step.stage] = (
+            _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
+        )
     return done
 
 
@@ -127,15 +132,24 @@ def inputs_of(here: Project, step: Step, upstream: Mapping[str, Version]) -> Inp
     taken = {stage: _taken_files(step, version) for stage, version in upstream.items()}
     parameters = json.loads(artifact.dumps(store.keyed(step.parameters, source), "parameters"))
     cells = step.notebook.cells
-    return Inputs(step.stage, "batch", parameters, source.digest if source else "", key.cell_digests(cells),
-                  key.modules(cells, here.package), taken)
+    return Inputs(
+        step.stage,
+        "batch",
+        parameters,
+        source.digest if source else "",
+        key.cell_digests(cells),
+        key.modules(cells, here.package),
+        taken,
+    )
 
 
 def _taken_files(step: Step, version: Version) -> dict[str, str]:
     names = step.notebook.files[version.stage]
     missing = sorted(set(names or ()) - set(version.digests))
     if missing:
-        raise NotebookError(f"{step.notebook.path.name} reads {missing} of {version.stage}, which wrote {sorted(version.digests)}")
+        raise NotebookError(
+            f"{step.notebook.path.name} reads {missing} of {version.stage}, which wrote {sorted(version.digests)}"
+        )
     return {name: digest for name, digest in version.digests.items() if names is None or name in names}
 
 
@@ -159,7 +173,13 @@ def lookup(here: Project, inputs: Inputs, tell: Tell) -> Version | None:
             damaged = version.damaged()
             if not damaged:
                 return version
-            tell(Event(inputs.stage, "damaged", note=f"{version.key}: {', '.join(damaged)} changed or lost; making it again"))
+            tell(
+                Event(
+                    inputs.stage,
+                    "damaged",
+                    note=f"{version.key}: {', '.join(damaged)} changed or lost; making it again",
+                )
+            )
     for folder in artifact.unreadable(here, inputs.stage):
         tell(Event(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
     return None
@@ -198,8 +218,14 @@ def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Vers
     try:
         done = _executed(here, step, upstream, place.folder, tell)
         sealed = _unless_changed(here, step, inputs, upstream, tell)
-        version = artifact.seal(here, place.folder, sealed, policy=store.described(source),
-                                upstream={name: v.key for name, v in upstream.items()}, done=done)
+        version = artifact.seal(
+            here,
+            place.folder,
+            sealed,
+            policy=store.described(source),
+            upstream={name: v.key for name, v in upstream.items()},
+            done=done,
+        )
     finally:
         shutil.rmtree(place.folder, ignore_errors=True)  # gone already where it was sealed
         place.lock.release()
@@ -207,21 +233,40 @@ def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Vers
     return version
 
 
-def _executed(here: Project, step: Step, upstream: Mapping[str, Version], folder: Path, tell: Tell) -> Mapping[str, object]:
+def _executed(
+    here: Project, step: Step, upstream: Mapping[str, Version], folder: Path, tell: Tell
+) -> Mapping[str, object]:
     """Run the notebook in a workplace; returns what it said at its finish."""
-    handover = {"stage": step.stage, "parameters": step.parameters, "upstream": {name: str(v.folder) for name, v in upstream.items()}}
+    handover = {
+        "stage": step.stage,
+        "parameters": step.parameters,
+        "upstream": {name: str(v.folder) for name, v in upstream.items()},
+    }
     artifact.write_whole(folder / store.HANDOVER, artifact.dumps(handover, "handover"))
     path = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
-    environment = {store.HANDED_OVER: str(folder), "WB_ARTIFACTS": str(here.artifacts), "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-                   "WB_SPENDING": str(_spending(here))}
+    environment = {
+        store.HANDED_OVER: str(folder),
+        "WB_ARTIFACTS": str(here.artifacts),
+        "PYTHONPATH": path,
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "WB_SPENDING": str(_spending(here)),
+    }
     output = folder / artifact.NOTEBOOK
     try:
-        kernel.execute(step.notebook.text, step.notebook.path, output, parameters=step.given, environment=environment,
-                       on_cell=lambda cell, cells: tell(Event(step.stage, "running", cell, cells)))
+        kernel.execute(
+            step.notebook.text,
+            step.notebook.path,
+            output,
+            parameters=step.given,
+            environment=environment,
+            on_cell=lambda cell, cells: tell(Event(step.stage, "running", cell, cells)),
+        )
     except KernelError as error:
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
     if not (folder / store.FINISH).is_file():
-        raise NotebookError(f"{step.notebook.path.name} must call stage.finish(…); it ended without. It is at {_kept_apart(here, step, output)}")
+        raise NotebookError(
+            f"{step.notebook.path.name} must call stage.finish(…); it ended without. It is at {_kept_apart(here, step, output)}"
+        )
     return json.loads((folder / store.FINISH).read_text(encoding="utf-8"))
 
 
@@ -244,8 +289,14 @@ def _unless_changed(here: Project, step: Step, inputs: Inputs, upstream: Mapping
     now = inputs_of(here, step, upstream)
     if now.static == inputs.static:
         return inputs
-    changed = ", ".join(f"wb/{name.replace('.', '/')}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name])
-    tell(Event(step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"))
+    changed = ", ".join(
+        f"wb/{name.replace('.', '/')}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name]
+    )
+    tell(
+        Event(
+            step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"
+        )
+    )
     return replace(inputs, mode="changed")
 
 
@@ -254,10 +305,18 @@ def _taken(here: Project, step: Step, upstream: Mapping[str, Version], tell: Tel
     inputs = inputs_of(here, step, upstream)
     found = lookup(here, inputs, tell)
     if found is None:
-        same = [v for v in artifact.versions(here, step.stage) if v.manifest["mode"] == "batch" and not v.damaged()
-                and v.manifest["parameters"] == inputs.parameters and v.manifest["policy"]["digest"] == inputs.policy]
+        same = [
+            v
+            for v in artifact.versions(here, step.stage)
+            if v.manifest["mode"] == "batch"
+            and not v.damaged()
+            and v.manifest["parameters"] == inputs.parameters
+            and v.manifest["policy"]["digest"] == inputs.policy
+        ]
         if not same:
-            raise ArtifactError(f"--from needs a finished {step.stage} with these parameters; there is none: run without --from")
+            raise ArtifactError(
+                f"--from needs a finished {step.stage} with these parameters; there is none: run without --from"
+            )
         found = same[0]
         tell(Event(step.stage, "taken", note=f"{found.key}, though code, prompts or inputs have changed since"))
     return found

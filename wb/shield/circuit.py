@@ -6,6 +6,7 @@ those kept by leaving it (SPEC 4 a).  An unknown predicate makes D an interval. 
 the two worlds apart is a state of its own and not a zero (SPEC 4 b).  `enumerate_worlds` is the
 definition written out, the oracle of the closed form and the one place with the paper's global Z.
 """
+
 from __future__ import annotations
 
 import math
@@ -62,15 +63,19 @@ class Inference:
     unknown: tuple[str, ...] = ()
 
 
-def build(ruleset: RuleSet, by_action: Mapping[str, Sequence[str]], weights: Mapping[str, Mapping[str, float]] | None = None) -> dict[str, Circuit]:
+def build(
+    ruleset: RuleSet, by_action: Mapping[str, Sequence[str]], weights: Mapping[str, Mapping[str, float]] | None = None
+) -> dict[str, Circuit]:
     """The circuit of every action, from the ids of its rules (`cluster.by_action`) and its weights by rule id.
 
     Each circuit has weights of its own (theta_a); a rule without one weighs 1.
     """
     rules = {rule.id: rule for rule in ruleset.rules}
     weights = weights or {}
-    return {action: Circuit(action, tuple(rules[i] for i in ids), tuple(weights.get(action, {}).get(i, 1.0) for i in ids))
-            for action, ids in by_action.items()}
+    return {
+        action: Circuit(action, tuple(rules[i] for i in ids), tuple(weights.get(action, {}).get(i, 1.0) for i in ids))
+        for action, ids in by_action.items()
+    }
 
 
 def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
@@ -99,8 +104,11 @@ def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str
         states = {machine.rows[state][letter] for letter in _letters(machine.names, step) for state in states}
     bit = 1 << machine.names.index(action) if action in machine.names else 0
     kept = [verdict is not False for verdict in machine.settled]
-    return frozenset(Outcome(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
-                     for letter in _letters(machine.names, {**steps[-1], action: False}) for state in states)
+    return frozenset(
+        Outcome(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
+        for letter in _letters(machine.names, {**steps[-1], action: False})
+        for state in states
+    )
 
 
 def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int, ...]:
@@ -157,8 +165,13 @@ class Worlds(NamedTuple):
     left: float
 
 
-def enumerate_worlds(circuit: Circuit, keeps: Callable[[Rule, frozenset[str]], bool], evidence: Mapping[str, bool], *,
-                     partition: Literal["conditional", "global"] = "conditional") -> Worlds:
+def enumerate_worlds(
+    circuit: Circuit,
+    keeps: Callable[[Rule, frozenset[str]], bool],
+    evidence: Mapping[str, bool],
+    *,
+    partition: Literal["conditional", "global"] = "conditional",
+) -> Worlds:
     """Eq. 4 by its definition: every assignment of the circuit's predicates, 2^n worlds.
 
     A predicate absent from the evidence is summed out.  `conditional` normalises over the worlds that

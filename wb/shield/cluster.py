@@ -6,6 +6,7 @@ union-find until none does.  Settled here where the paper is silent (SPEC 4 h, i
 predicate is its own cluster, k comes from the eigengap unless given, and a rule without state
 predicates hangs on its actions directly.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ def graph(ruleset: RuleSet, vectors: np.ndarray, theta: float) -> Graph:
     `cosine`; every edge weighs 1, as in Alg. 3.
     """
     import networkx
+
     if not -1 <= theta <= 1:
         raise ValueError(f"theta is a cosine and must be in -1..1; got {theta}")
     names = [p.name for p in states(ruleset)]
@@ -62,8 +64,11 @@ def graph(ruleset: RuleSet, vectors: np.ndarray, theta: float) -> Graph:
 def cooccurring(ruleset: RuleSet) -> frozenset[frozenset[str]]:
     """The pairs of state predicates that occur in one rule."""
     known = {p.name for p in ruleset.predicates if p.kind == "state"}
-    return frozenset(frozenset(pair) for rule in ruleset.rules
-                     for pair in combinations([n for n in rule.predicates if n in known], 2))
+    return frozenset(
+        frozenset(pair)
+        for rule in ruleset.rules
+        for pair in combinations([n for n in rule.predicates if n in known], 2)
+    )
 
 
 def clusters(graph: Graph, k: int | None = None, *, seed: int = 0) -> Clusters:
@@ -83,7 +88,9 @@ def clusters(graph: Graph, k: int | None = None, *, seed: int = 0) -> Clusters:
     return Clusters(groups=close(cut, pairs), cut=cut, k=k)
 
 
-def survey(ruleset: RuleSet, vectors: np.ndarray, thetas: Sequence[float], ks: Sequence[int | None], *, seed: int = 0) -> tuple[dict[str, object], ...]:
+def survey(
+    ruleset: RuleSet, vectors: np.ndarray, thetas: Sequence[float], ks: Sequence[int | None], *, seed: int = 0
+) -> tuple[dict[str, object], ...]:
     """How much theta and k decide: for every pair of them the edges, the clusters of the cut and of its closure,
     and the rules of the largest circuit."""
     rows = []
@@ -92,15 +99,30 @@ def survey(ruleset: RuleSet, vectors: np.ndarray, thetas: Sequence[float], ks: S
         for k in ks:
             found = clusters(joined, k, seed=seed)
             largest = max(map(len, by_action(ruleset, found.groups).values()), default=0)
-            rows.append({"theta": theta, "k": found.k, "edges": joined.number_of_edges(), "cut": len(found.cut),
-                         "clusters": len(found.groups), "largest_circuit": largest})
+            rows.append(
+                {
+                    "theta": theta,
+                    "k": found.k,
+                    "edges": joined.number_of_edges(),
+                    "cut": len(found.cut),
+                    "clusters": len(found.groups),
+                    "largest_circuit": largest,
+                }
+            )
     return tuple(rows)
 
 
 def to_json(graph: Graph, found: Clusters) -> dict[str, object]:
     """The graph and its clusters as JSON values, as `plots.predicate_graph` draws them."""
-    edges = [{"a": a, "b": b, "together": row["together"], "cosine": row["cosine"]} for a, b, row in graph.edges(data=True)]
-    return {"k": found.k, "groups": [list(g) for g in found.groups], "cut": [list(g) for g in found.cut], "edges": edges}
+    edges = [
+        {"a": a, "b": b, "together": row["together"], "cosine": row["cosine"]} for a, b, row in graph.edges(data=True)
+    ]
+    return {
+        "k": found.k,
+        "groups": [list(g) for g in found.groups],
+        "cut": [list(g) for g in found.cut],
+        "edges": edges,
+    }
 
 
 def eigengap(graph: Graph, *, most: int = 40) -> int:
@@ -109,14 +131,15 @@ def eigengap(graph: Graph, *, most: int = 40) -> int:
     Never below the number of connected components: their zero eigenvalues come before any jump.
     """
     import networkx
+
     joined = graph.subgraph([n for n in graph if graph.degree(n) > 0])
     if len(joined) < 3:
         return max(networkx.number_connected_components(joined), 1) if len(joined) else 1
-    values = np.sort(np.linalg.eigvalsh(networkx.normalized_laplacian_matrix(joined).toarray()))[:most + 1]
+    values = np.sort(np.linalg.eigvalsh(networkx.normalized_laplacian_matrix(joined).toarray()))[: most + 1]
     least = networkx.number_connected_components(joined)
     if least >= len(values):
         return least
-    return int(least + np.argmax(np.diff(values)[least - 1:]))
+    return int(least + np.argmax(np.diff(values)[least - 1 :]))
 
 
 def spectral(graph: Graph, names: Sequence[str], k: int, *, seed: int = 0) -> tuple[int, ...]:
@@ -129,6 +152,7 @@ def spectral(graph: Graph, names: Sequence[str], k: int, *, seed: int = 0) -> tu
 
     import networkx
     from sklearn.cluster import SpectralClustering
+
     affinity = networkx.to_numpy_array(graph, nodelist=list(names), weight=None)
     method = SpectralClustering(k, affinity="precomputed", assign_labels="cluster_qr", random_state=seed)
     with warnings.catch_warnings():

@@ -5,6 +5,7 @@ through the trace by its LTLf automaton, and Eq. 5 decides.  The paper's plan of
 that assigns predicates by asking models is not here: a predicate that the trace does not tell stays
 unknown, and where an unknown could change the decision it is undecided, which does not permit.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -38,8 +39,11 @@ class Shield:
     def infer(self, trace: Trace) -> dict[str, Inference]:
         """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
         steps = [valuation(self.predicates, step) for step in trace.steps]
-        return {action: circuit.infer(c, {r.id: circuit.outcomes(self.machines[r.id], action, steps) for r in c.rules})
-                for action, c in self.circuits.items() if steps[-1].get(action)}
+        return {
+            action: circuit.infer(c, {r.id: circuit.outcomes(self.machines[r.id], action, steps) for r in c.rules})
+            for action, c in self.circuits.items()
+            if steps[-1].get(action)
+        }
 
     def decide(self, trace: Trace) -> Verdict:
         """Deny where some circuit surely does, else undecided where some circuit may, else allow; with the reasons."""
@@ -53,7 +57,10 @@ class Shield:
             return Verdict("deny", self._because(inferred, violated), violated)
         if None in safe.values():
             open_ = [name for action, answer in safe.items() if answer is None for name in inferred[action].unknown]
-            return Verdict("undecided", f"{self._margins(inferred)}; not known: {self._sentences(open_) or 'hard rules contradict each other'}")
+            return Verdict(
+                "undecided",
+                f"{self._margins(inferred)}; not known: {self._sentences(open_) or 'hard rules contradict each other'}",
+            )
         return Verdict("allow", self._margins(inferred))
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
@@ -70,7 +77,10 @@ class Shield:
         return f"{self._margins(inferred)}; broken: {self._sentences(violated) or 'no rule in favour'}"
 
     def _margins(self, inferred: Mapping[str, Inference]) -> str:
-        shown = (f"{action}: {_interval(i)}{', no rule is decisive' * (i.state == 'indecisive')}" for action, i in inferred.items())
+        shown = (
+            f"{action}: {_interval(i)}{', no rule is decisive' * (i.state == 'indecisive')}"
+            for action, i in inferred.items()
+        )
         return f"P1 - P0 against {self.epsilon:g}: " + "; ".join(shown)
 
     def _sentences(self, names: list[str] | tuple[str, ...]) -> str:
@@ -81,8 +91,15 @@ class Shield:
 def to_json(shield: Shield) -> dict[str, object]:
     """The shield as JSON values: its rules, for each action the weight of each rule, epsilon; `from_json` gives it back."""
     rules = {rule.id: rule for c in shield.circuits.values() for rule in c.rules}
-    weights = {action: {r.id: "hard" if w == HARD else w for r, w in zip(c.rules, c.weights, strict=True)} for action, c in shield.circuits.items()}
-    return {"epsilon": shield.epsilon, "circuits": weights, "rules": rulefile.to_json(RuleSet(shield.predicates, tuple(rules.values())))}
+    weights = {
+        action: {r.id: "hard" if w == HARD else w for r, w in zip(c.rules, c.weights, strict=True)}
+        for action, c in shield.circuits.items()
+    }
+    return {
+        "epsilon": shield.epsilon,
+        "circuits": weights,
+        "rules": rulefile.to_json(RuleSet(shield.predicates, tuple(rules.values()))),
+    }
 
 
 def from_json(value: Mapping[str, object]) -> Shield:
@@ -95,7 +112,10 @@ def from_json(value: Mapping[str, object]) -> Shield:
     if missing:
         raise ValueError(f"a shield has the entries epsilon, circuits and rules; {missing} are missing")
     ruleset = rulefile.from_json(value["rules"])
-    weights = {action: {name: HARD if w == "hard" else float(w) for name, w in row.items()} for action, row in value["circuits"].items()}
+    weights = {
+        action: {name: HARD if w == "hard" else float(w) for name, w in row.items()}
+        for action, row in value["circuits"].items()
+    }
     strange = sorted({name for row in weights.values() for name in row} - {rule.id for rule in ruleset.rules})
     if strange:
         raise ValueError(f"circuits may name only the shield's rules; got {strange}")

@@ -15,6 +15,7 @@ random start (WalkSAT, Selman & Kautz 1993), and each is then changed as little 
 one rule.  The label is what the rules themselves say: such examples can show that learning works
 and balance the weights of one circuit, never that a rule is right; they are marked `simulated`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +48,9 @@ class Examples:
 
     def __post_init__(self) -> None:
         if self.differences.ndim != 2 or len(self.differences) != len(self.labels):
-            raise ValueError(f"one row of differences a label was required; got {self.differences.shape} for {len(self.labels)}")
+            raise ValueError(
+                f"one row of differences a label was required; got {self.differences.shape} for {len(self.labels)}"
+            )
         if not np.isin(self.labels, (-1, 1)).all():
             raise ValueError(f"labels must be +1 (safe) or -1 (unsafe); got {sorted(set(self.labels.tolist()))}")
 
@@ -70,10 +73,14 @@ def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trac
             continue
         rows.append(row)
         labels.append(-1 if trace.denied else 1)
-    return Examples(np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "real", undecided)
+    return Examples(
+        np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "real", undecided
+    )
 
 
-def differences(of: Circuit, machines: Mapping[str, Automaton | None], steps: Sequence[Mapping[str, bool | None]]) -> list[int] | None:
+def differences(
+    of: Circuit, machines: Mapping[str, Automaton | None], steps: Sequence[Mapping[str, bool | None]]
+) -> list[int] | None:
     """Per rule: kept with the action taken minus kept with it left (-1, 0, 1); None where one is unknown."""
     row = []
     for rule in of.rules:
@@ -114,8 +121,16 @@ def restarts(examples: Examples, seeds: Sequence[int], **options: float) -> tupl
     return learn_all({"": examples}, seeds, **options)[""]
 
 
-def learn_all(examples: Mapping[str, Examples], seeds: Sequence[int], *, epsilon: float = 0.0, margin: float = 0.1,
-              l2: float = 1e-3, rate: float = 0.05, epochs: int = 200) -> dict[str, tuple[Fit, ...]]:
+def learn_all(
+    examples: Mapping[str, Examples],
+    seeds: Sequence[int],
+    *,
+    epsilon: float = 0.0,
+    margin: float = 0.1,
+    l2: float = 1e-3,
+    rate: float = 0.05,
+    epochs: int = 200,
+) -> dict[str, tuple[Fit, ...]]:
     """One fit a circuit and seed: weights by Adam from a random start, log-normal around the prior.
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
@@ -126,7 +141,9 @@ def learn_all(examples: Mapping[str, Examples], seeds: Sequence[int], *, epsilon
     from threadpoolctl import threadpool_limits
 
     taught = {name: e for name, e in examples.items() if len(e.labels) and seeds}
-    found = {name: tuple(Fit((PRIOR,) * e.differences.shape[1], (), seed) for seed in seeds) for name, e in examples.items()}
+    found = {
+        name: tuple(Fit((PRIOR,) * e.differences.shape[1], (), seed) for seed in seeds) for name, e in examples.items()
+    }
     if not taught:
         return found
     blocks = [_distinct(e) for e in taught.values()]
@@ -134,21 +151,34 @@ def learn_all(examples: Mapping[str, Examples], seeds: Sequence[int], *, epsilon
     labels = torch.tensor(np.concatenate([labels for _, labels, _ in blocks]), dtype=torch.float64)
     shares = torch.block_diag(*(torch.tensor(share[None], dtype=torch.float64) for _, _, share in blocks))
     owners = torch.block_diag(*(torch.ones((1, rows.shape[1]), dtype=torch.float64) for rows, _, _ in blocks))
-    starts = [torch.cat([torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-                         for rows, _, _ in blocks]) for seed in seeds]
-    free = torch.log(torch.expm1(PRIOR * torch.exp(0.25 * torch.stack(starts, dim=1)))).requires_grad_()  # inverse of softplus
+    starts = [
+        torch.cat(
+            [
+                torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+                for rows, _, _ in blocks
+            ]
+        )
+        for seed in seeds
+    ]
+    free = torch.log(
+        torch.expm1(PRIOR * torch.exp(0.25 * torch.stack(starts, dim=1)))
+    ).requires_grad_()  # inverse of softplus
     adam, losses = torch.optim.Adam([free], lr=rate), []
     with threadpool_limits(1):  # small products: more threads only wait for one another
         for epoch in range(epochs + 1):
             weights = torch.nn.functional.softplus(free)
             pulled = l2 * (owners @ (weights - PRIOR) ** 2)
-            loss = shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled  # (circuits, seeds)
+            loss = (
+                shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled
+            )  # (circuits, seeds)
             losses.append(loss.detach().numpy())
             if epoch < epochs:
                 adam.zero_grad()
                 loss.sum().backward()
                 adam.step()
-    return found | _fits(tuple(taught), [rows.shape[1] for rows, _, _ in blocks], weights.detach().numpy(), np.array(losses), seeds)
+    return found | _fits(
+        tuple(taught), [rows.shape[1] for rows, _, _ in blocks], weights.detach().numpy(), np.array(losses), seeds
+    )
 
 
 def _distinct(examples: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -157,11 +187,17 @@ def _distinct(examples: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return table[:, :-1], table[:, -1], counts / counts.sum()
 
 
-def _fits(names: Sequence[str], sizes: Sequence[int], weights: np.ndarray, losses: np.ndarray, seeds: Sequence[int]) -> dict[str, tuple[Fit, ...]]:
+def _fits(
+    names: Sequence[str], sizes: Sequence[int], weights: np.ndarray, losses: np.ndarray, seeds: Sequence[int]
+) -> dict[str, tuple[Fit, ...]]:
     """The fits of each circuit out of the common arrays: weights (rules, seeds), losses (epochs, circuits, seeds)."""
     parts = np.split(weights, np.cumsum(sizes)[:-1])
-    return {name: tuple(Fit(tuple(part[:, j].tolist()), tuple(losses[:, i, j].tolist()), seed) for j, seed in enumerate(seeds))
-            for i, (name, part) in enumerate(zip(names, parts, strict=True))}
+    return {
+        name: tuple(
+            Fit(tuple(part[:, j].tolist()), tuple(losses[:, i, j].tolist()), seed) for j, seed in enumerate(seeds)
+        )
+        for i, (name, part) in enumerate(zip(names, parts, strict=True))
+    }
 
 
 def best(fits: Sequence[Fit]) -> Fit:
@@ -180,9 +216,18 @@ def spread(fits: Sequence[Fit]) -> tuple[float, ...]:
 def row(of: Circuit, examples: Examples, fits: Sequence[Fit]) -> dict[str, object]:
     """The best fit of one circuit as JSON values, with what it was learned from and how far the seeds disagree."""
     chosen = best(fits)
-    return {"action": of.action, "rules": [rule.id for rule in of.rules], "weights": list(chosen.weights), "losses": list(chosen.losses),
-            "seed": chosen.seed, "spread": list(spread(fits)), "source": examples.source, "examples": len(examples.labels),
-            "unsafe": int((examples.labels == -1).sum()), "undecided": examples.undecided}
+    return {
+        "action": of.action,
+        "rules": [rule.id for rule in of.rules],
+        "weights": list(chosen.weights),
+        "losses": list(chosen.losses),
+        "seed": chosen.seed,
+        "spread": list(spread(fits)),
+        "source": examples.source,
+        "examples": len(examples.labels),
+        "unsafe": int((examples.labels == -1).sum()),
+        "undecided": examples.undecided,
+    }
 
 
 Steps = tuple[dict[str, bool], ...]
@@ -190,8 +235,15 @@ LENGTH = 2  # steps: one past and the present, the least in which "before" has a
 FLIPS = 400  # of the random walk, after which a start is given up
 
 
-def examples(circuits: Mapping[str, Circuit], predicates: Sequence[Predicate], traces: Sequence[Trace], known: Sequence[Rule],
-             *, seed: int = 0, pairs: int = 100) -> dict[str, Examples]:
+def examples(
+    circuits: Mapping[str, Circuit],
+    predicates: Sequence[Predicate],
+    traces: Sequence[Trace],
+    known: Sequence[Rule],
+    *,
+    seed: int = 0,
+    pairs: int = 100,
+) -> dict[str, Examples]:
     """For each circuit its labelled runs where there are any that are decided, else simulated ones."""
     found, rng = {}, np.random.default_rng(seed)
     for action, of in circuits.items():
@@ -222,7 +274,9 @@ def simulated(of: Circuit, known: Sequence[Rule], rng: np.random.Generator, *, p
             if steps:
                 rows.append(differences(of, machines, steps))
                 labels.append(label)
-    return Examples(np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "simulated")
+    return Examples(
+        np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "simulated"
+    )
 
 
 def _walk(steps: Steps, wrong: Callable[[Steps], list[Rule]], action: str, rng: np.random.Generator) -> Steps | None:
@@ -244,7 +298,9 @@ def _broken(of: Circuit, machines: Mapping[str, Automaton | None], laws: Sequenc
     return [r for r in (*of.rules, *laws) if not all(o.taken for o in _outcomes(of, machines, r, steps))]
 
 
-def _held(of: Circuit, machines: Mapping[str, Automaton | None], laws: Sequence[Rule], focus: Rule, steps: Steps) -> list[Rule]:
+def _held(
+    of: Circuit, machines: Mapping[str, Automaton | None], laws: Sequence[Rule], focus: Rule, steps: Steps
+) -> list[Rule]:
     """The focus rule while taking the action does not break it, and the physical rules that are broken."""
     held = [focus] if _outcomes(of, machines, focus, steps) != {Outcome(False, True)} else []
     return held + [r for r in laws if not all(o.taken for o in _outcomes(of, machines, r, steps))]
