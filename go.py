@@ -8,7 +8,6 @@
 
 Everything lands in `.venv` beside this file, from the names and versions in `requirements.lock`.
 """
-
 import hashlib
 import json
 import os
@@ -44,26 +43,12 @@ def run(*command, **options):
 
 def environment():
     """The caller's variables, with `.venv` first and nothing of another Python."""
-    foreign = (
-        "PYTHONHOME",
-        "PYTHONPATH",
-        "CONDA_PREFIX",
-        "PIP_USER",
-        "PIP_TARGET",
-        "PIP_REQUIRE_VIRTUALENV",
-        "UV_PYTHON",
-        "UV_PROJECT_ENVIRONMENT",
-        "PYENV_VERSION",
-    )
+    foreign = ("PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "PIP_USER", "PIP_TARGET", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON",
+               "UV_PROJECT_ENVIRONMENT", "PYENV_VERSION")
     kept = {name: value for name, value in os.environ.items() if name not in foreign}
     kept["PATH"] = str(BIN) + os.pathsep + kept.get("PATH", os.defpath)
-    return {
-        **kept,
-        "VIRTUAL_ENV": str(VENV),
-        "PYTHONNOUSERSITE": "1",
-        "JUPYTER_PREFER_ENV_PATH": "1",
-        "UV_PYTHON_INSTALL_BIN": "0",
-    }  # a Python that uv fetches stays out of the user's own bin
+    return {**kept, "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1", "JUPYTER_PREFER_ENV_PATH": "1",
+            "UV_PYTHON_INSTALL_BIN": "0"}  # a Python that uv fetches stays out of the user's own bin
 
 
 # ---- a Python 3.12 ------------------------------------------------------------------------------
@@ -96,24 +81,19 @@ def fetched_python():
     with tempfile.TemporaryDirectory() as folder:
         uv = shutil.which("uv") or borrowed_uv(Path(folder) / "uv")
         run(uv, "python", "install", "3.12")
-        found = subprocess.run(
-            [str(uv), "python", "find", "--no-project", "--system", "3.12"], capture_output=True, text=True
-        ).stdout.strip()
+        found = subprocess.run([str(uv), "python", "find", "--no-project", "--system", "3.12"],
+                               capture_output=True, text=True).stdout.strip()
     if not found or not works(found):
-        sys.exit(
-            "go.py: needs a Python 3.12 and found none; uv could not fetch one either (is there a network?).\n"
-            "Install Python 3.12 so that `python3.12` starts it, then run this again."
-        )
+        sys.exit("go.py: needs a Python 3.12 and found none; uv could not fetch one either (is there a network?).\n"
+                 "Install Python 3.12 so that `python3.12` starts it, then run this again.")
     return found
 
 
 def borrowed_uv(folder):
     """uv, installed by pip into a throw-away environment of this Python."""
     if not run(sys.executable, "-m", "venv", folder):
-        sys.exit(
-            "go.py: this Python cannot make an environment. On Debian or Ubuntu run\n"
-            "    sudo apt install python3-venv\nthen run this again."
-        )
+        sys.exit("go.py: this Python cannot make an environment. On Debian or Ubuntu run\n"
+                 "    sudo apt install python3-venv\nthen run this again.")
     scripts = folder / BIN.name
     if not run(scripts / PYTHON.name, "-m", "pip", "install", "-q", "--disable-pip-version-check", "uv"):
         sys.exit("go.py: could not install uv by pip, which is needed to fetch a Python 3.12 (is there a network?)")
@@ -140,11 +120,8 @@ def said():
 def lacking():
     """What `.venv` has no record of: `wb`, and pins of the lock (CUDA's may be left out). Reads one folder."""
     records = [*VENV.glob("lib/python3.12/site-packages/*.dist-info"), *VENV.glob("Lib/site-packages/*.dist-info")]
-    present = {
-        re.sub(r"[-_.]+", "-", record.name[:-10].split("-")[0]).lower()
-        for record in records
-        if (record / "RECORD").is_file()
-    }
+    present = {re.sub(r"[-_.]+", "-", record.name[:-10].split("-")[0]).lower() for record in records
+               if (record / "RECORD").is_file()}
     pins = [line for line in LOCK.read_text("utf-8").split("\n") if line and not CUDA.match(line)]
     return [name for name in ("wb", *(pin.split("==")[0] for pin in pins)) if name not in present]
 
@@ -214,7 +191,6 @@ def ready():
     with open(__file__, "rb") as held:
         if not WINDOWS:
             import fcntl
-
             fcntl.flock(held, fcntl.LOCK_EX)
         if not is_ready():
             set_up()
@@ -229,14 +205,8 @@ def work(command, rest, root=ROOT):
         os.chdir(ROOT)
         return [PYTHON, "-m", "pytest", *rest]
     if command == "lab":
-        return [
-            PYTHON,
-            "-m",
-            "jupyterlab",
-            "--ServerApp.root_dir=%s" % root,
-            "--LabApp.default_url=/lab/tree/notebooks",
-            *rest,
-        ]
+        return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % root,
+                "--LabApp.default_url=/lab/tree/notebooks", *rest]
     return [BIN / "wb", *(["run"] if command == "run" else []), *rest]
 
 
@@ -244,9 +214,7 @@ def main(arguments):
     command, rest = (arguments or ["help"])[0], arguments[1:]
     if command not in ("run", "test", "lab", "wb"):
         print(__doc__)
-        sys.exit(
-            0 if command in ("help", "-h", "--help") else "go.py: commands are run, test, lab, wb; got %r" % command
-        )
+        sys.exit(0 if command in ("help", "-h", "--help") else "go.py: commands are run, test, lab, wb; got %r" % command)
     ready()
     line = [str(part) for part in work(command, rest)]
     sys.stdout.flush()
