@@ -1,0 +1,257 @@
+"""The reader of τ-bench's airline runs: every message, call and label, and no more state than there was."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, shared
+
+from wb.bench import tau
+from wb.domain.events import Asked, Event, Result, Run, Say, State, loads
+from wb.domain.jsonl import LineError
+from wb.domain.trace import Call
+
+MESSAGES = [
+    {"role": "user", "content": "Cancel R1."},
+    {"role": "assistant", "content": None, "tool_call": {"name": "look", "args": {"id": "R1"}}},
+    {"role": "tool", "name": "look", "content": '{"legs": [1, 2.5]}'},
+    {"role": "assistant", "content": "One moment.", "tool_call": {"name": "cancel", "args": {"id": "R1"}}},
+    {"role": "tool", "name": "cancel", "content": "Error: no such card"},
+    {"role": "assistant", "content": "It is refused."},
+]
+RECORDED = {"task_id": 7, "trial": 1, "reward": 0.0, "instruction": "You are angry.", "messages": MESSAGES}
+JUDGED = {
+    "id": "tau-airline-7-1-3",
+    "task_id": 7,
+    "trial": 1,
+    "msg": 3,
+    "tool": "cancel",
+    "args": {"id": "R1"},
+    "label": "violating",
+    "gold_conflict": False,
+    "state_before": {"user": {"name": "Ann"}, "reservation": None, "flights": {}, "effective_cabin": "business"},
+}
+STATE = {"user": {"name": "Ann"}, "reservation": None, "flights": {}, "user_reservations": None}
+
+
+def folder(place: Path, recorded: list[dict] = [RECORDED], judged: list[dict] = [JUDGED]) -> Path:  # noqa: B006
+    for name, rows in (("runs", recorded), ("calls", judged)):
+        (place / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return place
+
+
+def data() -> tuple[Path, list[dict], list[dict]]:
+    """The folder of the real runs and the rows of its two files."""
+    place = shared("data", "tau_airline")
+    rows = [
+        [json.loads(line) for line in (place / name).open(encoding="utf-8")] for name in ("runs.jsonl", "calls.jsonl")
+    ]
+    return place, *rows
+
+
+def asked(runs: tuple[Run, ...]) -> dict[str, Asked]:
+    return {e.what.call_id: e.what for run in runs for e in run.events if isinstance(e.what, Asked)}
+
+
+def test_messages_become_events_with_the_step_of_their_message(tmp_path: Path) -> None:
+    look, cancel = "tau-airline-7-1-1", "tau-airline-7-1-3"
+    expected = [
+        (0, Say("user", "Cancel R1.")),
+        (1, Asked(Call("look", {"id": "R1"}), None, look)),
+        (1, Result({"legs": (1, 2.5)}, False, look)),
+        (3, Say("assistant", "One moment.")),
+        (3, State(STATE)),
+        (3, Asked(Call("cancel", {"id": "R1"}), "deny", cancel)),
+        (3, Result("Error: no such card", True, cancel)),
+        (5, Say("assistant", "It is refused.")),
+    ]
+    run = "tau-airline-7-1"
+    assert tau.runs(folder(tmp_path)) == (Run(run, tuple(Event(run, what, step) for step, what in expected)),)
+
+
+@pytest.mark.parametrize(
+    ("label", "conflict", "expected"),
+    [
+        ("violating", False, "deny"),
+        ("violating", True, None),
+        ("compliant", False, "allow"),
+        ("compliant", True, None),
+        ("ambiguous", False, None),
+        ("api_rejected", False, None),
+    ],
+)
+def test_a_label_is_given_only_where_the_policy_decides(
+    tmp_path: Path, label: str, conflict: bool, expected: str
+) -> None:
+    place = folder(tmp_path, judged=[JUDGED | {"label": label, "gold_conflict": conflict}])
+    assert asked(tau.runs(place))["tau-airline-7-1-3"].label == expected
+
+
+@pytest.mark.parametrize("content", ["", "Certificate added.", "NaN", '{"a": 1, "a": 2}'])
+def test_a_reply_that_is_not_json_stays_as_it_is(tmp_path: Path, content: str) -> None:
+    messages = MESSAGES[:2] + [{"role": "tool", "name": "look", "content": content}]
+    (run,) = tau.runs(folder(tmp_path, [RECORDED | {"messages": messages}], []))
+    assert run.events[-1].what == Result(content, False, "tau-airline-7-1-1")
+
+
+def message(index: int, **changed: object) -> dict:
+    return RECORDED | {"messages": MESSAGES[:index] + [MESSAGES[index] | changed] + MESSAGES[index + 1 :]}
+
+
+WRONG = {
+    "a label of another kind": ([RECORDED], [JUDGED | {"label": "bad"}], "calls.jsonl, line 1: label: "),
+    "a state of another kind": ([RECORDED], [JUDGED | {"state_before": {"x": 1}}], "got state_before.x"),
+    "no conflict known": (
+        [RECORDED],
+        [{k: v for k, v in JUDGED.items() if k != "gold_conflict"}],
+        "gold_conflict was required",
+    ),
+    "a call twice": ([RECORDED], [JUDGED, JUDGED], "calls.jsonl, line 2: one row for each call was required"),
+    "a run twice": ([RECORDED, RECORDED], [], "runs.jsonl, line 2: one row for each run was required"),
+    "a call of no run": ([], [JUDGED], "calls.jsonl, line 1: a call of a recorded run was required"),
+    "a call at a text": (
+        [RECORDED],
+        [JUDGED | {"msg": 5}],
+        "calls.jsonl, line 1: a call of a recorded run was required",
+    ),
+    "other arguments": (
+        [RECORDED],
+        [JUDGED | {"args": {}}],
+        "calls.jsonl, line 1: the recorded call tau-airline-7-1-3",
+    ),
+    "another tool": (
+        [RECORDED],
+        [JUDGED | {"tool": "look"}],
+        "calls.jsonl, line 1: the recorded call tau-airline-7-1-3",
+    ),
+    "a reply of another tool": (
+        [message(2, name="find")],
+        [],
+        "a call before the reply of find was required; got a call of look",
+    ),
+    "a reply to no call": (
+        [RECORDED | {"messages": MESSAGES[2:3]}],
+        [],
+        "was required; got no call (tau-airline-7-1-0)",
+    ),
+    "two replies": ([RECORDED | {"messages": MESSAGES[:3] + MESSAGES[2:3]}], [], "was required; got no call"),
+    "a user without a text": ([message(0, content=None)], [], "messages.0.user.content: a valid string was required"),
+    "neither text nor call": ([message(5, content=None)], [], "a text or a call was required; got neither"),
+    "another role": ([message(0, role="system")], [], "messages.0.role: a known one was required"),
+    "a key of another format": ([message(1, tool_calls=[])], [], "got messages.1.assistant.tool_calls"),
+}
+
+
+@pytest.mark.parametrize(("recorded", "judged", "said"), WRONG.values(), ids=WRONG)
+def test_what_does_not_fit_is_refused_with_its_place(tmp_path: Path, recorded: list, judged: list, said: str) -> None:
+    with pytest.raises(LineError) as caught:
+        tau.runs(folder(tmp_path, recorded, judged))
+    assert said in str(caught.value) and str(tmp_path) in str(caught.value)
+
+
+def test_gzipped_files_are_read_where_there_are_no_plain_ones(tmp_path: Path) -> None:
+    plain = tau.runs(folder(tmp_path))
+    for name in ("runs", "calls"):
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress((tmp_path / f"{name}.jsonl").read_bytes()))
+        (tmp_path / f"{name}.jsonl").unlink()
+    assert tau.runs(tmp_path) == plain
+    whole = (tmp_path / "runs.jsonl.gz").read_bytes()
+    for broken in (whole[:-9], whole[:12] + b"\xff" * 9 + whole[21:], b"no gzip"):
+        (tmp_path / "runs.jsonl.gz").write_bytes(broken)
+        with pytest.raises(LineError, match="runs.jsonl.gz"):
+            tau.runs(tmp_path)
+    (tmp_path / "calls.jsonl.gz").unlink()
+    with pytest.raises(LineError, match="a file calls.jsonl or calls.jsonl.gz was required; got neither"):
+        tau.runs(tmp_path)
+
+
+def test_the_command_writes_events_or_says_what_is_wrong(tmp_path: Path) -> None:
+    def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "wb.bench.tau", *map(str, arguments)]
+        return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+
+    done = command(folder(tmp_path))
+    assert done.returncode == 0 and loads(done.stdout) == tau.runs(tmp_path) and not done.stderr
+    (tmp_path / "calls.jsonl").write_text("{}\n")
+    done = command(tmp_path)
+    assert done.returncode == 1 and not done.stdout and "calls.jsonl, line 1: task_id was required" in done.stderr
+    done = command()
+    assert done.returncode == 2 and not done.stdout and done.stderr.startswith("usage: python -m wb.bench.tau FOLDER")
+
+
+def test_all_runs_calls_and_labels_of_the_real_data_are_there() -> None:
+    place, recorded, judged = data()
+    found = tau.runs(place)
+    calls = asked(found)
+    assert (len(found), len(judged)) == (88, 115)
+    assert [run.id for run in found] == [f"tau-airline-{row['task_id']}-{row['trial']}" for row in recorded]
+    words = {"violating": "deny", "compliant": "allow"}
+    expected = {row["id"]: None if row["gold_conflict"] else words.get(row["label"]) for row in judged}
+    assert {name: calls[name].label for name in expected} == expected
+    assert not [name for name in calls if calls[name].label and name not in expected]
+    assert Counter(expected.values()) == {"allow": 47, "deny": 35, None: 33}
+
+
+def test_the_strict_set_of_the_real_data_has_47_and_23_calls_that_ran() -> None:
+    place, _, _ = data()
+    found = tau.runs(place)
+    failed = {e.what.call_id: e.what.failed for run in found for e in run.events if isinstance(e.what, Result)}
+    ran = Counter(call.label for name, call in asked(found).items() if not failed[name])
+    assert (ran["allow"], ran["deny"]) == (47, 23)
+
+
+def test_every_message_of_the_real_data_is_told_once_and_in_order() -> None:
+    place, recorded, _ = data()
+    for run, row in zip(tau.runs(place), recorded, strict=True):
+        said = [(e.step, e.what.role, e.what.text) for e in run.events if isinstance(e.what, Say)]
+        assert said == [
+            (i, m["role"], m["content"]) for i, m in enumerate(row["messages"]) if m["role"] != "tool" and m["content"]
+        ]
+        calls = [(e.step, e.what.call.tool) for e in run.events if isinstance(e.what, Asked)]
+        assert calls == [(i, m["tool_call"]["name"]) for i, m in enumerate(row["messages"]) if m.get("tool_call")]
+        replies = [(e.step, e.what.failed) for e in run.events if isinstance(e.what, Result)]
+        tools = [(i, m) for i, m in enumerate(row["messages"]) if m["role"] == "tool"]
+        assert replies == [(i - 1, m["content"][:5] == "Error") for i, m in tools]
+
+
+def test_the_state_of_the_real_data_stands_before_its_call_and_is_what_the_agent_was_shown() -> None:
+    place, _, judged = data()
+    found = tau.runs(place)
+    states = {}
+    compared = 0
+    for run in found:
+        shown: dict[str, object] = {}  # the newest of each reservation that a tool has returned
+        for event, after in zip(run.events, run.events[1:] + (None,), strict=True):
+            if isinstance(event.what, State):
+                states[after.what.call_id] = event.what.values
+                reserved = event.what.values["reservation"]
+                if reserved and reserved["reservation_id"] in shown:
+                    assert shown[reserved["reservation_id"]] == reserved
+                    compared += 1
+            if (
+                isinstance(event.what, Result)
+                and isinstance(event.what.value, dict)
+                and "reservation_id" in event.what.value
+            ):
+                shown[event.what.value["reservation_id"]] = event.what.value
+    assert set(states) == {row["id"] for row in judged}
+    assert {tuple(state) for state in states.values()} == {("user", "reservation", "flights", "user_reservations")}
+    assert compared == 69  # of 70 calls that name a reservation
+    for row in judged:
+        assert json.loads(json.dumps(states[row["id"]])) == {n: row["state_before"].get(n) for n in states[row["id"]]}
+
+
+def test_the_real_data_survive_being_written_and_read(tmp_path: Path) -> None:
+    place, _, _ = data()
+    found = tau.runs(place)
+    path = tmp_path / "runs.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        tau.dump((event for run in found for event in run.events), file)
+    assert loads(path.read_text("utf-8")) == found
+    assert "effective_cabin" not in path.read_text("utf-8")

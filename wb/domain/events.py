@@ -1,0 +1,271 @@
+"""Recorded runs as JSON lines: what was said, what was known, which calls were asked for, what came back.
+
+One event a line, in the order in which it happened; several runs may be interleaved.  A line is an
+object with the text `run` and exactly one of
+
+    "say":    {"role", "text"}          somebody said something
+    "state":  {NAME: value, ...}        what is known of the state from here on, in place of what was known before
+    "call":   {"tool", "arguments"}     the agent asks for a call; beside it `"label": "allow" | "deny"` where known
+    "result": value                     what a call gave; beside it `"error": true` where the call failed
+    "turn":   {"task", "website", "previous_actions", "target_action", "agent_output", "state"}
+                                        a free-text turn of a web agent; all but `task` may be left out
+
+and, where known, `step` (a number from 0; the calls of one step share it), `time` (ISO 8601) and, on a call or a
+result, `call_id` (which call a result answers; without it the last one).  A call has at most one result, which
+stands after it.  Nothing else is read: an unknown key, a key given twice, a number that is not finite, null for a
+key that is not known or an identifier that names no call is an error, never passed over.  Empty lines are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from wb.domain.jsonl import LineError, Strict, checked, shown
+from wb.domain.trace import Call, Value
+from wb.domain.turns import Observation
+
+KINDS = ("say", "state", "call", "result", "turn")
+BESIDE = {"label": ("call",), "error": ("result",), "call_id": ("call", "result")}  # a key and where it says something
+TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
+Label = Literal["allow", "deny"]
+
+
+class EventError(LineError):
+    """A recorded run is not what `wb` reads; the message says where, what was required and what was got."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Somebody, such as `user` or `assistant`, said something."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known of the state from here on; a field that is not named, or null, is not known."""
+
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The agent asks for a call. `label` says whether it is to be allowed or denied, None where nobody judged it."""
+
+    call: Call
+    label: Label | None = None
+    call_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.label not in ("allow", "deny", None):
+            raise EventError(f"label: 'allow' or 'deny' was required; got {shown(self.label)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call gave. `failed` where it was refused or broke; `call_id` None means the last call before it."""
+
+    value: Value
+    failed: bool = False
+    call_id: str | None = None
+
+
+What = Say | State | Asked | Result | Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in a run. `step` counts from 0, the calls of one step share it; `time` is ISO 8601."""
+
+    run: str
+    what: What
+    step: int | None = None
+    time: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.run:
+            raise EventError('run: a text that is not empty was required; got ""')
+        if self.step is not None and self.step < 0:
+            raise EventError(f"step: a number from 0 was required; got {self.step}")
+        if self.time is not None and not _is_time(self.time):
+            raise EventError(f"time: ISO 8601 such as 2024-05-15T15:00:00Z was required; got {shown(self.time)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The events of one run, at least one, in order; each result answers one call before it."""
+
+    id: str
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        if not self.events:
+            raise EventError(f"run {self.id!r}: at least one event was required; got none")
+        calls = _Calls()
+        for event in self.events:
+            if event.run != self.id:
+                raise EventError(f"run {self.id!r}: events of its own were required; got one of {event.run!r}")
+            calls.follow(event.what)
+
+
+def read(path: str | Path) -> tuple[Run, ...]:
+    """The runs of a file, in the order of their first event; `EventError` names the line that is refused.
+
+    The file is read line by line and never held as text.
+    """
+    try:
+        with open(path, "rb") as lines:
+            return _runs(lines, str(path))
+    except OSError as error:
+        raise EventError(f"{path}: a readable file was required; got {error.strerror or error}") from None
+
+
+def loads(text: str, *, source: str = "runs") -> tuple[Run, ...]:
+    """The runs of a text, as `read` finds them in a file; `source` names it in errors."""
+    return _runs(io.StringIO(text, newline="\n"), source)
+
+
+def dump(events: Iterable[Event], file: TextIO) -> None:
+    """Write events, one a line; `read` gives them back, by run."""
+    for event in events:
+        # A mapping that json does not know becomes a dict; NaN and the infinities are a ValueError.
+        print(json.dumps(_said(event), ensure_ascii=False, allow_nan=False, default=dict), file=file)
+
+
+class _Say(Strict):
+    role: str
+    text: str
+
+
+class _Call(Strict):
+    tool: str
+    arguments: dict[str, Any]
+
+
+class _Turn(Strict):
+    task: str
+    website: str = ""
+    previous_actions: tuple[str, ...] = ()
+    target_action: str = ""
+    agent_output: str = ""
+    state: dict[str, Any] = {}
+
+
+class _Line(Strict):
+    """What a line may hold. The defaults stand for keys that are not there; a null in their place is refused."""
+
+    run: str
+    say: _Say = None
+    state: dict[str, Any] = None
+    call: _Call = None
+    result: Any = None
+    turn: _Turn = None
+    label: Label = None
+    call_id: str = None
+    error: bool = False
+    step: int = None
+    time: str = None
+
+    @property
+    def kind(self) -> str:
+        """Which of the five things happened."""
+        kinds = [kind for kind in KINDS if kind in self.model_fields_set]
+        if len(kinds) != 1:
+            raise EventError(f"exactly one of {', '.join(KINDS)} was required; got {' and '.join(kinds) or 'none'}")
+        for key, owners in BESIDE.items():
+            if key in self.model_fields_set and kinds[0] not in owners:
+                raise EventError(f"{key}: {' or '.join(owners)} beside it was required; got {kinds[0]}")
+        return kinds[0]
+
+
+def _what(line: _Line) -> What:
+    match line.kind:
+        case "say":
+            return Say(line.say.role, line.say.text)
+        case "state":
+            return State(line.state)
+        case "call":
+            return Asked(Call(line.call.tool, line.call.arguments), line.label, line.call_id)
+        case "result":
+            return Result(line.result, line.error, line.call_id)
+        case "turn":
+            return Observation(**dict(line.turn))
+        case other:
+            raise AssertionError(f"one of {KINDS} was required; got {other!r}")
+
+
+def _said(event: Event) -> dict[str, object]:
+    """The event as the object of its line; what is not known is left out."""
+    beside: dict[str, object] = {"step": event.step, "time": event.time}
+    match event.what:
+        case Say(role, text):
+            what = {"say": {"role": role, "text": text}}
+        case State(values):
+            what = {"state": values}
+        case Asked(call, label, call_id):
+            what = {"call": {"tool": call.tool, "arguments": call.arguments}}
+            beside |= {"label": label, "call_id": call_id}
+        case Result(value, failed, call_id):
+            what = {"result": value}
+            beside |= {"call_id": call_id, "error": failed or None}
+        case Observation():
+            what = {"turn": {name: getattr(event.what, name) for name in _Turn.model_fields}}
+        case other:
+            raise TypeError(f"one of {What} was required; got {other!r}")
+    return {"run": event.run} | what | {key: known for key, known in beside.items() if known is not None}
+
+
+def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
+    events: dict[str, list[Event]] = {}
+    calls: dict[str, _Calls] = {}
+    try:
+        for number, line in checked(lines, _Line, source):
+            try:
+                event = Event(line.run, _what(line), line.step, line.time)
+                calls.setdefault(event.run, _Calls()).follow(event.what)
+            except EventError as error:
+                raise EventError(f"{source}, line {number}: {error}") from None
+            events.setdefault(event.run, []).append(event)
+    except LineError as error:
+        raise EventError(str(error)) from None
+    return tuple(Run(run, tuple(happened)) for run, happened in events.items())
+
+
+@dataclass(slots=True)
+class _Calls:
+    """The calls of one run so far, by `call_id` or, where there is none, by position: whether each is answered."""
+
+    answered: dict[str | int, bool] = field(default_factory=dict)
+
+    def follow(self, what: What) -> None:
+        """Take in one more event; `EventError` where a call or a result does not fit to those before."""
+        match what:
+            case Asked(call_id=call_id):
+                if call_id in self.answered:
+                    raise EventError(f"call_id: one of its own was required; got {shown(call_id)} again")
+                self.answered[len(self.answered) if call_id is None else call_id] = False
+            case Result(call_id=call_id):
+                if not self.answered:
+                    raise EventError("result: a call before it in its run was required; got none")
+                answers = next(reversed(self.answered)) if call_id is None else call_id
+                if answers not in self.answered:
+                    raise EventError(f"call_id: that of a call before it was required; got {shown(call_id)}")
+                if self.answered[answers]:
+                    call = "the last call" if call_id is None else f"call {shown(call_id)}"
+                    raise EventError(f"result: one a call was required (call_id says of which); got another of {call}")
+                self.answered[answers] = True
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
