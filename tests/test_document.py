@@ -7,7 +7,7 @@ from conftest import shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.domain import document
+from wb.domain import document, extraction
 
 MARKDOWN = """# Rules of the house
 
@@ -147,7 +147,7 @@ def test_html_becomes_text_with_the_same_structure(tmp_path):
 
 
 def test_lines_of_a_pdf_are_joined_to_paragraphs():
-    joined = document._paragraphs(
+    joined = extraction._paragraphs(
         "Members of the club pay their yearly fee on the first\nday of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n"
     )
     assert "on the first day of the year" in joined and "coming year." in joined
@@ -195,7 +195,7 @@ def test_a_pdf_is_read_by_its_text_layer(tmp_path):
 )
 def test_a_document_that_cannot_be_read_says_what_was_required_and_got(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises((document.DocumentError, document.ExtractionError), match=message):
+    with pytest.raises((document.DocumentError, extraction.ExtractionError), match=message):
         document.read(tmp_path / name)
 
 

@@ -224,7 +224,7 @@ def test_go_rejects_a_python_that_exists_and_does_not_work(tmp_path):
 
 def test_go_names_the_apt_line_where_no_environment_can_be_made(tmp_path):
     """The Python is a shim that behaves like Debian's without python3-venv: `-m venv` fails."""
-    go = go_from(tmp_path)
+    go_from(tmp_path)
     shim = tmp_path / "python3"
     shim.write_text("#!/bin/sh\nexit 1\n")
     shim.chmod(0o755)

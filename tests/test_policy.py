@@ -3,6 +3,7 @@
 import pytest
 
 from wb.domain import policy
+from wb.runs import key
 
 TEXT = "# House\n\nDo not run.\n"
 
@@ -69,7 +70,8 @@ def test_a_policy_that_cannot_be_used_says_what_was_required_and_got(tmp_path, f
 
 def test_a_policy_that_does_not_exist_names_those_that_do():
     with pytest.raises(
-        policy.PolicyError, match=r"a name under policies/ \[.*'web_tasks'.*\], a folder or a document; got 'nowhere'"
+        policy.PolicyError,
+        match=r"a name under policies/, one of \[.*'web_tasks'.*\], a folder or a document; got 'nowhere'",
     ):
         policy.load("nowhere")
 
@@ -84,3 +86,50 @@ def test_one_of_several_documents_can_be_named(tmp_path):
 def test_clauses_survive_json():
     clause = policy.Clause("c1", "Do not run.", 9, 20, ("House",), ("Label",), ("Run means haste.",), "Everywhere.")
     assert policy.from_json(policy.to_json((clause,))) == (clause,)
+
+
+def test_the_name_of_a_policy_means_the_same_to_whatever_reads_and_whatever_hashes_it(tmp_path, monkeypatch):
+    """A local folder with the name of a policy under `policies/`: the bare name is the policy, a path is the path, for both."""
+    policies = tmp_path / "policies"
+    for place, text in (
+        ("policies/rules", TEXT),
+        ("rules", "Do not sing.\n"),
+        ("mine", "Do not hum.\n"),
+        ("policies/deep/inner", "Do not shout.\n"),
+    ):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "policy.md").write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for value, meant in {
+        "rules": "policies/rules",
+        "./rules": "rules",
+        "rules/": "rules",
+        str(tmp_path / "rules"): "rules",
+        "mine": "mine",
+        "deep/inner": "policies/deep/inner",
+        "rules/policy.md": "rules/policy.md",
+        "deep/inner/policy.md": "policies/deep/inner/policy.md",
+    }.items():
+        assert policy.place(value, policies).resolve() == key.policy(value, policies).path == tmp_path / meant, value
+
+
+def test_a_local_folder_does_not_hide_a_policy_of_its_name(tmp_path, monkeypatch):
+    (tmp_path / "web_tasks").mkdir()
+    folder(tmp_path / "web_tasks", policy__md=TEXT)
+    monkeypatch.chdir(tmp_path)
+    assert (
+        policy.load("web_tasks").text
+        == policy.load(policy.ROOT / "policies" / "web_tasks").text
+        != TEXT
+        == policy.load("./web_tasks").text
+    )
+    assert key.policy("web_tasks", policy.ROOT / "policies").path == policy.place("web_tasks").resolve()
+
+
+@pytest.mark.parametrize("value", ["", "../nowhere", "web_tasks/nowhere.md"])
+def test_a_policy_that_neither_finds_is_the_same_error(value):
+    with pytest.raises(policy.PolicyError, match="a bare name means the policy under policies/ first") as read:
+        policy.load(value)
+    with pytest.raises(key.SourceError) as hashed:
+        key.policy(value, policy.ROOT / "policies")
+    assert str(read.value) == str(hashed.value)

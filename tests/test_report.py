@@ -62,7 +62,7 @@ FILES = {
 
 def run(here, k=1, files=FILES):
     """The versions of one run, each made from the one before; returns the last."""
-    upstream, digests, made = {}, {}, None
+    upstream, made = {}, None
     for stage, values in files.items():
         inputs = Inputs(stage, "batch", {"k": k, "model": "offline"}, "p", (), {}, {name: {} for name in upstream})
         made = tiny.version(

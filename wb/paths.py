@@ -45,3 +45,25 @@ class Project:
 def project() -> Project:
     """The project that this module belongs to."""
     return Project(ROOT, Path(os.environ.get("WB_ARTIFACTS") or ROOT / "artifacts").expanduser().resolve())
+
+
+def policy(name_or_path: str | Path, policies: Path) -> Path:
+    """The folder or document that a name or path means; `policies` holds those that have a name.
+
+    In this order: a bare name (no slash) under `policies`; a path as it stands; a path under `policies`.
+    So a local folder that has the name of a policy is written with a slash, `./NAME`.
+
+    Raises:
+        FileNotFoundError: there is none; the message names those that exist.
+    """
+    text = str(name_or_path)
+    given = Path(text).expanduser()
+    bare = [policies / given] if text == given.name and text != ".." else []
+    for path in (*bare, given, policies / given):
+        if text and path.exists():
+            return path
+    known = sorted(p.name for p in policies.glob("*") if p.is_dir())
+    raise FileNotFoundError(
+        f"a policy must be a name under policies/, one of {known}, a folder or a document; got {text!r}, and nothing is there "
+        "(a bare name means the policy under policies/ first, then a path: write ./NAME for a local one)"
+    )

@@ -1,35 +1,38 @@
 """Documents as text with blocks and sentences, every sentence at its exact place in the stored text.
 
-Markdown and plain text are kept byte for byte and parsed by markdown-it-py; HTML (beautifulsoup4) and
+Markdown and plain text are kept byte for byte and parsed by markdown-it-py; HTML (html.parser) and
 PDF (pypdf) are first turned into such a text, which is then the stored one.  A sentence carries what
 it is read with: headings, the stems of the lists it stands in, a run-in label, its table row.
 Legal enumerators, "(a)" and "(i)" in paragraphs of their own, nest like lists.
+
+Nothing passes in silence: each character lies in one sentence or in one skipped span with its reason.
 
 Where sentences end: a small set of rules over one block of text, offsets native.
 
 A full stop ends a sentence unless it belongs to an abbreviation, an initial, a number or an open
 quotation or parenthesis.  Splitting is done inside blocks only; on raw Markdown no splitter works.
-
-Text out of HTML and PDF: the stored text that sentences then point into.
-
-HTML becomes Markdown with the same headings, lists and tables; a PDF becomes its lines, joined to
-paragraphs.  Layout, images and links are dropped.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-_END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s|\Z)")
+from wb.domain import extraction
+from wb.domain.extraction import DEEPEST, Piece
+
+_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|Sec|Art|Ch|Vol|pp?|"
     r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|\b[A-Z])\Z",
     re.I,
 )
 _SOFT = re.compile(r"\b(?:etc|a\.m|p\.m|U\.S|U\.K|E\.U|Inc|Ltd|Co|Corp|Jr|Sr|al)\Z", re.I)
+_LONGEST = 8  # letters of the longest abbreviation, the break before it included
+_BLACK = re.compile(r"\S")
 _OPENER = re.compile(r"\s+[\"'“‘(\[*_]*[A-Z0-9]")
 
 
@@ -46,172 +49,46 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _ends(text: str, mark: re.Match[str], start: int) -> bool:
-    """Whether the punctuation at `mark` closes the sentence that began at `start`."""
-    rest = text[mark.end() :]
-    if rest.strip() and not _OPENER.match(rest):
+    """Whether the punctuation at `mark` closes the sentence that began at `start`; looks at a bounded part of the text."""
+    after = _BLACK.search(text, mark.end())
+    if after and not _OPENER.match(text, mark.end()):
         return False
-    before = text[start : mark.start()]
-    if _open(text[start : mark.end()]):
+    if mark.end() - start <= 600 and _open(text[start : mark.end()]):  # an unbalanced mark must not swallow a page
         return False
+    before = text[max(start, mark.start() - _LONGEST) : mark.start()]
     if mark.group().startswith(".") and _ABBREVIATION.search(before):
-        next_word = rest.strip()[:1]
         if _SOFT.search(before):
-            return next_word.isupper() or not next_word
-        return not rest.strip()
+            return after is None or after.group().isupper()
+        return after is None
     return True
 
 
 def _open(text: str) -> bool:
     """Whether a double quotation mark or a parenthesis is still open at the end of the text."""
-    if len(text) > 600:  # an unbalanced mark must not swallow a page
-        return False
     return text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("(") > text.count(")")
 
 
-_SKIP = {"script", "style", "head", "nav", "footer", "noscript", "template", "svg"}
-_BLOCKS = {
-    "p",
-    "div",
-    "section",
-    "article",
-    "main",
-    "body",
-    "html",
-    "blockquote",
-    "dd",
-    "dt",
-    "dl",
-    "header",
-    "figure",
-    "figcaption",
-    "pre",
-    "address",
-    "aside",
-    "form",
-    "fieldset",
-    "[document]",
-}
-
-
-class ExtractionError(ValueError):
-    """A file holds no text that can be read; the message says what was required and what was got."""
-
-
-def of_html(markup: str) -> str:
-    """The Markdown text of an HTML page: headings, paragraphs, nested lists and tables."""
-    from bs4 import BeautifulSoup
-
-    lines: list[str] = []
-    _element(BeautifulSoup(markup, "html.parser"), lines, 0)
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
-
-
-def of_pdf(path: Path) -> str:
-    """The text of a PDF, lines joined to paragraphs; `ExtractionError` when it holds none (a scan)."""
-    from pypdf import PdfReader
-    from pypdf.errors import PdfReadError
-
-    try:
-        reader = PdfReader(path)
-        pages = [page.extract_text() for page in reader.pages]
-    except PdfReadError as error:
-        raise ExtractionError(f"{path.name}: a readable PDF was required; got {error}") from None
-    text = _paragraphs("\n".join(pages))
-    if not text.strip():
-        raise ExtractionError(
-            f"{path.name}: a PDF with a text layer was required; got {len(pages)} pages without text (a scan?)"
-        )
-    return text
-
-
-def _element(node: object, lines: list[str], depth: int) -> None:
-    """Append the Markdown lines of one element; `depth` counts the lists around it."""
-    run: list[str] = []
-    for child in node.children:
-        name = child.name
-        if name is None:
-            if type(child).__name__ == "NavigableString":
-                run.append(str(child))
-        elif name in _SKIP:
-            continue
-        elif re.fullmatch(r"h[1-6]", name):
-            _flush(run, lines, depth)
-            lines += ["", f"{'#' * int(name[1])} {_words(child.get_text(' '))}", ""]
-        elif name in ("ul", "ol"):
-            _flush(run, lines, depth)
-            _items(child, lines, depth)
-        elif name == "table":
-            _flush(run, lines, depth)
-            _table(child, lines)
-        elif name in _BLOCKS:
-            _flush(run, lines, depth)
-            _element(child, lines, depth)
-        else:
-            run.append("\n" if name == "br" else child.get_text())
-    _flush(run, lines, depth)
-
-
-def _items(node: object, lines: list[str], depth: int) -> None:
-    lines.append("")
-    for item in node.find_all("li", recursive=False):
-        inner: list[str] = []
-        _element(item, inner, 0)
-        kept = [line for line in inner if line.strip()] or [""]
-        pad = "    " * depth
-        lines.append(f"{pad}- {kept[0]}")
-        for line in kept[1:]:
-            nested = line.lstrip().startswith("- ")
-            lines += [f"{pad}  {line}"] if nested else ["", f"{pad}  {line}"]
-    lines.append("")
-
-
-def _table(node: object, lines: list[str]) -> None:
-    rows = [
-        [_words(cell.get_text(" ")).replace("|", "/") for cell in row.find_all(["td", "th"])]
-        for row in node.find_all("tr")
-    ]
-    rows = [row for row in rows if row]
-    if not rows:
-        return
-    width = max(map(len, rows))
-    rows = [row + [""] * (width - len(row)) for row in rows]
-    lines += [
-        "",
-        *(f"| {' | '.join(row)} |" for row in rows[:1]),
-        "|" + "---|" * width,
-        *(f"| {' | '.join(row)} |" for row in rows[1:]),
-        "",
-    ]
-
-
-def _flush(run: list[str], lines: list[str], depth: int) -> None:
-    text = _words("".join(run))
-    run.clear()
-    if text:
-        lines += [text] if depth else ["", text, ""]
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _paragraphs(text: str) -> str:
-    """Lines that continue a sentence joined to one paragraph; words cut at a line end made whole."""
-    text = re.sub(r"(\w)-\n(?=[a-z])", r"\1", text.replace("\r", "\n"))
-    lines = [line.strip() for line in text.split("\n")]
-    joined: list[str] = []
-    for line in lines:
-        opens = re.match(r"(\(?[a-z0-9]{1,3}\)|\d+(\.\d+)*\.?\s|[•‣◦▪–-]\s)", line)
-        previous = joined[-1] if joined else ""
-        goes_on = previous and not re.search(r"[.:;!?]\Z", previous) and len(previous) > 45
-        if line and goes_on and not opens:
-            joined[-1] = f"{previous} {line}"
-        else:
-            joined.append(line if not re.match(r"[•‣◦▪]\s", line) else f"- {line[2:]}")
-    return "\n\n".join(line for line in joined if line) + "\n"
-
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 Kind = Literal["prose", "item", "stem", "cell", "heading"]
+Reason = Literal[
+    "blank",
+    "markup",
+    "enumerator",
+    "label",
+    "column title",
+    "code fence",
+    "link definition",
+    "front matter",
+    "navigation",
+    "page footer",
+    "image",
+    "page without text",
+]
+LONGEST = 1_000_000  # characters of a text, a long book
+WIDEST = 64  # columns of a table
 FORMATS = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".pdf": "pdf"}
 _ENUMERATOR = re.compile(r"(\((?:[a-z]{1,4}|\d{1,2})\)|[a-z]\)|\d{1,2}\)|\d{1,2}(?:\.\d{1,2})+\.?|[•‣◦▪·–—])\s+")
 _ROMAN = re.compile(r"[ivx]+\Z")
@@ -219,6 +96,11 @@ _LABEL = re.compile(r"([A-Z][\w'’/&-]*(?:[ ,]+[\w'’/&()-]+){0,6}):\s+(?=\S)"
 _NO_LABEL = re.compile(
     r"\b(?:must|may|can|cannot|should|shall|will|if|when|following|is|are|means|not|only|do|any|e\.g|i\.e)\b", re.I
 )
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\r?\n(?=[A-Za-z_])(?:[A-Za-z_][\w.-]*[ \t]*:.*\n|[ \t]+\S.*\n|-[ \t].*\n|#.*\n)+---[ \t\r]*(?:\n|\Z)"
+)
+_MARKUP = re.compile(r"[-+*>#|=:_]+|[-+*>]*\d{1,9}[.)]")
+_PIPE = re.compile(r"(?<!\\)\|")
 _BOLD_LINE = re.compile(r"(?:\*\*|__)([^*_]+)(?:\*\*|__):?\Z")
 
 
@@ -246,29 +128,37 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A stored text and its sentences, in order and without overlap."""
+class Skipped:
+    """A span of a document that is no part of a sentence, and why.
 
-    text: str
-    sentences: tuple[Sentence, ...]
+    Labels and column titles are kept with the sentences that are read with them.  An image of a page
+    in HTML and a page of a PDF without text have an empty span, at the place where they stand.
+    """
+
+    start: int
+    end: int
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """Text of one block with the place of each of its characters in the stored text."""
+class Document:
+    """A stored text, its sentences and what was skipped: together they cover the text, each character once.
 
-    content: str
-    places: tuple[int, ...]
+    Both are in order and without overlap.
+    """
 
-    def part(self, start: int, end: int | None = None) -> _Piece:
-        return _Piece(self.content[start:end], self.places[start:end])
+    text: str
+    sentences: tuple[Sentence, ...]
+    skipped: tuple[Skipped, ...] = ()
 
 
 def read(path: Path) -> Document:
     """The document in a file, by its suffix.
 
     Raises:
-        DocumentError: no such file, another kind of file, empty, not UTF-8, or a PDF without text.
+        DocumentError: no such file, another kind of file, empty, not UTF-8, too long or nested too deep,
+            or nothing in it is a sentence.
+        ExtractionError: a PDF that cannot be read or has no text.
     """
     if path.suffix.lower() not in FORMATS:
         raise DocumentError(
@@ -276,38 +166,67 @@ def read(path: Path) -> Document:
         )
     if not path.is_file():
         raise DocumentError(f"{path}: a document file was required; there is none")
-    text = _stored_text(path)
+    kind = FORMATS[path.suffix.lower()]
+    text, known = _stored_text(path, kind)
     if not text.strip():
         raise DocumentError(
             f"{path.name}: a document with text was required; got an empty one ({path.stat().st_size} bytes)"
         )
-    return parse(text, titles=FORMATS[path.suffix.lower()] in ("text", "pdf"))
+    try:
+        found = _parse(text, titles=kind in ("text", "pdf"), converted=kind in ("html", "pdf"), known=known)
+    except DocumentError as error:
+        raise DocumentError(f"{path.name}: {error}") from None
+    if not found.sentences:
+        reasons = sorted({part.reason for part in found.skipped} - {"blank", "markup"})
+        raise DocumentError(
+            f"{path.name}: a document with sentences was required; got nothing but {', '.join(reasons) or 'markup'}"
+        )
+    return found
 
 
 def parse(text: str, *, titles: bool = False) -> Document:
-    """The sentences of a Markdown or plain text; `titles`: a short line alone is a heading."""
-    from markdown_it import MarkdownIt
+    """The sentences of a Markdown or plain text, and what was skipped; `titles`: a short line alone is a heading.
 
-    reader = _Reader(text, titles)
-    markdown = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"])
-    for token in markdown.parse(text):
-        reader.take(token)
+    A code fence is skipped, unless nothing closes it: then what follows is read.
+
+    Raises:
+        DocumentError: longer than `LONGEST`, nested deeper than `DEEPEST`, a table wider than `WIDEST`.
+    """
+    return _parse(text, titles=titles)
+
+
+def _parse(text: str, *, titles: bool, converted: bool = False, known: tuple[Skipped, ...] = ()) -> Document:
+    """`converted` text knows headings, lists and tables only; what is `known` to be skipped is not read."""
+    if len(text) > LONGEST:
+        raise DocumentError(f"a text of at most {LONGEST:,} characters was required; got {len(text):,}: split it")
+    front = None if converted else _FRONT_MATTER.match(text)
+    if front and not re.search(
+        r"[.!?][\"')]*[ \t\r]*$", front.group(), re.MULTILINE
+    ):  # sentences are read, wherever they stand
+        known = (Skipped(0, front.end(), "front matter"),)
+    read_text = (
+        text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
+    )  # as long as the text, so that places stay
+    for part in known:
+        blanks = re.sub(r"[^\n]", " ", text[part.start : part.end])
+        read_text = f"{read_text[: part.start]}{blanks}{read_text[part.end :]}"
+    reader = _Reader(read_text, titles)
+    reader.walk(extraction.parser(converted, not converted), 0, len(text))
     used = {stem for sentence in reader.found for stem in sentence.stems}
-    return Document(
-        text,
-        tuple(
-            s if s.kind != "stem" or any(u.endswith(s.text) for u in used) else replace(s, kind="prose")
-            for s in reader.found
-        ),
+    used |= {stem.partition(": ")[2] for stem in used}  # without the label that a stem is read with
+    found = tuple(
+        replace(s, text=text[s.start : s.end], kind="prose" if s.kind == "stem" and s.text not in used else s.kind)
+        for s in reader.found
     )
+    return Document(text, found, _account(text, found, (*known, *reader.skipped)))
 
 
-def _stored_text(path: Path) -> str:
-    kind = FORMATS[path.suffix.lower()]
+def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
+    """The text of a file, and the spans of it that its format says are no part of the document."""
+
     if kind == "pdf":
-        pass
-
-        return of_pdf(path)
+        text, pages = extraction.of_pdf(path)
+        return text, tuple(Skipped(at, at, "page without text") for at in pages)
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -315,11 +234,33 @@ def _stored_text(path: Path) -> str:
         raise DocumentError(
             f"{path.name}: UTF-8 text was required; got byte 0x{data[error.start]:02x} at offset {error.start}"
         ) from None
+    if len(text) > 4 * LONGEST:  # markup included
+        raise DocumentError(
+            f"{path.name}: a file of at most {4 * LONGEST:,} characters was required; got {len(text):,}: split it"
+        )
     if kind == "html":
-        pass
+        text, spans = extraction.of_html(text)
+        return text, tuple(Skipped(*span) for span in spans)
+    return text, ()
 
-        return of_html(text)
-    return text
+
+def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
+    """All that lies in no sentence, with its reason. Words that nobody took stand deeper than the parser goes."""
+    spans = sorted([*((s.start, s.end, "") for s in found), *((s.start, s.end, s.reason) for s in known)])
+    skipped, cursor = [], 0
+    for start, end, reason in (*spans, (len(text), len(text), "")):
+        for gap in re.finditer(r"\s+|\S+", text[cursor:start]):
+            begin = cursor + gap.start()
+            if not gap.group().isspace() and not _MARKUP.fullmatch(gap.group()):
+                raise DocumentError(
+                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most {DEEPEST // 2} deep were required; "
+                    f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
+                )
+            skipped.append(Skipped(begin, cursor + gap.end(), "blank" if gap.group().isspace() else "markup"))
+        if reason:
+            skipped.append(Skipped(start, end, reason))
+        cursor = max(cursor, end)
+    return tuple(skipped)
 
 
 class _Reader:
@@ -327,20 +268,30 @@ class _Reader:
 
     def __init__(self, text: str, titles: bool) -> None:
         self.text, self.titles = text, titles
-        self.line_starts = [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", text))]
         self.found: list[Sentence] = []
+        self.skipped: list[Skipped] = []
         self.headings: list[tuple[int, str]] = []
         self.level = 0
         self.lists: list[str] = []
         self.last = ""
         self.legal: list[tuple[str, str]] = []
-        self.header: list[str] = []
-        self.cells: list[_Piece] = []
-        self.in_head = False
-        self.cursor = 0
 
-    def take(self, token: object) -> None:
-        """One token of markdown-it: keep track of where we are, and read inline text."""
+    def walk(self, markdown: MarkdownIt, start: int, end: int) -> None:
+        """Read the text from `start` to `end`."""
+        text = self.text[start:end]
+        env: dict[str, dict[int, tuple[str, int]]] = {"lines": {}}
+        tokens = markdown.parse(text, env)
+        breaks = [i for i, letter in enumerate(text) if letter == "\n"]
+        ends = [start + i for i in (*breaks, len(text))]
+        lines = {line: (start + begin, ends[line]) for line, (_, begin) in env["lines"].items()}
+        for line, (name, _) in env["lines"].items():
+            if name == "reference":
+                self.skipped.append(Skipped(*lines[line], "link definition"))
+        for token in tokens:
+            self._take(token, [lines[line] for line in range(*(token.map or (0, 0))) if line in lines])
+
+    def _take(self, token: Token, lines: list[tuple[int, int]]) -> None:
+        """One token of markdown-it, with the spans of its lines: keep track of where we are, and read inline text."""
         match token.type:
             case "heading_open":
                 self.level = int(token.tag[1])
@@ -353,26 +304,24 @@ class _Reader:
                 self.last = self.last if self.last.endswith(":") and not self.lists else ""
             case "list_item_open":
                 self.last, self.legal = "", []
-            case "thead_open" | "thead_close":
-                self.in_head = token.type == "thead_open"
-            case "tr_open":
-                self.cells, self.cursor = [], self.line_starts[token.map[0]]
-            case "tr_close":
-                self._row()
+            case "table_open":
+                self._table([lines[0], *lines[2:]])
             case "td_open" | "th_open":
                 self.level = -1
             case "td_close" | "th_close":
                 self.level = 0
-            case "inline":
-                self._inline(token)
+            case "fence":
+                self._fence(token, lines)
+            case "inline" if self.level >= 0:
+                self._inline(token, lines)
 
-    def _inline(self, token: object) -> None:
-        if self.level == -1:
-            piece = self._placed(token.content, self.cursor)
-            self.cursor = (piece.places[-1] + 1) if piece.places else self.cursor
-            self.cells.append(piece)
-            return
-        piece = self._placed(token.content, self.line_starts[token.map[0]])
+    def _inline(self, token: Token, lines: list[tuple[int, int]]) -> None:
+        if token.type == "inline" and self.level and len(lines) == 1:  # "# Title #": between the marks
+            start, end = lines[0]
+            start += re.match("(?:#{1,6}(?=[ \t]|\\Z))?[ \t]*", self.text[start:end]).end()
+            start = max(start, self.text.find(token.content, start, end))  # after blanks that only Unicode knows
+            lines = [(start, start + len(token.content))]
+        piece = Piece.of(self.text, lines)
         if self.level:
             self._heading(self.level, piece)
         elif self._is_title(piece.content):
@@ -381,24 +330,15 @@ class _Reader:
             for part in _split_enumerated(piece):
                 self._paragraph(part)
 
-    def _placed(self, content: str, cursor: int) -> _Piece:
-        """The block's text with each character found again in the stored text, line by line."""
-        kept, places = [], []
-        for line in content.split("\n"):
-            at = self.text.find(line, cursor)
-            if at < 0:  # an escaped pipe in a table cell, a tab made of spaces: walk character by character
-                at, line = cursor, ""
-                span = _walk(self.text, cursor, content)
-                if span is None:
-                    continue
-                at, line = span[0], self.text[span[0] : span[1]]
-            if kept:
-                kept.append("\n")
-                places.append(at - 1 if at else 0)
-            kept.extend(line)
-            places.extend(range(at, at + len(line)))
-            cursor = at + len(line)
-        return _Piece("".join(kept), tuple(places))
+    def _fence(self, token: Token, lines: list[tuple[int, int]]) -> None:
+        """Code is skipped. What follows a mark that nothing closes is no code: it is read."""
+        mark, last = token.markup, self.text[slice(*lines[-1])].strip(" \t")
+        if len(lines) > 1 and len(last) >= len(mark) and not last.strip(mark[0]):
+            self.skipped.append(Skipped(lines[0][0], lines[-1][1], "code fence"))
+            return
+        start = lines[0][0] + len(mark)
+        self.skipped.append(Skipped(lines[0][0], start, "code fence"))
+        self.walk(extraction.parser(False, False), start, lines[-1][1])
 
     def _is_title(self, content: str) -> bool:
         bold = _BOLD_LINE.match(content.strip())
@@ -406,17 +346,18 @@ class _Reader:
         short = "\n" not in content and 0 < len(words) <= 8 and not re.search(r"[.:;,!?]\Z", content.strip())
         return not self.lists and bool(bold or (self.titles and short and content[:1].isupper()))
 
-    def _heading(self, level: int, piece: _Piece) -> None:
+    def _heading(self, level: int, piece: Piece) -> None:
         title = re.sub(r"[*`]|^__|__$", "", piece.content).strip(" :#")
         self.headings = [h for h in self.headings if h[0] < level] + [(level, title)]
         self.legal, self.last = [], ""
         if piece.places:
             self._add(piece, "heading", headings=tuple(h for _, h in self.headings[:-1]))
 
-    def _paragraph(self, piece: _Piece) -> None:
+    def _paragraph(self, piece: Piece) -> None:
         marker = _ENUMERATOR.match(piece.content)
         if marker:
             self._enter(marker.group(1))
+            self._leave(piece.part(0, marker.end(1)), "enumerator")
             piece = piece.part(marker.end())
         elif not self.lists:
             self.legal = []
@@ -426,6 +367,7 @@ class _Reader:
             label = None
         name = label.group(1) if label else ""
         if label:
+            self._leave(piece.part(0, label.end(1) + 1), "label")
             piece = piece.part(label.end())
         ends_open = content.endswith(":")
         stems = tuple(s for s in (*self.lists, *(opening for _, opening in self.legal)) if s)
@@ -451,25 +393,43 @@ class _Reader:
         else:
             self.legal = [*self.legal, (sorted(kinds)[0], self.last if self.last.endswith(":") else "")]
 
-    def _row(self) -> None:
-        if self.in_head:
-            self.header = [piece.content for piece in self.cells]
-            return
-        titles = [*self.header, *[""] * len(self.cells)]
-        for i, piece in enumerate(self.cells):
-            row = tuple((titles[j], other.content) for j, other in enumerate(self.cells) if j != i)
-            for start, end in spans(piece.content):
-                self._add(piece.part(start, end), "cell", row=row)
+    def _table(self, lines: list[tuple[int, int]]) -> None:
+        rows = [self._cells(*line) for line in lines]
+        header = [] if len(rows) == 1 else rows.pop(0)
+        if (widest := max(map(len, (header, *rows)))) > WIDEST:
+            raise DocumentError(
+                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} columns was required; got {widest}"
+            )
+        self.skipped += [
+            Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content
+        ]
+        for cells in rows:
+            titles = [*(cell.content for cell in header), *[""] * len(cells)]
+            for i, piece in enumerate(cells):
+                row = tuple((titles[j], other.content) for j, other in enumerate(cells) if j != i)
+                for start, end in spans(piece.content):
+                    self._add(piece.part(start, end), "cell", row=row)
 
-    def _add(self, piece: _Piece, kind: Kind, **context: object) -> None:
+    def _cells(self, start: int, end: int) -> list[Piece]:
+        """The cells of a table's line, also those for which it has no column."""
+        pipes = [start + found.start() for found in _PIPE.finditer(self.text[start:end])]
+        cells = [
+            Piece.of(self.text, [(a, b)])
+            for a, b in zip([start, *(at + 1 for at in pipes)], [*pipes, end], strict=True)
+        ]
+        first = 1 if not cells[0].content else 0
+        return cells[first:-1] if len(cells) > first + 1 and not cells[-1].content else cells[first:]
+
+    def _add(self, piece: Piece, kind: Kind, **context: object) -> None:
         headings = context.pop("headings", tuple(h for _, h in self.headings))
         start, end = piece.places[0], piece.places[-1] + 1
-        found = Sentence(self.text[start:end], start, end, kind, headings, **context)
-        if not self.found or found.start >= self.found[-1].end:
-            self.found.append(found)
+        self.found.append(Sentence(self.text[start:end], start, end, kind, headings, **context))
+
+    def _leave(self, piece: Piece, reason: Reason) -> None:
+        self.skipped.append(Skipped(piece.places[0], piece.places[-1] + 1, reason))
 
 
-def _split_enumerated(piece: _Piece) -> list[_Piece]:
+def _split_enumerated(piece: Piece) -> list[Piece]:
     """One piece a line that opens with an enumerator; a block without them stays whole."""
     starts = [0]
     for newline in re.finditer("\n", piece.content):
@@ -477,18 +437,3 @@ def _split_enumerated(piece: _Piece) -> list[_Piece]:
             starts.append(newline.end())
     ends = [*(s - 1 for s in starts[1:]), len(piece.content)]
     return [piece.part(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
-
-
-def _walk(text: str, cursor: int, wanted: str) -> tuple[int, int] | None:
-    """The span from `cursor` whose characters are those of `wanted`, ignoring blanks and backslashes."""
-    letters = [c for c in wanted if not c.isspace() and c != "\\"]
-    if not letters:
-        return None
-    start = text.find(letters[0], cursor)
-    at = start
-    for letter in letters:
-        at = text.find(letter, at)
-        if at < 0 or at - start > 3 * len(wanted) + 8:
-            return None
-        at += 1
-    return start, at

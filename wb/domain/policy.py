@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from wb.domain import document, tools
-from wb.domain import document as extraction
+from wb import paths
+from wb.domain import document, extraction, tools
 from wb.paths import ROOT
 
 TROUBLE = (tools.ToolError, document.DocumentError, extraction.ExtractionError)
@@ -83,25 +83,30 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
 
 
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
-    """A policy from a Markdown text in memory, for trying out a sentence."""
-    read = document.parse(text)
-    return Policy(name, text, name, toolbox, hashlib.sha256(text.encode("utf-8")).hexdigest(), read.sentences)
+    """A policy from a Markdown text in memory, for trying out a sentence.
+
+    Raises:
+        PolicyError: the text cannot be read (`document.parse`) or is no Unicode text.
+    """
+    try:
+        read, digest = document.parse(text), hashlib.sha256(text.encode("utf-8")).hexdigest()
+    except document.DocumentError as error:
+        raise PolicyError(f"{name}: {error}") from None
+    except UnicodeEncodeError as error:
+        raise PolicyError(f"{name}: Unicode text was required; got half a character at offset {error.start}") from None
+    return Policy(name, text, name, toolbox, digest, read.sentences)
 
 
 def _read(path: Path) -> document.Document:
     return document.read(path)
 
 
-def place(name_or_path: str | Path) -> Path:
-    """The folder or document that a name or path means; `PolicyError` where there is none."""
-    given = Path(name_or_path).expanduser()
-    for path in (given, ROOT / "policies" / given):
-        if path.exists():
-            return path
-    known = sorted(p.name for p in (ROOT / "policies").glob("*") if p.is_dir())
-    raise PolicyError(
-        f"a policy must be a name under policies/ {known}, a folder or a document; got {str(name_or_path)!r}, which does not exist"
-    )
+def place(name_or_path: str | Path, policies: Path = ROOT / "policies") -> Path:
+    """The folder or document that a name or path means, as `wb.place.policy` finds it; `PolicyError` where there is none."""
+    try:
+        return paths.policy(name_or_path, policies)
+    except FileNotFoundError as error:
+        raise PolicyError(str(error)) from None
 
 
 def _document(folder: Path, name: str | None) -> Path:

@@ -1,25 +1,49 @@
 """The tools an agent may call and the state fields a guard may read: one `tools.json` a domain.
 
 Two shapes of the file are read: a list of tools (JSON-schema function descriptions, with or without
-the `{"type": "function", "function": …}` wrapper), or an object `{"tools": […], "state": […]}` whose
-state fields are what is known of the user and the session at the time of a call.
+the `{"type": "function", "function": …}` wrapper, or as MCP lists them), or an object
+`{"tools": […], "state": […]}` whose state fields are what is known of the user and the session at the
+time of a call.  Keys of a tool or a schema that are not read here are ignored; the schema is kept.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from dataclasses import field as dataclass_field
+from typing import Annotated, Any, Literal, Never, TypeVar
+
+import pydantic
 
 Type = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
+Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
 
 
 class ToolError(ValueError):
     """`tools.json` is not what `wb` reads; the message says where, what was required and what was got."""
+
+
+class Schema(dict[str, Any]):
+    """A JSON mapping that nobody changes; lists in it are tuples."""
+
+    def __init__(self, mapping: Mapping[str, object] = {}) -> None:  # noqa: B006 - it is never changed
+        super().__init__({key: _frozen(value) for key, value in mapping.items()})
+
+    def _refuse(self, *_: object, **__: object) -> Never:
+        raise TypeError("a schema is never changed: make another one")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, object]]]:
+        return Schema, (dict(self),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +51,8 @@ class Field:
     """One typed value: an argument of a tool, or a field of the state (`state.NAME`).
 
     `keywords` are other words for it, `values` its enumeration; both are vocabulary for the
-    offline engine and context for a model.
+    offline engine and context for a model.  `schema` is the JSON schema that it was read from, with
+    all that it says of nested values; it does not count when fields are compared.
     """
 
     name: str
@@ -36,17 +61,22 @@ class Field:
     values: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     required: bool = False
+    schema: Schema = dataclass_field(default_factory=Schema, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One action that the agent can take. `examples` are requests that would lead to it."""
+    """One action that the agent can take. `examples` are requests that would lead to it.
+
+    `mutating`: whether it changes anything outside the conversation; None where nobody says.
+    """
 
     name: str
     description: str = ""
     arguments: tuple[Field, ...] = ()
     keywords: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    mutating: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,73 +111,189 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
 def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     """The toolbox that a `tools.json` describes; `ToolError` says what was required and what was got."""
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ToolError(
             f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
-    rows = data.get("tools") if isinstance(data, dict) else data
-    state = data.get("state", []) if isinstance(data, dict) else []
-    if not isinstance(rows, list) or not isinstance(state, list):
+    except (ValueError, RecursionError) as error:  # a key twice, NaN, a number of 5000 digits, 5000 brackets
+        raise ToolError(f"{source}: JSON was required; got {error}") from None
+    file = {"tools": data} if isinstance(data, list) else data
+    if (
+        not isinstance(file, dict)
+        or not isinstance(file.get("tools"), list)
+        or not isinstance(file.get("state", []), list)
+    ):
         raise ToolError(
             f"{source}: a list of tools, or an object with lists 'tools' and 'state', was required; got {_shape(data)}"
         )
+    strange = sorted(key for key in set(file) - {"tools", "state", "_meta"} if not key.startswith("$"))
+    if strange:
+        raise ToolError(f"{source}: the keys 'tools' and 'state' were required; got {strange} as well")
     return Toolbox(
-        tools=tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(rows)),
-        state=tuple(
-            _field(row.get("name") if isinstance(row, dict) else None, row, False, f"{source}: state[{i}]")
-            for i, row in enumerate(state)
+        tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"])),
+        tuple(
+            _field(_read(_State, row, f"{source}: state[{i}]"), row, f"{source}: state[{i}]")
+            for i, row in enumerate(file.get("state", []))
         ),
     )
+
+
+class _Row(pydantic.BaseModel):
+    """What is read of a JSON object: exact types, other keys ignored."""
+
+    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
+
+    description: str | None = None
+    keywords: tuple[str | int | float, ...] = ()
+
+
+class _Property(_Row):
+    """The JSON schema of an argument. Of several types, null apart, it must have one."""
+
+    type: str | tuple[str, ...] | None = None
+    enum: tuple[str | int | float | bool | None, ...] = ()
+    any_of: tuple[Any, ...] = pydantic.Field((), validation_alias=pydantic.AliasChoices("anyOf", "oneOf"))
+
+
+class _State(_Property):
+    """A state field: a schema with a name."""
+
+    name: Name
+
+
+class _Annotations(pydantic.BaseModel):
+    """MCP's hints on a tool."""
+
+    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
+
+    read_only: bool | None = pydantic.Field(None, alias="readOnlyHint")
+
+
+class _Parameters(pydantic.BaseModel):
+    """The JSON schema of a tool's arguments."""
+
+    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
+
+    properties: dict[Name, dict[str, Any]] = {}
+    required: tuple[str, ...] = ()
+
+
+class _Function(_Row):
+    """A tool as OpenAI ('parameters'), Anthropic ('input_schema') or MCP ('inputSchema', 'annotations') writes it."""
+
+    name: Name
+    examples: tuple[str | int | float, ...] = ()
+    parameters: _Parameters | None = pydantic.Field(
+        None, validation_alias=pydantic.AliasChoices("parameters", "inputSchema", "input_schema")
+    )
+    mutating: bool | None = None
+    annotations: _Annotations | None = None
 
 
 def _tool(row: object, where: str) -> Tool:
     if isinstance(row, dict) and isinstance(row.get("function"), dict):
         row = row["function"]
-    if not isinstance(row, dict) or not NAME.match(str(row.get("name", ""))):
-        raise ToolError(f"{where}: an object with a 'name' of letters, digits and _ was required; got {_shape(row)}")
-    schema = row.get("parameters") or {}
-    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
-    if not isinstance(properties, dict):
-        raise ToolError(f"{where}: 'parameters' must be a JSON schema with 'properties'; got {_shape(schema)}")
-    required = schema.get("required", [])
+    read = _read(_Function, row, where)
+    schemas = [key for key in ("parameters", "inputSchema", "input_schema") if key in row]
+    if len(schemas) > 1:
+        raise ToolError(f"{where}: one schema of the arguments was required; got {schemas}")
+    hint = read.annotations.read_only if read.annotations else None
+    if hint is not None and read.mutating is hint:
+        raise ToolError(f"{where}: 'mutating' and 'readOnlyHint' must not both be {json.dumps(hint)}: leave one out")
+    parameters = read.parameters or _Parameters()
+    arguments = tuple(
+        _field(
+            _read(_State, {**schema, "name": name}, f"{where}.{name}"),
+            schema,
+            f"{where}.{name}",
+            name in parameters.required,
+        )
+        for name, schema in parameters.properties.items()
+    )
     return Tool(
-        name=row["name"],
-        description=_text(row, "description", where),
-        arguments=tuple(_field(name, value, name in required, f"{where}.{name}") for name, value in properties.items()),
-        keywords=_texts(row, "keywords", where),
-        examples=_texts(row, "examples", where),
+        read.name,
+        read.description or "",
+        arguments,
+        tuple(map(str, read.keywords)),
+        tuple(map(str, read.examples)),
+        read.mutating if hint is None else not hint,
     )
 
 
-def _field(name: object, row: object, required: bool, where: str) -> Field:
-    if not isinstance(row, dict) or not NAME.match(str(name or "")):
-        raise ToolError(f"{where}: an object with a 'name' and a 'type' was required; got {_shape(row)}")
-    kind = row.get("type", "string")
-    if kind not in TYPES:
-        raise ToolError(f"{where}: 'type' must be one of {list(TYPES)}; got {kind!r}")
+def _field(read: _State, row: Mapping[str, object], where: str, required: bool = False) -> Field:
+    values = tuple(str(value) for value in read.enum if value is not None)
     return Field(
-        str(name),
-        kind,
-        _text(row, "description", where),
-        _texts(row, "enum", where),
-        _texts(row, "keywords", where),
+        read.name,
+        _type(read, where),
+        read.description or "",
+        values,
+        tuple(map(str, read.keywords)),
         required,
+        Schema(row),
     )
 
 
-def _text(row: Mapping[str, object], key: str, where: str) -> str:
-    value = row.get(key, "")
-    if not isinstance(value, str):
-        raise ToolError(f"{where}: {key!r} must be a text; got {_shape(value)}")
+def _type(read: _Property, where: str) -> Type:
+    """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
+    listed = (read.type,) if isinstance(read.type, str) else read.type
+    inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]
+    found = set(inner if listed is None else listed) - {"null"}
+    if listed is None and (len(found) != 1 or not found <= set(TYPES)):
+        return "string"
+    if len(found) != 1 or not found <= set(TYPES):
+        raise ToolError(
+            f"{where}: 'type' must be one of {list(TYPES)}, with 'null' or without; got {json.dumps(read.type)}"
+        )
+    return found.pop()
+
+
+Model = TypeVar("Model", bound=pydantic.BaseModel)
+
+
+def _read(model: type[Model], row: object, where: str) -> Model:
+    """A JSON object checked by a model; the first problem as an error that names its place."""
+    try:
+        return model.model_validate_json(json.dumps(row))
+    except pydantic.ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+    place = [
+        str(part)
+        for part in problem["loc"]
+        if not str(part).startswith(("constrained-", "str", "int", "float", "bool", "tuple["))
+    ]
+    if problem["type"] == "json_invalid":  # the only way for what was JSON before
+        raise ToolError(f"{where}: Unicode text was required; got half a character in {_shape(row)!a}")
+    if problem["type"] == "missing" or place in (["name"], []):
+        raise ToolError(f"{where}: an object with a 'name' of letters, digits and _ was required; got {_shape(row)}")
+    if place[-1] == "[key]":
+        raise ToolError(f"{where}: the name of an argument must be of letters, digits and _; got {place[-2]!r}")
+    listed = {"keywords", "examples", "enum", "required"} & set(place)
+    wanted = "a list of texts" if listed else problem["msg"].removeprefix("Input should be ")
+    got = row[place[0]] if place[0] in listed else problem["input"]
+    raise ToolError(
+        f"{where}: {'.'.join(part for part in place if not part.isdigit())!r} must be {wanted}; got {_shape(got)}"
+    )
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    twice = sorted({key for key, count in Counter(key for key, _ in pairs).items() if count > 1})
+    if twice:
+        raise ValueError(f"the keys {twice} more than once in one object")
+    return dict(pairs)
+
+
+def _no_number(name: str) -> Never:
+    raise ValueError(f"{name}, which is no JSON number")
+
+
+def _frozen(value: object) -> object:
+    match value:
+        case Mapping():
+            return Schema(value)
+        case list() | tuple():
+            return tuple(map(_frozen, value))
     return value
-
-
-def _texts(row: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
-    value = row.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(v, (str, int, float)) for v in value):
-        raise ToolError(f"{where}: {key!r} must be a list of texts; got {_shape(value)}")
-    return tuple(str(v) for v in value)
 
 
 def _shape(value: object) -> str:

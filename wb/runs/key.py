@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from wb import paths
 from wb.runs import notebook
 
 ASKS = ("ask", "ask_all", "load")
@@ -74,16 +75,17 @@ def file_digest(path: Path) -> str:
 
 
 def policy(value: str, policies: Path) -> Source:
-    """The policy that a parameter names: a folder of `policies/`, any other folder, or one document.
+    """The policy that a parameter names, found as `wb.paths.policy` finds it, like all that reads it.
 
     Its digest covers the files at the top of the folder, or the document with a `tools.json` beside it.
+
+    Raises:
+        SourceError: there is none.
     """
-    named = policies / value
-    path = named if value == named.name and named.is_dir() else Path(value).expanduser()
-    if not value or not path.exists():
-        known = sorted(p.name for p in policies.glob("*") if p.is_dir())
-        raise SourceError(f"policy must be one of {known}, a folder or a document; got {value!r}, and nothing is there")
-    path = path.resolve()
+    try:
+        path = paths.policy(value, policies).resolve()
+    except FileNotFoundError as error:
+        raise SourceError(str(error)) from None
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path, path.with_name("tools.json")]
     found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
     return Source(path.name if path.is_dir() else path.stem, digest(found), path)
@@ -117,10 +119,10 @@ def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]
 
 def prompt_digests(names: Iterable[str], folder: Path) -> dict[str, str]:
     """The digest of each prompt file; those that do not exist are left out."""
-    paths = {name: folder / f"{name}.md" for name in sorted(set(names))}
+    files = {name: folder / f"{name}.md" for name in sorted(set(names))}
     return {
         name: hashlib.sha256(path.read_text(encoding="utf-8").encode("utf-8")).hexdigest()
-        for name, path in paths.items()
+        for name, path in files.items()
         if path.is_file()
     }
 
