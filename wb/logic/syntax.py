@@ -225,6 +225,10 @@ def _named(char: str) -> str:
 
 
 def _error(text: str, at: int, message: str) -> FormulaError:
+    return FormulaError(located(text, at, message))
+
+
+def located(text: str, at: int, message: str) -> str:
     """The message with its line, cut to a window of 100 characters, and a caret below the place."""
     at = min(at, len(text))
     start = text.rfind("\n", 0, at) + 1
@@ -234,4 +238,4 @@ def _error(text: str, at: int, message: str) -> FormulaError:
     left = max(0, column - 60)
     window = "".join(c if c.isprintable() else " " for c in line[left : left + 100])
     number = text.count("\n", 0, at) + 1
-    return FormulaError(f"line {number}, column {column + 1}: {message}\n  {window}\n  {' ' * (column - left)}^")
+    return f"line {number}, column {column + 1}: {message}\n  {window}\n  {' ' * (column - left)}^"
