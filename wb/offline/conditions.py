@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from wb.offline import negation
+
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
@@ -98,31 +100,26 @@ _NEGATION = re.compile(
     re.I,
 )
 _LACK = re.compile(
-    r"\b(?:(?:has|have|had|holds?|with|contains?|there (?:is|are)|is|are)\s+no|lacks?|lacking|has not got(?: any)?)\s+(?=\w)",
+    r"\b(?:(?:has|have|had|having|holds?|holding|carr(?:ies|ying)|with|contains?|there (?:is|are)|is|are)\s+no(?:\s+longer)?|lacks?|lacking|has not got(?: any)?|(?<=\w )without(?: any)?)\s+(?=\w)",
     re.I,
 )
-_PREFIX = re.compile(
-    r"\b(?:non-?(?=[a-z]{4})|un(?=[a-z]{3,}(?:ed|own|en|able|able)\b)(?!unless|until|under|united|union|unique))", re.I
+_NOT = re.compile(
+    r"(?<!but )\bnot\s+(?:yet\s+|already\s+|currently\s+)?(?!(?:all|every|each|both|only|just|more|less|fewer|necessarily)\b)(?=\w)",
+    re.I,
 )
+_NEITHER = re.compile(r"(?P<before>.*?)\bneither\s+(?P<one>.+?)\s+nor\s+(?P<other>.+)\Z", re.I)
+_EMBEDDED = re.compile(
+    r"\b(?:that|which|who|whom|whose|whether|says?|said|claims?|claimed|believes?|thinks?)\b", re.I
+)  # a negation behind these is not that of the leaf
+_VERB = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|may|must|will)\b", re.I)
+_OF_A_THING = re.compile(
+    r"\b(?:has|have|had|holds?|owns?|contains?|includes?|sends?|uses?|with|of|in|from|by|on|to|for)\b|\s(?:or|and)\s",
+    re.I,
+)  # "contains unread mail" does not deny that it contains read mail
 _LASTING = re.compile(
     r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?:minute|hour|day|week|month|year)",
     re.I,
 )
-_OPPOSITE = {
-    "invalid": "valid",
-    "inactive": "active",
-    "incomplete": "complete",
-    "ineligible": "eligible",
-    "absent": "present",
-    "unsafe": "safe",
-    "unclear": "clear",
-    "illegal": "legal",
-    "unable": "able",
-    "unpaid": "paid",
-    "unfit": "fit",
-    "unlawful": "lawful",
-    "untrue": "true",
-}
 
 
 def peel(text: str, *, behind: int = 0) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -139,6 +136,9 @@ def parse(text: str, about: str = "") -> Condition:
     """The and/or/not tree of a condition. A comma before `or`/`and` binds last, then `or`, then `and`."""
     text = text.strip(" ,;.")
     text = re.sub(r"^(?:both|either)\s+", "", text, flags=re.I)
+    pair = _NEITHER.match(text)
+    if pair and not re.search(r",|\b(?:and|or|nor|neither)\b", f"{pair['before']} {pair['one']} {pair['other']}", re.I):
+        return Every(tuple(negate(leaf(f"{pair['before']}{pair[side]}", about)) for side in ("one", "other")))
     for joint, build in (
         (r",\s*or\s+", Either),
         (r",\s*and\s+(?:also\s+)?", Every),
@@ -153,33 +153,47 @@ def parse(text: str, about: str = "") -> Condition:
 
 
 def leaf(text: str, about: str = "") -> Condition:
-    """One phrase, with its negation pulled out."""
+    """One phrase, with its negation pulled out; one that is not the phrase's own stays, for `negation.inside` to find."""
     text = text.strip(" ,;.")
     about = "" if subject(text) else about
     found = _NEGATION.search(text)
     if found:
-        return Negated(Phrase(_without_negation(text, found), about))
+        return (
+            Phrase(text, about)
+            if _EMBEDDED.search(text[: found.start()])
+            else Negated(Phrase(_without_negation(text, found), about))
+        )
     lack = _LACK.search(text)
     if lack:
         verb = re.match(r"\w+(?:\s+(?:is|are))?", lack.group()).group()
-        verb = "has" if verb.lower().startswith("lack") else verb
-        return Negated(Phrase(f"{text[: lack.start()]}{verb} {text[lack.end() :]}".strip(), about))
-    none = re.match(r"(?:(none of|neither of)|(nobody|no one))\b\s*", text, re.I)
+        done = verb.lower() == "without" and _VERB.search(
+            text[: lack.start()]
+        )  # "approved without a review": how, not whether
+        verb = "has" if verb.lower().startswith(("lack", "without", "having")) else verb
+        return (
+            Phrase(text, about)
+            if done or _EMBEDDED.search(text[: lack.start()])
+            else Negated(Phrase(f"{text[: lack.start()]}{verb} {text[lack.end() :]}".strip(), about))
+        )
+    none = re.match(r"(?:(none of|neither of)|(nobody|no one)|nothing)\b\s*", text, re.I)
     if none:
-        return Negated(Phrase(f"{'any of' if none.group(1) else 'anyone'} {text[none.end() :]}", about))
+        return Negated(
+            Phrase(
+                f"{'any of' if none.group(1) else 'anyone' if none.group(2) else 'anything'} {text[none.end() :]}",
+                about,
+            )
+        )
     if re.match(r"(?:not|no|never|without)\s+", text, re.I):
         return Negated(
-            Phrase(re.sub(r"^(?:not|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about)
+            Phrase(re.sub(r"^(?:not|no longer|no|never|without)\s+(?:any\s+|having\s+)?", "", text, flags=re.I), about)
         )
+    bare = _NOT.search(text)
+    if bare and not _EMBEDDED.search(text[: bare.start()]) and not _VERB.search(text[: bare.start()]):
+        return Negated(Phrase(f"{text[: bare.start()]}{text[bare.end() :]}", about))
     if _LASTING.search(text):  # "inactive for two years" is not the opposite of "active for two years"
         return Phrase(text, about)
-    prefix = _PREFIX.search(text)
-    if prefix:
-        return Negated(Phrase((text[: prefix.start()] + text[prefix.end() :]).strip(), about))
-    for word, opposite in _OPPOSITE.items():
-        if re.search(rf"\b{word}\b", text, re.I):
-            return Negated(Phrase(re.sub(rf"\b{word}\b", opposite, text, flags=re.I), about))
-    return Phrase(text, about)
+    opposite = None if _OF_A_THING.search(text) else negation.opposite(text)
+    return Negated(Phrase(opposite, about)) if opposite else Phrase(text, about)
 
 
 def negate(condition: Condition) -> Condition:

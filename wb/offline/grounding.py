@@ -93,7 +93,7 @@ class _Target:
     """What a norm constrains: an action predicate, words that narrow it, and words already used up."""
 
     action: Predicate
-    narrowed: tuple[Phrase, ...]
+    narrowed: tuple[Condition, ...]
     used: frozenset[str]
 
 
@@ -216,7 +216,7 @@ def _of_tool(name: str, toolbox: Toolbox) -> Predicate:
     )
 
 
-def _narrowing(found: vocabulary.Action, norm: Norm) -> tuple[Phrase, ...]:
+def _narrowing(found: vocabulary.Action, norm: Norm) -> tuple[Condition, ...]:
     """The words of an action that its tools do not know, as one phrase, unless the conditions hold them."""
     said = lexicon.roots(
         " ".join(
@@ -231,7 +231,7 @@ def _narrowing(found: vocabulary.Action, norm: Norm) -> tuple[Phrase, ...]:
     start = spots[0] if spots else 0
     while start > 1 and words[start].lower() not in _PREPOSITIONS:
         start -= 1
-    return (Phrase(" ".join(words[start:]) if spots else " ".join(left)),)
+    return (conditions.leaf(" ".join(words[start:]) if spots else " ".join(left)),)
 
 
 def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
@@ -240,7 +240,8 @@ def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
     tools = target.action.tools
     around = target.used | lexicon.roots(" ".join(norm.scope[-1:]))
     narrowed = [_condition(part, toolbox, tools, target.used, known) for part in target.narrowed]
-    when = [*narrowed, *([_condition(norm.when, toolbox, tools, around, known)] if norm.when is not None else [])]
+    said = _presupposed(norm, toolbox, tools, around)
+    when = [*narrowed, *([_condition(said, toolbox, tools, around, known)] if said is not None else [])]
     act = Atom(target.action.name)
     if norm.modality == "oblige":
         trigger = formula.conjunction(tuple(when[len(narrowed) :]))
@@ -258,6 +259,27 @@ def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
         return [_reading(norm, Always(Implies(act, part)), target.action, part, known) for part in _conjuncts(required)]
     condition = formula.disjunction(tuple(parts))
     return [_reading(norm, Always(Implies(act, condition)), target.action, condition, known)]
+
+
+def _presupposed(norm: Norm, toolbox: Toolbox, tools: Sequence[str], around: frozenset[str]) -> Condition | None:
+    """The `when` of a norm without the doers that a flag of the norm is about: "the reader holds a card" speaks of a reader.
+
+    Only where that makes a guard stricter: a duty keeps all of it.
+    """
+    parts = norm.when.parts if isinstance(norm.when, Every) else (norm.when,) if norm.when is not None else ()
+    leaves = [leaf for side in (norm.when, norm.requires) for leaf in conditions.phrases_of(side)]
+    found = [vocabulary.literal(leaf, toolbox, tools, around).predicate for leaf in leaves]
+    about = frozenset().union(*(lexicon.roots(p.description) for p in found if p.test and p.test.value is True))
+    if norm.modality == "oblige" or not about:
+        return norm.when
+    open_ = {leaf for leaf, p in zip(leaves, found, strict=True) if p.test is None}
+    return conditions.every(
+        [
+            part
+            for part in parts
+            if part not in open_ or len(lexicon.content(part.text)) != 1 or not lexicon.roots(part.text) <= about
+        ]
+    )
 
 
 def _reading(norm: Norm, whole: Formula, action: Predicate, condition: Formula, known: dict[str, Predicate]) -> Reading:

@@ -109,7 +109,14 @@ class Sentence:
 
 def plain(text: str) -> str:
     """A clause's words without Markdown marks, line breaks, curly quotes and the final full stop."""
-    text = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"').replace("\\", "")
+    text = (
+        re.sub(r"\b([Nn]o)-one\b", r"\1 one", text)
+        .replace("’", "'")
+        .replace("‘", "'")
+        .replace("“", '"')
+        .replace("”", '"')
+        .replace("\\", "")
+    )
     text = re.sub(r"!?\[([^\]]+)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\*+|`+|(?<![\w])_+|_+(?![\w])|^[>#]+\s*", "", text)
     text = re.sub(r"\(see [^)]*\)", "", text)
@@ -197,13 +204,19 @@ def cue(text: str) -> bool:
     found = split(conditions.leading(text)[0])
     if found is None:
         return bool(_LIMIT.search(text) or _STRONG.search(text))
-    if found.force == "exempt":
-        return False
+    if found.force == "exempt" or re.match(
+        r"no\s", {"needed": found.subject, "requires": found.rest}.get(found.force, ""), re.I
+    ):
+        return False  # "no key is needed", "leaving requires no key": no constraint
     if found.force == "permit":
         return bool(
             _ONLY.search(text)
             or _LIMIT.search(text)
-            or re.match(r"(?:only|no|nobody|neither)\b", found.subject, re.I)
+            or re.match(
+                r"(?:only|no|nobody|none|nothing|neither|not|few|hardly|scarcely|barely|rarely|seldom)\b",
+                found.subject,
+                re.I,
+            )
             or (
                 re.search(r"\bwithout \w+ing\b", found.rest)
                 and not re.search(rf"\b{conditions.ACTOR}\b", found.subject, re.I)
@@ -243,6 +256,12 @@ def _respelled(text: str) -> str:
         text,
         flags=re.I,
     )
+    text = re.sub(
+        r"\b(?:may|can|must|shall|should|will),?\s+(?:under no circumstances|in no (?:case|event)|on no account|at no time),?\s+",
+        "must never ",
+        text,
+        flags=re.I,
+    )
     text = re.sub(r",?\s+under any circumstances\Z|,?\s+in any case\Z", "", text, flags=re.I)
     text = re.sub(
         r"\b(?:shall be|must be|is|are)\s+subject to\s+(?=(?:an?|the|prior|written)?\s*(?:prior\s+|written\s+)?(?:approval|authori[sz]ation|consent|permission|review)\b)",
@@ -267,7 +286,7 @@ def _respelled(text: str) -> str:
     if approval and not re.search(rf"\b{conditions.ACTOR}\Z", approval["what"], re.I):
         return f"{approval['what']} requires {text[approval.end() :]}"
     refused = re.match(
-        r"(?P<what>.+?)\s+(?:(?:is|are)\s+not|will\s+not\s+be)\s+(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)",
+        r"(?P<what>.+?)\s+(?:(?:is|are)\s+(?:not|never)|will\s+(?:not|never)\s+be)\s+(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)",
         text,
         re.I,
     )

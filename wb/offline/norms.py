@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wb.domain.policy import Clause
-from wb.offline import conditions, lexicon, modality, only, phrases
+from wb.offline import conditions, lexicon, modality, negation, only, phrases
 from wb.offline.conditions import Condition, Earlier, Either, Negated, Phrase, every, leaf, negate
 from wb.offline.modality import Sentence
 from wb.rules.rule import Modality
@@ -183,11 +183,27 @@ def read(text: str) -> list[Norm]:
         )
     rest = phrases.put_in(rest, leading)
     sentence = replace(sentence, subject=subject)
-    subject = re.sub(r"\Aneither\s+(.+?)\s+nor\s+", r"no \1 or ", subject, flags=re.I)
-    none = re.match(r"(?:no|neither|none of(?: the)?)\s+(?=\w)", subject, re.I)
-    nobody = re.match(r"(?:nobody|no one)\b", subject, re.I)
-    if (none or nobody) and sentence.force in ("permit", "oblige"):
-        subject = subject[none.end() :] if none else f"user{subject[nobody.end() :]}"
+    subject = re.sub(
+        r"\Aneither\s+(.+?)\s+nor\s+",
+        lambda m: m.group() if phrases.lacks(m[1]) else f"no {m[1]} or ",
+        subject,
+        flags=re.I,
+    )
+    none = re.match(r"(?:no|neither|none of(?: the| these| those| our)?)\s+(?=\w)", subject, re.I)
+    nobody = re.match(r"(?:nobody|no one)\b|nothing\b", subject, re.I)
+    if none or nobody or re.match(r"not\b", subject, re.I):
+        if sentence.force not in ("permit", "oblige") or not (none or nobody):
+            opening = re.match(r"no one|[\w']+", subject, re.I).group()
+            return [
+                _undecided(
+                    negation.not_understood(opening.lower(), " ".join(f"{subject} {sentence.modal}".split()[:6]))
+                )
+            ]
+        subject = (
+            subject[none.end() :]
+            if none
+            else f"{'anything' if nobody.group().lower() == 'nothing' else 'user'}{subject[nobody.end() :]}"
+        )
         sentence = replace(sentence, force="forbid", subject=subject)
     found = _FORMS[sentence.force](
         replace(sentence, rest=rest), sort((*leading, *trailing), phrases.antecedent(subject, rest))
@@ -597,13 +613,40 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
     terms = tuple(found for found in map(phrases.defined, clause.definitions) if found)
     found: list[Norm] = []
     for unit in filter(modality.cue, units(clause)):
-        for draft in read(unit):
+        for draft in _complete(unit):
             found.append(replace(draft, clause=clause.id, quote=clause.text, scope=scope, terms=terms))
     if not found and constrains(clause):
         return (
             Norm(clause.id, clause.text, "oblige", scope=scope, reason="no form of the grammar fits this sentence"),
         )
     return tuple(dict.fromkeys(found))
+
+
+def _complete(unit: str) -> list[Norm]:
+    """The norms of a main clause; undecided where a negation word of it stands in a name or changes nothing."""
+    found = read(unit)
+    for norm in found:
+        said = (
+            *norm.actions,
+            *(
+                f"{part.about} {part.text}"
+                for side in (norm.when, norm.requires)
+                for part in conditions.phrases_of(side)
+            ),
+        )
+        for words in said:
+            if not norm.reason and (word := negation.inside(words)):
+                return [Norm("", "", "oblige", reason=negation.not_understood(word, words.strip()))]
+    for word, words, without in negation.without_each(_without_remark(unit)):
+        if found and not any(norm.reason for norm in found) and read(without) == found:
+            return [Norm("", "", "oblige", reason=negation.not_understood(word, words))]
+    return found
+
+
+def _without_remark(unit: str) -> str:
+    """A main clause without the clause between its subject and its modal: "the room [has not been paid,] cannot …"."""
+    found = modality.split(conditions.leading(unit)[0])
+    return unit.replace(found.subject, phrases.noun_of(found.subject), 1) if found and found.subject else unit
 
 
 def constrains(clause: Clause) -> bool:

@@ -35,6 +35,10 @@ _NO_PERSON = frozenset(
 _REDUCED = re.compile(
     r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S
 )
+_LACKING = re.compile(
+    r"\s+(?:without|lacking|(?:with|having|holding|carrying)\s+(?:no|neither)|not\s+(?:yet\s+|currently\s+|already\s+)?(?:\w{2,}(?:ing|ed|en|wn|de|nt|ld|id|pt)|in|under|of))\b.*\Z",
+    re.I | re.S,
+)
 _OBJECT_GAP = re.compile(rf"(?:the|an?|any|its|their|our|your|his|her|no|all|{ACTOR})\b\s+", re.I)
 _HEAD_ACTOR = re.compile(
     rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z",
@@ -104,6 +108,9 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
             noun = head_noun(phrase[: reduced.start()])
             found.append(parse(f"{noun} is {reduced.group().strip()}"))
             phrase = phrase[: reduced.start()]
+        elif (lacking := _LACKING.search(phrase)) and head_noun(phrase[: lacking.start()]):
+            found.append(parse(f"{bare(head_noun(phrase[: lacking.start()]))} {lacking.group().strip()}"))
+            phrase = phrase[: lacking.start()]
     recipient = _FOR_ACTOR.search(phrase)
     if recipient:
         is_actor, condition = of_actor(phrase[recipient.end() :])
@@ -120,8 +127,16 @@ def of_noun(phrase: str) -> tuple[str, list[Condition]]:
     if relative:
         found.append(_relative(f"x {phrase[: relative.start()]}", relative["clause"]))
         phrase = phrase[: relative.start()]
+    elif lacking := _LACKING.search(phrase):
+        found.append(parse(bare(phrase)))
+        phrase = phrase[: lacking.start()]
     core, found = _comparison(f"x {phrase}", found)
     return re.sub(r"\Ax\s*", "", core), found
+
+
+def lacks(phrase: str) -> bool:
+    """Whether a noun phrase says what is not there: "without …", "not holding …", and no relative clause follows it."""
+    return _LACKING.search(phrase) is not None and not _RELATIVE.search(phrase)
 
 
 def head_noun(phrase: str) -> str:
@@ -157,7 +172,7 @@ def _behind_actor(post: str) -> Condition:
     relative = re.match(r"(?:who|that|which|whose)\s+", post, re.I)
     if relative:
         return parse(post[relative.end() :], about="the user")
-    without = re.match(r"(?:without|lacking|with no)\s+(?:any\s+)?", post, re.I)
+    without = re.match(r"(?:without|lacking|(?:with|having|holding) no)\s+(?:any\s+)?", post, re.I)
     if without:
         return negate(parse(f"has {post[without.end() :]}"))
     possessing = re.match(r"(?:with|having|holding)\s+", post, re.I)
@@ -398,6 +413,8 @@ def _who(subject: str) -> list[Condition]:
     if is_actor:
         return [condition] if condition is not None else []
     noun, narrowed = of_noun(subject)
+    if lacks(subject):  # "a reader without a card": who the doer is and what he lacks are one condition
+        return narrowed
     return [parse(_bare(noun)), *narrowed] if _bare(noun) else narrowed
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.offline import lexicon
+from wb.offline import lexicon, negation
 from wb.offline.conditions import Phrase
 from wb.offline.lexicon import Quantity
 from wb.rules.rule import Predicate, Test
@@ -281,9 +281,16 @@ def literal(
     wanted = [w for w in words if w not in _HOLDING] or words
     if changes(tools):
         candidates = _candidates(toolbox, ())
-    found = _enumerated(phrase, candidates, around) or _flag(wanted, candidates, around)
+    found = _enumerated(phrase, candidates, around) or _flag(wanted, negation.signs(phrase.text), candidates, around)
     if found is not None:
         return found
+    opposite = negation.opposite(phrase.text)
+    if opposite and (
+        found := _flag(
+            [lexicon.root(w) for w in lexicon.content(opposite)], negation.signs(opposite), candidates, around
+        )
+    ):
+        return replace(found, positive=not found.positive)
     return Literal(ungrounded(phrase.text))
 
 
@@ -299,21 +306,29 @@ def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> list[tuple[str, Field
     return found
 
 
-def _flag(words: list[str], candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal | None:
-    """A boolean field whose text takes up all the words, and whose name or a keyword they hold."""
-    best: tuple[float, str, Field] | None = None
+def _flag(
+    words: list[str], signs: frozenset[str], candidates: list[tuple[str, Field]], around: frozenset[str]
+) -> Literal | None:
+    """A boolean field whose text takes up all the words, and whose name or a keyword they hold.
+
+    A field that is true of what is not there ("no_card") decides a positive phrase negated; one with
+    other signs than the phrase ("consent withdrawn", "opted out") does not decide it.
+    """
+    best: tuple[float, str, Field, bool] | None = None
     for path, field in candidates:
         if field.type != "boolean" or not words:
             continue
         known = field_words(field)
         if any(w not in known.strong and w not in known.weak and w not in around for w in words):
             continue
+        denied = _signs(field)
+        absent = bool(denied) and denied <= negation.ABSENCE and not signs and negation.denied(field.name) <= {*words}
         score = _fit(set(words), known)
-        if score >= 0.5 and (best is None or score > best[0]):
-            best = (score, path, field)
+        if score >= 0.5 and (denied == signs or absent) and (best is None or score > best[0]):
+            best = (score, path, field, not absent)
     if best is None:
         return None
-    _, path, field = best
+    _, path, field, positive = best
     return Literal(
         Predicate(
             field_name(field),
@@ -321,8 +336,15 @@ def _flag(words: list[str], candidates: list[tuple[str, Field]], around: frozens
             field.description or sentence(field.name),
             keywords(f"{field.name} {' '.join(field.keywords)}"),
             test=Test(path, "==", True),
-        )
+        ),
+        positive,
     )
+
+
+def _signs(field: Field) -> frozenset[str]:
+    """The signs of a field: of its name and of the first clause of its description."""
+    first = re.split(r"[,;.(]|\b(?:and|or|that|which|who)\b", field.description)[0]
+    return negation.signs(f"{field.name} {first}")
 
 
 def _fit(words: set[str], known: Words) -> float:
