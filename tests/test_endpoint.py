@@ -294,6 +294,62 @@ def test_the_key_reaches_no_file_no_message_and_no_ledger(tmp_path, step) -> Non
     assert not [path for path in tmp_path.rglob("*") if KEY in path.read_text("utf-8")]
 
 
+@pytest.mark.parametrize("key", ["x", "test", "n", "e", '"'])
+def test_a_short_key_changes_no_reply(tmp_path, key: str) -> None:
+    text = '{"n": true, "why": "the next test: exact"}'
+    with Scripted([Say(text), Say(f"no such test, {key}", 400)]) as server:
+        model = endpoint(server, tmp_path, api_key=key)
+        assert ask(model).value == ask(model).value == json.loads(text)
+        assert json.loads(next(tmp_path.glob("count.*.json")).read_text("utf-8"))["reply"]["text"] == text
+        with pytest.raises(Rejected, match=r"\[key\]") as caught:
+            ask(model, "another")
+        assert f", {key}" not in str(caught.value)
+
+
+def test_a_reply_that_holds_a_real_key_is_refused_whole_and_not_kept(tmp_path) -> None:
+    with (
+        Scripted([Say(f'{{"n": true, "said": "{KEY}"}}')]) as server,
+        pytest.raises(Rejected, match="holds the key in OPENAI_API_KEY") as caught,
+    ):
+        ask(endpoint(server, tmp_path))
+    assert KEY not in str(caught.value) and not list(tmp_path.iterdir()) and caught.value.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": [{"message": {"content": 3}}]},
+        {"choices": [{"message": None}]},
+        {"choices": None},
+        {"choices": [{"message": {"content": ["a"]}}]},
+        {"choices": [{"message": {"content": "{}"}, "finish_reason": 7}]},
+    ],
+)
+def test_a_body_of_another_shape_is_no_chat_completion(tmp_path, body: dict) -> None:
+    with (
+        Scripted(lambda request: Raw(json.dumps(body).encode())) as server,
+        pytest.raises(Unreachable, match="no chat completion"),
+    ):
+        ask(endpoint(server, tmp_path, retries=0))
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 10},
+        {"prompt_tokens": True, "completion_tokens": 1},
+        {"prompt_tokens": -5, "completion_tokens": 1},
+        "many",
+        None,
+    ],
+)
+def test_counts_that_cannot_be_read_are_the_worst_case(tmp_path, usage) -> None:
+    body = {"choices": [{"message": {"content": '{"n": true}'}, "finish_reason": "stop"}], "usage": usage}
+    with Scripted([Raw(json.dumps(body).encode())]) as server:
+        answer = ask(endpoint(server, tmp_path, max_tokens=50))
+    assert answer.usage.completion_tokens == 50 and "reports no usage" in answer.events[0]
+
+
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """llama.cpp's server with a random model: the protocol is real, the words are noise."""

@@ -27,6 +27,7 @@ BOX = tools.parse(
             "state": [
                 {"name": "age", "type": "integer", "keywords": ["years old"]},
                 {"name": "registered", "type": "boolean"},
+                {"name": "level", "type": "string", "enum": ["gold", "tin"]},
             ],
         }
     )
@@ -190,11 +191,54 @@ def test_a_sound_reply_becomes_a_rule():
                     {"name": "registered", "kind": "state", "test": {"field": "state.age", "op": "~", "value": 1}},
                 ]
             },
-            "op must be one of",
+            "test.op: Input should be",
         ),
         (
             {"predicates": [{"name": "open_gate", "kind": "deed"}, {"name": "registered", "kind": "state"}]},
-            "kind must be",
+            "kind: Input should be 'action' or 'state', got 'deed'",
+        ),
+        (
+            {"predicates": [{"name": "open_gate", "kind": "Action"}, {"name": "registered", "kind": "state"}]},
+            "kind: Input should be 'action' or 'state', got 'Action'",
+        ),
+        (
+            {
+                "predicates": [
+                    {"name": "open_gate", "kind": "action"},
+                    {
+                        "name": "registered",
+                        "kind": "state",
+                        "test": {"field": "state.age", "op": ">=", "value": 1, "measure": "Count"},
+                    },
+                ]
+            },
+            "measure: Input should be 'value' or 'count', got 'Count'",
+        ),
+        (
+            {
+                "predicates": [
+                    {"name": "open_gate", "kind": "action"},
+                    {
+                        "name": "registered",
+                        "kind": "state",
+                        "test": {"field": "state.level", "op": "==", "value": "Gold"},
+                    },
+                ]
+            },
+            r"state.level has the values \['gold', 'tin'\]; got \['Gold'\]",
+        ),
+        (
+            {
+                "predicates": [
+                    {"name": "open_gate", "kind": "action"},
+                    {
+                        "name": "registered",
+                        "kind": "state",
+                        "test": {"field": "state.level", "op": "in", "value": ["tin", "Gold"]},
+                    },
+                ]
+            },
+            r"state.level has the values \['gold', 'tin'\]; got \['Gold'\]",
         ),
     ],
 )

@@ -98,6 +98,50 @@ def test_a_reply_that_is_malformed_twice_is_an_error(tmp_path, count) -> None:
     assert [event.split(":")[1].strip() for event in model.ledger.events] == ["asked again", "failed"]
 
 
+def test_a_failed_reply_does_not_count_as_recorded_and_is_asked_again_alone(tmp_path, count) -> None:
+    texts = [{"text": text} for text in ("a", "bad", "ccc")]
+    with Scripted(answering) as server:
+        first = llm(server, tmp_path / "r").ask_all(count, Number, texts)
+        assert [type(reply) for reply in first] == [Number, Unanswered, Number] and len(server.requests) == 4
+        replay = llm(server, tmp_path / "r", replies=Replies(tmp_path / "r", "replay"))
+        assert [type(reply) for reply in replay.ask_all(count, Number, texts)] == [Number, Unanswered, Number], (
+            "as it was, nothing asked"
+        )
+        assert len(server.requests) == 4 and replay.ledger.failed == 1
+        server.steps = lambda request: Say('{"n": 3}')
+        model = llm(server, tmp_path / "r")
+        assert model.ask_all(count, Number, texts) == [Number(n=1), Number(n=3), Number(n=3)]
+        assert len(server.requests) == 5 and "<data>bad</data>" in server.requests[4]["messages"][-1]["content"]
+        assert model.ledger.failed == 0 and any(
+            "its recording failed; asked anew" in event for event in model.ledger.events
+        )
+        again = llm(server, tmp_path / "r")
+        assert (
+            again.ask_all(count, Number, texts) == [Number(n=1), Number(n=3), Number(n=3)]
+            and again.ledger.total.calls == 0
+        )
+    assert len(server.requests) == 5
+
+
+def test_a_reply_that_fails_in_every_run_is_asked_twice_in_each_and_never_patched(tmp_path, count) -> None:
+    with Scripted(lambda request: Say('{"n": "many"}')) as server:
+        for run in (1, 2, 3):
+            model = llm(server, tmp_path / "r")
+            with pytest.raises(MalformedReply, match="valid integer"):
+                model.ask(count, Number, text="x")
+            assert len(server.requests) == 2 * run and model.ledger.failed == 1
+
+
+def test_a_malformed_reply_that_was_mended_stays_recorded(tmp_path, count) -> None:
+    with Scripted([Say("nonsense"), Say('{"n": 2}')]) as server:
+        assert (
+            llm(server, tmp_path / "r").ask(count, Number, text="x")
+            == llm(server, tmp_path / "r").ask(count, Number, text="x")
+            == Number(n=2)
+        )
+    assert len(server.requests) == 2
+
+
 def test_a_batch_keeps_its_order_its_bound_and_everything_that_was_answered(tmp_path, count) -> None:
     texts = ["a", "bad", "ccc"] + ["x" * n for n in range(4, 12)]
     seen = []

@@ -35,13 +35,16 @@ from wb.rules.rule import Rule, RuleSet
 class Complaint:
     """What a check found wrong: its name, what was required and got, and arguments that show it.
 
-    `allowed` is the decision that those arguments must get; None where the check names none.
+    `allowed` is the decision that those arguments must get; None where the check names none.  `message` and
+    arguments follow from code and contract alone: they are sent to models.  `said` is what the tool behind
+    the check happened to say: it may differ from run to run and is kept for people.
     """
 
     check: str
     message: str
     arguments: tuple[tuple[str, Value], ...] = ()
     allowed: bool | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,9 @@ def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
 def guarded(draft: Draft) -> Guarded:
     """The draft as it will be kept: `proved`, `tested`, or `error`, with the reason why not better."""
     grade: Grade = "proved" if PROOF in draft.passed else "tested" if "tests" in draft.passed else "error"
-    reason = "; ".join(c.message for c in draft.complaints[:2])
+    reason = "; ".join(
+        c.message if c.arguments or not c.said else f"{c.message} ({c.said})" for c in draft.complaints[:2]
+    )
     try:
         source = contracts.assemble(draft.source, draft.contract)
     except VacuousContract:
@@ -168,6 +173,9 @@ def _signature(function: ast.FunctionDef) -> str:
     listed = ", ".join(ast.unparse(a) for a in function.args.args)
     returns = ast.unparse(function.returns) if function.returns else "nothing"
     return f"def {function.name}({listed}) -> {returns}:"
+
+
+UNANSWERED = "# the author gave no usable reply\n"
 
 
 class GuardCode(pydantic.BaseModel):
@@ -281,5 +289,6 @@ def _row(kind: str, text: str, arguments: tuple[tuple[str, object], ...], allowe
 
 
 def _code(reply: GuardCode | Unanswered) -> str:
-    """The source of a reply; without one, a text that says why and is no function."""
-    return reply.code if isinstance(reply, GuardCode) else f"# {reply.reason}\n"
+    """The source of a reply; without one, a text that is no function. Why there is none is in the ledger: it is
+    what happened once, and no later request may depend on it."""
+    return reply.code if isinstance(reply, GuardCode) else UNANSWERED

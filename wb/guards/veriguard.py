@@ -1,7 +1,8 @@
 """VeriGuard: guards proved against the rules' contracts, counterexamples fed back, only proofs deployed.
 
 The verification stage of VeriGuard (Sec. 3.2.2): {C_pre} p {C_post} by Nagini, the counterexample to
-the author of the code, until it proves or the budget is spent.  The contract is never weakened to fit
+the author of the code, until it proves or the budget is spent.  What the author is told is found by
+running the code (`counterexample`), so that the same code is asked about in the same words in every run.  The contract is never weakened to fit
 the code (SPEC 4 u).  A proof counts only if the `Refute(False)` probe shows that the function's body
 can be reached.  At run time a tool whose guard is missing, unproved or broken is denied.
 """
@@ -9,19 +10,32 @@ can be reached.  At run time a tool whose guard is missing, unproved or broken i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wb.guards import contract as contracts
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract
-from wb.guards.nagini import Finding, Proof, Verifier
+from wb.guards.nagini import Proof, Verifier
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import PROOF, TESTED, Attempt, Check, Complaint, Draft, Revise, checked, synthesise
 from wb.rules.rule import RuleSet
 
+LIMIT = 200_000  # values tried for a counterexample: about a second
+SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
+
 
 def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_rounds: int = 3) -> tuple[Draft, ...]:
-    """The drafts after checks, tests, proofs and at most `max_rounds` repairs; `synthesis.guarded` grades them."""
-    return synthesise(drafts, (*TESTED, proof(verifier)), revise, max_rounds=max_rounds)
+    """The drafts after checks, tests, proofs and at most `max_rounds` repairs; `synthesis.guarded` grades them.
+
+    A draft about which nothing is known but that the prover timed out or crashed stays as it is: there is nothing to repair.
+    """
+
+    def ask(rows: Sequence[Draft]) -> list[str | None]:
+        told = [i for i, draft in enumerate(rows) if any(c.message != SILENT for c in draft.complaints)]
+        found = dict(zip(told, revise([rows[i] for i in told]) if told else (), strict=True))
+        return [found.get(i) for i in range(len(rows))]
+
+    return synthesise(drafts, (*TESTED, proof(verifier)), ask, max_rounds=max_rounds)
 
 
 def proof(verifier: Verifier) -> Check:
@@ -47,49 +61,64 @@ def proved_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
 
 
 def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, ...]:
-    if proof_.status == "unproved":
-        return tuple(_complaint(draft, finding) for finding in proof_.findings)
-    if proof_.status != "proved":
-        return tuple(Complaint(PROOF, f"{proof_.status}: {f.message}") for f in proof_.findings) or (
-            Complaint(PROOF, proof_.status),
-        )
-    if probe.status != "proved":
-        what = "; ".join(f.message for f in probe.findings)
-        return (Complaint(PROOF, f"nothing was proved: the body cannot be reached ({what or probe.status})"),)
-    return ()
+    if proof_.status == "proved" and probe.status == "proved":
+        return ()
+    if proof_.status == "proved":
+        return (Complaint(PROOF, "nothing was proved: the body cannot be reached", said=_said(probe)),)
+    shown = counterexample(draft.contract, draft.source)
+    if shown is not None:
+        return (replace(shown, said=_said(proof_)),)
+    if proof_.status in ("timeout", "crash"):
+        return (Complaint(PROOF, SILENT, said=_said(proof_)),)
+    refused = "; ".join(f.message for f in proof_.findings) if proof_.status == "rejected" else ""
+    return (
+        Complaint(
+            PROOF,
+            f"not proved{': ' * bool(refused)}{refused}; no values that break the rules were found by running the code",
+            said=_said(proof_),
+        ),
+    )
 
 
-def _complaint(draft: Draft, finding: Finding) -> Complaint:
-    """Nagini's finding, with arguments on which running the code breaks the contract, where there are any."""
-    where = f" where {' and '.join(finding.branch)}" if finding.branch else ""
-    shown = confirmed(draft.contract, draft.source, finding)
-    if shown is None:
-        return Complaint(PROOF, f"{finding.message}{where} No values that show it were found by running the code.")
-    arguments, allowed = shown
-    return Complaint(PROOF, finding.message + where, arguments, allowed)
+def _said(proof_: Proof) -> str:
+    """What the prover said, whole: its status and each finding with its branch and values."""
+    rows = [
+        f"{f.message}{' where ' * bool(f.branch)}{' and '.join(f.branch)}{f' {dict(f.counterexample)}' if f.counterexample else ''}"
+        for f in proof_.findings
+    ]
+    return f"{proof_.status}: {'; '.join(rows) or 'no reason given'}"
 
 
-def confirmed(
-    contract: Contract, source: str, finding: Finding
-) -> tuple[tuple[tuple[str, sandbox.Value], ...], bool] | None:
-    """Nagini's counterexample completed and replayed: arguments, and the decision the contract demands of them.
+def counterexample(contract: Contract, source: str) -> Complaint | None:
+    """The first values, in a fixed order, on which running the code breaks the contract; None where none were found.
 
-    Texts are opaque to Nagini, so every value that it gave none for is tried. None where the code obeys.
+    They depend on the code and the contract alone.  The values in a prover's finding are whatever its solver
+    happened to meet: they differ from run to run, and texts are opaque to it.
     """
     tested, wanted = sandbox.load(source), examples.program(contract, contract.allows)
-    given = {n: v for n, v in finding.counterexample if n in dict(tested.types)}
     points = examples.points(contract, contracts.assemble(source, contract))
 
-    def differ(**values: sandbox.Value) -> tuple[bool, str]:
-        return bool(tested.run(**values)[0]) != bool(wanted.run(**values)[0]), ""
+    def wrong(**values: sandbox.Value) -> tuple[bool, str]:
+        allowed = bool(wanted.run(**values)[0])
+        try:
+            got, reason = tested.run(**values)
+        except (TypeError, NameError, ValueError) as error:
+            return True, f"{type(error).__name__}: {error}"
+        return bool(got) is not allowed, f"{'allowed' if got else 'denied'}: {reason}"
 
     try:
-        for chosen, (differs, _) in sandbox.completions(
-            differ, given, {n: v for n, v in points.items() if n not in given}
-        ):
-            if differs:
-                whole = {**{n: v[0] for n, v in points.items()}, **given, **chosen}
-                return tuple(whole.items()), bool(wanted.run(**whole)[0])
+        for chosen, (breaks, got) in sandbox.completions(wrong, {}, points, limit=LIMIT):
+            if breaks:
+                whole = {**{n: v[0] for n, v in points.items()}, **chosen}
+                break
+        else:
+            return None
     except sandbox.TooMany:
         return None
-    return None
+    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**whole)[0]]
+    required = (
+        f"deny was required (violation of {', '.join(broken)})"
+        if broken
+        else "allow was required (no rule is violated)"
+    )
+    return Complaint(PROOF, f"{required}; got {got}", tuple(whole.items()), not broken)

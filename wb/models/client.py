@@ -2,7 +2,8 @@
 
 Two kinds of engine answer the same requests: `Endpoint`, any OpenAI-compatible service, and the
 deterministic offline engine, which is handed in as a value.  A malformed reply is asked for once
-more with what was wrong, then raised; it is never patched.
+more with what was wrong, then raised; it is never patched.  A recorded exchange that ends so does not
+count as recorded: it is asked again from its start.
 """
 
 from __future__ import annotations
@@ -67,19 +68,14 @@ class LLM:
         """
         prompt = prompts.load(prompt_name)
         try:
-            return self._once(prompt, reply_type, inputs)
+            return self._exchange(prompt, reply_type, inputs)
         except MalformedReply as error:
-            self.ledger.add(
-                prompt.name,
-                error.usage,
-                prompt_digest=prompt.digest,
-                engine=self.name,
-                reply=error.digest,
-                events=(*error.events, f"asked again: {error.problem}"),
-            )
-            corrected = prompt.corrected(error.text, error.problem)
+            if not error.renewable:
+                self._failed(prompt, error)
+                raise
+            self._note(prompt, error, f"its recording failed; asked anew: {error.problem}")
         try:
-            return self._once(corrected, reply_type, inputs)
+            return self._exchange(prompt, reply_type, inputs, anew=True)
         except MalformedReply as error:
             self._failed(prompt, error)
             raise
@@ -113,10 +109,19 @@ class LLM:
             pool.shutdown(wait=True, cancel_futures=True)
         return replies
 
-    def _once(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object]) -> Reply:
+    def _exchange(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object], **how: bool) -> Reply:
+        """A reply, asked for once more where the first is malformed; `MalformedReply` where the second is too."""
+        try:
+            return self._once(prompt, reply_type, inputs, **how)
+        except MalformedReply as error:
+            self._note(prompt, error, f"asked again: {error.problem}")
+            corrected = prompt.corrected(error.text, error.problem)
+        return self._once(corrected, reply_type, inputs, **how)
+
+    def _once(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object], **how: bool) -> Reply:
         """One reply, checked; its usage and whatever went wrong in the ledger."""
         try:
-            answer = self.engine.answer(prompt, inputs, reply_type.model_json_schema())
+            answer = self.engine.answer(prompt, inputs, reply_type.model_json_schema(), **how)
         except MalformedReply:
             raise
         except ModelError as error:
@@ -132,6 +137,7 @@ class LLM:
                 answer.usage,
                 answer.events,
                 answer.digest,
+                answer.renewable,
             ) from None
         self.ledger.add(
             prompt.name,
@@ -143,12 +149,23 @@ class LLM:
         )
         return reply
 
+    def _note(self, prompt: Prompt, error: MalformedReply, event: str) -> None:
+        self.ledger.add(
+            prompt.name,
+            error.usage,
+            prompt_digest=prompt.digest,
+            engine=self.name,
+            reply=error.digest,
+            events=(*error.events, event),
+        )
+
     def _failed(self, prompt: Prompt, error: ModelError) -> None:
         self.ledger.add(
             prompt.name,
             error.usage,
             prompt_digest=prompt.digest,
             engine=self.name,
+            failed=True,
             events=(*error.events, f"failed: {error}"),
         )
 

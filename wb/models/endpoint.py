@@ -4,7 +4,7 @@ The `openai` client's own retries are off: each retry is counted against the bud
 ledger.  Where a service does not know a parameter (`response_format`, `max_tokens`, `temperature`), the
 request is sent again without it; the wanted JSON schema stands in the message too.
 
-Recorded replies: one JSON file a request, named by the digest of what was asked.
+Replies as a service sends them and as they are recorded: one JSON file a request, named by the digest of what was asked.
 
 The files can be shared, compared by line and replayed.  In `replay` the network is never touched
 and a missing reply is an error that names the prompt; `auto` reads what is there and records the
@@ -20,10 +20,12 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import pydantic
 
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
@@ -50,6 +52,43 @@ def digest(request: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
+class _Message(pydantic.BaseModel, strict=True):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(pydantic.BaseModel, strict=True):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class Counts(pydantic.BaseModel, strict=True):
+    """The tokens that a service says it used."""
+
+    prompt_tokens: pydantic.NonNegativeInt
+    completion_tokens: pydantic.NonNegativeInt
+
+
+class Completion(pydantic.BaseModel, strict=True):
+    """The part of a chat completion that is read; what else a service sends is ignored. `usage` in any other shape is none."""
+
+    choices: list[_Choice] = pydantic.Field(min_length=1)
+    model: str | None = None
+    usage: Counts | None | object = None
+
+
+class _Reply(pydantic.BaseModel):
+    """What was answered: its text, and whatever else was recorded with it."""
+
+    model_config = pydantic.ConfigDict(extra="allow")
+    text: str
+
+
+class _Record(pydantic.BaseModel):
+    request: dict
+    reply: _Reply
+
+
 @dataclass(frozen=True, slots=True)
 class Replies:
     """A folder of recorded replies and how it is used."""
@@ -72,15 +111,14 @@ class Replies:
             return None
         path = self.path(request)
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = _Record.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return self._missing(request)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            return self._corrupt(path, str(error))
-        reply = record.get("reply") if isinstance(record, dict) and record.get("request") == request else None
-        if not isinstance(reply, dict) or not isinstance(reply.get("text"), str):
-            return self._corrupt(path, "it holds another request, or no reply")
-        return reply
+        except pydantic.ValidationError as error:
+            return self._corrupt(path, f"it holds no request with its reply: {error.errors()[0]['msg']}")
+        if record.request != request:
+            return self._corrupt(path, "it holds another request")
+        return record.reply.model_dump(exclude_unset=True)
 
     def keep(self, request: Mapping[str, object], reply: Mapping[str, object]) -> None:
         """Record a reply: whole or not at all, also when the process is killed."""
@@ -118,22 +156,24 @@ if TYPE_CHECKING:
     import tenacity
 
 LONGEST_WAIT_S = 120.0
+SECRET = 12  # characters: a shorter key (`x`, `test`) is none, it stands in ordinary text by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An engine's reply: a JSON object, what it took, the digest of its recording (None: not recorded),
-    who answered, and what went wrong on the way."""
+    who answered, and what went wrong on the way. `renewable`: it was read from a recording that may be asked anew."""
 
     value: Mapping[str, object]
     usage: Usage = Usage()
     digest: str | None = None
     engine: str = ""
     events: tuple[str, ...] = ()
+    renewable: bool = False
 
 
 class MalformedReply(ModelError):
-    """A reply that is not JSON, or not of the declared type."""
+    """A reply that is not JSON, or not of the declared type; `renewable` as in `Answer`."""
 
     def __init__(
         self,
@@ -143,11 +183,12 @@ class MalformedReply(ModelError):
         usage: Usage = Usage(),
         events: tuple[str, ...] = (),
         digest: str | None = None,
+        renewable: bool = False,
     ) -> None:
         super().__init__(
             f"prompt {prompt!r} needs a reply of its declared type; {problem}; got {text[:200]!r}", usage, events
         )
-        self.text, self.problem, self.digest = text, problem, digest
+        self.text, self.problem, self.digest, self.renewable = text, problem, digest, renewable
 
 
 class TruncatedReply(ModelError):
@@ -237,22 +278,23 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.name!r})"  # never the key
 
-    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
-        """The model's reply, from its recording where there is one.
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Answer:
+        """The model's reply, from its recording where there is one; `anew` asks again and replaces a recording.
 
         Raises:
             ModelError: no reply (see the subclasses); MalformedReply: a reply that is no JSON object.
         """
         request = self.request(prompt, inputs, schema)
-        reply, course = self.replies.find(request), _Course()
+        again = anew and self.replies.mode != "replay"
+        reply, course = None if again else self.replies.find(request), _Course()
         if reply is not None:
             course.usages.append(Usage(replayed=1))
-        else:
-            if self.replies.mode == "auto" and self.replies.path(request).exists():
-                course.events.append("its recording is damaged; asked anew")
-            reply = self._ask(request, course)
-            self.replies.keep(request, reply)
-        return self._answer(request, reply, course)
+            return self._answer(request, reply, course, self.replies.mode == "auto")
+        if self.replies.mode == "auto" and not again and self.replies.path(request).exists():
+            course.events.append("its recording is damaged; asked anew")
+        reply = self._ask(request, course)
+        self.replies.keep(request, reply)
+        return self._answer(request, reply, course, False)
 
     def request(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> dict:
         """Everything that decides the reply, as JSON values: what a recording is keyed by.
@@ -272,7 +314,7 @@ class Endpoint:
             "settings": dict(self.settings),
         }
 
-    def _answer(self, request: dict, reply: Mapping, course: _Course) -> Answer:
+    def _answer(self, request: dict, reply: Mapping, course: _Course, renewable: bool) -> Answer:
         text, key = reply["text"], digest(request)
         try:
             value = json.loads(_unfenced(text))
@@ -281,8 +323,8 @@ class Endpoint:
         except (ValueError, RecursionError) as error:
             problem = f"not JSON: {error}"
         if problem:
-            raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key)
-        return Answer(value, course.usage, key, self.name, tuple(course.events))
+            raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key, renewable)
+        return Answer(value, course.usage, key, self.name, tuple(course.events), renewable)
 
     def _ask(self, request: dict, course: _Course) -> dict:
         """The reply from the network, with retries; `course` records each attempt."""
@@ -332,7 +374,7 @@ class Endpoint:
         self.account.reserve(_amount(worst), f"prompt {request['prompt']!r}")
         used, started = worst, time.monotonic()
         try:
-            body = self._send(request, course)
+            body = _completion(self._send(request, course), self._safe)
             used = self._usage(body, worst, course)
             return self._reply(body, request)
         except _TurnedDown as turned:
@@ -342,8 +384,8 @@ class Endpoint:
             self.account.settle(_amount(worst), _amount(used))
             course.usages.append(used + Usage(seconds=round(time.monotonic() - started, 3)))
 
-    def _send(self, request: dict, course: _Course) -> dict:
-        """The endpoint's JSON body for one attempt."""
+    def _send(self, request: dict, course: _Course) -> bytes:
+        """The endpoint's body for one attempt."""
         import httpx2
         import openai
 
@@ -358,7 +400,7 @@ class Endpoint:
                     body += chunk
                     if time.monotonic() > deadline:
                         raise late
-            return _object(bytes(body))
+            return bytes(body)
         except (openai.APITimeoutError, httpx2.TimeoutException):
             raise late from None
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
@@ -413,19 +455,17 @@ class Endpoint:
             return _TurnedDown(_Again(f"{problem}; sent again without {named!r}", 0.0))
         return _TurnedDown(Rejected(f"{self.name!r} turned the request down: {problem}"))
 
-    def _usage(self, body: dict, worst: Usage, course: _Course) -> Usage:
+    def _usage(self, body: Completion, worst: Usage, course: _Course) -> Usage:
         """What the endpoint counted; its worst case where it does not count."""
-        counts = body.get("usage")
-        if not isinstance(counts, dict) or not all(
-            isinstance(counts.get(k), int) for k in ("prompt_tokens", "completion_tokens")
-        ):
+        counts = body.usage
+        if not isinstance(counts, Counts):
             course.events.append("the endpoint reports no usage; the worst case was counted")
             return worst
         used = Usage(
             1,
-            counts["prompt_tokens"],
-            counts["completion_tokens"],
-            self.price.of(counts["prompt_tokens"], counts["completion_tokens"]),
+            counts.prompt_tokens,
+            counts.completion_tokens,
+            self.price.of(counts.prompt_tokens, counts.completion_tokens),
         )
         if used.prompt_tokens + used.completion_tokens > worst.prompt_tokens + worst.completion_tokens:
             course.events.append(
@@ -434,30 +474,31 @@ class Endpoint:
             )
         return used
 
-    def _reply(self, body: dict, request: dict) -> dict:
-        """The part of a body that is recorded; a truncated or empty reply is an error and is not."""
-        try:
-            choice = body["choices"][0]
-            text, finish = choice["message"].get("content") or "", choice.get("finish_reason")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise _Again(f"no chat completion: {self._safe(json.dumps(body))}") from None
+    def _reply(self, body: Completion, request: dict) -> dict:
+        """The part of a body that is recorded, its text as it came; a reply that is cut, empty or holds the key is an
+        error and is not recorded."""
+        choice = body.choices[0]
+        text, finish = choice.message.content or "", choice.finish_reason
         if finish == "length":
             raise TruncatedReply(
                 f"prompt {request['prompt']!r} needs a whole reply; it was cut at {self.max_tokens} tokens; "
                 f"raise max_tokens (WB_REPLY_TOKENS); it began {self._safe(text[:120])!r}"
             )
         if not text:
-            why = choice["message"].get("refusal") or f"finish_reason {finish!r}"
+            why = choice.message.refusal or f"finish_reason {finish!r}"
             raise Rejected(
                 f"prompt {request['prompt']!r} needs a reply; {self.name!r} gave an empty one: {self._safe(why)}"
             )
-        counts = body.get("usage") if isinstance(body.get("usage"), dict) else {}
-        plain = self._safe(text, None).encode("utf-8", "replace").decode("utf-8")
+        if len(self._key) >= SECRET and self._key in text:
+            raise Rejected(
+                f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one that holds the key in OPENAI_API_KEY"
+            )
+        counts = body.usage.model_dump() if isinstance(body.usage, Counts) else dict.fromkeys(Counts.model_fields)
         return {
-            "text": plain,
+            "text": text.encode("utf-8", "replace").decode("utf-8"),
             "finish_reason": finish,
-            "model": str(body.get("model", "")),
-            "usage": {k: counts.get(k) for k in ("prompt_tokens", "completion_tokens")},
+            "model": self._safe(body.model or ""),
+            "usage": counts,
         }
 
     def _connected(self) -> openai.OpenAI:
@@ -483,7 +524,7 @@ class Endpoint:
         return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") or "it lists none"
 
     def _safe(self, text: object, longest: int | None = 300) -> str:
-        """A text for messages and records, without the key."""
+        """A text for messages and logs, without the key; never for what is parsed."""
         plain = str(text).replace(self._key, "[key]") if self._key else str(text)
         return plain[:longest]
 
@@ -492,15 +533,18 @@ def _amount(usage: Usage) -> Amount:
     return Amount(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.cost)
 
 
-def _object(body: bytes) -> dict:
-    """A response body as a JSON object."""
+def _completion(body: bytes, safe: Callable[[object], str]) -> Completion:
+    """A response body as a chat completion."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise _Again(f"the body is not JSON: {body[:120]!r}") from None
     if not isinstance(value, dict):
         raise _Again(f"the body is no JSON object: {body[:120]!r}")
-    return value
+    try:
+        return Completion.model_validate(value)
+    except pydantic.ValidationError:
+        raise _Again(f"no chat completion: {safe(json.dumps(value))}") from None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

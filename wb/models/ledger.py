@@ -189,6 +189,7 @@ class Ledger:
         self._engines: set[str] = set()
         self._replies: set[str] = set()
         self._events: list[str] = []
+        self._failed = 0
         self._lock = threading.Lock()
 
     def add(
@@ -200,9 +201,11 @@ class Ledger:
         engine: str = "",
         reply: str | None = None,
         events: tuple[str, ...] = (),
+        failed: bool = False,
     ) -> None:
-        """Record one question: what it took, who answered it and what went wrong on the way."""
+        """Record one question: what it took, who answered it, what went wrong on the way, whether it `failed` for good."""
         with self._lock:
+            self._failed += failed
             self._rows[prompt] = self._rows.get(prompt, Usage()) + usage
             self._prompts[prompt] = prompt_digest
             self._engines |= {engine} - {""}
@@ -222,6 +225,12 @@ class Ledger:
             return tuple(self._events)
 
     @property
+    def failed(self) -> int:
+        """How many questions got no usable reply."""
+        with self._lock:
+            return self._failed
+
+    @property
     def replies(self) -> tuple[str, ...]:
         """Digests of the recorded replies that were used, sorted."""
         with self._lock:
@@ -239,5 +248,6 @@ class Ledger:
                 "total": asdict(total) | {"queries": total.queries},
                 "prompts": {name: asdict(usage) | {"digest": self._prompts[name]} for name, usage in rows.items()},
                 "replies": sorted(self._replies),
+                "failed": self._failed,
                 "events": sorted(self._events),
             }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Literal
 
 import pydantic
 
@@ -21,7 +22,19 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic import syntax
 from wb.logic.formula import Atom, Formula, Iff, Implies, Not, Xor, atoms, children
 from wb.models.client import LLM, Unanswered
-from wb.rules.rule import Modality, Predicate, Rule, RuleDraft, RuleSet, RuleType, Test, Undecided, collect
+from wb.rules.rule import (
+    Kind,
+    Modality,
+    Operator,
+    Predicate,
+    Rule,
+    RuleDraft,
+    RuleSet,
+    RuleType,
+    Test,
+    Undecided,
+    collect,
+)
 
 _DEFINITION = re.compile(
     r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b|"
@@ -51,16 +64,16 @@ class TestReply(pydantic.BaseModel):
 
     __test__ = False
     field: str
-    op: str
+    op: Operator
     value: bool | int | float | str | list[str]
-    measure: str = "value"
+    measure: Literal["value", "count"] = "value"
 
 
 class PredicateReply(pydantic.BaseModel):
     """One predicate of a rule."""
 
     name: str
-    kind: str
+    kind: Kind
     description: str = ""
     keywords: list[str] = []
     tools: list[str] = []
@@ -248,6 +261,15 @@ def negative(formula: Formula, name: str, sign: bool = True) -> bool:
     return any(negative(child, name, sign) for child in children(formula))
 
 
+def _declared(test: Test, field: Field) -> None:
+    """Refuse a value outside the field's enumeration, such as one in another case: the test would never be true."""
+    if not field.values or test.measure == "count" or test.op not in ("==", "!=", "in"):
+        return
+    strange = [v for v in (test.value if isinstance(test.value, tuple) else (test.value,)) if v not in field.values]
+    if strange:
+        raise ValueError(f"{test.field} has the values {list(field.values)}; got {strange}")
+
+
 def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
     """The predicate of a reply; its tools and its field must exist."""
     for tool in row.tools:
@@ -260,14 +282,15 @@ def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
         value = tuple(row.test.value) if isinstance(row.test.value, list) else row.test.value
         test = Test(row.test.field, row.test.op, value, row.test.measure)
         owner, _, name = test.field.partition(".")
-        known = [
-            f.name
+        known = {
+            f.name: f
             for f in (
                 toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
             )
-        ]
+        }
         if name not in known:
             raise ValueError(
-                f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {known[:12]}"
+                f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {list(known)[:12]}"
             )
+        _declared(test, known[name])
     return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)

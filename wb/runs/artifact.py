@@ -202,8 +202,11 @@ def seal(
 
 
 def current(here: Project, version: Version) -> bool:
-    """Whether the prompts and replies that a version used are still the same."""
+    """Whether the prompts and replies that a version used are still the same, and no question was left without a
+    reply: a failed one is asked again, the recorded ones are not."""
     manifest = version.manifest
+    if manifest.get("failed"):
+        return False
     prompts = key.prompt_digests(manifest["prompts"], here.prompts)
     return prompts == manifest["prompts"] and reply_digests(here.replies, manifest["replies"]) == manifest["replies"]
 
@@ -264,16 +267,17 @@ def _written(folder: Path) -> list[str]:
     return sorted(name for name in names if name not in (MANIFEST, NOTEBOOK) and not name.startswith("."))
 
 
-def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, str]]:
-    """The prompts and recorded replies that the stage used, with the digests of the files."""
+def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, str] | int]:
+    """The prompts and recorded replies that the stage used, with the digests of the files; how many questions failed."""
     if not (folder / LEDGER).is_file():
-        return {"prompts": key.prompts(inputs.modules, here.package, here.prompts), "replies": {}}
+        return {"prompts": key.prompts(inputs.modules, here.package, here.prompts), "replies": {}, "failed": 0}
     rows = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
     # the digest that was asked with, should the file have been edited since
     asked = {name: row["digest"] for name, row in rows["prompts"].items() if row.get("digest")}
     return {
         "prompts": key.prompt_digests(rows["prompts"], here.prompts) | asked,
         "replies": reply_digests(here.replies, rows["replies"]),
+        "failed": rows.get("failed", 0),
     }
 
 

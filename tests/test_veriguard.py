@@ -1,0 +1,168 @@
+"""What a guard's author is told of a failed proof: the same words whatever the prover's solver happened to answer."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards import contract, synthesis, veriguard
+from wb.guards.nagini import Finding, Proof
+from wb.guards.synthesis import Attempt, Draft
+from wb.logic import semantics
+from wb.models.client import LLM
+from wb.models.endpoint import Answer, Endpoint, Replies, digest
+from wb.models.ledger import ModelError
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
+
+PREDICATES = (
+    Predicate("book", "action", "", tools=("book",)),
+    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
+    Predicate("special", "state", "", test=Test("state.level", "==", "gold")),
+)
+TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)")
+RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))
+TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)),))
+(BOOK,) = contract.contracts(TOOLS, RULES)
+RIGHT = (
+    "def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, 'young')\n"
+    "    if level != 'gold' and count_guests > 5:\n        return (False, 'many')\n    return (True, 'allowed')\n"
+)
+WRONG = {
+    "allows six": RIGHT.replace("> 5", "> 6"),
+    "denies 18": RIGHT.replace("< 18", "<= 18"),
+    "gold alone": RIGHT.replace("level != 'gold' and ", ""),
+    "no limit": RIGHT.replace("age < 18", "False").replace("> 5", "> 500"),
+}
+
+
+class Prover:
+    """Says what it is given of every source, and that each can be reached."""
+
+    def __init__(self, proof: Proof) -> None:
+        self.proof = proof
+
+    def verify(self, sources):
+        return [Proof("proved") if "Refute(False)" in source else self.proof for source in sources]
+
+
+class Author:
+    """Keeps what it is asked, as the endpoint would record it."""
+
+    name = "author"
+
+    def __init__(self, folder) -> None:
+        self.endpoint, self.digests = Endpoint("m", replies=Replies(folder)), []
+
+    def answer(self, asked, inputs, schema) -> Answer:
+        self.digests.append(digest(self.endpoint.request(asked, inputs, schema)))
+        return Answer({"code": RIGHT})
+
+
+def complained(source: str, proof: Proof) -> Draft:
+    _, check = veriguard.proof(Prover(proof))
+    return Draft(BOOK, (Attempt(source, check([Draft(BOOK, (Attempt(source),))])[0]),))
+
+
+def asked(source: str, proof: Proof, folder) -> str:
+    """The identity of the repair that a failed proof leads to."""
+    author = Author(folder)
+    synthesis.reviser({}, LLM(author))([complained(source, proof)])
+    return author.digests[0]
+
+
+VALUES = st.lists(
+    st.tuples(st.sampled_from(("age", "count_guests", "level")), st.one_of(st.integers(-9, 99), st.booleans())),
+    max_size=3,
+).map(tuple)
+FINDINGS = st.lists(
+    st.builds(
+        Finding,
+        st.just("postcondition.violated"),
+        st.text(max_size=9),
+        st.integers(1, 9),
+        VALUES,
+        st.lists(st.sampled_from(("age < 18", "not count_guests > 5")), max_size=2).map(tuple),
+    ),
+    min_size=1,
+    max_size=3,
+).map(tuple)
+
+
+@pytest.mark.parametrize("source", [*WRONG.values(), RIGHT], ids=[*WRONG, "right but not proved"])
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(("unproved", "timeout", "crash")), FINDINGS)
+def test_a_repair_is_the_same_request_whatever_the_solver_answered(
+    tmp_path_factory, source: str, status: str, findings: tuple
+) -> None:
+    folder, status = tmp_path_factory.getbasetemp(), "unproved" if source == RIGHT else status
+    usual = Proof("unproved", (Finding("postcondition.violated", "It might not hold.", 3, (("age", 18),)),))
+    assert asked(source, Proof(status, findings), folder) == asked(source, usual, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "rules"),
+    [("allows six", False, ("r2",)), ("denies 18", True, ()), ("gold alone", True, ()), ("no limit", False, ("r1",))],
+)
+def test_the_values_shown_break_the_rules_when_the_code_is_run(name: str, allowed: bool, rules: tuple) -> None:
+    (complaint,) = complained(WRONG[name], Proof("unproved", (Finding("x", "said", 1, (("age", 40),)),))).complaints
+    values = dict(complaint.arguments)
+    right = values["age"] >= 18 and (values["level"] == "gold" or values["count_guests"] <= 5)  # the rules, by hand
+    scope: dict = {"Tuple": tuple}
+    exec(WRONG[name], scope)
+    assert scope["policy_book"](**values)[0] is not right and right is complaint.allowed is allowed
+    assert all(rule in complaint.message for rule in rules) and complaint.said == "unproved: said {'age': 40}"
+    assert synthesis.guarded(Draft(BOOK, (Attempt(WRONG[name], (complaint,)),))).reason == complaint.message
+
+
+def test_a_proof_that_failed_on_right_code_shows_no_values_and_keeps_what_the_prover_said() -> None:
+    draft = complained(RIGHT, Proof("timeout", (Finding("timeout", "no answer within 240 s", 0),)))
+    (complaint,) = draft.complaints
+    assert complaint.arguments == () and complaint.allowed is None and complaint.message == veriguard.SILENT
+    assert "timeout: no answer within 240 s" in synthesis.guarded(draft).reason
+    assert complained(RIGHT, Proof("proved")).complaints == ()
+
+
+@pytest.mark.parametrize("status", ["timeout", "crash"])
+def test_a_prover_without_an_answer_asks_the_author_nothing_about_code_that_keeps_the_rules(status: str) -> None:
+    asked_about = []
+
+    def revise(drafts):
+        asked_about.extend(d.source for d in drafts)
+        return [RIGHT for _ in drafts]
+
+    rows = [Draft(BOOK, (Attempt(RIGHT),)), Draft(BOOK, (Attempt(WRONG["no limit"]),))]
+    right, wrong = veriguard.prove(rows, revise, Prover(Proof(status, (Finding(status, "late", 0),))))
+    assert asked_about == [WRONG["no limit"]] and len(right.attempts) == 1 and wrong.source == RIGHT
+    assert synthesis.guarded(right).grade == "tested" and "late" in synthesis.guarded(right).reason
+
+
+def test_code_that_breaks_when_it_is_run_breaks_the_contract() -> None:
+    broken = RIGHT.replace("    if age < 18:", "    if age < 18:\n        late = 1\n    if late == 1:")
+    (complaint,) = complained(broken, Proof("unproved", (Finding("x", "said", 1),))).complaints
+    assert (
+        dict(complaint.arguments)["age"] >= 18
+        and "UnboundLocalError" in complaint.message
+        and complaint.allowed is True
+    )
+
+
+def test_what_a_rejected_source_lacks_is_told_in_the_type_checker_s_words() -> None:
+    (complaint,) = complained(
+        RIGHT, Proof("rejected", (Finding("type.error", "Incompatible return value type", 4),))
+    ).complaints
+    assert complaint.message.startswith("not proved: Incompatible return value type; no values")
+
+
+@pytest.mark.parametrize("reason", ["HTTP 503 at 12:01", "budget"])
+def test_a_draft_without_a_reply_holds_no_accident_of_the_network(reason: str) -> None:
+    class Silent:
+        name = "silent"
+
+        def answer(self, asked, inputs, schema):
+            raise ModelError(reason)
+
+    (draft,) = synthesis.write([BOOK], {}, TOOLS, LLM(Silent()))
+    assert draft.source == synthesis.UNANSWERED and reason not in draft.source
+    (draft,) = synthesis.checked([draft], synthesis.TESTED)
+    assert synthesis.guarded(draft).grade == "error"
