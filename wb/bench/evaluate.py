@@ -137,7 +137,7 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
 def rows(
     method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, queries: int, seconds: float
 ) -> list[dict[str, object]]:
-    """The method's rows of the result table: all cases, the tuned and the others; one row where all are alike.
+    """The method's rows of the result table: all cases, the tuned ones, the others; just one of the latter if there is only that.
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
     """
