@@ -314,3 +314,25 @@ def test_exceptions_join_requirements_as_alternatives():
 def test_an_earlier_event_is_kept_apart_from_a_state():
     (norm,) = deontic.norms(Clause("c", "Before sending the letter, the agent must seal the envelope.", 0, 1))
     assert isinstance(norm.requires, Earlier)
+
+
+@pytest.mark.parametrize("word", ["four", "eleven", "twenty"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Users may only book three rooms.",
+        "Only three guests may be invited.",
+        "Do not cancel an order three days before the delivery.",
+    ],
+)
+def test_every_number_word_is_read_alike(text: str, word: str) -> None:
+    three, other = (
+        repr(deontic.norms(Clause("c", said, 0, len(said)))) for said in (text, text.replace("three", word))
+    )
+    assert other == three.replace("three", word)
+
+
+def test_somebody_is_someone() -> None:
+    said = "Someone under 18 must not order wine."
+    other = deontic.norms(Clause("c", said.replace("Someone", "Somebody"), 0, len(said) + 1))
+    assert repr(other) == repr(deontic.norms(Clause("c", said, 0, len(said)))).replace("Someone", "Somebody")
