@@ -57,7 +57,8 @@ def trace(*steps: tuple[str, dict]) -> Trace:
         ([("post", {"agreed": False})], "deny", ("r3",)),
         ([("post", {"agreed": "yes"})], "undecided", ()),
         ([("ask pay", {"age": 18})], "allow", ()),
-        ([("unheard_of", {})], "allow", ()),
+        ([("unheard_of", {})], "deny", ()),
+        ([("Pay", {"age": 18})], "deny", ()),
         ([("", {})], "allow", ()),
     ],
 )

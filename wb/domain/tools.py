@@ -108,6 +108,14 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
     return tuple(t for t in toolbox.tools if t.examples) or toolbox.tools
 
 
+def enumerations(toolbox: Toolbox) -> dict[str, tuple[str, ...]]:
+    """The values that fields may have, by path (`state.NAME`, `TOOL.ARGUMENT`), where they are declared."""
+    state = {f"state.{field.name}": field.values for field in toolbox.state if field.values}
+    return state | {
+        f"{t.name}.{field.name}": field.values for t in toolbox.tools for field in t.arguments if field.values
+    }
+
+
 def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     """The toolbox that a `tools.json` describes; `ToolError` says what was required and what was got."""
     try:

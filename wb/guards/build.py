@@ -46,7 +46,10 @@ def guards(policy: Policy, llm: LLM, constrains: Constrains, verifier: Verifier 
     drafts = toolguard.candidates(synthesis.write(required, sentences, policy.toolbox, llm), revise)
     if verifier is None:
         return Shortcut(
-            ruleset, drafts, toolguard.tested_guard(ruleset, [synthesis.guarded(draft) for draft in drafts])
+            ruleset,
+            drafts,
+            toolguard.tested_guard(ruleset, [synthesis.guarded(draft) for draft in drafts], policy.toolbox),
         )
     drafts = veriguard.prove(drafts, revise, verifier)
-    return Shortcut(ruleset, drafts, veriguard.proved_guard(ruleset, [synthesis.guarded(draft) for draft in drafts]))
+    guarded = [synthesis.guarded(draft) for draft in drafts]
+    return Shortcut(ruleset, drafts, veriguard.proved_guard(ruleset, guarded, policy.toolbox))

@@ -16,12 +16,14 @@ Rules from many clauses joined into one set over one vocabulary of predicates.
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
-from wb.domain.trace import Step, Value, lookup
+from wb.domain.trace import Call, Step, Value, reading
 from wb.logic import formula
 from wb.logic.formula import Atom, Constant, Formula, atoms, children
 
@@ -83,34 +85,83 @@ class Predicate:
             raise ValueError(f"only an action predicate has tools; {self.name!r} has {self.tools}")
 
 
-def truth(predicate: Predicate, step: Step) -> bool | None:
-    """Whether the predicate holds at the step; None where the step does not tell.
+Reader = Callable[[Step, Call | None], bool | None]
 
-    An action predicate is closed-world over the step's calls: what was not called was not done.
+
+def reader(predicate: Predicate, enumerations: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> Reader:
+    """The predicate as a function of a step and the call that is asked about (None where none is): `truth`, compiled.
+
+    An action predicate is closed-world over the step's calls: what was not called was not done; without a tool it is
+    unknown, for nobody can see it done.  A test of an argument reads the call that is asked about where that is a call
+    of its tool, else the step's calls of the tool: where they differ, it is unknown.  `enumerations` names the values
+    that a field may have, by its path: the test of any other value is unknown.
     """
     if predicate.kind == "action":
-        return any(call.tool in predicate.tools for call in step.calls)
+        tools = predicate.tools
+        if not tools:
+            return lambda step, call: None
+
+        def done(step: Step, call: Call | None) -> bool:
+            return any([one.tool in tools for one in step.calls])
+
+        return done
     if predicate.test is None:
-        known = step.state.get(predicate.name)
-        return known if isinstance(known, bool) else None
-    return satisfies(predicate.test, lookup(step, predicate.test.field))
+        name = predicate.name
+
+        def told(step: Step, call: Call | None) -> bool | None:
+            known = step.state.get(name)
+            return known if isinstance(known, bool) else None
+
+        return told
+    passes, read = passing(predicate.test), reading(predicate.test.field, enumerations.get(predicate.test.field, ()))
+
+    def tested(step: Step, call: Call | None) -> bool | None:
+        values = read(step, call)
+        if len(values) == 1:
+            return passes(values[0])
+        found = {passes(value) for value in values}
+        return found.pop() if len(found) == 1 else None
+
+    return tested
+
+
+def truth(predicate: Predicate, step: Step, call: Call | None = None) -> bool | None:
+    """Whether the predicate holds at the step; None where the step does not tell."""
+    return reader(predicate)(step, call)
+
+
+def source(predicate: Predicate) -> str:
+    """What tells the predicate's truth: the field that its test reads, else its own name."""
+    return predicate.test.field if predicate.test is not None else predicate.name
+
+
+def passing(test: Test) -> Callable[[Value], bool | None]:
+    """The test as a function of its field's value: None where that is absent, of another type, or no finite number."""
+    compare, limit = COMPARE[test.op], test.value
+    wanted = limit[0] if isinstance(limit, tuple) and limit else limit
+    exact = bool if isinstance(wanted, bool) else str if isinstance(wanted, str) else None
+
+    def scalar(value: Value) -> bool | None:
+        return compare(value, limit) if type(value) is exact else None
+
+    def number(value: Value) -> bool | None:
+        kind = type(value)
+        return compare(value, limit) if kind is int or (kind is float and math.isfinite(value)) else None
+
+    plain = number if exact is None else scalar
+    if test.measure == "value":
+        return plain
+    return lambda value: plain(len(value)) if isinstance(value, (list, tuple, Mapping)) else None
 
 
 def satisfies(test: Test, value: Value) -> bool | None:
-    """Whether a value passes the test; None where the value is absent or of another type."""
-    if test.measure == "count":
-        value = len(value) if isinstance(value, (list, tuple, Mapping)) else None
-    if value is None:
-        return None
-    wanted = test.value[0] if isinstance(test.value, tuple) and test.value else test.value
-    if isinstance(wanted, bool) != isinstance(value, bool) or isinstance(wanted, str) != isinstance(value, str):
-        return None
-    return bool(COMPARE[test.op](value, test.value))
+    """Whether a value passes the test; None where it does not tell."""
+    return passing(test)(value)
 
 
-def valuation(predicates: tuple[Predicate, ...], step: Step) -> dict[str, bool | None]:
+def valuation(predicates: tuple[Predicate, ...], step: Step, call: Call | None = None) -> dict[str, bool | None]:
     """The truth of every predicate at one step, by name."""
-    return {predicate.name: truth(predicate, step) for predicate in predicates}
+    return {predicate.name: truth(predicate, step, call) for predicate in predicates}
 
 
 Modality = Literal["forbid", "permit_only_if", "oblige"]
