@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, permitted
-from wb.guards import contract, runtime, sandbox
+from wb.guards import contract, sandbox
 from wb.guards.contract import assemble
 from wb.guards.runtime import CallGuard, Guarded, from_row, to_row
 from wb.logic import semantics

@@ -7,7 +7,7 @@ watch (`decide`), so that both ways agree.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
@@ -74,7 +74,8 @@ class Session:
     def say(self, role: str, text: str) -> None:
         """Somebody, such as `user` or `assistant`, said something."""
         if self._words is not None:
-            self._begin(None, *self._words)
+            self._begin(None)
+            self._present = Step((), self._words[1], self._words[0])
         self._words = (text, self._state) if role == "assistant" else None
 
     def state(self, fields: Mapping[str, Value]) -> None:
@@ -93,24 +94,30 @@ class Session:
         call_id: str | None = None,
     ) -> Verdict:
         """The verdict on a call that the agent asks for; only *allow* may run."""
-        name = self._named(step, call_id)
-        if step is None or step != self._step or self._present is None:
-            self._begin(step, self._words[0] if self._words is not None else "", self._state)
-        now = self._present
+        name, now = self._named(step, call_id), self._present
+        if step is None or step != self._step or now is None:
+            self._begin(step)
+            now = None
+        calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         try:
             asked = Call(tool, dict(arguments) if arguments is not None else {})
-            verdict = judged(self._watch, Step((*now.calls, asked), self._state, now.text))
+            whole = Step((*calls, asked), self._state, text)
+            verdict = judged(self._watch, whole)
         except Exception as error:
             asked, verdict = Call(tool), _broken(tool, f"arguments by name were required; got {_said(error)}")
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", f"{tool}: {self._spoilt}", grade=verdict.grade)
         if self._log is not None:
             verdict = self._record(asked, step, verdict)
-        if verdict.decision == "allow":
+        allowed = verdict.decision == "allow"
+        if now is None:
+            self._present = whole if allowed else Step((), self._state, text)
+        elif allowed:
             known = now.state if now.state is self._state else _agreed(now.state, self._state)
-            self._present, self._made[name] = Step((*now.calls, asked), known, now.text), asked
-        else:
-            self._made[name] = None
+            self._present = Step(whole.calls, known, text)
+        self._made[name] = asked if allowed else None
+        if type(self._last) is int:
+            self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
         self._words, self._last, self._index = None, name, self._index + 1
         return verdict
 
@@ -140,8 +147,8 @@ class Session:
             raise SessionError(f"a call id of its own was required; got {_said(call_id)}")
         return call_id
 
-    def _begin(self, step: int | str | None, text: str, state: dict[str, Value]) -> None:
-        """The present step is over and remembered; another begins."""
+    def _begin(self, step: int | str | None) -> None:
+        """The present step is over and remembered; another begins, which has no calls yet."""
         if self._present is not None:
             try:
                 self._watch.remember(self._present)
@@ -152,7 +159,7 @@ class Session:
                 self._late[name] = done is not None
         while len(self._late) > UNANSWERED:
             del self._late[next(iter(self._late))]
-        self._present, self._step, self._made = Step((), state, text), step, {}
+        self._present, self._step, self._made = None, step, {}
 
     def _record(self, asked: Call, step: int | str | None, verdict: Verdict) -> Verdict:
         """Write the decision down; a call whose arguments cannot be written does not run."""
@@ -247,12 +254,10 @@ def held(verdict: Verdict, tool: str, sentences: Sequence[Sentence]) -> Verdict:
     return replace(verdict, decision="undecided", reason=f"{told}{many} open: {texts}", open=names)
 
 
-def stranger(tool: object, known: Mapping[str, object] | Sequence[str]) -> str:
-    """Why a name is none of the tools that are known; empty where it is one."""
+def stranger(tool: object, known: Collection[str]) -> str:
+    """Why a name is none of the tools that are known."""
     if type(tool) is not str:
         return f"the name of a tool was required; got {type(tool).__name__}"
-    if tool in known:
-        return ""
     same = [name for name in known if name.casefold() == tool.casefold()]
     return f"{tool[:80]}: there is no such tool" + (f"; {same[0]} is spelt otherwise" if same else "")
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
+Told = TypeVar("Told")
 Value = bool | int | float | str | None | tuple | Mapping
 
 
@@ -62,33 +63,35 @@ def lookup(step: Step, path: str, tool: str | None = None) -> Value:
     return None
 
 
-def reading(path: str, values: Sequence[str] = ()) -> Callable[[Step, Call | None], tuple[Value, ...]]:
-    """What a step tells of `state.NAME` or `TOOL.ARGUMENT`, compiled: one value, several where its calls differ, or none.
+def reading(
+    path: str, judge: Callable[[Value], Told | None], values: Sequence[str] = ()
+) -> Callable[[Step, Call | None], Told | None]:
+    """What `judge` makes of the value at `state.NAME` or `TOOL.ARGUMENT`, compiled to a function of a step and a call.
 
-    The call that is asked about (None where none is) tells its own arguments alone.  `values` is the path's
-    enumeration, where it has one: a text or a number that it does not list reads as None, which is unknown.
+    The call that is asked about (None where none is) tells its own arguments alone; of other calls in the step all
+    must tell the same, else nothing is known (None).  `values` is the path's enumeration, where it has one: a text or
+    a number that it does not list is not known.
     """
     owner, _, name = path.partition(".")
-    known = frozenset(values)
+    listed = frozenset(values)
 
-    def listed(value: Value) -> Value:
+    def known(value: Value) -> Told | None:
         kind = type(value)
-        return (
-            None
-            if (kind is str and value not in known) or ((kind is int or kind is float) and str(value) not in known)
-            else value
-        )
+        if kind is str and value not in listed or (kind is int or kind is float) and str(value) not in listed:
+            return None
+        return judge(value)
 
-    def state(step: Step, call: Call | None) -> tuple[Value, ...]:
-        return (step.state.get(name),)
+    told = known if listed else judge
+    if owner == "state":
+        return lambda step, call: told(step.state.get(name))
 
-    def argument(step: Step, call: Call | None) -> tuple[Value, ...]:
+    def argument(step: Step, call: Call | None) -> Told | None:
         if call is not None and call.tool == owner:
-            return (call.arguments.get(name),)
-        return tuple([one.arguments.get(name) for one in step.calls if one.tool == owner])
+            return told(call.arguments.get(name))
+        found = [told(one.arguments.get(name)) for one in step.calls if one.tool == owner]
+        return found[0] if found and found.count(found[0]) == len(found) else None
 
-    read = state if owner == "state" else argument
-    return (lambda step, call: tuple(map(listed, read(step, call)))) if known else read
+    return argument
 
 
 Decision = Literal["allow", "deny", "undecided"]

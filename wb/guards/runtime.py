@@ -17,7 +17,7 @@ from typing import TextIO
 from wb.domain import session
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox, enumerations
-from wb.domain.trace import Call, Grade, Sentence, Step, Trace, Verdict, reading
+from wb.domain.trace import Call, Grade, Sentence, Step, Trace, Value, Verdict, reading
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract, assemble
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
@@ -113,34 +113,32 @@ class CallGuard:
 
 
 class CallWatch:
-    """What a guard remembers of one conversation: the past subformulas of its contracts, one monitor each."""
+    """What a guard remembers of one conversation: the truths of the past subformulas of its contracts."""
 
     def __init__(self, guard: CallGuard) -> None:
         self._guard = guard
-        self._pasts: dict[Formula, Past] = {}
         self._readers: dict[str, Reader] = {}
-        for one in guard.loaded.values():
-            if one.program is not None:
+        self._pasts: dict[tuple[Formula, ...], Past] = {}  # one for all tools that look back in the same way
+        self._by_tool: dict[str, Past] = {}
+        for tool, one in guard.loaded.items():
+            if one.past is not None:
                 self._readers |= one.facts
-                self._pasts |= {formula: past.fresh() for formula, past in one.pasts.items()}
+                self._by_tool[tool] = self._pasts.setdefault(one.past.formulas, one.past.fresh())
 
     def judge(self, step: Step) -> Verdict:
         """The verdict on the step's last call, given those of the step before it and the steps remembered."""
         call, guard = step.calls[-1], self._guard
         tool = call.tool
-        strange = session.stranger(tool, guard.tools)
-        if strange:
-            return Verdict("deny", strange)
+        if type(tool) is not str or tool not in guard.tools:
+            return Verdict("deny", session.stranger(tool, guard.tools))
         one = guard.loaded.get(tool)
         if one is None:
             return Verdict("deny", f"{call.tool}: there is no guard for this tool")
         if one.program is None:
             return Verdict("deny", f"{tool}: {one.reason}", grade=one.grade)
-        known = {name: read(step, call) for name, read in one.reads}
-        if one.remembered:
-            told = {name: read(step, call) for name, read in one.facts.items()}
-            for name, formula in one.remembered:
-                known[name] = self._pasts[formula].peek(told)
+        known = [read(step, call) for read in one.reads]
+        if one.past is not None:
+            known += self._by_tool[tool].peek({name: read(step, call) for name, read in one.facts.items()})
         verdict = one.judge(known)
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
 
@@ -172,39 +170,74 @@ class Loaded:
         contract = entry.contract
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
-        self.conditions: tuple[tuple[str, Program], ...] = ()
-        self.reads: tuple[tuple[str, Callable[[Step, Call], sandbox.Value | None]], ...] = ()
-        self.remembered: tuple[tuple[str, Formula], ...] = ()
-        self.pasts: dict[Formula, Past] = {}
-        self.facts: dict[str, Reader] = {}
+        self.conditions: dict[str, Program] = {}  # by rule
+        self.whole: Callable[..., tuple] = dict  # all of them at once
+        self.verdicts: dict[object, Verdict] = {}  # those given where all was known, by what the code said
+        self.reads: tuple[Callable[[Step, Call], sandbox.Value | None], ...] = ()
+        self.facts: dict[str, Reader] = {}  # what its past subformulas are over
+        self.past: Past | None = None
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         if program is None:
             return
+        here = [p for p in contract.parameters if p.past is None]
+        back = [p for p in contract.parameters if p.past is not None]
+        names, order = [p.name for p in (*here, *back)], [p.name for p in contract.parameters]
+        if [name for name, _ in program.types] != order:
+            self.program, self.reason, self.grade = None, "its guard cannot be run: it has other parameters", "error"
+            return
+        self.names, self._at = tuple(order), tuple(names.index(name) for name in order)
         by_text = {text: condition(contract, text) for text in contract.conditions}
-        self.conditions = tuple((item.rule, by_text[item.condition]) for item in contract.items)
-        self.reads = tuple((p.name, _read(p, ruleset, values)) for p in contract.parameters if p.past is None)
-        self.remembered = tuple((p.name, p.past) for p in contract.parameters if p.past is not None)
-        self.pasts = {formula: Past(formula) for _, formula in self.remembered}
-        names = dict.fromkeys(name for past in self.pasts.values() for name in past.names)
-        self.facts = {name: reader(ruleset.predicate(name), values) for name in names}
+        self.conditions = {item.rule: by_text[item.condition] for item in contract.items}
+        self.whole = condition(contract, f"({''.join(f'{item.condition}, ' for item in contract.items)})").run
+        self.reads = tuple(_read(p, ruleset, values) for p in here)
+        if back:
+            self.past = Past(*[p.past for p in back])
+            self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
 
-    def judge(self, known: Mapping[str, sandbox.Value | None]) -> Verdict:
-        """The verdict that the code gives: *deny* only if it denies whatever the unknown values are."""
+    def judge(self, read: Sequence[sandbox.Value | None]) -> Verdict:
+        """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
+
+        What was read are the values of `reads`, and then those of `past`.
+        """
+        known = [read[i] for i in self._at]
+        try:
+            return self._unsure(dict(zip(self.names, known, strict=True))) if None in known else self._sure(known)
+        except (TypeError, NameError, ValueError) as error:
+            tool = self.entry.contract.tool
+            return Verdict("deny", f"{tool}: its guard broke: {type(error).__name__}: {error}", grade="error")
+
+    def _sure(self, known: Sequence[sandbox.Value]) -> Verdict:
+        """The verdict where every value is known; equal ones are made once."""
+        allowed, said = _answer(self.program.run(*known))
+        if allowed:
+            key: tuple = (True, said)
+        else:
+            conditions = self.whole(*known)[0]
+            key = (said, *conditions)
+        verdict = self.verdicts.get(key)
+        if verdict is None:
+            tool = self.entry.contract.tool
+            if allowed:
+                verdict = Verdict("allow", f"{tool}: {said}", (), self.entry.grade)
+            else:
+                broken = [rule for rule, kept in zip(self.conditions, conditions, strict=True) if not kept]
+                verdict = self._denied(broken, (), (said,))
+            if len(self.verdicts) < POINTS:
+                self.verdicts[key] = verdict
+        return verdict
+
+    def _unsure(self, known: Mapping[str, sandbox.Value | None]) -> Verdict:
+        """The verdict where some values are unknown: every way to fill them in that the code can tell apart is tried."""
         tool, grade, program = self.entry.contract.tool, self.entry.grade, self.program
         unknown = {n: program.points[n] for n, v in known.items() if v is None}
+        told = {n: v for n, v in known.items() if v is not None}
         answers: dict[bool, str] = {}
         read: dict[str, None] = {}
         try:
-            if not unknown:
-                allowed, reason = _answer(program.run(**known))
-                return Verdict("allow", f"{tool}: {reason}", (), grade) if allowed else self._denied(known, (reason,))
-            told = {n: v for n, v in known.items() if v is not None}
             for chosen, outcome in sandbox.completions(program.run, told, unknown):
                 allowed, reason = _answer(outcome)
                 answers.setdefault(allowed, reason)
                 read |= dict.fromkeys(chosen)
-        except (TypeError, NameError, ValueError) as error:
-            return Verdict("deny", f"{tool}: its guard broke: {type(error).__name__}: {error}", grade="error")
         except TooMany as error:
             if len(answers) < 2:
                 return Verdict("undecided", f"{tool}: {error}", grade=grade, missing=self._named(unknown))
@@ -212,30 +245,20 @@ class Loaded:
         if len(answers) == 2 or (read and not program.exact):
             ignored = {n: points[0] for n, points in unknown.items() if n not in read}
             facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
-            return Verdict(
-                "undecided",
-                f"{tool}: it depends on what is not known: {', '.join(facts)}",
-                grade=grade,
-                missing=facts,
-            )
+            why = f"it depends on what is not known: {', '.join(facts)}"
+            return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
         if True in answers:
             return Verdict("allow", f"{tool}: {answers[True]}", (), grade)
-        return self._denied(known, tuple(answers.values()))
+        outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
+        broken = [rule for rule, found in outcomes.items() if True not in found]
+        return self._denied(broken, [rule for rule, found in outcomes.items() if len(found) == 2], answers.values())
 
-    def _denied(self, known: Mapping[str, sandbox.Value | None], said: Sequence[str]) -> Verdict:
-        """A denial with every rule that the call breaks, whatever the unknown values are."""
-        told = {n: v for n, v in known.items() if v is not None}
-        broken, possible = [], []
-        for rule, program in self.conditions:
-            outcomes = _outcomes(program, told, known) if len(told) < len(known) else {program.run(**told)[0]}
-            if True not in outcomes:
-                broken.append(rule)
-            elif False in outcomes:
-                possible.append(rule)
+    def _denied(self, broken: Sequence[str], possible: Sequence[str], said: Iterable[str]) -> Verdict:
+        """A denial with every rule that the call breaks; `possible` are those that it may break."""
         tool, quotes = self.entry.contract.tool, tuple([self.quotes[rule] for rule in broken])
         why = "; ".join([f"“{quote}” ({rule})" for rule, quote in zip(broken, quotes, strict=True)])
         if not why and possible:
-            why = "whatever is not known, one of " + "; ".join(f"“{self.quotes[rule]}” ({rule})" for rule in possible)
+            why = "whatever is not known, one of " + "; ".join([f"“{self.quotes[rule]}” ({rule})" for rule in possible])
         return Verdict(
             "deny", f"{tool}: {why or 'its guard says ' + '; '.join(said)}", tuple(broken), self.entry.grade, quotes
         )
@@ -314,20 +337,16 @@ def _read(
     """What fills a parameter that does not look back, as a function of the step and the call that is asked about."""
     if parameter.fact is not None:
         return reader(ruleset.predicate(parameter.fact), values)
-    of, kind = reading(parameter.field, values.get(parameter.field, ())), PYTHON[parameter.type]
-    counts = parameter.measure == "count"
+    kind = PYTHON[parameter.type]
 
-    def read(step: Step, call: Call) -> sandbox.Value | None:
-        found: sandbox.Value | None = None
-        for i, value in enumerate(of(step, call)):
-            if counts:
-                value = len(value) if isinstance(value, (list, tuple, Mapping)) else None
-            if type(value) is not kind or (i and value != found):
-                return None  # of another type, or not the same in two calls
-            found = value
-        return found
+    def counted(value: Value) -> int | None:
+        return len(value) if isinstance(value, (list, tuple, Mapping)) else None
 
-    return read
+    def typed(value: Value) -> sandbox.Value | None:
+        return value if type(value) is kind else None
+
+    path = parameter.field
+    return reading(path, counted if parameter.measure == "count" else typed, values.get(path, ()))
 
 
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:

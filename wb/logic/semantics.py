@@ -79,7 +79,7 @@ TWO = Truths(
 )
 """True or false; a step is the set of names true in it."""
 KLEENE = Truths(True, False, lambda step, names: tuple(map(step.get, names)), _not, _and, _or)
-"""Kleene's strong three values, None for unknown; a step maps names to their truths, and what it leaves out is unknown."""
+"""Kleene's strong three values, None for unknown; a step maps names to truths, and what it leaves out is unknown."""
 
 
 def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
@@ -99,24 +99,26 @@ def table(formula: Formula, trace: Sequence, truths: Truths = TWO) -> tuple:
 
 
 class Past:
-    """A formula of past operators followed along a running trace, in any algebra.
+    """Formulas of past operators followed along a running trace, in any algebra.
 
     A step costs the same however many came before it, and what is remembered is one truth for each past operator,
     which must be hashable; beside it at most `KEPT` results of steps are kept so that equal ones cost one look-up.
-    What it gives equals `table` on the steps read so far and the one asked about, at its last place.
+    What it gives, one truth a formula, equals `table` on the steps read so far and the one asked about, at its last
+    place.
 
     Raises:
-        ValueError: the formula speaks of later steps, so that its truth now is not known now.
+        ValueError: a formula speaks of later steps, so that its truth now is not known now.
     """
 
-    __slots__ = ("_code", "_constants", "_keeps", "_memory", "_root", "_seen", "_start", "_told", "formula", "names")
+    __slots__ = ("_code", "_constants", "_keeps", "_memory", "_roots", "_seen", "_start", "_told", "formulas", "names")
 
-    def __init__(self, formula: Formula, truths: Truths = KLEENE) -> None:
-        nodes = F.subformulas(formula)
+    def __init__(self, *formulas: Formula, truths: Truths = KLEENE) -> None:
+        nodes = tuple(dict.fromkeys(node for formula in formulas for node in F.subformulas(formula)))
         later = [type(node).__name__ for node in nodes if isinstance(node, F.FUTURE)]
         if later:
-            raise ValueError(f"a formula of past operators was required; got {later[0]} in {render(formula)}")
-        self.formula, self.names, self._told = formula, F.atoms(formula), truths.told
+            raise ValueError(f"formulas of past operators were required; got {later[0]}")
+        self.formulas, self._told = formulas, truths.told
+        self.names = tuple([node.name for node in nodes if isinstance(node, F.Atom)])
         back = [node for node in nodes if isinstance(node, F.PAST)]
         # Registers: what is remembered, the predicates, the constants, then every other node, operands first.
         place: dict[Formula, int] = {}
@@ -141,37 +143,37 @@ class Past:
                 rule = partial(POINTWISE[type(node)], truths)
             place[node] = len(back) + len(self.names) + 2 + len(code)
             code.append((rule, at))
-        self._code, self._root, self._seen = tuple(code), place[formula], {}
+        self._code, self._roots, self._seen = tuple(code), tuple([place[formula] for formula in formulas]), {}
         self._memory = self._start = tuple(start)
         self._keeps = tuple(place[node.body if isinstance(node, F.Previously) else node] for node in back)
 
     def fresh(self) -> Past:
-        """The same formula before its first step; what was compiled and worked out is shared."""
+        """The same formulas before the first step; what was compiled and worked out is shared."""
         other = object.__new__(Past)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
         other._memory = self._start
         return other
 
-    def peek(self, step: object) -> Any:
-        """The formula's truth if this were the next step; nothing is remembered."""
+    def peek(self, step: object) -> tuple:
+        """The formulas' truths if this were the next step; nothing is remembered."""
         key = (self._memory, self._told(step, self.names))
         return (self._seen.get(key) or self._work(key))[0]
 
-    def step(self, step: object) -> Any:
-        """Read the next step, and give the formula's truth there."""
+    def step(self, step: object) -> tuple:
+        """Read the next step, and give the formulas' truths there."""
         key = (self._memory, self._told(step, self.names))
-        truth, self._memory = self._seen.get(key) or self._work(key)
-        return truth
+        truths, self._memory = self._seen.get(key) or self._work(key)
+        return truths
 
     def _work(self, key: tuple) -> tuple:
-        """The truth and what is to be remembered, from what is remembered and what the step tells; kept for next time."""
+        """The truths and what is to be remembered, from what is remembered and what the step tells; kept."""
         read = [*key[0], *key[1], *self._constants]
         for rule, at in self._code:
             read.append(rule(*[read[i] for i in at]))
         if len(self._seen) >= KEPT:
             self._seen.clear()
-        found = self._seen[key] = (read[self._root], tuple([read[i] for i in self._keeps]))
+        found = self._seen[key] = (tuple([read[i] for i in self._roots]), tuple([read[i] for i in self._keeps]))
         return found
 
 

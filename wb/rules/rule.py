@@ -102,7 +102,10 @@ def reader(predicate: Predicate, enumerations: Mapping[str, tuple[str, ...]] = M
             return lambda step, call: None
 
         def done(step: Step, call: Call | None) -> bool:
-            return any([one.tool in tools for one in step.calls])
+            for one in step.calls:
+                if one.tool in tools:
+                    return True
+            return False
 
         return done
     if predicate.test is None:
@@ -113,16 +116,8 @@ def reader(predicate: Predicate, enumerations: Mapping[str, tuple[str, ...]] = M
             return known if isinstance(known, bool) else None
 
         return told
-    passes, read = passing(predicate.test), reading(predicate.test.field, enumerations.get(predicate.test.field, ()))
-
-    def tested(step: Step, call: Call | None) -> bool | None:
-        values = read(step, call)
-        if len(values) == 1:
-            return passes(values[0])
-        found = {passes(value) for value in values}
-        return found.pop() if len(found) == 1 else None
-
-    return tested
+    path = predicate.test.field
+    return reading(path, passing(predicate.test), enumerations.get(path, ()))
 
 
 def truth(predicate: Predicate, step: Step, call: Call | None = None) -> bool | None:

@@ -117,9 +117,8 @@ class ShieldWatch:
         The circuits are those of all actions of the step so far, the last call's own arguments being read.
         """
         shield, tool = self.shield, step.calls[-1].tool
-        strange = session.stranger(tool, shield.tools)
-        if strange:
-            return Verdict("deny", strange)
+        if type(tool) is not str or tool not in shield.tools:
+            return Verdict("deny", session.stranger(tool, shield.tools))
         told = self.read(step)
         inferred = self._inferred(told)
         verdict = self._verdict(told, inferred) if inferred else Verdict("allow", f"{tool}: no rule speaks of it")
