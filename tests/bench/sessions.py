@@ -9,12 +9,14 @@ each call, conditions compiled at each denial.  Times are processor time, the be
 
 from __future__ import annotations
 
+# ruff: noqa: E402
 import argparse
+import gc
 import json
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
@@ -123,28 +125,28 @@ def measured(steps: tuple[int, ...], rounds: int, inner: int) -> list[dict]:
             with open("/dev/null", "w", encoding="utf-8") as log:
                 written = session(of, n, log=log)
                 written.state(state)
-                row = {
-                    "decision": kind,
-                    "step": n,
-                    "session_us": best(lambda: one.call("book", ARGUMENTS), rounds, inner),
-                    "logged_us": best(lambda: written.call("book", ARGUMENTS), rounds, max(1, inner // 4)),
-                    "shield_us": best(lambda: other.call("book", ARGUMENTS), rounds, max(1, inner // 20)),
-                    "dba463f_us": best(lambda: whole.decide(of, trace), max(2, rounds // 4), max(1, 200 // n)),
+                asked = {
+                    "session_us": (one, inner),
+                    "logged_us": (written, inner // 4),
+                    "shield_us": (other, inner // 20),
                 }
-            rows.append(row)
+                row: dict = {"decision": kind, "step": n}
+                for name, (judge, count) in asked.items():
+                    row[name] = best(partial(judge.call, "book", ARGUMENTS), rounds, count)
+            again = partial(whole.decide, of, trace)
+            rows.append(row | {"dba463f_us": best(again, max(2, rounds // 4), max(1, 200 // n))})
     return rows
 
 
 def held(steps: int) -> int:
-    """By how many bytes a session grows over so many steps, after as many."""
-    one = session(guard(), steps)
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(steps):
-        one.call("book", ARGUMENTS)
-    grown = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    return grown
+    """By how many blocks of memory a session grows over so many steps, after as many."""
+    one, found = session(guard(), steps), []
+    for _ in range(2):
+        gc.collect()
+        found.append(sys.getallocatedblocks())
+        for _ in range(steps):
+            one.call("book", ARGUMENTS)
+    return found[1] - found[0]
 
 
 def main() -> None:
@@ -156,13 +158,13 @@ def main() -> None:
     rows = measured(steps, rounds, inner)
     grown = held(1000)
     if options.json:
-        print(json.dumps({"rows": rows, "grown_bytes": grown}, indent=1))
+        print(json.dumps({"rows": rows, "grown_blocks": grown}, indent=1))
         return
     print(f"{'':10}{'step':>8}{'session':>12}{'with log':>12}{'shield':>12}{'dba463f':>14}   µs a decision")
     for row in rows:
         cells = "".join(f"{row[key]:12.1f}" for key in ("session_us", "logged_us", "shield_us"))
         print(f"{row['decision']:10}{row['step']:8}{cells}{row['dba463f_us']:14.1f}")
-    print(f"memory of a session grows by {grown} bytes over 1000 steps")
+    print(f"memory of a session grows by {grown} blocks over 1000 steps")
 
 
 if __name__ == "__main__":
