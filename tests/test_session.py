@@ -381,7 +381,9 @@ def test_the_reason_names_every_rule_that_is_broken_with_its_sentence(kind) -> N
     one.state(FINE)
     verdict = one.call("email", MANY)
     assert verdict.violated == ("few", "asked") and verdict.quotes == ("Sentence few.", "Sentence asked.")
-    assert all(f"“{quote}” ({rule})" in verdict.reason for rule, quote in zip(verdict.violated, verdict.quotes, strict=True))
+    assert all(
+        f"“{quote}” ({rule})" in verdict.reason for rule, quote in zip(verdict.violated, verdict.quotes, strict=True)
+    )
 
 
 FACTS = tuple(Predicate(name, "state", "") for name in ("p", "q", "r", "s"))
@@ -420,7 +422,9 @@ def test_what_is_missing_are_exactly_the_facts_that_matter(kind, bodies: list, k
         if answers[tuple(sorted(state.items()))] != answers[tuple(sorted({**state, name: not state[name]}.items()))]
     }
     verdict = judge.decide(Trace("t", (Step((Call("look"),), known),)))
-    assert verdict.decision == (answers.popitem()[1] if len(set(answers.values())) == 1 else "undecided")
+    surely = set(answers.values()).pop() if len(set(answers.values())) == 1 else "undecided"
+    # a circuit takes its rules' unknowns for independent: it may not know what follows from two rules together
+    assert verdict.decision == surely or (kind is shield and verdict.decision == "undecided")
     assert set(verdict.missing) == (matter if verdict.decision == "undecided" else set())
 
 

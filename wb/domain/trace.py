@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol
 
-Told = TypeVar("Told")
 Value = bool | int | float | str | None | tuple | Mapping
 
 
@@ -63,7 +62,7 @@ def lookup(step: Step, path: str, tool: str | None = None) -> Value:
     return None
 
 
-def reading(
+def reading[Told](
     path: str, judge: Callable[[Value], Told | None], values: Sequence[str] = ()
 ) -> Callable[[Step, Call | None], Told | None]:
     """What `judge` makes of the value at `state.NAME` or `TOOL.ARGUMENT`, compiled to a function of a step and a call.

@@ -27,6 +27,7 @@ from wb.logic.syntax import render
 from wb.rules.rule import Reader, RuleSet, reader, source
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
+FREE = "no rule concerns it"
 PYTHON = {"int": int, "bool": bool, "str": str}
 
 
@@ -102,7 +103,7 @@ class CallGuard:
     def evidence(self, tool: str) -> str:
         """The digest of the source that judges the tool; empty where none does."""
         one = self.loaded.get(tool)
-        return digest(one.entry.source) if one is not None else ""
+        return one.evidence if one is not None else ""
 
     def claims(self) -> dict[str, str]:
         """What may be said of each tool's guard: `claim`."""
@@ -166,8 +167,11 @@ class Loaded:
     ) -> None:
         self.entry, self.program = entry, program
         self.reason = reason or ("" if program else "its guard cannot be run")
-        self.grade: Grade = entry.grade if reason or program else "error"
         contract = entry.contract
+        self.grade: Grade = entry.grade if reason or program else "error"
+        if program is not None and not contract.items:
+            self.grade = "none"  # the tool is free: there is nothing that was proved or tested
+        self.evidence = digest(entry.source)
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
         self.conditions: dict[str, Program] = {}  # by rule
@@ -218,7 +222,7 @@ class Loaded:
         if verdict is None:
             tool = self.entry.contract.tool
             if allowed:
-                verdict = Verdict("allow", f"{tool}: {said}", (), self.entry.grade)
+                verdict = Verdict("allow", f"{tool}: {said if self.conditions else FREE}", (), self.grade)
             else:
                 broken = [rule for rule, kept in zip(self.conditions, conditions, strict=True) if not kept]
                 verdict = self._denied(broken, (), (said,))
@@ -227,8 +231,8 @@ class Loaded:
         return verdict
 
     def _unsure(self, known: Mapping[str, sandbox.Value | None]) -> Verdict:
-        """The verdict where some values are unknown: every way to fill them in that the code can tell apart is tried."""
-        tool, grade, program = self.entry.contract.tool, self.entry.grade, self.program
+        """The verdict where some values are unknown: every way to fill them in that the code can tell is tried."""
+        tool, grade, program = self.entry.contract.tool, self.grade, self.program
         unknown = {n: program.points[n] for n, v in known.items() if v is None}
         told = {n: v for n, v in known.items() if v is not None}
         answers: dict[bool, str] = {}
@@ -258,9 +262,10 @@ class Loaded:
         tool, quotes = self.entry.contract.tool, tuple([self.quotes[rule] for rule in broken])
         why = "; ".join([f"“{quote}” ({rule})" for rule, quote in zip(broken, quotes, strict=True)])
         if not why and possible:
-            why = "whatever is not known, one of " + "; ".join([f"“{self.quotes[rule]}” ({rule})" for rule in possible])
+            named = "; ".join([f"“{self.quotes[rule]}” ({rule})" for rule in possible])
+            why = f"whatever is not known, one of {named}"
         return Verdict(
-            "deny", f"{tool}: {why or 'its guard says ' + '; '.join(said)}", tuple(broken), self.entry.grade, quotes
+            "deny", f"{tool}: {why or 'its guard says ' + '; '.join(said)}", tuple(broken), self.grade, quotes
         )
 
     def _named(self, names: Iterable[str]) -> tuple[str, ...]:

@@ -20,11 +20,13 @@ from wb.domain.session import Session
 from wb.domain.tools import Toolbox, enumerations
 from wb.domain.trace import Sentence, Step, Trace, Verdict
 from wb.logic.automaton import Automaton
+from wb.logic.syntax import render
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Reader, Rule, RuleSet, reader, source
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference
 
+KEPT = 4096
 TRIED = 6  # unknown predicates of a circuit whose every completion is tried to tell which of them matter
 
 
@@ -47,6 +49,8 @@ class Shield:
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
+    _evidence: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _seen: dict[tuple, Verdict | tuple] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if not -1 <= self.epsilon <= 1:
@@ -76,18 +80,21 @@ class Shield:
 
     def evidence(self, tool: str) -> str:
         """The digest of the rules, weights and bound that judge the tool; empty where no circuit does."""
-        mine = [p.name for p in self.predicates if tool in p.tools and p.name in self.circuits]
-        text = json.dumps(
-            [{**to_json(self)["circuits"], "": self.epsilon}[name] for name in (*mine, "")], sort_keys=True
-        )
-        return hashlib.sha256(text.encode()).hexdigest() if mine else ""
+        if tool not in self._evidence:
+            if tool not in self.tools:
+                return ""
+            mine = [self.circuits[p.name] for p in self.predicates if tool in p.tools and p.name in self.circuits]
+            said = [[c.action, [(r.id, render(r.formula)) for r in c.rules], [str(w) for w in c.weights]] for c in mine]
+            text = json.dumps([self.epsilon, *said])
+            self._evidence[tool] = hashlib.sha256(text.encode()).hexdigest() if mine else ""
+        return self._evidence[tool]
 
     def infer(self, trace: Trace) -> dict[str, Inference]:
         """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
         return self._watched(trace).infer(trace.steps[-1])
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
-        """For every rule of every circuit in play: whether it is kept, broken, or not known to be, by id (V_s of Eq. 1)."""
+        """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
         watch, step = self._watched(trace), trace.steps[-1]
         told = watch.read(step)
         found: dict[str, bool | None] = {}
@@ -105,38 +112,61 @@ class Shield:
 
 
 class ShieldWatch:
-    """What a shield remembers of one conversation: where each rule's automaton may be."""
+    """What a shield remembers of one conversation: where each rule's automaton may be.
+
+    What was worked out of that and of a step's truths is kept in the shield, at most `KEPT` results, for next time.
+    """
 
     def __init__(self, shield: Shield) -> None:
         self.shield = shield
-        self.states = dict.fromkeys(shield.rules, circuit.START)
+        self._at: tuple[frozenset[int], ...] = (circuit.START,) * len(shield.rules)
+        self._readers = tuple(shield.readers.values())
+
+    @property
+    def states(self) -> dict[str, frozenset[int]]:
+        """Where each rule's automaton may be, by rule."""
+        return dict(zip(self.shield.rules, self._at, strict=True))
 
     def judge(self, step: Step) -> Verdict:
         """Deny where some circuit surely does, else undecided where some circuit may, else allow; with the reasons.
 
         The circuits are those of all actions of the step so far, the last call's own arguments being read.
         """
-        shield, tool = self.shield, step.calls[-1].tool
+        shield, call = self.shield, step.calls[-1]
+        tool = call.tool
         if type(tool) is not str or tool not in shield.tools:
             return Verdict("deny", session.stranger(tool, shield.tools))
-        told = self.read(step)
-        inferred = self._inferred(told)
-        verdict = self._verdict(told, inferred) if inferred else Verdict("allow", f"{tool}: no rule speaks of it")
+        key = (self._at, tuple([read(step, call) for read in self._readers]))
+        verdict = shield._seen.get(key)
+        if verdict is None:
+            told = dict(zip(shield.readers, key[1], strict=True))
+            inferred = self._inferred(told)
+            verdict = self._verdict(told, inferred) if inferred else Verdict("allow", "no rule speaks of what it does")
+            self._keep(key, verdict)
         return session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
-        told = self.read(step, asked=False)
-        machines = self.shield.machines
-        self.states = {name: circuit.advanced(machines[name], states, told) for name, states in self.states.items()}
+        key = (None, self._at, tuple([read(step, None) for read in self._readers]))
+        after = self.shield._seen.get(key)
+        if after is None:
+            told, machines = dict(zip(self.shield.readers, key[2], strict=True)), self.shield.machines
+            after = tuple([circuit.advanced(machines[name], at, told) for name, at in self.states.items()])
+            self._keep(key, after)
+        self._at = after
+
+    def _keep(self, key: tuple, found: Verdict | tuple) -> None:
+        if len(self.shield._seen) >= KEPT:
+            self.shield._seen.clear()
+        self.shield._seen[key] = found
 
     def infer(self, step: Step) -> dict[str, Inference]:
         """What each circuit says whose action the step takes, by action."""
         return self._inferred(self.read(step))
 
-    def read(self, step: Step, *, asked: bool = True) -> dict[str, bool | None]:
-        """The truth of every predicate at the step; with `asked` the last call tells its own arguments alone."""
-        call = step.calls[-1] if asked and step.calls else None
+    def read(self, step: Step) -> dict[str, bool | None]:
+        """The truth of every predicate at the step; the last call tells its own arguments alone."""
+        call = step.calls[-1] if step.calls else None
         return {name: read(step, call) for name, read in self.shield.readers.items()}
 
     def _inferred(self, told: Mapping[str, bool | None]) -> dict[str, Inference]:
@@ -202,7 +232,7 @@ class ShieldWatch:
 
 
 def to_json(shield: Shield) -> dict[str, object]:
-    """The shield as JSON values: its rules, for each action the weight of each rule, epsilon; `from_json` gives it back."""
+    """The shield as JSON values: rules, for each action the weight of each rule, epsilon; `from_json` reads it."""
     rules = {rule.id: rule for c in shield.circuits.values() for rule in c.rules}
     weights = {
         action: {r.id: "hard" if w == HARD else w for r, w in zip(c.rules, c.weights, strict=True)}
