@@ -500,6 +500,14 @@ def test_every_decision_is_logged_with_its_evidence(kind) -> None:
     assert {r["guard"] for r in rows} == {judge.name}
 
 
+def test_a_log_is_appended_to(tmp_path) -> None:
+    for _ in range(2):
+        assert permitted(GUARD.session(log=tmp_path / "log.jsonl").call("ask"))
+    assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 2
+    with pytest.raises(SessionError, match="a log that can be written"):
+        GUARD.session(log=str(tmp_path)).call("ask")
+
+
 def test_a_log_that_cannot_be_written_stops_the_call() -> None:
     closed = io.StringIO()
     closed.close()

@@ -155,15 +155,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="rows as JSON")
     options = parser.parse_args()
     steps, rounds, inner = ((1, 100, 1000), 5, 500) if options.quick else ((1, 100, 10_000), 25, 2000)
-    rows = measured(steps, rounds, inner)
+    rows, empty = measured(steps, rounds, inner), best(lambda: None, 200, 2000)
     grown = held(1000)
     if options.json:
-        print(json.dumps({"rows": rows, "grown_blocks": grown}, indent=1))
+        print(json.dumps({"rows": rows, "grown_blocks": grown, "empty_call_us": empty}, indent=1))
         return
     print(f"{'':10}{'step':>8}{'session':>12}{'with log':>12}{'shield':>12}{'dba463f':>14}   µs a decision")
     for row in rows:
         cells = "".join(f"{row[key]:12.1f}" for key in ("session_us", "logged_us", "shield_us"))
         print(f"{row['decision']:10}{row['step']:8}{cells}{row['dba463f_us']:14.1f}")
+    print(f"an empty function of Python takes {empty:.3f} µs here")
     print(f"memory of a session grows by {grown} blocks over 1000 steps")
 
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol, TextIO
 
 from wb.domain.trace import Call, Sentence, Step, Trace, Value, Verdict
@@ -52,13 +53,13 @@ class Session:
     an error; a call that was not allowed was not done.  A step is remembered when the next one begins.  An error
     that comes later cannot be taken back: from then on nothing is allowed, for what was remembered did not happen.
 
-    `log` is an open text file that gets one JSON line a decision, before `call` returns.
+    `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
 
     Raises:
         SessionError: by `call` where the decision cannot be logged, by `result` where no such call was made.
     """
 
-    def __init__(self, judge: Judge, *, run: str = "session", log: TextIO | None = None) -> None:
+    def __init__(self, judge: Judge, *, run: str = "session", log: str | Path | TextIO | None = None) -> None:
         self.judge, self.run = judge, run
         self._watch, self._log = judge.watch(), log
         self._state: dict[str, Value] = {}
@@ -186,8 +187,13 @@ class Session:
                 "guard": self.judge.name,
                 "evidence": self.judge.evidence(asked.tool) if named else "",
             }
-            self._log.write(f'{json.dumps(row)[:-1]}, "arguments": {arguments}}}\n')
-            self._log.flush()
+            line = f'{json.dumps(row)[:-1]}, "arguments": {arguments}}}\n'
+            if isinstance(self._log, str | Path):
+                with open(self._log, "a", encoding="utf-8") as file:
+                    file.write(line)
+            else:
+                self._log.write(line)
+                self._log.flush()
         except Exception as error:
             raise SessionError(f"a log that can be written was required; got {_said(error)}") from error
         return verdict

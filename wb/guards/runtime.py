@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import TextIO
 
 from wb.domain import session
@@ -92,7 +93,7 @@ class CallGuard:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
         return session.decide(self, trace)
 
-    def session(self, *, run: str = "session", log: TextIO | None = None) -> Session:
+    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
         """A conversation under this guard."""
         return Session(self, run=run, log=log)
 
@@ -350,7 +351,17 @@ def _read(
     def typed(value: Value) -> sandbox.Value | None:
         return value if type(value) is kind else None
 
-    path = parameter.field
+    path, listed = parameter.field, frozenset(values.get(parameter.field, ()))
+    owner, _, name = path.partition(".")
+    if (
+        owner == "state" and parameter.measure == "value" and not listed
+    ):  # the plain case in one call: it is most of them
+
+        def told(step: Step, call: Call) -> sandbox.Value | None:
+            value = step.state.get(name)
+            return value if type(value) is kind else None
+
+        return told
     return reading(path, counted if parameter.measure == "count" else typed, values.get(path, ()))
 
 

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import TextIO
 
 from wb.domain import session
@@ -70,7 +71,7 @@ class Shield:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
         return session.decide(self, trace)
 
-    def session(self, *, run: str = "session", log: TextIO | None = None) -> Session:
+    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
         """A conversation under this shield."""
         return Session(self, run=run, log=log)
 
