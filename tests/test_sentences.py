@@ -1,18 +1,22 @@
 """Each sentence of a document has exactly one class; what is not read stays open, and bears on tools."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wb.domain import policy
 from wb.domain.document import Skipped
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import extract, sentences
-from wb.rules.rule import RuleSet
+from wb.rules import certify, extract, sentences
+from wb.rules.rule import Predicate, Rule, RuleSet, Test, Undecided
 
 FOREIGN = Toolbox(
     tools=(
@@ -193,3 +197,82 @@ def test_web_tasks_is_read_without_a_waiver_but_for_one_duty() -> None:
     assert open_.text.startswith("Session notes must be deleted") and len(open_.tools) == 3
     covered = {c.start for c in clauses}
     assert all(r.cls in ("rule", "duty") for r in readings if r.start in covered and r is not open_)
+
+
+def test_rules_that_were_split_and_absorbed_still_lead_back_to_their_sentences() -> None:
+    text = (
+        "An invoice may be paid only if it is approved. Pay an invoice only if the user is a member and it is approved."
+    )
+    source = policy.of_text(text, BOX)
+    clauses = tuple(policy.Clause(f"c{i}", s.text, s.start, s.end) for i, s in enumerate(source.sentences, 1))
+    pay = Predicate("pay", "action", "pay", tools=("pay_invoice",))
+    facts = tuple(Predicate(n, "state", n, test=Test(f"state.{n}", "==", True)) for n in ("approved", "member"))
+    first, second = (
+        Rule(f"c{i}.1", "", parse(formula), "permit_only_if", clause=f"c{i}")
+        for i, formula in enumerate(("ALWAYS (pay IMPLIES approved)", "ALWAYS (pay IMPLIES (member AND approved))"), 1)
+    )
+    before = RuleSet((pay, *facts), (first, second))
+    readings = sentences.classify(source, clauses, before)
+    assert [r.rules for r in readings] == [("c1.1",), ("c2.1",)]
+    parts = [("", "ALWAYS (pay IMPLIES member)"), ("", "ALWAYS (pay IMPLIES approved)")]
+    apart = certify.split(before, second, parts, ()).ruleset
+    heir = next(r for r in apart.rules if r.id == "c2.1_2")
+    after, change = certify.prune(apart, first, [heir], ())
+    assert change.accepted
+    found = sentences.refined(readings, after)
+    assert [r.rules for r in found] == [("c2.1_2",), ("c2.1_1", "c2.1_2")]
+    assert {r.cls for r in found} == {"rule"} and sentences.enforced(after, found) == after
+    assert [set(r.rules) for r in sentences.classify(source, clauses, after)] == [set(r.rules) for r in found]
+    gone = sentences.refined(readings, RuleSet((pay, *facts), (second,)))
+    assert gone[0].cls == "open" and gone[0].tools == ("pay_invoice",)
+
+
+def test_rules_read_from_what_is_no_constraint_are_not_enforced() -> None:
+    source = policy.of_text('"Paying" means sending money. Support is here.', BOX)
+    clause = policy.Clause("c1", source.sentences[0].text, 0, source.sentences[0].end)
+    junk = Rule("c1.1", "", parse("EVENTUALLY mean_money"), "oblige", clause="c1")
+    own = Rule("mine", "", parse("ALWAYS NOT mean_money"), "forbid")
+    ruleset = RuleSet((Predicate("mean_money", "action", ""),), (junk, own))
+    readings = sentences.classify(source, (clause,), ruleset)
+    assert [r.cls for r in readings] == ["not a constraint"] * 2
+    assert sentences.enforced(ruleset, readings).rules == (own,)
+
+
+def test_an_opening_that_was_read_itself_keeps_its_own_class() -> None:
+    source = policy.of_text("You must never do this:\n\n- Pay an invoice.\n- Send a letter.\n", BOX)
+    stem, *items = source.sentences
+    clauses = [policy.Clause(f"c{i}", s.text, s.start, s.end) for i, s in enumerate((stem, *items), 1)]
+    pay = Predicate("pay", "action", "pay", tools=("pay_invoice",))
+    rules = tuple(Rule(f"c{i}.1", "", parse("ALWAYS NOT pay"), "forbid", clause=f"c{i}") for i in (2, 3))
+    undecided = (Undecided("c1", stem.text, "what is meant stands below"),)
+    read_ = sentences.classify(source, clauses, RuleSet((pay,), rules, undecided))
+    assert [r.cls for r in read_] == ["open", "rule", "rule"]
+    assert [r.cls for r in sentences.classify(source, clauses[1:], RuleSet((pay,), rules))] == ["rule"] * 3
+
+
+PIECES = [
+    "# Letters\n\n",
+    "You must never hum. ",
+    "Support is here. ",
+    "The assistant must not send:\n\n- a letter;\n    1. a card\n\n",
+    "| Case | Rule |\n|---|---|\n| Paying | At most two. |\n\n",
+    "```\nnever mind\n```\n\n",
+    "Payment: an invoice must be paid.\n\n",
+    "(a) a letter; ",
+    "> Is it so?\n\n",
+    "![a seal](seal.png) ",
+]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8))
+def test_no_word_of_any_document_is_in_no_reading_or_in_two(pieces: list[str]) -> None:
+    source = policy.of_text("".join(pieces), BOX)
+    readings = sentences.classify(source, (), RuleSet())
+    quiet = {i for s in source.skipped if s.reason in ("blank", "markup", "enumerator") for i in range(s.start, s.end)}
+    covered = Counter(i for r in readings for i in range(r.start, r.end))
+    assert all(n == 1 for n in covered.values())
+    assert all(i in covered or i in quiet for i, c in enumerate(source.text) if c.isalnum())
+    assert [r.start for r in readings] == sorted(r.start for r in readings)
+    assert len({r.id for r in readings}) == len(readings)
+    assert all(r.cls == "open" for r in readings if "never" in r.text)

@@ -26,6 +26,7 @@ from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.words import Bearing
 
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
+WIDE = 400  # sentences that one row of a table may hold
 CLASSES: tuple[Class, ...] = get_args(Class)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
@@ -164,9 +165,9 @@ def refined(readings: Iterable[Reading], ruleset: RuleSet) -> tuple[Reading, ...
 
 
 def enforced(ruleset: RuleSet, readings: Iterable[Reading]) -> RuleSet:
-    """The rules of sentences that are in force: those of waived sentences, and of no constraints, are left out."""
+    """The rules in force: without those of waived sentences and of no constraints; rules of no clause stay."""
     named = {rule for reading in readings for rule in reading.rules}
-    rules = tuple(rule for rule in ruleset.rules if rule.type == "physical" or rule.id in named)
+    rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
     return replace(ruleset, rules=rules).without_unused()
 
 
@@ -189,12 +190,13 @@ def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Reading, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """A class with its reason, the rules that it is about, and the predicates in them."""
+    """A class with its reason, the rules that it is about, the predicates in them, and whether words alone told it."""
 
     cls: Class
     reason: str
     rules: tuple[Rule, ...] = ()
     predicates: tuple[Predicate, ...] = ()
+    worded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +320,7 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
         title=" / ".join(sentence.headings[-1:]),
         fragment=sentence.kind in ("item", "cell") or bool(sentence.stems),
     )
-    return _Fate("not a constraint" if plain else "open", reason)
+    return _Fate("not a constraint" if plain else "open", reason, worded=True)
 
 
 def _gap(gap: Sentence) -> _Fate:
@@ -334,28 +336,16 @@ def _gap(gap: Sentence) -> _Fate:
 
 
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
-    """A cell without a clause goes with the cell of its row that has one."""
+    """A cell that words alone tell of goes with the cells of its row that were read."""
     found = list(fates)
-    for k, sentence in enumerate(every):
-        if (
-            sentence.kind == "cell"
-            and not fates[k].rules
-            and fates[k].cls == "not a constraint"
-            or _bare(every, fates, k)
-        ):
-            beside = [
-                fates[j]
-                for j, other in enumerate(every)
-                if other.kind == "cell" and other.headings == sentence.headings and _same_row(sentence, other)
-            ]
-            read = [fate for fate in beside if fate.rules or fate.cls == "waived"]
+    cells = [k for k, sentence in enumerate(every) if sentence.kind == "cell"]
+    for k in cells:
+        if fates[k].worded:
+            beside = [fates[j] for j in cells if abs(j - k) < WIDE and _same_row(every[k], every[j])]
+            read = [fate for fate in beside if not fate.worded]
             if read:
                 found[k] = replace(_joined(read), reason="a cell, read with the rest of its row")
     return found
-
-
-def _bare(every: Sequence[Sentence], fates: Sequence[_Fate], k: int) -> bool:
-    return every[k].kind == "cell" and fates[k].cls == "open" and not fates[k].rules
 
 
 def _same_row(cell: Sentence, other: Sentence) -> bool:
@@ -371,7 +361,7 @@ def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
         if every[k].kind != "stem":
             continue
         items = [found[j] for j in range(k + 1, len(every)) if any(u.endswith(every[k].text) for u in every[j].stems)]
-        if items and found[k].cls in ("open", "not a constraint") and not found[k].rules:
+        if items and found[k].worded:
             found[k] = replace(_joined(items), reason=f"the opening of a list of {len(items)}, read with its items")
     return found
 
