@@ -9,13 +9,13 @@ the undecided are looked at, and the closed lists of English words for force, ex
 
 from __future__ import annotations
 
-import hashlib
-import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
+from wb.domain.clauses import identities, pieces
 from wb.domain.document import Sentence
 from wb.domain.policy import Clause, Policy
 from wb.logic import automaton
@@ -26,14 +26,12 @@ from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.words import Bearing
 
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
-WIDE = 400  # sentences that one row of a table may hold
 CLASSES: tuple[Class, ...] = get_args(Class)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
     "image": "an image: what it shows is not read",
 }
-_MARKER = re.compile(r"[\s>|*_#+:;,.\-–—•]*(?:[\[(]?(?:[a-z]{1,4}|\d{1,3})[\])][\s|*:.\-]*)*\Z", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,47 +54,6 @@ class Reading:
     tools: tuple[str, ...] = ()
 
 
-def identities(texts: Iterable[str]) -> tuple[str, ...]:
-    """The ids of sentences by their words, blanks folded; repeated words are numbered in the order of the document."""
-    seen: Counter[str] = Counter()
-    found = []
-    for text in texts:
-        key = hashlib.sha256(" ".join(text.split()).encode("utf-8")).hexdigest()[:12]
-        seen[key] += 1
-        found.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return tuple(found)
-
-
-def sentences(policy: Policy) -> tuple[Sentence, ...]:
-    """The sentences of a policy, and between them what the reader of documents skipped, with its reason as label."""
-    told = [s for s in policy.skipped if s.reason not in ("blank", "markup", "enumerator")]
-    gaps = [(s.start, s.end, s.reason) for s in told] if policy.skipped else _between(policy)
-    places = sorted([*((s.start, s.end, s) for s in policy.sentences), *gaps], key=lambda place: place[:2])
-    found: list[Sentence] = []
-    headings: tuple[str, ...] = ()
-    for start, end, what in places:
-        if isinstance(what, Sentence):
-            headings = what.headings
-        found.append(
-            what
-            if isinstance(what, Sentence)
-            else Sentence(policy.text[start:end], start, end, "gap", headings, label=what)
-        )
-    return tuple(found)
-
-
-def _between(policy: Policy) -> list[tuple[int, int, str]]:
-    """The words between the sentences of a policy that does not say what was skipped."""
-    ends = [0, *(s.end for s in policy.sentences)]
-    starts = [*(s.start for s in policy.sentences), len(policy.text)]
-    found = []
-    for i, j in zip(ends, starts, strict=True):
-        text = policy.text[i:j]
-        if not _MARKER.match(text) and re.search(r"[^\W\d_]{2}", text):
-            found.append((i + len(text) - len(text.lstrip()), i + len(text.rstrip()), ""))
-    return found
-
-
 def classify(
     policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, decisions: Sequence[Decision] = ()
 ) -> tuple[Reading, ...]:
@@ -106,7 +63,7 @@ def classify(
     decision counts for the sentence of its id if the text is the same; its own rules must have been joined
     (`decisions.join`).
     """
-    every = sentences(policy)
+    every = pieces(policy)
     ids = identities(s.text for s in every)
     decided = {d.id: d for d in decisions}
     of_clause = _by_clause(clauses, ruleset)
@@ -118,8 +75,8 @@ def classify(
     first = [
         _decided(decided[i], of_clause)
         if i in decided and decided[i].speaks_of(s.text)
-        else _read(every, k, clauses, of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
-        for k, (i, s) in enumerate(zip(ids, every, strict=True))
+        else _read(s, mine, of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
+        for i, s, mine in zip(ids, every, _covering(every, clauses), strict=True)
     ]
     fates = _stems(every, _rows(every, first))
     readings = [
@@ -131,7 +88,7 @@ def classify(
 
 def settled(policy: Policy, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
     """The decisions about sentences as they now are, and the stale ones, whose sentence is gone or was changed."""
-    every = sentences(policy)
+    every = pieces(policy)
     texts = dict(zip(identities(s.text for s in every), (s.text for s in every), strict=True))
     current = tuple(d for d in decisions if d.id in texts and d.speaks_of(texts[d.id]))
     return current, tuple(d for d in decisions if d not in current)
@@ -229,6 +186,18 @@ def _by_clause(clauses: Sequence[Clause], ruleset: RuleSet) -> dict[str, _Clausa
     }
 
 
+def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list[Clause]]:
+    """The clauses that share characters with each sentence."""
+    found: list[list[Clause]] = [[] for _ in every]
+    ends = [s.end for s in every]
+    for clause in clauses:
+        k = bisect_right(ends, clause.start)
+        while k < len(every) and every[k].start < clause.end:
+            found[k].append(clause)
+            k += 1
+    return found
+
+
 def _decided(decision: Decision, of_clause: Mapping[str, _Clausal]) -> _Fate:
     """The fate that a person gave a sentence."""
     if decision.decision == "waive":
@@ -242,16 +211,13 @@ def _decided(decision: Decision, of_clause: Mapping[str, _Clausal]) -> _Fate:
 
 
 def _read(
-    every: Sequence[Sentence],
-    k: int,
-    clauses: Sequence[Clause],
+    sentence: Sentence,
+    mine: Sequence[Clause],
     of_clause: Mapping[str, _Clausal],
     bearing: Bearing,
     lost: Sequence[str],
 ) -> _Fate:
     """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither."""
-    sentence = every[k]
-    mine = [c for c in clauses if c.start < sentence.end and sentence.start < c.end]
     if not mine and lost:
         return _Fate("open", "; ".join(lost))
     if not mine:
@@ -338,14 +304,26 @@ def _gap(gap: Sentence) -> _Fate:
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
     """A cell that words alone tell of goes with the cells of its row that were read."""
     found = list(fates)
-    cells = [k for k, sentence in enumerate(every) if sentence.kind == "cell"]
-    for k in cells:
-        if fates[k].worded:
-            beside = [fates[j] for j in cells if abs(j - k) < WIDE and _same_row(every[k], every[j])]
-            read = [fate for fate in beside if not fate.worded]
+    for k, cell in enumerate(every):
+        if cell.kind == "cell" and fates[k].worded:
+            read = [fates[j] for j in _beside(every, k) if not fates[j].worded]
             if read:
                 found[k] = replace(_joined(read), reason="a cell, read with the rest of its row")
     return found
+
+
+def _beside(every: Sequence[Sentence], k: int) -> list[int]:
+    """The places of the other cells of a cell's row: they stand next to it, one cell after the other."""
+    found = []
+    for step in (-1, 1):
+        j = k + step
+        while 0 <= j < len(every) and every[j].kind == "cell":
+            same = _same_row(every[k], every[j])
+            if not same and every[j].row != every[k].row:
+                break
+            found += [j] if same else []
+            j += step
+    return sorted(found)
 
 
 def _same_row(cell: Sentence, other: Sentence) -> bool:

@@ -148,7 +148,6 @@ def verdict(
     bare = _EXEMPT.sub(" ", said)
     force = forced(text) or forced(opening)
     limit = _shown(_LIMIT, bare) or _shown(_LIMIT, plain(opening)) or _shown(_AMOUNT, bare)
-    party = bool(_PARTY.search(said) or bearing.sharing(said))
     if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never)\b", said, re.I):
         return "a question", True
     if _EXAMPLE.search(said) and not re.search(r"\b(?:must|shall|never|cannot|do not|don't)\b", bare, re.I):
@@ -162,7 +161,7 @@ def verdict(
     if _EXEMPT.search(said) and not limit:
         return "an exemption, or a right kept", True
     if _PERMIT.search(said):
-        return _permission(said, limit, party)
+        return _permission(said, limit, bool(_PARTY.search(said) or bearing.sharing(said)))
     if limit and not _HEDGE.search(said):
         return f"a limit or an exception that was not read ({limit})", False
     if forced(title) or _FORBIDDING.search(title):
