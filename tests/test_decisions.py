@@ -1,9 +1,12 @@
 """Decisions of a person: read with the line of every mistake, honoured, reported when stale, drafted."""
 
+import textwrap
 from dataclasses import replace
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
@@ -64,6 +67,13 @@ def test_a_rule_of_a_person_quotes_its_sentence_and_joins_the_predicates_there_a
     assert readings[2].tools == ("greet",)
 
 
+def test_the_example_of_the_module_is_read() -> None:
+    text = decisions.__doc__.partition("\n\n")[2].partition("\n\n")[0]
+    waived, ruled = decisions.loads(textwrap.dedent(text))
+    assert (waived.decision, ruled.decision) == ("waive", "rule")
+    assert decisions.fragment(ruled).predicate("manager").test is not None
+
+
 def test_a_rule_that_was_not_joined_leaves_its_sentence_open() -> None:
     (made,) = decisions.loads(entry(PAY, **own()))
     assert sentences.classify(SOURCE, (), RuleSet(), (made,))[0].cls == "open"
@@ -98,6 +108,16 @@ def test_a_draft_names_the_worst_first_and_decides_nothing_until_it_is_filled_in
     filled = text.replace("decision:\n    why:\n", "decision: waive\n    why: because\n", 1)
     assert [d.id for d in decisions.loads(filled)] == [HUM.id]
     assert decisions.loads(decisions.draft((), BOX)) == ()
+
+
+@settings(max_examples=60)
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip), st.text())
+def test_a_draft_of_any_words_is_a_file_that_speaks_of_them(text: str, reason: str) -> None:
+    reading = replace(PAY, text=text, reason=reason)
+    drafted = decisions.draft((reading,), BOX)
+    assert decisions.loads(drafted) == ()
+    (made,) = decisions.loads(drafted.replace("decision:\n    why:\n", "decision: waive\n    why: x\n", 1))
+    assert made.speaks_of(text)
 
 
 def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:

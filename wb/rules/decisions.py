@@ -11,7 +11,7 @@
         why: written by hand
         predicates:                # as in a rule file
           - {name: refund, kind: action, tools: [refund_order]}
-          - {name: manager, kind: state, test: {field: state.role, op: ==, value: manager}}
+          - {name: manager, kind: state, test: 'state.role == "manager"'}
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
@@ -21,7 +21,6 @@ changed is stale, and has no effect either.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +32,6 @@ import yaml
 from wb.domain.tools import Toolbox
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet, rename
-
-KINDS = ("waive", "not a constraint", "rule")
 
 
 class DecisionError(ValueError):
@@ -154,13 +151,16 @@ def draft(readings: Iterable[Read], toolbox: Toolbox) -> str:
 
 def _entry(reading: Read, total: int) -> str:
     """One open sentence of the draft, with the three decisions that can be made as comments."""
-    quoted = json.dumps(" ".join(reading.text.split()), ensure_ascii=False)
+    said = " ".join(reading.text.split())
+    quoted = yaml.safe_dump(said, default_style='"', allow_unicode=True, width=10**9).strip()
     title = f" (under {' / '.join(reading.headings)})" if reading.headings else ""
     notes = [
-        f"blocks {len(reading.tools)} of {total} tools: {', '.join(reading.tools) or 'none'}",
+        f"blocks all {total} tools"
+        if len(reading.tools) == total
+        else f"blocks {len(reading.tools)} of {total} tools: {', '.join(reading.tools) or 'none'}",
         f"open because: {reading.reason}{title}",
     ]
-    rows = [f"  # {' '.join(note.split())}" for note in notes]
+    rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     rows += [
         "    # decision: waive              # it stays a constraint, but no guard keeps it: say who does",
