@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import prompt_path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -276,3 +277,13 @@ def test_no_word_of_any_document_is_in_no_reading_or_in_two(pieces: list[str]) -
     assert [r.start for r in readings] == sorted(r.start for r in readings)
     assert len({r.id for r in readings}) == len(readings)
     assert all(r.cls == "open" for r in readings if "never" in r.text)
+
+
+def test_a_language_model_s_rules_are_classed_the_same_way() -> None:
+    source, llm = policy.load(prompt_path.FOLDER), prompt_path.replaying()
+    found = extract.policies(source, llm, norms.constrains)
+    readings = sentences.classify(
+        source, found.clauses, extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
+    )
+    assert sentences.counted(readings) == {"rule": 7, "open": 0, "not a constraint": 4, "duty": 1, "waived": 0}
+    assert by_text(readings, "If a reader withdraws consent").cls == "duty"
