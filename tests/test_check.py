@@ -6,10 +6,11 @@ import random
 import pytest
 from conftest import ROOT
 
+from wb.logic import cel
 from wb.logic import formula as F
 from wb.logic.semantics import holds, parse
 from wb.rules import check, lint, rulefile
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 
 def planted():
@@ -21,8 +22,8 @@ def planted():
         Predicate(name, "state", "") for name in facts
     ]
     predicates += [
-        Predicate("of_age", "state", "", test=Test("state.age", ">=", 18)),
-        Predicate("minor", "state", "", test=Test("state.age", "<", 18)),
+        Predicate("of_age", "state", "", test=cel.parse("state.age >= 18")),
+        Predicate("minor", "state", "", test=cel.parse("state.age < 18")),
     ]
     texts, kinds = [], {}
 
@@ -183,7 +184,7 @@ def small(*rules, tests=()):
     predicates = [Predicate(n, "action", f"the agent {n}", tools=(n,)) for n in ("pays", "reads")]
     predicates += [Predicate(n, "state", f"the caller is {n}") for n in ("known", "trusted", "not_confirmed")]
     predicates += [
-        Predicate(f"over{v}", "state", f"aged {v} or more", test=Test("state.age", ">=", v)) for v in (18, 21)
+        Predicate(f"over{v}", "state", f"aged {v} or more", test=cel.parse(f"state.age >= {v}")) for v in (18, 21)
     ]
     return RuleSet(
         tuple(predicates),
@@ -310,7 +311,7 @@ def test_the_command_prints_the_report_of_a_file():
     import subprocess
     import sys
 
-    path = ROOT / "tests" / "rules" / "converse.txt"
+    path = ROOT / "tests" / "rules" / "converse.yaml"
     shown = subprocess.run(
         [sys.executable, "-m", "wb.cli", "check", str(path), "--json"], capture_output=True, text=True, cwd=ROOT
     )
@@ -321,7 +322,7 @@ def test_the_command_prints_the_report_of_a_file():
 def test_a_conflict_is_told_with_both_sentences_and_rules_that_exclude_each_other_are_one():
     ruleset = rulefile.from_json(
         {
-            "predicates": [{"name": "pay", "kind": "action", "tools": ["pay"]}, {"name": "ok", "kind": "state"}],
+            "predicates": {"pay": {"kind": "action", "tools": ["pay"]}, "ok": {"kind": "state"}},
             "rules": [
                 {"id": "a", "formula": "ALWAYS NOT pay", "modality": "forbid", "quote": "Never pay."},
                 {"id": "b", "formula": "ALWAYS (pay IMPLIES ok)", "modality": "permit_only_if", "quote": "Pay if ok."},
@@ -333,7 +334,7 @@ def test_a_conflict_is_told_with_both_sentences_and_rules_that_exclude_each_othe
     assert check.conflicts(ruleset) == (check.Blame("b", ("a",), ("Pay if ok.", "Never pay.")),)
     both = rulefile.from_json(
         {
-            "predicates": [{"name": "pay", "kind": "action", "tools": ["pay"]}],
+            "predicates": {"pay": {"kind": "action", "tools": ["pay"]}},
             "rules": [
                 {"id": "a", "formula": "ALWAYS NOT pay", "modality": "forbid", "quote": "Never pay."},
                 {"id": "b", "formula": "EVENTUALLY pay", "modality": "oblige", "quote": "Pay."},

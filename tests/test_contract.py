@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, faults, sandbox
+from wb.logic import cel, semantics
 from wb.logic import formula as f
-from wb.logic import semantics
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
     Predicate("pay", "action", "", tools=("pay",)),
     Predicate("dream", "action", ""),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("teen", "state", "", test=Test("state.age", ">=", 13)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
-    Predicate("special", "state", "", test=Test("state.level", "in", ("gold", "silver"))),
-    Predicate("cheap", "state", "", test=Test("book.price", "<=", 100)),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("teen", "state", "", test=cel.parse("state.age >= 13")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 5")),
+    Predicate("special", "state", "", test=cel.parse('state.level in ["gold", "silver"]')),
+    Predicate("cheap", "state", "", tools=("book",), test=cel.parse("call.price <= 100")),
     Predicate("confirmed", "state", ""),
 )
 TOOLS = Toolbox(
@@ -107,9 +107,9 @@ def test_a_tool_that_is_forbidden_outright_must_be_denied() -> None:
 def test_two_fields_of_one_name_are_two_parameters() -> None:
     predicates = (
         Predicate("book", "action", "", tools=("book",)),
-        Predicate("a", "state", "", test=Test("state.age", ">", 1)),
-        Predicate("b", "state", "", test=Test("book.age", ">", 2)),
-        Predicate("c", "state", "", test=Test("state.class", "==", 1)),
+        Predicate("a", "state", "", test=cel.parse("state.age > 1")),
+        Predicate("b", "state", "", tools=("book",), test=cel.parse("call.age > 2")),
+        Predicate("c", "state", "", test=cel.parse("state.class == 1")),
     )
     rule = Rule("r", "", semantics.parse("ALWAYS (book IMPLIES (a AND b AND c))"), "forbid")
     made = contract.contract(Tool("book"), RuleSet(predicates, (rule,)))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from wb.domain import clauses as clauses_of
 from wb.domain import policy, tools
+from wb.logic import cel
 from wb.logic.formula import Always, Atom, Implies
 from wb.models.client import LLM
 from wb.models.endpoint import Answer
@@ -191,14 +192,13 @@ def rule_reply(**changes):
         "type": "action",
         "predicates": [
             {"name": "open_gate", "kind": "action", "tools": ["open_gate"]},
-            {"name": "registered", "kind": "state", "test": {"field": "state.registered", "op": "==", "value": True}},
+            {"name": "registered", "kind": "state", "test": "state.registered"},
         ],
     }
     return {"rules": [row | changes], "undecided": []}
 
 
-def with_test(name, op, value, measure="value"):
-    test = {"field": f"state.{name}", "op": op, "value": value, "measure": measure}
+def with_test(test):
     return {
         "predicates": [
             {"name": "open_gate", "kind": "action", "tools": ["open_gate"]},
@@ -210,10 +210,10 @@ def with_test(name, op, value, measure="value"):
 @pytest.mark.parametrize(
     "changes",
     [
-        with_test("role", "==", "guard"),
-        with_test("role", "in", ["guard", "chief"]),
-        with_test("age", ">=", 17.5),
-        with_test("keys", "<=", 2, "count"),
+        with_test('state.role == "guard"'),
+        with_test('state.role in ["guard", "chief"]'),
+        with_test("state.age >= 17.5"),
+        with_test("size(state.keys) <= 2 && state.registered"),
         {"formula": "(NOT open_gate) WEAK_UNTIL registered"},
         {"formula": "NOT EVENTUALLY (open_gate AND NOT registered)"},
     ],
@@ -232,7 +232,7 @@ def rules_of(reply):
 def test_a_sound_reply_becomes_a_rule():
     ruleset = rules_of(rule_reply())
     assert [r.id for r in ruleset.rules] == ["c1.1"] and not ruleset.undecided
-    assert ruleset.predicate("registered").test.field == "state.registered"
+    assert ruleset.predicate("registered").test == cel.parse("state.registered")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_sound_reply_becomes_a_rule():
             {
                 "predicates": [
                     {"name": "open_gate", "kind": "action"},
-                    {"name": "registered", "kind": "state", "test": {"field": "state.nose", "op": "==", "value": 1}},
+                    {"name": "registered", "kind": "state", "test": "state.nose == 1"},
                 ]
             },
             "must read a field of the toolbox; got 'state.nose'",
@@ -264,25 +264,25 @@ def test_a_sound_reply_becomes_a_rule():
             {
                 "predicates": [
                     {"name": "open_gate", "kind": "action"},
-                    {"name": "registered", "kind": "state", "test": {"field": "state.age", "op": "~", "value": 1}},
+                    {"name": "registered", "kind": "state", "test": "state.age ~ 1"},
                 ]
             },
-            "test.op: Input should be",
+            "CEL was required, such as state.age >= 18; got",
         ),
         ({"formula": "open_gate IMPLIES registered"}, r"ALWAYS \(\.\.\.\); .* speaks of 'open_gate' at the first"),
         ({"formula": "registered IMPLIES ALWAYS NOT open_gate"}, "speaks of 'registered' at the first"),
-        (with_test("role", "==", "Guard"), r"has the values \['guard', 'chief'\]; got \['Guard'\]"),
-        (with_test("role", "in", ["guard", "cook"]), r"got \['cook'\]"),
-        (with_test("role", "in", "guard"), "'in' needs a list"),
-        (with_test("role", "==", ["guard"]), "a list needs 'in'"),
-        (with_test("age", "==", "18"), "is of type integer; got"),
-        (with_test("age", ">=", True), "is of type integer; got"),
-        (with_test("registered", "==", "yes"), "is of type boolean; got"),
-        (with_test("registered", ">=", True), "a boolean is compared with"),
-        (with_test("keys", "==", ["a"]), "a list needs 'in'"),
-        (with_test("keys", "==", "a"), "compared by its count"),
-        (with_test("age", "<=", 3, "count"), "a count is of a list"),
-        (with_test("keys", "<=", 2.5, "count"), "a whole number"),
+        (with_test('state.role == "Guard"'), r"has the values \['guard', 'chief'\]; got \['Guard'\]"),
+        (with_test('state.role in ["guard", "cook"]'), r"got \['cook'\]"),
+        (with_test('state.role in "guard"'), "'in' needs a list"),
+        (with_test('state.role == ["guard"]'), "a list outside 'in'"),
+        (with_test('state.age == "18"'), "values of one type are compared"),
+        (with_test("state.age >= true"), "values of one type are compared"),
+        (with_test('state.registered == "yes"'), "values of one type are compared"),
+        (with_test("state.registered >= true"), "a boolean is compared with"),
+        (with_test("state.age"), "is of type integer: compare it with a value"),
+        (with_test('state.keys == "a"'), "compared by its size"),
+        (with_test("size(state.age) <= 3"), "a size is of a list"),
+        (with_test("size(state.keys) <= 2.5"), "a whole number"),
         (
             {"predicates": [{"name": "open_gate", "kind": "deed"}, {"name": "registered", "kind": "state"}]},
             "kind: Input should be 'action' or 'state', got 'deed'",
@@ -295,24 +295,16 @@ def test_a_sound_reply_becomes_a_rule():
             {
                 "predicates": [
                     {"name": "open_gate", "kind": "action"},
-                    {
-                        "name": "registered",
-                        "kind": "state",
-                        "test": {"field": "state.age", "op": ">=", "value": 1, "measure": "Count"},
-                    },
+                    {"name": "registered", "kind": "state", "test": {"field": "state.age", "op": ">=", "value": 1}},
                 ]
             },
-            "measure: Input should be 'value' or 'count', got 'Count'",
+            "test: Input should be a valid string",
         ),
         (
             {
                 "predicates": [
                     {"name": "open_gate", "kind": "action"},
-                    {
-                        "name": "registered",
-                        "kind": "state",
-                        "test": {"field": "state.level", "op": "==", "value": "Gold"},
-                    },
+                    {"name": "registered", "kind": "state", "test": 'state.level == "Gold"'},
                 ]
             },
             r"state.level has the values \['gold', 'tin'\]; got \['Gold'\]",
@@ -321,11 +313,7 @@ def test_a_sound_reply_becomes_a_rule():
             {
                 "predicates": [
                     {"name": "open_gate", "kind": "action"},
-                    {
-                        "name": "registered",
-                        "kind": "state",
-                        "test": {"field": "state.level", "op": "in", "value": ["tin", "Gold"]},
-                    },
+                    {"name": "registered", "kind": "state", "test": '!(state.level in ["tin", "Gold"])'},
                 ]
             },
             r"state.level has the values \['gold', 'tin'\]; got \['Gold'\]",

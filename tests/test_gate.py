@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.logic import semantics, syntax
+from wb.logic import cel, semantics, syntax
 from wb.logic.formula import Always, And, Atom, Implies, Not, Or, conjunction
 from wb.offline import engine
 from wb.rules import certify, physical
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("pay", "action", "pay", tools=("pay",)),
@@ -20,10 +20,10 @@ PREDICATES = (
     Predicate("any_money", "action", "move money", tools=("pay", "transfer")),
     Predicate("asked", "state", "the user was asked"),
     Predicate("agreed", "state", "the user agreed"),
-    Predicate("grown", "state", "grown up", ("adult",), test=Test("state.age", ">=", 18)),
-    Predicate("of_age", "state", "of age", ("major",), test=Test("state.age", ">=", 18)),
-    Predicate("minor", "state", "a minor", test=Test("state.age", "<", 18)),
-    Predicate("teen", "state", "15 or more", test=Test("state.age", ">=", 15)),
+    Predicate("grown", "state", "grown up", ("adult",), test=cel.parse("state.age >= 18")),
+    Predicate("of_age", "state", "of age", ("major",), test=cel.parse("state.age >= 18")),
+    Predicate("minor", "state", "a minor", test=cel.parse("state.age < 18")),
+    Predicate("teen", "state", "15 or more", test=cel.parse("state.age >= 15")),
 )
 
 

@@ -11,15 +11,15 @@ from wb.domain.trace import Call, Step, Trace, permitted
 from wb.guards import contract, sandbox
 from wb.guards.contract import assemble
 from wb.guards.runtime import CallGuard, Guarded, from_row, to_row
-from wb.logic import semantics
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
+from wb.logic import cel, semantics
+from wb.rules.rule import Predicate, Rule, RuleSet, valuation
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
     Predicate("pay", "action", "", tools=("pay",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 2, "count")),
-    Predicate("special", "state", "", test=Test("state.level", "==", "gold")),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 2")),
+    Predicate("special", "state", "", test=cel.parse('state.level == "gold"')),
     Predicate("confirmed", "state", ""),
 )
 TEXTS = (

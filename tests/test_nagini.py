@@ -20,19 +20,19 @@ from wb.guards.contract import assemble
 from wb.guards.examples import examples
 from wb.guards.nagini import HEADER, Verifier
 from wb.guards.synthesis import Attempt, Draft
-from wb.logic import semantics
+from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.offline import engine, norms
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
     Predicate("pay", "action", "", tools=("pay",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
-    Predicate("special", "state", "", test=Test("state.level", "in", ("gold", "silver"))),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 5")),
+    Predicate("special", "state", "", test=cel.parse('state.level in ["gold", "silver"]')),
     Predicate("confirmed", "state", ""),
-    Predicate("active", "state", "", test=Test("state.active", "==", True)),
+    Predicate("active", "state", "", test=cel.parse("state.active")),
 )
 TEXTS = (
     "ALWAYS (book IMPLIES adult)",

@@ -159,9 +159,9 @@ DEFECTS = (
     ),
     Defect(
         "the neighbour of an integer limit is missed",
-        "wb/rules/physical",
-        "for step in (-1, 0, 1, 2)",
-        "for step in (0,)",
+        "wb/logic/samples",
+        "for step in (-1, 0, 1))",
+        "for step in (0,))",
         "test_physical.py::test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur",
     ),
     # circuits and weights

@@ -28,8 +28,9 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
 from wb.guards.contract import assemble, contract
 from wb.guards.runtime import CallGuard, Guarded
+from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.shield import circuit
 from wb.shield.shield import Shield
 
@@ -45,12 +46,12 @@ PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
     Predicate("search", "action", "", tools=("search",)),
     Predicate("cancel", "action", "", tools=("cancel",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("old", "state", "", test=Test("state.age", ">=", 90)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 8, "count")),
-    Predicate("first", "state", "", test=Test("book.cabin", "==", "first")),
-    Predicate("gold", "state", "", test=Test("state.level", "==", "gold")),
-    Predicate("blocked", "state", "", test=Test("state.blocked", "==", True)),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("old", "state", "", test=cel.parse("state.age >= 90")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 8")),
+    Predicate("first", "state", "", tools=("book",), test=cel.parse('call.cabin == "first"')),
+    Predicate("gold", "state", "", test=cel.parse('state.level == "gold"')),
+    Predicate("blocked", "state", "", test=cel.parse("state.blocked")),
     Predicate("confirmed", "state", ""),
     Predicate("paid", "state", ""),
 )

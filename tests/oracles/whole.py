@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wb.domain.trace import Call, Step, Trace, Value, Verdict, lookup
+from wb.domain.trace import Call, Step, Trace, Value, Verdict
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.runtime import CallGuard, Guarded, condition
 from wb.guards.sandbox import Program, TooMany
+from wb.logic import facts
 from wb.logic import formula as f
 from wb.logic.formula import Formula
-from wb.rules.rule import Predicate, RuleSet, satisfies
+from wb.rules.rule import Predicate, RuleSet
 
 PYTHON = {"int": int, "bool": bool, "str": str}
 
@@ -34,7 +35,8 @@ def truth(predicate: Predicate, step: Step) -> bool | None:
     if predicate.test is None:
         known = step.state.get(predicate.name)
         return known if isinstance(known, bool) else None
-    return satisfies(predicate.test, lookup(step, predicate.test.field))
+    calls = [call for call in step.calls if not predicate.tools or call.tool in predicate.tools]
+    return facts.holds(predicate.test, {"state": step.state, "call": calls[0].arguments if calls else {}})
 
 
 def valuation(predicates: tuple[Predicate, ...], step: Step) -> dict[str, bool | None]:
@@ -109,12 +111,15 @@ def _known(
         return past(parameter.past, [*before, valuation(ruleset.predicates, step)])
     if parameter.fact is not None:
         return truth(ruleset.predicate(parameter.fact), step)
-    return _typed(lookup(step, parameter.field), parameter)
+    owner, _, name = parameter.field.partition(".")
+    calls = [call.arguments for call in step.calls if call.tool == owner]
+    record = step.state if owner == "state" else calls[0] if calls else {}
+    return _typed(record.get(name), parameter)
 
 
 def _typed(value: Value, parameter: Parameter) -> sandbox.Value | None:
     if parameter.measure == "count":
-        return len(value) if isinstance(value, (list, tuple, Mapping)) else None
+        return len(value) if isinstance(value, (list, tuple, str)) else None
     return value if type(value) is PYTHON[parameter.type] else None
 
 

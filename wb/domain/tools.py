@@ -108,12 +108,27 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
     return tuple(t for t in toolbox.tools if t.examples) or toolbox.tools
 
 
-def enumerations(toolbox: Toolbox) -> dict[str, tuple[str, ...]]:
-    """The values that fields may have, by path (`state.NAME`, `TOOL.ARGUMENT`), where they are declared."""
-    state = {f"state.{field.name}": field.values for field in toolbox.state if field.values}
-    return state | {
-        f"{t.name}.{field.name}": field.values for t in toolbox.tools for field in t.arguments if field.values
+Enumerations = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
+_OF_TYPE = {"boolean": lambda text: {"True": True, "False": False}[text], "integer": int, "number": float}
+
+
+def enumerations(toolbox: Toolbox) -> Enumerations:
+    """The values that fields may have, by owner (`state` or a tool) and name, where they are declared."""
+    fields = [("state", toolbox.state), *((tool.name, tool.arguments) for tool in toolbox.tools)]
+    return {
+        (owner, field.name): tuple(_typed(value, field.type) for value in field.values)
+        for owner, listed in fields
+        for field in listed
+        if field.values and field.type not in ("array", "object")
     }
+
+
+def _typed(value: str, kind: Type) -> bool | int | float | str:
+    """A declared value in its field's type; as it is where it is none of that type."""
+    try:
+        return _OF_TYPE[kind](value)
+    except (KeyError, ValueError):
+        return value
 
 
 def parse(text: str, *, source: str = "tools.json") -> Toolbox:

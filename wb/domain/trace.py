@@ -10,7 +10,7 @@ or undecided does not allow: only `allow` runs the action, and each verdict carr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -45,52 +45,6 @@ class Trace:
     def __post_init__(self) -> None:
         if not self.steps:
             raise ValueError(f"a trace has at least one step; {self.id!r} has none")
-
-
-def lookup(step: Step, path: str, tool: str | None = None) -> Value:
-    """The value at `state.NAME` or `TOOL.ARGUMENT` in a step; None where it is not known.
-
-    With `tool` given, `arguments.NAME` reads the argument of the step's call to that tool.
-    """
-    owner, _, name = path.partition(".")
-    if owner == "state":
-        return step.state.get(name)
-    wanted = tool if owner == "arguments" else owner
-    for call in step.calls:
-        if call.tool == wanted:
-            return call.arguments.get(name)
-    return None
-
-
-def reading[Told](
-    path: str, judge: Callable[[Value], Told | None], values: Sequence[str] = ()
-) -> Callable[[Step, Call | None], Told | None]:
-    """What `judge` makes of the value at `state.NAME` or `TOOL.ARGUMENT`, compiled to a function of a step and a call.
-
-    The call that is asked about (None where none is) tells its own arguments alone; of other calls in the step all
-    must tell the same, else nothing is known (None).  `values` is the path's enumeration, where it has one: a text or
-    a number that it does not list is not known.
-    """
-    owner, _, name = path.partition(".")
-    listed = frozenset(values)
-
-    def known(value: Value) -> Told | None:
-        kind = type(value)
-        if kind is str and value not in listed or (kind is int or kind is float) and str(value) not in listed:
-            return None
-        return judge(value)
-
-    told = known if listed else judge
-    if owner == "state":
-        return lambda step, call: told(step.state.get(name))
-
-    def argument(step: Step, call: Call | None) -> Told | None:
-        if call is not None and call.tool == owner:
-            return told(call.arguments.get(name))
-        found = [told(one.arguments.get(name)) for one in step.calls if one.tool == owner]
-        return found[0] if found and found.count(found[0]) == len(found) else None
-
-    return argument
 
 
 Decision = Literal["allow", "deny", "undecided"]

@@ -17,15 +17,16 @@ from typing import TextIO
 
 from wb.domain import session
 from wb.domain.session import Session
-from wb.domain.tools import Toolbox, enumerations
-from wb.domain.trace import Call, Grade, Sentence, Step, Trace, Value, Verdict, reading
+from wb.domain.tools import Enumerations, Toolbox, enumerations
+from wb.domain.trace import Call, Grade, Sentence, Step, Trace, Verdict
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract, assemble
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
+from wb.logic import facts
 from wb.logic.formula import Formula
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import Reader, RuleSet, reader, source
+from wb.rules.rule import Reader, RuleSet, asked, reader, source
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
@@ -164,7 +165,7 @@ class Loaded:
         program: Program | None,
         reason: str,
         ruleset: RuleSet,
-        values: Mapping[str, tuple[str, ...]],
+        values: Enumerations,
     ) -> None:
         self.entry, self.program = entry, program
         self.reason = reason or ("" if program else "its guard cannot be run")
@@ -337,32 +338,34 @@ def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:
     )
 
 
-def _read(
-    parameter: Parameter, ruleset: RuleSet, values: Mapping[str, tuple[str, ...]]
-) -> Callable[[Step, Call], sandbox.Value | None]:
+def _read(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Callable[[Step, Call], sandbox.Value | None]:
     """What fills a parameter that does not look back, as a function of the step and the call that is asked about."""
     if parameter.fact is not None:
         return reader(ruleset.predicate(parameter.fact), values)
     kind = PYTHON[parameter.type]
+    owner, _, name = parameter.field.partition(".")
+    path = facts.Path(("state" if owner == "state" else "call", name))
+    term = facts.Size(path) if parameter.measure == "count" else path
 
-    def counted(value: Value) -> int | None:
-        return len(value) if isinstance(value, (list, tuple, Mapping)) else None
+    def typed(declared: facts.Enumerations) -> Callable[[Mapping[str, object]], sandbox.Value | None]:
+        read = facts.reading(term, declared)
 
-    def typed(value: Value) -> sandbox.Value | None:
-        return value if type(value) is kind else None
+        def one(record: Mapping[str, object]) -> sandbox.Value | None:
+            value = read(record)
+            return value if type(value) is kind else None
 
-    path, listed = parameter.field, frozenset(values.get(parameter.field, ()))
-    owner, _, name = path.partition(".")
+        return one
+
     if (
-        owner == "state" and parameter.measure == "value" and not listed
-    ):  # the plain case in one call: it is most of them
+        owner == "state" and parameter.measure == "value" and not values.get(parameter.field)
+    ):  # most of them: in one call
 
         def told(step: Step, call: Call) -> sandbox.Value | None:
             value = step.state.get(name)
             return value if type(value) is kind else None
 
         return told
-    return reading(path, counted if parameter.measure == "count" else typed, values.get(path, ()))
+    return asked((path,), () if owner == "state" else (owner,), values, typed)
 
 
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
@@ -371,7 +374,7 @@ def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
         return render(parameter.past)
     if parameter.fact is not None:
         return source(ruleset.predicate(parameter.fact))
-    return f"count({parameter.field})" if parameter.measure == "count" else parameter.field
+    return f"size({parameter.field})" if parameter.measure == "count" else parameter.field
 
 
 def _outcomes(program: Program, told: Mapping[str, sandbox.Value], known: Mapping[str, object]) -> set[bool]:

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic.facts import Comparison, OneOf, Path, Scalar, Size
 from wb.offline import lexicon, negation
 from wb.offline.conditions import Phrase
 from wb.offline.lexicon import Quantity
-from wb.rules.rule import Predicate, Test
+from wb.rules.rule import Predicate
 
 _GROUPS = """change modify update edit alter adjust amend revise upgrade switch
 buy purchase acquire
@@ -306,6 +307,12 @@ def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> list[tuple[str, Field
     return found
 
 
+def _place(path: str) -> tuple[Path, tuple[str, ...]]:
+    """A field as facts read it, and the tools whose calls it is an argument of."""
+    owner, _, name = path.partition(".")
+    return (Path(("state", name)), ()) if owner == "state" else (Path(("call", name)), (owner,))
+
+
 def _flag(
     words: list[str], signs: frozenset[str], candidates: list[tuple[str, Field]], around: frozenset[str]
 ) -> Literal | None:
@@ -329,13 +336,15 @@ def _flag(
     if best is None:
         return None
     _, path, field, positive = best
+    read, owners = _place(path)
     return Literal(
         Predicate(
             field_name(field),
             "state",
             field.description or sentence(field.name),
             keywords(f"{field.name} {' '.join(field.keywords)}"),
-            test=Test(path, "==", True),
+            tools=owners,
+            test=read,
         ),
         positive,
     )
@@ -378,26 +387,31 @@ def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: fro
         ]
         if named and not left:
             values = tuple(v for v in field.values if v in named)
-            test = Test(path, "==", values[0]) if len(values) == 1 else Test(path, "in", values)
+            read, owners = _place(path)
+            options = tuple(map(Scalar, values))
+            test = Comparison("==", read, options[0]) if len(options) == 1 else OneOf(read, options)
             return Literal(
                 Predicate(
                     lexicon.name(f"{field_name(field)} is {' or '.join(values)}"),
                     "state",
                     sentence(phrase.text),
                     keywords(phrase.text),
+                    tools=owners,
                     test=test,
                 )
             )
         if {"yes", "no"} == set(field.values) and not named:
             words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
             if words and all(w in known.strong | around for w in words) and any(w in known.strong for w in words):
+                read, owners = _place(path)
                 return Literal(
                     Predicate(
                         lexicon.name(f"{field_name(field)} is yes"),
                         "state",
                         sentence(phrase.text),
                         keywords(phrase.text),
-                        test=Test(path, "==", "yes"),
+                        tools=owners,
+                        test=Comparison("==", read, Scalar("yes")),
                     )
                 )
     return None
@@ -415,7 +429,7 @@ def _numeric(
     best: tuple[float, str, Field] | None = None
     for path, field in candidates:
         score = _numeric_score(field, wanted, about, around, quantity, person)
-        if score > 0 and (best is None or score > best[0]):
+        if score > 0 and abs(quantity.value) < 2**63 and (best is None or score > best[0]):
             best = (score, path, field)
     op, positive = {"<": (">=", False), ">": ("<=", False), "<=": ("<=", True), ">=": (">=", True), "==": ("==", True)}[
         quantity.op
@@ -438,7 +452,8 @@ def _numeric(
             positive,
         )
     _, path, field = best
-    measure = "count" if field.type == "array" else "value"
+    read, owners = _place(path)
+    measured = Size(read) if field.type == "array" else read
     name = f"{field_name(field)}_{relation}_{number}"
     description = f"{(field.description or field.name).rstrip('.')}: {relation.replace('_', ' ')} {quantity.value:g}"
     return Literal(
@@ -447,7 +462,8 @@ def _numeric(
             "state",
             description,
             keywords(f"{field.name} {' '.join(field.keywords)}"),
-            test=Test(path, op, quantity.value, measure),
+            tools=owners,
+            test=Comparison(op, measured, Scalar(quantity.value)),
         ),
         positive,
     )

@@ -223,7 +223,8 @@ def negations(words: str) -> int:
 def _joined(keep: Predicate, drop: Predicate, negated: bool) -> Predicate:
     """The kept predicate with the other's words; its test, or the other's where only that has one."""
     words = tuple(dict.fromkeys((*keep.keywords, *drop.keywords))) if not negated else keep.keywords
-    return replace(keep, keywords=words, test=keep.test or (drop.test if not negated else None))
+    bound = drop if keep.test is None and drop.test is not None and not negated else keep
+    return replace(keep, keywords=words, test=bound.test, tools=bound.tools)
 
 
 def _unfit(ruleset: RuleSet, rule: Rule, formulas: Sequence[Formula], ids: Sequence[str]) -> str:

@@ -10,8 +10,8 @@
         decision: rule
         why: written by hand
         predicates:                # as in a rule file
-          - {name: refund, kind: action, tools: [refund_order]}
-          - {name: manager, kind: state, test: 'state.role == "manager"'}
+          refund: {kind: action, tools: [refund_order]}
+          manager: {kind: state, test: state.role == "manager"}
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
@@ -21,7 +21,7 @@ changed is stale, and has no effect either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -30,33 +30,31 @@ import pydantic
 import yaml
 
 from wb.domain.tools import Toolbox
-from wb.rules import rulefile
-from wb.rules.rule import Predicate, Rule, RuleSet, rename
+from wb.rules.rule import Predicate, RuleSet, rename
+from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
 
 class DecisionError(ValueError):
     """A file is not one of decisions; the message says on which line, what was required and what was got."""
 
 
-class Decision(pydantic.BaseModel):
+class Decision(Form):
     """What a person decided about one sentence, and why; `predicates` and `rules` as in a rule file."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
     id: str = pydantic.Field(pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
     decision: Literal["waive", "not a constraint", "rule"] | None = None
     why: str | None = None
-    predicates: list[dict] = []
-    rules: list[dict] = []
+    predicates: dict[str, PredicateForm] = {}
+    rules: list[RuleForm] = []
 
     def speaks_of(self, text: str) -> bool:
         """Whether the decision was made about these words, blanks folded."""
         return self.text.split() == text.split()
 
 
-class _File(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
-    decisions: list[Decision] | None
+class _File(Form):
+    decisions: list[Decision] = []
 
 
 class Read(Protocol):
@@ -84,52 +82,21 @@ def load(path: Path) -> tuple[Decision, ...]:
     """
     if not path.exists():
         return ()
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DecisionError(f"{path}: a readable file was required; got {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise DecisionError(
-            f"{path.name}, line {line}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x}"
-        ) from None
-    return loads(text, source=path.name)
+    return loads(decoded(path, DecisionError), source=path.name)
 
 
 def loads(text: str, *, source: str = "decisions.yaml") -> tuple[Decision, ...]:
     """The decisions of a text that are made: entries without a decision are left out."""
-    try:
-        tree = yaml.compose(text, yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise DecisionError(
-            f"{source}, line {mark.line + 1 if mark else 1}: YAML was required; got {problem}"
-        ) from None
-    except (RecursionError, ValueError) as error:
-        raise DecisionError(f"{source}, line 1: YAML was required; got {error}") from None
-    if data is None:
+    written = read(text, source, DecisionError)
+    if written.data is None:
         return ()
-    for line, key in _twice(tree):
-        raise DecisionError(f"{source}, line {line}: each key once was required; got {key!r} again")
-    if not isinstance(data, Mapping):
-        raise DecisionError(f"{source}, line 1: a list under 'decisions:' was required; got {type(data).__name__}")
-    try:
-        found = _File.model_validate(data).decisions or []
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DecisionError(
-            f"{source}, line {_line(tree, first['loc'])}: {where}: {first['msg']}; got {str(first.get('input'))[:80]!r}"
-        ) from None
+    found = written.checked(_File).decisions
     for i, one in enumerate(found):
-        _checked(one, f"{source}, line {_line(tree, ('decisions', i))} (sentence {one.id})")
+        _checked(one, written, ("decisions", i))
     ids = [one.id for one in found]
     for i, name in enumerate(ids):
         if name in ids[:i]:
-            line = _line(tree, ("decisions", i))
-            raise DecisionError(f"{source}, line {line}: one decision a sentence was required; got {name!r} again")
+            written.refuse(("decisions", i), f"one decision a sentence was required; got {name!r} again")
     return tuple(one for one in found if one.decision is not None)
 
 
@@ -166,8 +133,11 @@ def _entry(reading: Read, total: int) -> str:
         "    # decision: waive              # it stays a constraint, but no guard keeps it: say who does",
         "    # decision: not a constraint   # it demands nothing of any call",
         "    # decision: rule               # then write it, as in a rule file:",
-        "    # predicates: [{name: ..., kind: action, tools: [...]}, {name: ..., kind: state, test: ...}]",
-        "    # rules: [{formula: ALWAYS (... IMPLIES ...), modality: permit_only_if}]",
+        "    # predicates:",
+        "    #   does_it: {kind: action, tools: [...]}",
+        "    #   may_do_it: {kind: state, test: state.age >= 18}",
+        "    # rules:",
+        "    #   - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}",
     ]
     return "\n".join(rows) + "\n"
 
@@ -210,69 +180,37 @@ def _joined(ruleset: RuleSet, decision: Decision, toolbox: Toolbox) -> RuleSet:
     return replace(ruleset, predicates=tuple(predicates), rules=(*ruleset.rules, *rules))
 
 
-def fragment(decision: Decision) -> RuleSet:
-    """The rules of a decision as a rule set of their own; `RuleFileError` where they are none."""
+def fragment(decision: Decision, written: Written | None = None, loc: Loc = ()) -> RuleSet:
+    """The rules of a decision as a rule set of their own; `DecisionError` where they are none, at its place."""
     clause = clause_id(decision.id)
-    rows = [
-        {"text": decision.text, "quote": decision.text, **row, "id": f"{clause}.{i}", "clause": clause}
-        for i, row in enumerate(decision.rules, 1)
-    ]
-    return rulefile.from_json({"predicates": decision.predicates, "rules": rows}, source=f"sentence {decision.id}")
+    written = written or Written(None, None, f"sentence {decision.id}", DecisionError)
+    rules = []
+    for i, row in enumerate(decision.rules):
+        rule = written.rule(row, f"{clause}.{i + 1}", (*loc, "rules", i))
+        text, quote = rule.text or decision.text, rule.quote or decision.text
+        rules.append(replace(rule, clause=clause, text=text, quote=quote))
+    predicates = written.predicates(decision.predicates, loc)
+    try:
+        return RuleSet(predicates, tuple(rules))
+    except ValueError as error:
+        written.refuse(loc, error)
 
 
 def _binding(predicate: Predicate) -> tuple:
     return predicate.kind, predicate.tools, predicate.test
 
 
-def _checked(one: Decision, where: str) -> None:
+def _checked(one: Decision, written: Written, loc: Loc) -> None:
     """`DecisionError` where an entry lacks what its decision needs, or has what it cannot use."""
     if one.decision is None:
         return
     if not (one.why or "").strip():
-        raise DecisionError(f"{where}: a reason 'why' was required for {one.decision!r}; got none")
+        written.refuse(loc, f"a reason 'why' was required for {one.decision!r}; got none")
     if (one.decision == "rule") != bool(one.rules):
         need = "at least one rule" if one.decision == "rule" else "no rules"
-        raise DecisionError(f"{where}: {need} was required for {one.decision!r}; got {len(one.rules)}")
+        written.refuse(loc, f"{need} was required for {one.decision!r}; got {len(one.rules)}")
     if one.predicates and not one.rules:
-        raise DecisionError(f"{where}: rules over the predicates were required; got none")
-    try:
-        rules = fragment(one).rules if one.rules else ()
-    except rulefile.RuleFileError as error:
-        raise DecisionError(f"{where}: {error}") from None
-    idle = [rule.id for rule in rules if rule.type != "action"]
-    if idle:
-        raise DecisionError(f"{where}: rules of type 'action' were required; got {_types(rules)}")
-
-
-def _types(rules: Sequence[Rule]) -> list[str]:
-    return sorted({rule.type for rule in rules})
-
-
-def _twice(tree: yaml.Node | None) -> Iterator[tuple[int, str]]:
-    """(line, key) of every key that stands twice in one mapping."""
-    if isinstance(tree, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in tree.value:
-            name = str(getattr(key, "value", ""))
-            if name in seen:
-                yield key.start_mark.line + 1, name
-            seen.add(name)
-            yield from _twice(value)
-    elif isinstance(tree, yaml.SequenceNode):
-        for item in tree.value:
-            yield from _twice(item)
-
-
-def _line(tree: yaml.Node, path: Sequence[object]) -> int:
-    """The line of the value at a path, or of the deepest part of it that there is."""
-    line = tree.start_mark.line
-    for part in path:
-        below = None
-        if isinstance(tree, yaml.MappingNode):
-            below = next(((k, v) for k, v in tree.value if k.value == part), None)
-        elif isinstance(tree, yaml.SequenceNode) and isinstance(part, int) and part < len(tree.value):
-            below = (tree.value[part],) * 2
-        if below is None:
-            break
-        line, tree = below[0].start_mark.line, below[1]
-    return line + 1
+        written.refuse(loc, "rules over the predicates were required; got none")
+    types = {rule.type for rule in fragment(one, written, loc).rules}
+    if types - {"action"}:
+        written.refuse(loc, f"rules of type 'action' were required; got {sorted(types)}")

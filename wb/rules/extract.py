@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pydantic
 
@@ -19,19 +19,18 @@ from wb.domain import document
 from wb.domain.clauses import clause_of, occurrences, sections
 from wb.domain.policy import Clause, Policy, PolicyError
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.logic import syntax
+from wb.logic import cel, facts, syntax
+from wb.logic.facts import Comparison, Fact, OneOf, Operand, Path, Scalar, Size
 from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children
 from wb.models.client import LLM, Unanswered
 from wb.rules.rule import (
     Kind,
     Modality,
-    Operator,
     Predicate,
     Rule,
     RuleDraft,
     RuleSet,
     RuleType,
-    Test,
     Undecided,
     collect,
 )
@@ -61,25 +60,15 @@ class PoliciesReply(pydantic.BaseModel):
     policies: list[PolicyReply]
 
 
-class TestReply(pydantic.BaseModel):
-    """The field that decides a state predicate: `state.NAME` or `TOOL.ARGUMENT`, an operator, a value."""
-
-    __test__ = False
-    field: str
-    op: Operator
-    value: bool | int | float | str | list[str]
-    measure: Literal["value", "count"] = "value"
-
-
 class PredicateReply(pydantic.BaseModel):
-    """One predicate of a rule."""
+    """One predicate of a rule; `test` is CEL over `state` and `call`, where fields decide a state predicate."""
 
     name: str
     kind: Kind
     description: str = ""
     keywords: list[str] = []
     tools: list[str] = []
-    test: TestReply | None = None
+    test: str | None = None
 
 
 class RuleReply(pydantic.BaseModel):
@@ -317,50 +306,94 @@ def negative(formula: Formula, name: str, sign: bool = True) -> bool:
 
 
 def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
-    """The predicate of a reply; its tools and its field must exist."""
+    """The predicate of a reply; its tools and the fields of its test must exist, and the test must fit them."""
     for tool in row.tools:
         try:
             toolbox.tool(tool)
         except KeyError as error:
             raise ValueError(error.args[0]) from None
-    test = None
-    if row.test is not None:
-        value = tuple(row.test.value) if isinstance(row.test.value, list) else row.test.value
-        test = Test(row.test.field, row.test.op, value, row.test.measure)
-        owner, _, name = test.field.partition(".")
-        known = {
-            f.name: f
-            for f in (
-                toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
-            )
-        }
-        if name not in known:
-            raise ValueError(
-                f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {list(known)[:12]}"
-            )
-        _declared(test, known[name])
-    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)
+    tools, test = tuple(row.tools), cel.parse(row.test) if row.test else None
+    if test is not None and row.kind == "state":
+        if not facts.paths(test):
+            raise ValueError(f"a test must read a field of the toolbox; got {cel.render(test)}")
+        tools = tools or _having(test, toolbox)
+        for name in tools or ("",):
+            _fits(test, {path: _field(path, name, toolbox) for path in facts.paths(test)})
+    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tools, test)
 
 
-_FITTING = {"boolean": bool, "integer": (int, float), "number": (int, float), "string": str}
+def _having(test: Fact, toolbox: Toolbox) -> tuple[str, ...]:
+    """The tools that have every argument which a test reads; none where it reads none."""
+    given = {path.names[1] for path in facts.paths(test) if path.names[0] == "call"}
+    return tuple(t.name for t in toolbox.tools if given and given <= {a.name for a in t.arguments})
 
 
-def _declared(test: Test, field: Field) -> None:
-    """Refuse a test that no value of the field can ever pass, or that compares it with something else."""
-    values = test.value if isinstance(test.value, tuple) else (test.value,)
-    if (test.op == "in") != isinstance(test.value, tuple):
-        raise ValueError(f"'in' needs a list and a list needs 'in'; got {test.field} {test.op} {test.value!r}")
-    if test.measure == "count":
-        if field.type not in ("array", "object") or isinstance(test.value, bool) or not isinstance(test.value, int):
-            raise ValueError(f"a count is of a list, and is a whole number; got {test} of type {field.type}")
-        return
-    wanted = _FITTING.get(field.type)
-    if wanted is None:
-        raise ValueError(f"a list is compared by its count; got {test} of type {field.type}")
-    if not all(isinstance(v, wanted) and isinstance(v, bool) == (wanted is bool) for v in values):
-        raise ValueError(f"{test.field} is of type {field.type}; got {list(values)}")
-    if wanted is bool and test.op not in ("==", "!="):
-        raise ValueError(f"a boolean is compared with == or !=; got {test}")
-    strange = [v for v in values if field.values and test.op in ("==", "!=", "in") and v not in field.values]
+def _field(path: Path, tool: str, toolbox: Toolbox) -> Field:
+    """The field of the toolbox that a path reads, in calls of that tool."""
+    root, name, *deeper = path.names
+    mine = next((t.arguments for t in toolbox.tools if t.name == tool), ())
+    known = {field.name: field for field in (toolbox.state if root == "state" else mine)}
+    if name not in known or deeper:
+        owner = "the state" if root == "state" else tool or "no tool"
+        raise ValueError(
+            f"a test must read a field of the toolbox; got {cel.render(path)!r}, where {owner} has {list(known)[:12]}"
+        )
+    return known[name]
+
+
+_CLASSES = {"boolean": "a boolean", "integer": "a number", "number": "a number", "string": "a text"}
+_LITERALS = {"bool": "a boolean", "int": "a number", "double": "a number", "string": "a text"}
+
+
+def _fits(test: Fact, fields: dict[Path, Field]) -> None:
+    """Refuse a test that no value of its fields can ever pass, or that compares them with something else."""
+    match test:
+        case Path() if fields[test].type != "boolean":
+            raise ValueError(f"{cel.render(test)} is of type {fields[test].type}: compare it with a value")
+        case Comparison(op, left, right):
+            kinds = {_class(left, fields), _class(right, fields)}
+            if len(kinds) > 1:
+                raise ValueError(
+                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(kinds))}"
+                )
+            if kinds == {"a boolean"} and op not in ("==", "!="):
+                raise ValueError(f"a boolean is compared with == or !=; got {cel.render(test)}")
+            if test.limit is not None:
+                term, op, limit = test.limit
+                _possible(term, (limit,) if op in ("==", "!=") else (), fields)
+                if isinstance(term, Size) and limit.type != "int":
+                    raise ValueError(f"a size is a whole number; got {cel.render(test)}")
+        case OneOf(item, options):
+            kinds = {_class(side, fields) for side in (item, *options)}
+            if len(kinds) > 1 or not options:
+                raise ValueError(
+                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(kinds))}"
+                )
+            _possible(item, options, fields)
+        case _:
+            for part in facts.children(test):
+                _fits(part, fields)
+
+
+def _possible(term: Operand, values: Sequence[Scalar], fields: dict[Path, Field]) -> None:
+    """Refuse values outside the field's enumeration, such as one in another case."""
+    listed = fields[term].values if isinstance(term, Path) else ()
+    strange = [v.value for v in values if listed and str(v.value) not in listed]
     if strange:
-        raise ValueError(f"{test.field} has the values {list(field.values)}; got {strange}")
+        raise ValueError(f"{cel.render(term)} has the values {list(listed)}; got {strange}")
+
+
+def _class(operand: Operand, fields: dict[Path, Field]) -> str:
+    match operand:
+        case Scalar(type=kind):
+            return _LITERALS[kind]
+        case Size(of):
+            if fields[of].type not in ("array", "string"):
+                raise ValueError(f"a size is of a list or a text; {cel.render(of)} is of type {fields[of].type}")
+            return "a number"
+        case Path():
+            if fields[operand].type not in _CLASSES:
+                raise ValueError(
+                    f"a list is compared by its size; {cel.render(operand)} is of type {fields[operand].type}"
+                )
+            return _CLASSES[fields[operand].type]

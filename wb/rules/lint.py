@@ -20,6 +20,7 @@ from wb.logic import decide
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
 from wb.logic.decide import Trace
+from wb.logic.facts import Comparison, Scalar
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
 from wb.rules.rule import Rule, RuleSet
@@ -258,12 +259,10 @@ def _by_number(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple
 
 
 def _value(ruleset: RuleSet, name: str) -> float | None:
-    test = ruleset.predicate(name).test
-    return (
-        float(test.value)
-        if test and isinstance(test.value, (int, float)) and not isinstance(test.value, bool)
-        else None
-    )
+    match ruleset.predicate(name).test:
+        case Comparison(limit=(_, _, Scalar(value, type="int" | "double"))):
+            return float(value)
+    return None
 
 
 def _numbers(rule: Rule) -> set[float]:

@@ -23,7 +23,7 @@ import numpy as np
 import pydantic
 
 from wb.domain.tools import Toolbox
-from wb.logic import syntax
+from wb.logic import cel, syntax
 from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
 from wb.rules import certify, physical
@@ -417,9 +417,8 @@ def _meaning(predicate: Predicate, toolbox: Toolbox) -> dict[str, object]:
         }
     if predicate.test is None:
         return {}
-    test, known = predicate.test, physical.bound(predicate.test, toolbox)
-    value = list(test.value) if isinstance(test.value, tuple) else test.value
+    known = physical.bound(predicate, toolbox)
     return {
-        "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure},
-        "field": {"type": known.type, "description": known.description} if known else {},
+        "test": cel.render(predicate.test),
+        "field": {"type": known[0].type, "description": known[0].description} if known else {},
     }

@@ -59,7 +59,7 @@ class Shield:
         rules = {rule.id: rule for c in self.circuits.values() for rule in c.rules}
         if self.machines is None:
             object.__setattr__(self, "machines", circuit.automata(rules.values()))
-        box, spoken = self.toolbox, {tool for p in self.predicates for tool in p.tools}
+        box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         values = enumerations(box) if box is not None else {}
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "readers", {p.name: reader(p, values) for p in self.predicates})
