@@ -10,7 +10,7 @@ import pytest
 import tiny
 
 from wb.paths import Project
-from wb.runs import report
+from wb.runs import artifact, report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -78,17 +78,17 @@ def here(tmp_path):
 
 
 def text(here, *versions):
-    return report.page({f"run {n} {v.key}": report.followed(here, v) for n, v in enumerate(versions)})
+    return report.page({f"run {n} {v.key}": artifact.followed(here, v) for n, v in enumerate(versions)})
 
 
 def test_a_run_is_followed_through_its_manifests(here):
     one, other = run(here, 1), run(here, 2)
-    found = report.followed(here, one)
+    found = artifact.followed(here, one)
     assert list(found) == list(FILES) and found["07_evaluation"] == one
     assert (
         {v.manifest["parameters"]["k"] for v in found.values()}
         == {1}
-        != {v.manifest["parameters"]["k"] for v in report.followed(here, other).values()}
+        != {v.manifest["parameters"]["k"] for v in artifact.followed(here, other).values()}
     )
 
 

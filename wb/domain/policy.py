@@ -74,13 +74,26 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     tools_path = folder / "tools.json"
     try:
         read = _read(text_path)
-        toolbox = tools.parse(_utf8(tools_path), source=str(tools_path)) if tools_path.is_file() else tools.Toolbox()
+        box = _toolbox(tools_path)
     except TROUBLE as error:
         raise PolicyError(str(error)) from None
     digest = hashlib.sha256(read.text.encode("utf-8"))
     digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
     name = folder.name if path.is_dir() else text_path.stem
-    return Policy(name, read.text, text_path.name, toolbox, digest.hexdigest(), read.sentences, read.skipped)
+    return Policy(name, read.text, text_path.name, box, digest.hexdigest(), read.sentences, read.skipped)
+
+
+def toolbox(name_or_path: str | Path) -> tools.Toolbox:
+    """The tools of a policy without its document; none where no `tools.json` stands beside it.
+
+    Raises:
+        PolicyError: there is no such policy, or `tools.json` is malformed.
+    """
+    path = place(name_or_path)
+    try:
+        return _toolbox((path if path.is_dir() else path.parent) / "tools.json")
+    except tools.ToolError as error:
+        raise PolicyError(str(error)) from None
 
 
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
@@ -96,6 +109,10 @@ def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
     except UnicodeEncodeError as error:
         raise PolicyError(f"{name}: Unicode text was required; got half a character at offset {error.start}") from None
     return Policy(name, text, name, toolbox, digest, read.sentences, read.skipped)
+
+
+def _toolbox(path: Path) -> tools.Toolbox:
+    return tools.parse(_utf8(path), source=str(path)) if path.is_file() else tools.Toolbox()
 
 
 def _read(path: Path) -> document.Document:

@@ -110,6 +110,12 @@ def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def digests(names: Iterable[str], package: Path) -> dict[str, str]:
+    """The digest of each of these `wb` modules as it is now; those that are gone are left out."""
+    paths = {name: _place(package, name) for name in sorted(names)}
+    return {name: digest(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
+
+
 def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]:
     """The prompts that modules name in `ask("NAME", …)`, `ask_all("NAME", …)` or `prompt.load("NAME")`,
     with the digest of each: an upper bound, for a stage that keeps no ledger."""

@@ -76,20 +76,6 @@ def find(here: Project, name: str | None) -> Version:
     return found[0]
 
 
-def followed(here: Project, last: Version) -> dict[str, Version]:
-    """A version and all that it was made from, by stage; those that were deleted since are left out."""
-    found = {last.stage: last}
-    waiting = [last]
-    while waiting:
-        for stage, row in waiting.pop().manifest["upstream"].items():
-            folder = here.artifacts / stage / row["key"]
-            manifest = artifact.read_manifest(folder / artifact.MANIFEST)
-            if manifest is not None and stage not in found:
-                found[stage] = Version(folder, manifest)
-                waiting.append(found[stage])
-    return dict(sorted(found.items()))
-
-
 def page(runs: Mapping[str, Run]) -> str:
     """The report on runs by name, as one HTML text."""
     from plotly.offline import get_plotlyjs
