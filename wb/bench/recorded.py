@@ -24,7 +24,7 @@ from wb.domain import events, session
 from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
 from wb.domain.session import Judge, Watch
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Call, Step, Trace, Value, Verdict
+from wb.domain.trace import Step, Trace, Value, Verdict
 from wb.domain.turns import Observation, Recognition
 from wb.models.client import LLM
 

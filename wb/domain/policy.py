@@ -61,8 +61,8 @@ class Clause:
 def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     """The policy of that name under `policies/`, in a folder, or in a single file.
 
-    A folder holds a document (policy.md, .txt, .html or .pdf; another name is given as `document`)
-    and, where there are tools, `tools.json`; a single document takes the `tools.json` beside it.
+    A folder holds a document (policy.md, .txt, .html or .pdf, or any name where it is the only one; else
+    the name is given as `document`) and, where there are tools, `tools.json`; a single document takes the `tools.json` beside it.
 
     Raises:
         PolicyError: there is no such policy, no document, or more than one; it is empty, not UTF-8
@@ -134,6 +134,11 @@ def _document(folder: Path, name: str | None) -> Path:
             return path
         raise PolicyError(f"{folder}: the document {name!r} was asked for; got files {_files(folder)}")
     found = [folder / candidate for candidate in NAMES if (folder / candidate).is_file()]
+    if not found:  # a folder with one document needs no certain name
+        kinds = {Path(candidate).suffix for candidate in NAMES}
+        found = [p for p in folder.iterdir() if p.suffix.lower() in kinds and p.is_file()]
+        if len(found) != 1:
+            found = []
     if len(found) == 1:
         return found[0]
     wanted = "one of " + ", ".join(NAMES)

@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from wb import paths
+from wb.rules import decisions
 from wb.runs import notebook
 
 ASKS = ("ask", "ask_all", "load")
@@ -77,7 +78,8 @@ def file_digest(path: Path) -> str:
 def policy(value: str, policies: Path) -> Source:
     """The policy that a parameter names, found as `wb.paths.policy` finds it, like all that reads it.
 
-    Its digest covers the files at the top of the folder, or the document with a `tools.json` beside it.
+    Its digest covers the files at the top of the folder, or the document with the `tools.json` and the decisions
+    beside it.
 
     Raises:
         SourceError: there is none.
@@ -86,7 +88,8 @@ def policy(value: str, policies: Path) -> Source:
         path = paths.policy(value, policies).resolve()
     except FileNotFoundError as error:
         raise SourceError(str(error)) from None
-    files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path, path.with_name("tools.json")]
+    beside = [path, path.with_name("tools.json"), decisions.place(path)]
+    files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
     return Source(path.name if path.is_dir() else path.stem, digest(found), path)
 
