@@ -128,18 +128,6 @@ def enforced(ruleset: RuleSet, readings: Iterable[Reading]) -> RuleSet:
     return replace(ruleset, rules=rules).without_unused()
 
 
-def refined(readings: Iterable[Reading], ruleset: RuleSet) -> tuple[Reading, ...]:
-    """The readings with the rules that a refinement made of theirs: those that they are parents of, or stayed."""
-    heirs: dict[str, list[str]] = {}
-    for rule in ruleset.rules:
-        for name in dict.fromkeys((rule.id, *rule.parents)):
-            heirs.setdefault(name, []).append(rule.id)
-    return tuple(
-        replace(reading, rules=tuple(dict.fromkeys(new for old in reading.rules for new in heirs.get(old, ()))))
-        for reading in readings
-    )
-
-
 def counted(readings: Iterable[Reading]) -> dict[str, int]:
     """How many sentences are in each class, all classes named."""
     found = Counter(reading.cls for reading in readings)
