@@ -351,14 +351,12 @@ def _read(
     def typed(value: Value) -> sandbox.Value | None:
         return value if type(value) is kind else None
 
-    path, listed = parameter.field, frozenset(values.get(parameter.field, ()))
+    path = parameter.field
     owner, _, name = path.partition(".")
-    if (
-        owner == "state" and parameter.measure == "value" and not listed
-    ):  # the plain case in one call: it is most of them
+    if owner == "state" and parameter.measure == "value" and path not in values:
 
         def told(step: Step, call: Call) -> sandbox.Value | None:
-            value = step.state.get(name)
+            value = step.state.get(name)  # what `reading` gives in this plain case, in one call: most are of it
             return value if type(value) is kind else None
 
         return told
