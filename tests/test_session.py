@@ -258,6 +258,22 @@ def test_a_session_remembers_a_bounded_amount() -> None:
     assert len(one._late) <= session.UNANSWERED
 
 
+@KINDS
+@pytest.mark.parametrize("arguments", [SOME, MANY], ids=["allow", "deny"])
+def test_a_decision_takes_as_many_steps_of_work_late_as_early(kind, arguments) -> None:
+    """Counted in function calls, so that no clock is asked; `bench/sessions.py` has the times."""
+    one, counts = ready(kind()), []
+    for steps in (5, 2000):
+        for _ in range(steps):
+            one.call("email", arguments)
+        events: list[str] = []
+        sys.setprofile(lambda frame, event, arg, events=events: events.append(event))
+        one.call("email", arguments)
+        sys.setprofile(None)
+        counts.append(len(events))
+    assert counts[0] == counts[1] < 400
+
+
 # ---- fail closed ----------------------------------------------------------------------------------
 
 

@@ -356,12 +356,10 @@ def _read(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Calla
 
         return one
 
-    if (
-        owner == "state" and parameter.measure == "value" and not values.get(parameter.field)
-    ):  # most of them: in one call
+    if owner == "state" and parameter.measure == "value" and parameter.field not in values:
 
         def told(step: Step, call: Call) -> sandbox.Value | None:
-            value = step.state.get(name)
+            value = step.state.get(name)  # what `asked` gives in this plain case, in one call: most are of it
             return value if type(value) is kind else None
 
         return told
