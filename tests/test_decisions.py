@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wb.domain import policy
@@ -109,6 +109,7 @@ def test_a_draft_names_the_worst_first_and_decides_nothing_until_it_is_filled_in
 
 @settings(max_examples=60)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip), st.text())
+@example("0", "\x1b \u2028 # : '")
 def test_a_draft_of_any_words_is_a_file_that_speaks_of_them(text: str, reason: str) -> None:
     reading = replace(PAY, text=text, reason=reason)
     drafted = decisions.draft((reading,), BOX)
