@@ -64,10 +64,10 @@ class Built:
             raise ValueError(f"a guard must be one of {sorted(self.guards)}; got {name!r}")
         return self.guards[name]
 
-    def session(self, guard: str = FINAL, *, run: str = "session", log: TextIO | None = None) -> Session:
+    def session(self, guard: str = FINAL, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
         """A conversation whose calls the guard judges as they come: `.say`, `.state`, `.call`, `.result`.
 
-        `log` is an open text file that gets one JSON line a decision.
+        `log` is a path, or an open text file, that gets one JSON line a decision.
         """
         return Session(self.guard(guard), run=run, log=log)
 
