@@ -132,7 +132,7 @@ def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("decisions: [", r"line 1: YAML was required"),
+        ("decisions: [", r"line \d: YAML was required"),
         ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions'\] was required; got \["),
         ("decisions:\n  - id: [1]\n    text: x\n", r"line 2: decisions.0.id: a text was required; got \["),
         ("decisions:\n  - id: 'abc'\n    text: x\n", r"line 2: decisions.0.id: "),

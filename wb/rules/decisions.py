@@ -183,7 +183,7 @@ def _joined(ruleset: RuleSet, decision: Decision, toolbox: Toolbox) -> RuleSet:
 def fragment(decision: Decision, written: Written | None = None, loc: Loc = ()) -> RuleSet:
     """The rules of a decision as a rule set of their own; `DecisionError` where they are none, at its place."""
     clause = clause_id(decision.id)
-    written = written or Written(None, None, f"sentence {decision.id}", DecisionError)
+    written = written or Written(None, {}, f"sentence {decision.id}", DecisionError)
     rules = []
     for i, row in enumerate(decision.rules):
         rule = written.rule(row, f"{clause}.{i + 1}", (*loc, "rules", i))

@@ -21,7 +21,8 @@ twice, anchors, aliases and tags are refused: a text that begins with `!`, `&` o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
@@ -33,6 +34,7 @@ from wb.logic.facts import FactError
 from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
 
 Loc = Sequence[int | str]
+PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml's where PyYAML was built with it: ten times as fast
 WANTED = {
     "string_type": "a text was required",
     "list_type": "a list was required",
@@ -123,7 +125,7 @@ def loads(text: str, *, source: str = "rules") -> RuleSet:
 
 def from_json(data: object, *, source: str = "rules") -> RuleSet:
     """The rule set that `to_json` wrote; `RuleFileError` says where the data are something else."""
-    return Written(data, None, source, RuleFileError).ruleset()
+    return Written(data, {}, source, RuleFileError).ruleset()
 
 
 def to_json(ruleset: RuleSet) -> dict[str, Any]:
@@ -169,12 +171,13 @@ def _form(ruleset: RuleSet) -> _File:
 class Written:
     """The data of a file, with the places of what they hold: every mistake is told with its place."""
 
-    def __init__(self, data: object, tree: yaml.Node | None, source: str, error: type[ValueError]) -> None:
-        self.data, self.tree, self.source, self.error = data, tree, source, error
+    def __init__(self, data: object, lines: Mapping[tuple, int], source: str, error: type[ValueError]) -> None:
+        self.data, self.lines, self.source, self.error = data, lines, source, error
 
     def where(self, loc: Loc) -> str:
         """The file, the line where there are lines, and the path of keys."""
-        line = f", line {_line(self.tree, loc)}" if self.tree is not None else ""
+        known = [self.lines[found] for i in range(len(loc) + 1) if (found := tuple(loc[:i])) in self.lines]
+        line = f", line {known[-1]}" if known else ""
         return f"{self.source}{line}" + (f": {'.'.join(map(str, loc))}" if loc else "")
 
     def refuse(self, loc: Loc, message: object) -> NoReturn:
@@ -249,9 +252,15 @@ def decoded(path: Path, error: type[ValueError]) -> str:
 
 def read(text: str, source: str, error: type[ValueError]) -> Written:
     """The texts, lists and mappings of a YAML text; `error` tells the line of what is none of these."""
+    lines: dict[tuple[int | str, ...], int] = {}
     try:
-        tree = yaml.compose(text.removeprefix("\ufeff"), _Loader)
-        return Written(_value(tree) if tree is not None else None, tree, source, error)
+        events = yaml.parse(text.removeprefix("\ufeff"), Loader=PARSER)
+        data, (_, begun) = None, (next(events), next(events))
+        if isinstance(begun, yaml.DocumentStartEvent):
+            data, (_, ended) = _value(next(events), events, (), lines), (next(events), next(events))
+            if not isinstance(ended, yaml.StreamEndEvent):
+                raise yaml.MarkedYAMLError(problem="a second document", problem_mark=ended.start_mark)
+        return Written(data, lines, source, error)
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line, got = mark.line + 1 if mark else 1, getattr(problem, "problem", None) or str(problem).splitlines()[0]
@@ -260,21 +269,30 @@ def read(text: str, source: str, error: type[ValueError]) -> Written:
     raise error(f"{source}, line {line}: YAML was required; got {got[:200]}")
 
 
-class _Loader(yaml.BaseLoader):
-    """Scalars are text; no anchors, which can stand for gigabytes, and no tags, which can stand for objects."""
-
-    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node:
-        event = self.peek_event()
-        problem = ""
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            problem = (
-                f"an anchor or alias, {event.anchor}: write it out, or put a text that begins with & or * in quotes"
-            )
-        elif event.tag is not None:
-            problem = f"a tag, {event.tag}: a text that begins with ! needs quotation marks"
+def _value(event: yaml.Event, events: Iterator[yaml.Event], loc: tuple[int | str, ...], lines: dict) -> object:
+    """What an event begins, as text, list or mapping, None where nothing stands; its lines are added to `lines`."""
+    lines.setdefault(loc, event.start_mark.line + 1)
+    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+        got = f"an anchor or alias, {event.anchor}: write it out, or put a text that begins with & or * in quotes"
+        raise yaml.MarkedYAMLError(problem=got, problem_mark=event.start_mark)
+    if event.tag is not None:
+        got = f"a tag, {event.tag}: a text that begins with ! needs quotation marks"
+        raise yaml.MarkedYAMLError(problem=got, problem_mark=event.start_mark)
+    if isinstance(event, yaml.ScalarEvent):
+        return None if not event.style and event.value in ("", "~", "null", "Null", "NULL") else event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = takewhile(lambda one: not isinstance(one, yaml.SequenceEndEvent), events)
+        return [_value(item, events, (*loc, i), lines) for i, item in enumerate(items)]
+    found: dict[str, object] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        problem = "a key that is no text" if not isinstance(key, yaml.ScalarEvent) else ""
+        if not problem and key.value in found:
+            problem = f"the key {key.value[:40]!r} again: each key once was required"
         if problem:
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
-        return super().compose_node(parent, index)
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+        lines[*loc, key.value] = key.start_mark.line + 1
+        found[key.value] = _value(next(events), events, (*loc, key.value), lines)
+    return {key: value for key, value in found.items() if value is not None}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -288,7 +306,7 @@ class _Dumper(yaml.SafeDumper):
         return super().represent_sequence(tag, sequence, flow_style=flat or not sequence)
 
     def represent_text(self, text: str) -> yaml.Node:
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _numeric(text) else None)
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _special(text) else None)
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -297,48 +315,15 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_text)
 
 
-def _numeric(text: str) -> bool:
-    """Whether some reader of YAML takes the text for a number, or for yes or no."""
+def _special(text: str) -> bool:
+    """Whether some reader of YAML takes the text for a number, for yes or no, or breaks it at a character."""
+    if not text.isprintable() or text.lower() in ("y", "n"):
+        return True
     try:
-        int(text, 0)
+        float(text)
     except ValueError:
-        try:
-            float(text)
-        except ValueError:
-            return text.lower() in ("y", "n")
+        return text[:2].lower() in ("0x", "0o", "0b")
     return True
-
-
-def _value(node: yaml.Node) -> object:
-    """A node as text, list or mapping; None where nothing stands."""
-    if isinstance(node, yaml.ScalarNode):
-        return None if node.style is None and node.value in ("", "~", "null", "Null", "NULL") else node.value
-    if isinstance(node, yaml.SequenceNode):
-        return [_value(item) for item in node.value]
-    found: dict[str, object] = {}
-    for key, item in node.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise yaml.MarkedYAMLError(problem="a key that is no text", problem_mark=key.start_mark)
-        if key.value in found:
-            problem = f"the key {key.value[:40]!r} again: each key once was required"
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-        found[key.value] = _value(item)
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _line(tree: yaml.Node, loc: Loc) -> int:
-    """The line of the value at a path, or of the deepest part of it that there is."""
-    line = tree.start_mark.line
-    for part in loc:
-        below = None
-        if isinstance(tree, yaml.MappingNode):
-            below = next(((k, v) for k, v in tree.value if k.value == part), None)
-        elif isinstance(tree, yaml.SequenceNode) and isinstance(part, int) and part < len(tree.value):
-            below = (tree.value[part],) * 2
-        if below is None:
-            break
-        line, tree = below[0].start_mark.line, below[1]
-    return line + 1
 
 
 def _keys(model: type[pydantic.BaseModel], loc: Loc) -> list[str]:
