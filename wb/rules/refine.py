@@ -2,7 +2,7 @@
 
 Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of
 related predicates (`merge_predicates`); every proposal passes `gate` or is refused on the record.
-Two settlements (SPEC 4 g): the budget counts rules *per round* (counted over all rounds the first
+Two settlements: the budget counts rules *per round* (counted over all rounds the first
 would spend it, and pruning would never see its effect), and the clustering of pruning is by connected
 components: predicates that sound alike, share a field, or share a tool.
 
@@ -10,7 +10,7 @@ Vagueness: how hard a predicate is to tell from its neighbours, and a rule from 
 
 ShieldAgent (Sec. 3.2.3, Eq. 3) scores a predicate by the mean cosine of its k nearest predicates of
 the same kind: higher is vaguer.  The printed index runs from m to n; it is read as the k largest,
-the predicate itself left out (SPEC 4 f).  Vectors come from outside; nothing is embedded here.
+the predicate itself left out.  Vectors come from outside; nothing is embedded here.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
 from wb.rules import certify, physical
 from wb.rules.certify import Change
+from wb.rules.check import Blame, conflicts
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 
@@ -145,12 +146,16 @@ class Merged(pydantic.BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried."""
+    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried.
+
+    `conflicts` are the rules that can never fire while the others are kept; both sides stay rules.
+    """
 
     number: int
     ruleset: RuleSet
     vagueness: Mapping[str, float]
     changes: tuple[Change, ...] = ()
+    conflicts: tuple[Blame, ...] = ()
 
     def row(self) -> dict[str, object]:
         """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
@@ -162,6 +167,7 @@ class Round:
             "vagueness": float(np.mean(of_each)) if of_each else 0.0,
             "vagueness_max": max(of_each, default=0.0),
             "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
+            "conflicts": [{"rule": c.rule, "by": list(c.by), "sentences": list(c.sentences)} for c in self.conflicts],
             "changes": [
                 {
                     "kind": c.kind,
@@ -343,7 +349,8 @@ def _cosines(predicates: Sequence[Predicate], words: Words) -> np.ndarray:
 
 
 def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
-    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k))
+    found = conflicts(ruleset, physical.rules(ruleset.predicates, words.toolbox))
+    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k), conflicts=found)
 
 
 def _key(change: Change) -> tuple:
