@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from wb.logic import decide, pairs
 from wb.logic import formula as F
@@ -129,7 +130,8 @@ def render(report: Report) -> str:
     lines += [f"{blame.rule} is implied by {', '.join(blame.by)}" for blame in report.redundant]
     for finding in report.findings:
         lines.append(
-            f"{', '.join(finding.rules) or 'no rule'}: {finding.predicate + ': ' if finding.predicate else ''}{finding.message}"
+            f"{', '.join(finding.rules) or 'no rule'}: "
+            f"{finding.predicate + ': ' if finding.predicate else ''}{finding.message}"
         )
         if finding.trace is not None:
             lines.append(f"    expected to be {finding.expected or 'told apart'}: {shown(finding.trace)}")
@@ -169,7 +171,7 @@ def conflicts(ruleset: RuleSet, background: Sequence[Rule] | None = None) -> tup
         found += [
             blame
             for blame in _conflicts(rules, given, solver, names, undecided)
-            if set(blame.by) & {r.id for r in rules}
+            if {r.id for r in rules} & set(blame.by) - {blame.rule}
         ]
     return tuple(_quoted(blame, ruleset) for blame in found)
 
@@ -213,7 +215,7 @@ def _related(
             background = F.conjunction(tuple(dict.fromkeys((*bound.get(i, ()), *bound.get(j, ())))))
             _tried(
                 f"{rules[i].id}, {rules[j].id}",
-                lambda: _relate(rules[i].formula, rules[j].formula, background, (i, j), sets),
+                partial(_relate, rules[i].formula, rules[j].formula, background, (i, j), sets),
                 undecided,
             )
     return {kind: tuple((rules[i].id, rules[j].id) for i, j in sorted(those)) for kind, those in sets.items()}
@@ -256,7 +258,7 @@ def _conflicts(
         fires = decide.trigger(rule.formula)
         if fires is not None:
             wanted = F.Eventually(fires)
-            answer = _tried(rule.id, lambda: decide.shortest((wanted, *everything, *given), solver), undecided)
+            answer = _tried(rule.id, partial(decide.shortest, (wanted, *everything, *given), solver), undecided)
             if answer and answer[0] is None:
                 found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))
     return tuple(found)
@@ -269,7 +271,7 @@ def _redundant(
     kept, found = list(rules), []
     for rule in reversed(rules):
         rest = [other.formula for other in kept if other is not rule]
-        answer = _tried(rule.id, lambda: decide.shortest((F.Not(rule.formula), *rest, *given), solver), undecided)
+        answer = _tried(rule.id, partial(decide.shortest, (F.Not(rule.formula), *rest, *given), solver), undecided)
         if answer and answer[0] is None:
             kept.remove(rule)
             found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))

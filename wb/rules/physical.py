@@ -142,7 +142,7 @@ def _numbers(constants: list[float], *, whole: bool) -> Iterator[float]:
         yield from sorted({math.floor(c) + step for c in constants for step in (-1, 0, 1, 2)})
         return
     yield from constants
-    yield from ((low + high) / 2 for low, high in zip(constants, constants[1:]))
+    yield from ((low + high) / 2 for low, high in zip(constants, constants[1:], strict=False))
     yield from (constants[0] - 1, constants[-1] + 1)
 
 

@@ -185,7 +185,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What refinement needs beside the rules: the model, the encoder, the toolbox, Eq. 3's k, and the cosine of kinship."""
+    """What refinement needs beside the rules: model, encoder, toolbox, Eq. 3's k, and the cosine of kinship."""
 
     llm: LLM
     encoder: Encoder
@@ -234,7 +234,7 @@ def refine(
 
 
 def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
-    """Verifiability refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
+    """Refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
     scores = of_rules(state.ruleset, state.vagueness)
     asked = vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
     rules = {rule.id: rule for rule in state.ruleset.rules}
@@ -278,7 +278,7 @@ def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSe
 
 
 def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
-    """Redundancy pruning: merges of predicates and removal of rules, asked for group by group; the rule set and the changes.
+    """Redundancy pruning, asked for group by group: merges of predicates and removal of rules; rule set and changes.
 
     Only groups with a rule among those `seen` by this round's refinement are asked about, so that a
     round costs what its budget says.  A merge that was refused before is not proposed again.
@@ -287,8 +287,13 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
     known = physical.rules(ruleset.predicates, words.toolbox)
     state = replace(state, vagueness=of_predicates(ruleset.predicates, words.encoder, words.k))
     batch = _groups(state, words, known, seen, refused)
-    replies = [r for r in words.llm.ask_all("merge_predicates", Merged, batch) if isinstance(r, Merged)]
-    changes = []
+    answers = words.llm.ask_all("merge_predicates", Merged, batch)
+    replies = [reply for reply in answers if isinstance(reply, Merged)]
+    changes = [
+        Change("merge", names, names, False, f"no reply: {reply.reason}")
+        for row, reply in zip(batch, answers, strict=True)
+        if isinstance(reply, Unanswered) and (names := tuple(p["name"] for p in row["predicates"]))
+    ]
     for pair in (pair for reply in replies for pair in reply.merges):
         if {pair.keep, pair.drop} <= {p.name for p in ruleset.predicates}:
             ruleset, change = certify.merge(ruleset, pair.keep, pair.drop, pair.negated, known, pair.reason)
@@ -305,7 +310,7 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
 def _groups(
     state: Round, words: Words, known: Sequence[Rule], seen: set[str], refused: set[tuple]
 ) -> list[dict[str, object]]:
-    """One request for every component of related predicates with a rule that was seen and something to merge or to drop."""
+    """One request a component of related predicates with a rule that was seen and something to merge or drop."""
     import networkx
 
     predicates = {p.name: p for p in state.ruleset.predicates}

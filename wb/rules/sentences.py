@@ -92,10 +92,14 @@ def classify(
     decided = {d.id: d for d in decisions}
     of_clause = _by_clause(clauses, ruleset)
     bearing = Bearing(policy.toolbox)
+    lost: dict[str, list[str]] = {}
+    for undecided in ruleset.undecided:
+        if not undecided.clause:
+            lost.setdefault(" ".join(undecided.quote.split()), []).append(undecided.reason)
     first = [
         _decided(decided[i], of_clause)
         if i in decided and decided[i].speaks_of(s.text)
-        else _read(every, k, clauses, of_clause, bearing)
+        else _read(every, k, clauses, of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
         for k, (i, s) in enumerate(zip(ids, every, strict=True))
     ]
     fates = _stems(every, _rows(every, first))
@@ -121,6 +125,24 @@ def open_on(readings: Iterable[Reading]) -> dict[str, tuple[Reading, ...]]:
         for tool in reading.tools if reading.cls == "open" else ():
             found.setdefault(tool, []).append(reading)
     return {tool: tuple(those) for tool, those in found.items()}
+
+
+def refined(readings: Iterable[Reading], ruleset: RuleSet) -> tuple[Reading, ...]:
+    """The readings with the rules that a refinement made of theirs: those that they are parents of, or stayed.
+
+    A sentence none of whose rules is left is open.
+    """
+    heirs: dict[str, list[str]] = {}
+    for rule in ruleset.rules:
+        for name in dict.fromkeys((rule.id, *rule.parents)):
+            heirs.setdefault(name, []).append(rule.id)
+    found = []
+    for reading in readings:
+        rules = tuple(dict.fromkeys(new for old in reading.rules for new in heirs.get(old, ())))
+        gone = reading.rules and not rules and reading.cls in ("rule", "duty")
+        kept = replace(reading, cls="open", reason="none of its rules is left after refinement") if gone else reading
+        found.append(replace(kept, rules=rules))
+    return tuple(found)
 
 
 def enforced(ruleset: RuleSet, readings: Iterable[Reading]) -> RuleSet:
@@ -200,22 +222,29 @@ def _decided(decision: Decision, of_clause: Mapping[str, _Clausal]) -> _Fate:
 
 
 def _read(
-    every: Sequence[Sentence], k: int, clauses: Sequence[Clause], of_clause: Mapping[str, _Clausal], bearing: Bearing
+    every: Sequence[Sentence],
+    k: int,
+    clauses: Sequence[Clause],
+    of_clause: Mapping[str, _Clausal],
+    bearing: Bearing,
+    lost: Sequence[str],
 ) -> _Fate:
-    """The fate of one sentence by its clauses, or by its words where it has none."""
+    """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither."""
     sentence = every[k]
     mine = [c for c in clauses if c.start < sentence.end and sentence.start < c.end]
+    if not mine and lost:
+        return _Fate("open", "; ".join(lost))
     if not mine:
         return _by_words(sentence, bearing, every[k + 1] if k + 1 < len(every) else None)
     made = [of_clause[c.id] for c in mine]
     rules = tuple(dict.fromkeys(r for m in made for r in m.rules))
     predicates = tuple(dict.fromkeys(p for m in made for p in m.predicates))
     missing = incomplete(predicates)
-    reasons = [*dict.fromkeys(reason for m in made for reason in m.reasons), *_unread(sentence, mine)]
+    reasons = [*dict.fromkeys(reason for m in made for reason in m.reasons), *lost, *_unread(sentence, mine)]
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
     if reasons or missing:
-        if not any(_grounded(r, predicates) for r in rules) and (reason := words.harmless(sentence.text)):
+        if not lost and not any(_grounded(r, predicates) for r in rules) and (reason := words.harmless(sentence.text)):
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
     if not any(_breakable(rule) for rule in rules):
