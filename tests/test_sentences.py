@@ -25,7 +25,8 @@ FOREIGN = Toolbox(
 )
 GOLD = [
     line.split("\t")
-    for line in (Path(__file__).parent / "gold" / "sentence_classes.tsv").read_text("utf-8").splitlines()[1:]
+    for line in (Path(__file__).parent / "gold" / "sentence_classes.tsv").read_text("utf-8").splitlines()
+    if not line.startswith("#")
 ]
 
 

@@ -18,6 +18,12 @@ _USER = (
     r"tenants?|persons?|people|anyone|anybody|everyone|everybody|nobody|who)"
 )
 _PARTY = re.compile(rf"\b(?:{_AGENT}|{_USER})\b", re.I)
+_EVERYBODY = re.compile(
+    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|students|"
+    r"pupils|tenants|readers|applicants|residents|employees|minors|children|adults|everyone|everybody))\s+"
+    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|with\b)[a-z]+",
+    re.I,
+)
 _EXEMPT = re.compile(
     r"\b(?:need not|needn't|(?:do|does)(?: not|n't) (?:\w+ly )?(?:need|have) to|no need to|"
     r"not (?:required|obliged|necessary)|not limited to|reserves? the right)\b|\b(?:is|are) exempt\b",
@@ -27,7 +33,7 @@ _FORCE = re.compile(
     r"\b(?:must|shall|should|ought|ha(?:s|ve|d) to|needs? to|need(?:s|ed)? (?:an?|the)\b|cannot|can not|can't|"
     r"could not|(?:may|might) not|never|required|requires?|requirements?|mandatory|compulsory|obligat\w+|obliged|"
     r"prohibit\w*|forbid\w*|banned|unacceptable|impermissible|disallow\w*|"
-    r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|available|\w+able|\w+ed|\w+[vkw]e?n)|"
+    r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|\w+able)|"
     r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|expected to|supposed to|"
     r"(?<!held )responsible for \w+ing|subject to|remember to|make sure|be (?:sure|careful|cautious|aware)|take care|"
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
@@ -36,12 +42,16 @@ _FORCE = re.compile(
     rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)",
     re.I,
 )
+_DENIED = re.compile(r"\b(?:is|are|be|been)(?: not|n't) (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt)\b", re.I)
+_SUBORDINATE = re.compile(r"\b(?:if|when|whether|that|who|which|because|unless)\b[^,;]*", re.I)
 _LIMIT = re.compile(
     r"(?<!-)\b(?:only|solely|exclusively|except\w*|unless|without|until|other than|instead of|rather than|but not|"
-    r"but of|nothing but|not both|at (?:the )?(?:most|least|latest)|up to|"
+    r"but of|nothing but|not both|(?<!leave )(?<!let )alone|(?<=, )not (?:by|to|for|in|on|at|with|from)|"
+    r"at (?:the )?(?:most|least|latest)|up to|"
     r"(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|larger) than|"
     r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed|s)?|capped|maximum|"
     r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
+    r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
     r"provided (?:that|the)|on condition|in so far as|the same|different|once per|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
     re.I,
@@ -65,7 +75,9 @@ _ADVICE = re.compile(
     r"\A\W*consider \w+ing\b|\b(?:we|i) (?:\w+ly )?(?:recommend|suggest)\b|\bgood idea\b|\b(?:is|are) recommended\b",
     re.I,
 )
-_HEDGE = re.compile(r"\b(?:usually|typically|commonly|often|sometimes|mostly|probably|significantly|most)\b", re.I)
+_HEDGE = re.compile(
+    r"\b(?:usually|typically|commonly|often|sometimes|mostly|probably|significantly|(?<!at )(?<!the )most)\b", re.I
+)
 _MEANS = re.compile(
     r"\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?|means?)\b|\bmeans\b|\bcounts? as\b|"
     r"\b(?:is|are) defined as\b|\brefers to\b|\bdenotes?\b",
@@ -107,14 +119,15 @@ _ORDERS = frozenset(
 
 
 def forced(text: str) -> str:
-    """The words of force, exception or limit in a text, exemptions aside; empty for none."""
-    return _shown(_FORCE, _EXEMPT.sub(" ", plain(text)))
+    """The words of force in a text, exemptions aside; empty for none."""
+    said = _EXEMPT.sub(" ", plain(text))
+    return ", ".join(filter(None, (_shown(_FORCE, said), _shown(_DENIED, _SUBORDINATE.sub(" ", said)))))
 
 
 def harmless(text: str) -> str:
     """Why a sentence is a definition or advice; empty where it is neither, or also has the words of force or limit."""
     said = _EXEMPT.sub(" ", plain(text))
-    if _FORCE.search(said):
+    if forced(text):
         return ""
     if _MEANS.search(said):
         return "a definition"
@@ -133,7 +146,7 @@ def verdict(
     """
     said = plain(text)
     bare = _EXEMPT.sub(" ", said)
-    force = _shown(_FORCE, bare) or _shown(_FORCE, plain(opening))
+    force = forced(text) or forced(opening)
     limit = _shown(_LIMIT, bare) or _shown(_LIMIT, plain(opening)) or _shown(_AMOUNT, bare)
     party = bool(_PARTY.search(said) or bearing.sharing(said))
     if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never)\b", said, re.I):
@@ -150,17 +163,18 @@ def verdict(
         return "an exemption, or a right kept", True
     if _PERMIT.search(said):
         return _permission(said, limit, party)
-    if limit and party and not _HEDGE.search(said):
-        return f"a limit or an exception beside an agent, a user or a tool's words ({limit})", False
+    if limit and not _HEDGE.search(said):
+        return f"a limit or an exception that was not read ({limit})", False
     if forced(title) or _FORBIDDING.search(title):
         return f"a thing named under the title {title!r}", False
-    if re.match(rf"(?:all|every|each)\s+{_USER}\s+(?!is\b|are\b|has\b|have\b|who\b|whose\b)[a-z]+", said, re.I):
-        return "says what every user does", False
+    if _EVERYBODY.match(said) and not _HEDGE.search(said):
+        return "says what users do", False
+    if _does(said) and (condition := _CONDITION.search(said)):
+        return f"says when an agent does something ({condition.group().lower()})", False
     if done := _does(said) and bearing.sharing(_does(said)):
         return f"says what an agent does, as {', '.join(done)} does", False
     if _INDICATIVE.search(said):
-        kind = "without agent, user or tool" if limit else "without force, exception or limit"
-        return f"a statement {kind}", True
+        return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
     if not fragment and not (len(said.split()) <= 3 and not re.search(r"[.!;]\Z", said)):
         return "nothing was read from it, and nothing in its words says that it is no constraint", False
     if limit or re.search(r"\d", said):
@@ -180,7 +194,7 @@ def _does(said: str) -> str:
 
 def _permission(said: str, limit: str, party: bool) -> tuple[str, bool]:
     """What a sentence with the words of a permission is: open where it may mean "only then"."""
-    if limit and party:
+    if limit and not (_HEDGE.search(said) and not party):
         return f"a permission with a limit or an exception ({limit})", False
     if _ALSO.search(said) or not party or _HEDGE.search(said):
         return "a permission", True
@@ -193,7 +207,7 @@ def _permission(said: str, limit: str, party: bool) -> tuple[str, bool]:
 def _order(said: str) -> str:
     """The verb of a sentence in the imperative; empty for none."""
     rest = said[m.end() :] if (m := _LEAD.match(said)) else said
-    found = re.match(r"([A-Za-z]+)\s+(?!is\b|are\b|was\b|were\b|will\b|has\b|have\b|of\b)\w", rest)
+    found = re.match(r"([A-Za-z]+)(?:[.!]?\Z|\s+(?!is\b|are\b|was\b|were\b|will\b|has\b|have\b|of\b)\w)", rest)
     return found[1].lower() if found and found[1].lower() in _ORDERS else ""
 
 
