@@ -1,10 +1,12 @@
 """Each sentence of a document has exactly one class; what is not read stays open, and bears on tools."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from wb.domain import policy
+from wb.domain.document import Skipped
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.models.client import LLM
 from wb.offline import norms
@@ -126,7 +128,7 @@ def test_the_opening_of_a_list_and_the_cells_of_a_row_go_with_what_is_read_from_
     cell = by_text(readings, "Sending a letter")
     assert cell.cls == by_text(readings, "Allowed only if").cls == "rule"
     assert cell.rules == by_text(readings, "Allowed only if").rules
-    assert by_text(readings, "| Case").reason == "the header of a table"
+    assert by_text(readings, "Case").reason == "the title of a column, read with its cells"
     whole = read(HOUSE.replace("    - a threat.\n", ""), BOX)
     assert by_text(whole, "The assistant must not send:").cls == "rule"
 
@@ -158,12 +160,20 @@ def test_what_a_quotation_leaves_of_its_sentence_is_open() -> None:
     assert reading.cls == "open" and "letters must never be sent" in reading.reason
 
 
-def test_words_that_the_reader_of_documents_skipped_are_open() -> None:
+def test_what_the_reader_of_documents_skipped_never_disappears() -> None:
     whole = policy.of_text("Personal use is allowed. Never hum. Support is here.", BOX)
     torn = policy.Policy(
         whole.name, whole.text, whole.source, BOX, whole.digest, (whole.sentences[0], whole.sentences[2])
     )
     assert [r.cls for r in sentences.classify(torn, (), RuleSet())] == ["not a constraint", "open", "not a constraint"]
+    fenced = unread("Support is here.\n\n```\nnever hum\n```\n\n```\nx = 1\n```\n", BOX)
+    assert [(r.cls, r.reason) for r in fenced[1:]] == [
+        ("open", "code fence with the words never"),
+        ("not a constraint", "code fence"),
+    ]
+    page = Skipped(0, 0, "page without text")
+    (scan, _) = sentences.classify(replace(whole, sentences=whole.sentences[:1], skipped=(page,)), (), RuleSet())
+    assert scan.cls == "open" and scan.tools == ("pay_invoice", "send_letter", "read_file", "greet")
 
 
 def test_readings_survive_json_and_are_grouped_by_tool() -> None:

@@ -27,6 +27,11 @@ from wb.rules.words import Bearing
 
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
 CLASSES: tuple[Class, ...] = get_args(Class)
+_EMPTY = {
+    "label": "a label, read with the sentence behind it",
+    "column title": "the title of a column, read with its cells",
+    "image": "an image: what it shows is not read",
+}
 _MARKER = re.compile(r"[\s>|*_#+:;,.\-–—•]*(?:[\[(]?(?:[a-z]{1,4}|\d{1,3})[\])][\s|*:.\-]*)*\Z", re.I)
 
 
@@ -62,20 +67,33 @@ def identities(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def sentences(policy: Policy) -> tuple[Sentence, ...]:
-    """The sentences of a policy, and between them the words in none: labels, table headers, skipped parts."""
+    """The sentences of a policy, and between them what the reader of documents skipped, with its reason as label."""
+    told = [s for s in policy.skipped if s.reason not in ("blank", "markup", "enumerator")]
+    gaps = [(s.start, s.end, s.reason) for s in told] if policy.skipped else _between(policy)
+    places = sorted([*((s.start, s.end, s) for s in policy.sentences), *gaps], key=lambda place: place[:2])
     found: list[Sentence] = []
-    at, headings = 0, ()
-    for sentence in (*policy.sentences, None):
-        end = sentence.start if sentence else len(policy.text)
-        between = policy.text[at:end]
-        if end > at and not _MARKER.match(between) and re.search(r"[^\W\d_]{2}", between):
-            start = at + len(between) - len(between.lstrip())
-            text = policy.text[start : at + len(between.rstrip())]
-            found.append(Sentence(text, start, start + len(text), "gap", headings))
-        if sentence:
-            found.append(sentence)
-            at, headings = max(at, sentence.end), sentence.headings
+    headings: tuple[str, ...] = ()
+    for start, end, what in places:
+        if isinstance(what, Sentence):
+            headings = what.headings
+        found.append(
+            what
+            if isinstance(what, Sentence)
+            else Sentence(policy.text[start:end], start, end, "gap", headings, label=what)
+        )
     return tuple(found)
+
+
+def _between(policy: Policy) -> list[tuple[int, int, str]]:
+    """The words between the sentences of a policy that does not say what was skipped."""
+    ends = [0, *(s.end for s in policy.sentences)]
+    starts = [*(s.start for s in policy.sentences), len(policy.text)]
+    found = []
+    for i, j in zip(ends, starts, strict=True):
+        text = policy.text[i:j]
+        if not _MARKER.match(text) and re.search(r"[^\W\d_]{2}", text):
+            found.append((i + len(text) - len(text.lstrip()), i + len(text.rstrip()), ""))
+    return found
 
 
 def classify(
@@ -235,7 +253,7 @@ def _read(
     if not mine and lost:
         return _Fate("open", "; ".join(lost))
     if not mine:
-        return _by_words(sentence, bearing, every[k + 1] if k + 1 < len(every) else None)
+        return _by_words(sentence, bearing)
     made = [of_clause[c.id] for c in mine]
     rules = tuple(dict.fromkeys(r for m in made for r in m.rules))
     predicates = tuple(dict.fromkeys(p for m in made for p in m.predicates))
@@ -284,10 +302,10 @@ def _unread(sentence: Sentence, clauses: Sequence[Clause]) -> list[str]:
     return [f"a part was not read: {' '.join(part.split())!r}" for part in left if words.forced(part)]
 
 
-def _by_words(sentence: Sentence, bearing: Bearing, behind: Sentence | None) -> _Fate:
+def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
     """The fate of a sentence that no clause covers."""
     if sentence.kind == "gap":
-        return _gap(sentence, behind)
+        return _gap(sentence)
     if sentence.kind == "heading":
         marks = words.forced(sentence.text)
         if marks and not sentence.text.rstrip().endswith("?"):
@@ -303,17 +321,16 @@ def _by_words(sentence: Sentence, bearing: Bearing, behind: Sentence | None) -> 
     return _Fate("not a constraint" if plain else "open", reason)
 
 
-def _gap(gap: Sentence, behind: Sentence | None) -> _Fate:
-    """The fate of words between sentences: a label, the header of a table, or a part that was skipped."""
-    said = re.findall(r"\w+", gap.text)
+def _gap(gap: Sentence) -> _Fate:
+    """The fate of what is in no sentence, by the reason why it was skipped."""
     marks = words.forced(gap.text)
-    if marks:
-        return _Fate("open", f"not among the sentences that were read, with the words of a constraint ({marks})")
-    if behind is not None and behind.label and set(said) <= set(re.findall(r"\w+", behind.label)):
-        return _Fate("not a constraint", "a label, read with the sentence behind it")
-    if behind is not None and behind.kind == "cell" and re.search(r"\|\s*:?-{2,}", gap.text):
-        return _Fate("not a constraint", "the header of a table")
-    return _Fate("open", "these words are in no sentence: the reader of documents skipped them")
+    if gap.label in _EMPTY and not marks:
+        return _Fate("not a constraint", _EMPTY[gap.label])
+    if gap.label and gap.text:
+        return _Fate(
+            "open" if marks else "not a constraint", f"{gap.label}{f' with the words {marks}' if marks else ''}"
+        )
+    return _Fate("open", f"{gap.label or 'no sentence'}: what the reader of documents skipped is not known")
 
 
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:

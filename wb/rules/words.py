@@ -266,12 +266,12 @@ class Bearing:
     def __init__(self, toolbox: Toolbox) -> None:
         self.toolbox = toolbox
         single: dict[str, set[str]] = {}
-        self._phrases: dict[str, set[tuple[str, ...]]] = {}
+        self._phrases: dict[str, tuple[str, ...]] = {}
         for tool in toolbox.tools:
             phrases = {stems(k) for k in tool.keywords}
             own = stems(" ".join((tool.name, *(a.name for a in tool.arguments))))
             single[tool.name] = {*own, *(stem(k.lower()) for k in tool.keywords if k.isalpha())}
-            self._phrases[tool.name] = {p for p in phrases if len(p) > 1}
+            self._phrases[tool.name] = tuple(f" {' '.join(p)} " for p in phrases if len(p) > 1)
         counts = Counter(word for found in single.values() for word in found)
         common = {word for word, n in counts.items() if 2 * n > len(toolbox.tools)}
         self._words = {name: found - common for name, found in single.items()}
@@ -284,7 +284,7 @@ class Bearing:
         return tuple(
             tool.name
             for tool in self.toolbox.tools
-            if self._words[tool.name] & found or any(f" {' '.join(p)} " in joined for p in self._phrases[tool.name])
+            if self._words[tool.name] & found or any(phrase in joined for phrase in self._phrases[tool.name])
         )
 
     def mutating(self) -> tuple[str, ...]:
