@@ -8,7 +8,7 @@ from conftest import ROOT
 
 from wb.logic import formula as F
 from wb.logic.semantics import holds, parse
-from wb.rules import check, lint
+from wb.rules import check, lint, rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
 
 
@@ -83,7 +83,7 @@ def planted():
             (f"{b} AND NEXT {a}", f"ALWAYS ({a} IMPLIES NOT PREVIOUSLY {b})"),
         )[i % 2]
         kinds.setdefault("contradictory", []).append((add("half", "oblige", first), add("half", "forbid", second)))
-    for i, text in enumerate(
+    for _, text in enumerate(
         (
             "ALWAYS (fact1 AND NOT fact1 IMPLIES NOT act1)",
             "ALWAYS (of_age AND minor IMPLIES NOT act2)",
@@ -316,3 +316,29 @@ def test_the_command_prints_the_report_of_a_file():
     )
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["findings"][0]["kind"] == "polarity"
+
+
+def test_a_conflict_is_told_with_both_sentences_and_rules_that_exclude_each_other_are_one():
+    ruleset = rulefile.from_json(
+        {
+            "predicates": [{"name": "pay", "kind": "action", "tools": ["pay"]}, {"name": "ok", "kind": "state"}],
+            "rules": [
+                {"id": "a", "formula": "ALWAYS NOT pay", "modality": "forbid", "quote": "Never pay."},
+                {"id": "b", "formula": "ALWAYS (pay IMPLIES ok)", "modality": "permit_only_if", "quote": "Pay if ok."},
+            ],
+        }
+    )
+    told = check.render(check.check(ruleset))
+    assert "b can never fire while a is kept\n    b: Pay if ok.\n    a: Never pay." in told
+    assert check.conflicts(ruleset) == (check.Blame("b", ("a",), ("Pay if ok.", "Never pay.")),)
+    both = rulefile.from_json(
+        {
+            "predicates": [{"name": "pay", "kind": "action", "tools": ["pay"]}],
+            "rules": [
+                {"id": "a", "formula": "ALWAYS NOT pay", "modality": "forbid", "quote": "Never pay."},
+                {"id": "b", "formula": "EVENTUALLY pay", "modality": "oblige", "quote": "Pay."},
+            ],
+        }
+    )
+    (blame,) = check.conflicts(both)
+    assert {blame.rule, *blame.by} == {"a", "b"} and set(blame.sentences) == {"Never pay.", "Pay."}

@@ -14,7 +14,7 @@ from wb.models.client import LLM
 from wb.models.endpoint import Answer
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import extract, rulefile
+from wb.rules import extract, rulefile, sentences
 from wb.rules.rule import Predicate, Rule, RuleDraft, collect
 
 BOX = tools.parse(
@@ -28,6 +28,8 @@ BOX = tools.parse(
                 {"name": "age", "type": "integer", "keywords": ["years old"]},
                 {"name": "registered", "type": "boolean"},
                 {"name": "level", "type": "string", "enum": ["gold", "tin"]},
+                {"name": "role", "type": "string", "enum": ["guard", "chief"]},
+                {"name": "keys", "type": "array"},
             ],
         }
     )
@@ -132,6 +134,55 @@ def test_a_quotation_that_is_not_in_the_document_is_left_out_and_its_sentence_re
     assert reported[clause.text] == "not asked for"
 
 
+def test_what_the_replies_lose_is_undecided_and_its_sentence_open():
+    """A paraphrase stands for the sentence it is nearest to; a section without a reply loses all it says."""
+    replies = {
+        "extract_policies": {
+            "policies": [
+                {"description": "Only registered users may open the gate."},
+                {"description": "A person under 16 cannot open the gate."},
+                {"description": "Elephants are forbidden."},
+            ]
+        },
+        "extract_rules": rule_reply(),
+    }
+    llm = LLM(Scripted(replies), workers=1)
+    found = extract.policies(HOUSE, llm, norms.constrains)
+    assert [(u.clause, u.quote) for u in found.lost] == [
+        ("", "A user under 16 cannot open the gate."),
+        ("", "Elephants are forbidden."),
+    ]
+    assert all("not in the document" in u.reason for u in found.lost)
+    ruleset = extract.rules(found.clauses, HOUSE, llm, norms.constrains, found.lost)
+    assert set(found.lost) <= set(ruleset.undecided)
+    readings = sentences.classify(HOUSE, found.clauses, ruleset)
+    by_text = {" ".join(r.text.split()): r for r in readings}
+    assert by_text["Only registered users may open the gate."].cls == "rule"
+    assert "not in the document" in by_text["A user under 16 cannot open the gate."].reason
+
+
+def test_a_section_without_a_reply_leaves_all_it_says_open():
+    @dataclass
+    class Torn(Scripted):
+        def answer(self, prompt, inputs, schema):
+            if prompt.name == "extract_policies" and "Part 1" in inputs["section"]:
+                return Answer({"nonsense": 1}, engine=self.name)
+            return Offline(BOX).answer(prompt, inputs, schema)
+
+    text = "".join(
+        f"# Part {i}\n\n" + f"The {thing} is green. Do not open the {thing}. " * 120 + "\n\n"
+        for i, thing in enumerate(("gate", "door"))
+    )
+    source = policy.of_text(text, BOX)
+    llm = LLM(Torn({}), workers=1)
+    found = extract.policies(source, llm, norms.constrains)
+    assert len(found.clauses) == 120 and len(found.lost) == 240
+    readings = sentences.classify(
+        source, found.clauses, extract.rules(*found[:1], source, llm, norms.constrains, found.lost)
+    )
+    assert sentences.counted(readings) == {"rule": 120, "open": 240, "not a constraint": 122, "duty": 0, "waived": 0}
+
+
 def rule_reply(**changes):
     row = {
         "text": "t",
@@ -144,6 +195,31 @@ def rule_reply(**changes):
         ],
     }
     return {"rules": [row | changes], "undecided": []}
+
+
+def with_test(name, op, value, measure="value"):
+    test = {"field": f"state.{name}", "op": op, "value": value, "measure": measure}
+    return {
+        "predicates": [
+            {"name": "open_gate", "kind": "action", "tools": ["open_gate"]},
+            {"name": "registered", "kind": "state", "test": test},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        with_test("role", "==", "guard"),
+        with_test("role", "in", ["guard", "chief"]),
+        with_test("age", ">=", 17.5),
+        with_test("keys", "<=", 2, "count"),
+        {"formula": "(NOT open_gate) WEAK_UNTIL registered"},
+        {"formula": "NOT EVENTUALLY (open_gate AND NOT registered)"},
+    ],
+)
+def test_a_fitting_reply_is_taken(changes):
+    assert len(rules_of(rule_reply(**changes)).rules) == 1
 
 
 def rules_of(reply):
@@ -193,6 +269,20 @@ def test_a_sound_reply_becomes_a_rule():
             },
             "test.op: Input should be",
         ),
+        ({"formula": "open_gate IMPLIES registered"}, r"ALWAYS \(\.\.\.\); .* speaks of 'open_gate' at the first"),
+        ({"formula": "registered IMPLIES ALWAYS NOT open_gate"}, "speaks of 'registered' at the first"),
+        (with_test("role", "==", "Guard"), r"has the values \['guard', 'chief'\]; got \['Guard'\]"),
+        (with_test("role", "in", ["guard", "cook"]), r"got \['cook'\]"),
+        (with_test("role", "in", "guard"), "'in' needs a list"),
+        (with_test("role", "==", ["guard"]), "a list needs 'in'"),
+        (with_test("age", "==", "18"), "is of type integer; got"),
+        (with_test("age", ">=", True), "is of type integer; got"),
+        (with_test("registered", "==", "yes"), "is of type boolean; got"),
+        (with_test("registered", ">=", True), "a boolean is compared with"),
+        (with_test("keys", "==", ["a"]), "a list needs 'in'"),
+        (with_test("keys", "==", "a"), "compared by its count"),
+        (with_test("age", "<=", 3, "count"), "a count is of a list"),
+        (with_test("keys", "<=", 2.5, "count"), "a whole number"),
         (
             {"predicates": [{"name": "open_gate", "kind": "deed"}, {"name": "registered", "kind": "state"}]},
             "kind: Input should be 'action' or 'state', got 'deed'",

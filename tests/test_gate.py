@@ -227,3 +227,28 @@ def test_the_offline_parts_of_a_rule_hold_exactly_where_it_does(body, outer):
 )
 def test_a_rule_comes_apart_only_where_it_states_two_things(formula, parts):
     assert engine.parts(syntax.parse(formula)) == tuple(map(syntax.parse, parts))
+
+
+NEVER = Rule("never", "Never pay.", syntax.parse("ALWAYS NOT pay"), "forbid", quote="Never pay.")
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        "ALWAYS (pay IMPLIES asked)",
+        "ALWAYS ((pay AND asked) IMPLIES ONCE agreed)",
+        "(NOT pay) WEAK_UNTIL asked",
+        "ALWAYS NOT (pay AND asked)",
+    ],
+)
+def test_a_rule_that_another_never_lets_fire_is_a_conflict_and_stays(weak):
+    rule = Rule("weak", "", syntax.parse(weak), "permit_only_if")
+    before = ruleset(NEVER, rule)
+    after, change = certify.prune(before, rule, [NEVER], KNOWN)
+    assert after == before and not change.accepted and "can never fire while never" in change.certificate
+
+
+def test_a_prohibition_said_twice_is_pruned():
+    again = Rule("again", "", syntax.parse("ALWAYS NOT pay"), "forbid")
+    after, change = certify.prune(ruleset(NEVER, again), again, [NEVER], KNOWN)
+    assert change.accepted and [r.id for r in after.rules] == ["never"]

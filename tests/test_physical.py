@@ -63,11 +63,20 @@ def test_over_integers_more_than_17_is_at_least_18_and_over_numbers_it_is_not():
     assert physical.between(*pair) == Implies(Atom("q"), Atom("p"))
 
 
-def test_two_values_of_one_field_exclude_each_other_and_fill_a_closed_enumeration():
+ROLES = Toolbox(state=(Field("x", "string", values=("nurse", "physician", "administrator")),))
+
+
+def test_two_values_of_one_field_exclude_each_other_and_never_fill_an_enumeration():
     pair = state("p", "==", "red"), state("q", "==", "blue")
     assert physical.between(*pair) == Not(And(Atom("p"), Atom("q")))
-    closed = Toolbox(state=(Field("x", "string", values=("red", "blue")),))
-    assert physical.between(*pair, closed) == Iff(Atom("p"), Not(Atom("q")))
+    declared = Toolbox(state=(Field("x", "string", values=("red", "blue")),))
+    assert physical.between(*pair, declared) == Not(And(Atom("p"), Atom("q")))
+
+
+def test_who_is_neither_nurse_nor_physician_need_not_be_the_administrator():
+    administrator, staff = state("p", "==", "administrator"), state("q", "in", ("nurse", "physician"))
+    assert physical.between(administrator, staff, ROLES) == Not(And(Atom("p"), Atom("q")))
+    assert physical.between(administrator, state("q", "!=", "administrator"), ROLES) == Iff(Atom("p"), Not(Atom("q")))
 
 
 def test_true_and_false_of_one_field_are_each_other_s_negation():

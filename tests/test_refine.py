@@ -196,6 +196,57 @@ def test_a_reply_that_never_comes_is_on_the_record():
     assert any("no reply" in c.certificate for c in rounds[1].changes) and meaning(rounds[-1].ruleset) == meaning(RULES)
 
 
+def test_a_group_without_a_reply_is_on_the_record_too():
+    rounds = run(Engine(prune=lambda inputs: {"merges": "none"}), max_rounds=1)
+    assert any(c.kind == "merge" and "no reply" in c.certificate for c in rounds[1].changes)
+
+
+CLINIC = Toolbox(
+    tools=(Tool("open_cabinet", "Open the cabinet."), Tool("write_note", "Write a note.")),
+    state=(Field("role", "string", "the role of the user", values=("nurse", "physician", "administrator")),),
+)
+ROLES = RuleSet(
+    (
+        Predicate("open", "action", "open the cabinet", tools=("open_cabinet",)),
+        Predicate("note", "action", "write a note", tools=("write_note",)),
+        Predicate("administrator", "state", "in charge", test=Test("state.role", "==", "administrator")),
+        Predicate("staff", "state", "at the bed", test=Test("state.role", "in", ("nurse", "physician"))),
+    ),
+    (
+        Rule("a", "", syntax.parse("ALWAYS (open IMPLIES administrator)"), "permit_only_if", quote="A."),
+        Rule("b", "", syntax.parse("ALWAYS (note IMPLIES staff)"), "permit_only_if", quote="B."),
+        Rule("c", "", syntax.parse("ALWAYS (open IMPLIES NOT staff)"), "forbid", quote="C."),
+    ),
+)
+
+
+@pytest.mark.parametrize("engine", [Engine(), Engine(lying_refine, lying_merge)], ids=["offline", "lying"])
+def test_a_visitor_may_do_nothing_where_each_action_is_for_named_roles_only(engine):
+    last = refine.refine(ROLES, LLM(engine, workers=1), Words(), toolbox=CLINIC, similarity=0.0)[-1].ruleset
+    together = conjunction(tuple(r.formula for r in last.rules))
+    done = set()
+    for tool, role in itertools.product(("open_cabinet", "write_note"), (*CLINIC.state[0].values, "visitor")):
+        known = valuation(last.predicates, Step((Call(tool),), {"role": role}))
+        if semantics.holds(together, [frozenset(n for n, v in known.items() if v)]):
+            done.add((tool, role))
+    assert done == {("open_cabinet", "administrator"), ("write_note", "nurse"), ("write_note", "physician")}
+
+
+def test_a_rule_that_can_never_fire_stays_and_is_named_with_both_sentences():
+    never = Rule("never", "", syntax.parse("ALWAYS NOT pay"), "forbid", quote="Never pay.")
+    only = Rule("only", "", syntax.parse("ALWAYS (pay IMPLIES agreed)"), "permit_only_if", quote="Pay once agreed.")
+    rounds = refine.refine(RuleSet(PREDICATES, (never, only)), LLM(Engine(), workers=1), Words(), toolbox=TOOLBOX)
+    assert {r.id for r in rounds[-1].ruleset.rules} == {"never", "only"}
+    (conflict,) = rounds[-1].conflicts
+    assert (conflict.rule, conflict.by) == ("only", ("never",))
+    assert rounds[-1].row()["conflicts"] == [
+        {"rule": "only", "by": ["never"], "sentences": ["Pay once agreed.", "Never pay."]}
+    ]
+    refused = [c for r in rounds for c in r.changes if c.kind == "prune"]
+    assert refused and not any(c.accepted for c in refused) and "a conflict" in refused[0].certificate
+    assert run()[-1].conflicts == ()
+
+
 @pytest.mark.parametrize("options", [{"max_rounds": -1}, {"budget": -1}])
 def test_bad_limits_are_refused(options):
     with pytest.raises(ValueError, match="0 or more"):

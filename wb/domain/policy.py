@@ -35,6 +35,7 @@ class Policy:
     toolbox: tools.Toolbox
     digest: str
     sentences: tuple[document.Sentence, ...] = ()
+    skipped: tuple[document.Skipped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     digest = hashlib.sha256(read.text.encode("utf-8"))
     digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
     name = folder.name if path.is_dir() else text_path.stem
-    return Policy(name, read.text, text_path.name, toolbox, digest.hexdigest(), read.sentences)
+    return Policy(name, read.text, text_path.name, toolbox, digest.hexdigest(), read.sentences, read.skipped)
 
 
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
@@ -94,7 +95,7 @@ def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
         raise PolicyError(f"{name}: {error}") from None
     except UnicodeEncodeError as error:
         raise PolicyError(f"{name}: Unicode text was required; got half a character at offset {error.start}") from None
-    return Policy(name, text, name, toolbox, digest, read.sentences)
+    return Policy(name, text, name, toolbox, digest, read.sentences, read.skipped)
 
 
 def _read(path: Path) -> document.Document:
@@ -102,7 +103,7 @@ def _read(path: Path) -> document.Document:
 
 
 def place(name_or_path: str | Path, policies: Path = ROOT / "policies") -> Path:
-    """The folder or document that a name or path means, as `wb.place.policy` finds it; `PolicyError` where there is none."""
+    """The folder or document that a name or path means (`paths.policy`); `PolicyError` where there is none."""
     try:
         return paths.policy(name_or_path, policies)
     except FileNotFoundError as error:

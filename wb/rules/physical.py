@@ -21,8 +21,8 @@ from wb.rules.rule import Predicate, Rule, RuleSet, Test, satisfies
 def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tuple[Rule, ...]:
     """One physical rule for each pair of predicates that are bound to each other by their groundings.
 
-    With a toolbox, the field's type sharpens the relation: over integers `x > 17` is `x >= 18`, and an
-    enumeration has no other values.  Without one, only what holds for every value is said.
+    With a toolbox, the field's type sharpens the relation: over integers `x > 17` is `x >= 18`.  An enumeration
+    stays open: a value that is not declared may come, and nothing follows from the declared ones being excluded.
     """
     found, rows = [], tuple(predicates)
     for left, right in ((rows[i], rows[j]) for i, j in _related(rows)):
@@ -131,7 +131,7 @@ def _points(left: Test, right: Test, field: Field | None) -> Iterator[object]:
     elif all(isinstance(v, bool) for v in constants):
         yield from (False, True)
     elif all(isinstance(v, str) for v in constants):
-        yield from field.values if field and field.values else (*constants, "\0another value")
+        yield from dict.fromkeys((*(field.values if field else ()), *constants, "\0another value"))
     elif all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in constants):
         yield from _numbers(sorted(set(constants)), whole=field is not None and field.type == "integer")
 
@@ -142,7 +142,7 @@ def _numbers(constants: list[float], *, whole: bool) -> Iterator[float]:
         yield from sorted({math.floor(c) + step for c in constants for step in (-1, 0, 1, 2)})
         return
     yield from constants
-    yield from ((low + high) / 2 for low, high in zip(constants, constants[1:]))
+    yield from ((low + high) / 2 for low, high in zip(constants, constants[1:], strict=False))
     yield from (constants[0] - 1, constants[-1] + 1)
 
 

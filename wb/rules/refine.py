@@ -2,7 +2,7 @@
 
 Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of
 related predicates (`merge_predicates`); every proposal passes `gate` or is refused on the record.
-Two settlements (SPEC 4 g): the budget counts rules *per round* (counted over all rounds the first
+Two settlements: the budget counts rules *per round* (counted over all rounds the first
 would spend it, and pruning would never see its effect), and the clustering of pruning is by connected
 components: predicates that sound alike, share a field, or share a tool.
 
@@ -10,7 +10,7 @@ Vagueness: how hard a predicate is to tell from its neighbours, and a rule from 
 
 ShieldAgent (Sec. 3.2.3, Eq. 3) scores a predicate by the mean cosine of its k nearest predicates of
 the same kind: higher is vaguer.  The printed index runs from m to n; it is read as the k largest,
-the predicate itself left out (SPEC 4 f).  Vectors come from outside; nothing is embedded here.
+the predicate itself left out.  Vectors come from outside; nothing is embedded here.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
 from wb.rules import certify, physical
 from wb.rules.certify import Change
+from wb.rules.check import Blame, conflicts
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 
@@ -145,12 +146,16 @@ class Merged(pydantic.BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried."""
+    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried.
+
+    `conflicts` are the rules that can never fire while the others are kept; both sides stay rules.
+    """
 
     number: int
     ruleset: RuleSet
     vagueness: Mapping[str, float]
     changes: tuple[Change, ...] = ()
+    conflicts: tuple[Blame, ...] = ()
 
     def row(self) -> dict[str, object]:
         """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
@@ -162,6 +167,7 @@ class Round:
             "vagueness": float(np.mean(of_each)) if of_each else 0.0,
             "vagueness_max": max(of_each, default=0.0),
             "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
+            "conflicts": [{"rule": c.rule, "by": list(c.by), "sentences": list(c.sentences)} for c in self.conflicts],
             "changes": [
                 {
                     "kind": c.kind,
@@ -179,7 +185,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What refinement needs beside the rules: the model, the encoder, the toolbox, Eq. 3's k, and the cosine of kinship."""
+    """What refinement needs beside the rules: model, encoder, toolbox, Eq. 3's k, and the cosine of kinship."""
 
     llm: LLM
     encoder: Encoder
@@ -228,7 +234,7 @@ def refine(
 
 
 def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
-    """Verifiability refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
+    """Refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
     scores = of_rules(state.ruleset, state.vagueness)
     asked = vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
     rules = {rule.id: rule for rule in state.ruleset.rules}
@@ -272,7 +278,7 @@ def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSe
 
 
 def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
-    """Redundancy pruning: merges of predicates and removal of rules, asked for group by group; the rule set and the changes.
+    """Redundancy pruning, asked for group by group: merges of predicates and removal of rules; rule set and changes.
 
     Only groups with a rule among those `seen` by this round's refinement are asked about, so that a
     round costs what its budget says.  A merge that was refused before is not proposed again.
@@ -281,8 +287,13 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
     known = physical.rules(ruleset.predicates, words.toolbox)
     state = replace(state, vagueness=of_predicates(ruleset.predicates, words.encoder, words.k))
     batch = _groups(state, words, known, seen, refused)
-    replies = [r for r in words.llm.ask_all("merge_predicates", Merged, batch) if isinstance(r, Merged)]
-    changes = []
+    answers = words.llm.ask_all("merge_predicates", Merged, batch)
+    replies = [reply for reply in answers if isinstance(reply, Merged)]
+    changes = [
+        Change("merge", names, names, False, f"no reply: {reply.reason}")
+        for row, reply in zip(batch, answers, strict=True)
+        if isinstance(reply, Unanswered) and (names := tuple(p["name"] for p in row["predicates"]))
+    ]
     for pair in (pair for reply in replies for pair in reply.merges):
         if {pair.keep, pair.drop} <= {p.name for p in ruleset.predicates}:
             ruleset, change = certify.merge(ruleset, pair.keep, pair.drop, pair.negated, known, pair.reason)
@@ -299,7 +310,7 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
 def _groups(
     state: Round, words: Words, known: Sequence[Rule], seen: set[str], refused: set[tuple]
 ) -> list[dict[str, object]]:
-    """One request for every component of related predicates with a rule that was seen and something to merge or to drop."""
+    """One request a component of related predicates with a rule that was seen and something to merge or drop."""
     import networkx
 
     predicates = {p.name: p for p in state.ruleset.predicates}
@@ -343,7 +354,8 @@ def _cosines(predicates: Sequence[Predicate], words: Words) -> np.ndarray:
 
 
 def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
-    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k))
+    found = conflicts(ruleset, physical.rules(ruleset.predicates, words.toolbox))
+    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k), conflicts=found)
 
 
 def _key(change: Change) -> tuple:
