@@ -64,6 +64,7 @@ def policy(name_or_path: str | Path, policies: Path) -> Path:
             return path
     known = sorted(p.name for p in policies.glob("*") if p.is_dir())
     raise FileNotFoundError(
-        f"a policy must be a name under policies/, one of {known}, a folder or a document; got {text!r}, and nothing is there "
+        f"a policy must be a name under policies/, one of {known}, a folder or a document; got {text!r}, and "
+        f"nothing is there "
         "(a bare name means the policy under policies/ first, then a path: write ./NAME for a local one)"
     )

@@ -122,7 +122,8 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
     """
     if [o.case for o in first] != [o.case for o in second]:
         raise ValueError(
-            f"two methods on the same cases in the same order were required; got {len(first)} and {len(second)} outcomes that differ"
+            f"two methods on the same cases in the same order were required; got {len(first)} and {len(second)} "
+            f"outcomes that differ"
         )
     pairs = [(a.right, b.right) for a, b in zip(first, second, strict=True)]
     only_first, only_second = pairs.count((True, False)), pairs.count((False, True))

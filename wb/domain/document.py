@@ -26,7 +26,8 @@ from wb.domain.extraction import DEEPEST, Piece
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|Sec|Art|Ch|Vol|pp?|"
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|"
+    r"Sec|Art|Ch|Vol|pp?|"
     r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|\b[A-Z])\Z",
     re.I,
 )
@@ -253,7 +254,9 @@ def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -
             begin = cursor + gap.start()
             if not gap.group().isspace() and not _MARKUP.fullmatch(gap.group()):
                 raise DocumentError(
-                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most {DEEPEST // 2} deep were required; "
+                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
+                    f"{DEEPEST // 2} deep were "
+                    f"required; "
                     f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
                 )
             skipped.append(Skipped(begin, cursor + gap.end(), "blank" if gap.group().isspace() else "markup"))
@@ -398,7 +401,9 @@ class _Reader:
         header = [] if len(rows) == 1 else rows.pop(0)
         if (widest := max(map(len, (header, *rows)))) > WIDEST:
             raise DocumentError(
-                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} columns was required; got {widest}"
+                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} "
+                f"columns was required; "
+                f"got {widest}"
             )
         self.skipped += [
             Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content

@@ -91,8 +91,10 @@ def _noted(name: str, rule: Callable[..., bool]) -> Callable[..., bool]:
 _HIDDEN = {"script", "style", "title", "template", "noscript"}
 _ASIDE = {"nav": "navigation", "footer": "page footer"}
 _INLINE = set(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark meter output q rp rt ruby s samp "
-    "small span strike strong sub sup time tt u var wbr".split()
+    """
+        a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark meter output q rp rt ruby
+        s samp small span strike strong sub sup time tt u var wbr
+    """.split()
 )
 _DEEPEST = 32  # lists in lists, as many as a document is read with
 
@@ -221,7 +223,9 @@ class _Page(HTMLParser):
             self.lists += 1
             if self.lists > _DEEPEST:
                 raise ExtractionError(
-                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; got deeper ones: flatten them"
+                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; got "
+                    f"deeper ones: flatten "
+                    f"them"
                 )
         elif tag == "li":
             self.item = True

@@ -170,7 +170,8 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
     count, ahead, behind = len(names), len(read.future), len(read.past)
     if count + ahead + behind > MAX_INPUTS:
         raise AutomatonError(
-            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; got {count + ahead + behind}"
+            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; got "
+            f"{count + ahead + behind}"
         )
     inputs = tables(count + ahead + behind)
     whole = (1 << (1 << count + ahead + behind)) - 1
@@ -199,7 +200,8 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
                 todo += [(now & memory, i) for i in range(len(vectors))]
         if len(found) > MAX_MOVES:
             raise AutomatonError(
-                f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: nest fewer operators"
+                f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: "
+                f"nest fewer operators"
             )
     return found, vectors
 

@@ -128,7 +128,8 @@ class Steps:
         if key not in self._known:
             if len(self._nodes) >= MAX_NODES:
                 raise StepsError(
-                    f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} predicates need more"
+                    f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} "
+                    f"predicates need more"
                 )
             self._known[key] = len(self._nodes)
             self._nodes.append(key)

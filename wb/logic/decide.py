@@ -139,7 +139,8 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
                 length = max(length, len(longer))
             effort = min(2 * effort, MAX_EFFORT)
     raise AutomatonError(
-        f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are too many to show that none does"
+        f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are "
+        f"too many to show that none does"
     )
 
 

@@ -332,7 +332,8 @@ class Endpoint:
 
         def note(state: tenacity.RetryCallState) -> None:
             course.events.append(
-                f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {self._safe(state.outcome.exception())}"
+                f"retry {state.attempt_number} after {state.next_action.sleep:g} s: "
+                f"{self._safe(state.outcome.exception())}"
             )
             course.usages.append(Usage(retries=1))
 
@@ -491,7 +492,9 @@ class Endpoint:
             )
         if len(self._key) >= SECRET and self._key in text:
             raise Rejected(
-                f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one that holds the key in OPENAI_API_KEY"
+                f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one "
+                f"that holds the key "
+                f"in OPENAI_API_KEY"
             )
         counts = body.usage.model_dump() if isinstance(body.usage, Counts) else dict.fromkeys(Counts.model_fields)
         return {

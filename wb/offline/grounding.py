@@ -22,7 +22,10 @@ from wb.offline.norms import Norm
 from wb.rules.rule import Modality, Predicate
 
 _PREPOSITIONS = frozenset(
-    "for to in on at by from with without into within during of via through over under about against between after before".split()
+    """
+        for to in on at by from with without into within during of via through over under about against between after
+        before
+    """.split()
 )
 
 

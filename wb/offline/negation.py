@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from wb.offline import lexicon
 
 WORD = re.compile(
-    r"\b(?:cannot|can't|won't|shan't|[a-z]+n't|not|never|none|nobody|no one|nothing|nowhere|neither|nor|without|lack(?:s|ed|ing)?|hardly|scarcely|barely|rarely|seldom|"
+    r"\b(?:cannot|can't|won't|shan't|[a-z]+n't|not|never|none|nobody|no one|nothing|nowhere|neither|nor|"
+    r"without|lack(?:s|ed|ing)?|hardly|scarcely|barely|rarely|seldom|"
     r"no(?!\.\s*\d)|non(?=-))(?![\w'])",
     re.I,
 )
 # Words that negate nothing: fixed adverbs, and names made with "no".
 _IDIOM = re.compile(
-    r"\bwithout (?:undue |unreasonable |any )?(?:delay|limitation|exception|prejudice)\b|\bwhether or not\b|\bnot only\b(?=.*\bbut also\b)|\bno matter\b|\bno-shows?\b|\bnot-for-profit\b",
+    r"\bwithout (?:undue |unreasonable |any )?(?:delay|limitation|exception|prejudice)\b|\bwhether or not\b|"
+    r"\bnot only\b(?=.*\bbut also\b)|\bno matter\b|\bno-shows?\b|\bnot-for-profit\b",
     re.I,
 )
 _POSITIVE = {
@@ -59,12 +61,14 @@ _OPPOSITE = {
     "insufficient": "sufficient",
 }
 _OPPOSED = re.compile(
-    rf"\b(?:(?P<word>{'|'.join(_OPPOSITE)})\b|non-?(?=[a-z]{{4}})|un(?=[a-z]{{3,}}(?:ed|own|en|able)\b)(?!unless|until|under|united|union|unique))",
+    rf"\b(?:(?P<word>{'|'.join(_OPPOSITE)})\b|non-?(?=[a-z]{{4}})|"
+    rf"un(?=[a-z]{{3,}}(?:ed|own|en|able)\b)(?!unless|until|under|united|union|unique))",
     re.I,
 )
 ABSENCE = frozenset("not missing absent".split())  # what a field says that is true when the thing is not there
 _ENDED = re.compile(
-    r"withdr[ae]w|revo[kc]|expir|refus|den(?:y|ie|ial)|reject|suspen[ds]|terminat|block|bann|forb[ia]d|prohibit|lift|waiv|cancel|remov|cleared|resolv|settl|closed|ended"
+    r"withdr[ae]w|revo[kc]|expir|refus|den(?:y|ie|ial)|reject|suspen[ds]|terminat|block|bann|forb[ia]d|"
+    r"prohibit|lift|waiv|cancel|remov|cleared|resolv|settl|closed|ended"
 )
 
 

@@ -142,7 +142,8 @@ def _read(words: str, antecedent: str) -> Condition:
 
 
 _PURPOSE = re.compile(
-    r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
+    r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)"
+    r"(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
     re.I,
 )
 _LET = re.compile(
@@ -591,7 +592,8 @@ def _joined(a: Adjuncts, b: Adjuncts) -> Adjuncts:
 
 
 _ONE_OF = re.compile(
-    r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? (?:the |these )?following\b",
+    r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? "
+    r"(?:the |these )?following\b",
     re.I | re.S,
 )
 __all__ = ["Norm", "constrains", "norms", "units"]

@@ -9,7 +9,8 @@ from wb.offline import conditions, lexicon, modality, phrases
 from wb.offline.conditions import Condition, Phrase, every, leaf, negate, parse
 
 STATIVE = re.compile(
-    r"(?:(?:only|also|already|always)\s+)*(?P<verb>be|have|hold|own|contain|include|exceed|last|cost|weigh|consist of|remain|match|"
+    r"(?:(?:only|also|already|always)\s+)*"
+    r"(?P<verb>be|have|hold|own|contain|include|exceed|last|cost|weigh|consist of|remain|match|"
     r"possess|exist|fit|use(?= (?:at most|no more|up to)))\b\s*",
     re.I,
 )
@@ -17,7 +18,8 @@ _PREPOSED = re.compile(
     r"(?:for|to|by|with|from|in|within|during|on|at|between|via|through|as|under|into|before|after|while)\b\s*", re.I
 )
 _LIMIT = re.compile(
-    r"\b(?:at (?:the )?most|no more than|not more than|up to|maximum|at (?:the )?least|no fewer than|no less than|minimum|a maximum|limited to|"
+    r"\b(?:at (?:the )?most|no more than|not more than|up to|maximum|at (?:the )?least|no fewer than|"
+    r"no less than|minimum|a maximum|limited to|"
     r"exactly|fewer than|less than|smaller than|shorter than|under|below)\b",
     re.I,
 )

@@ -89,7 +89,8 @@ class Stage:
             or not plain.parts
         ):
             raise ArtifactError(
-                f"a file name inside the stage's folder was required, without dots in front and other than {reserved}; got {name!r}"
+                f"a file name inside the stage's folder was required, without dots in front and other than {reserved}; "
+                f"got {name!r}"
             )
         path = self.folder / plain
         path.parent.mkdir(parents=True, exist_ok=True)
