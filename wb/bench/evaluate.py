@@ -122,8 +122,8 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
     """
     if [o.case for o in first] != [o.case for o in second]:
         raise ValueError(
-            f"two methods on the same cases in the same order were required; got {len(first)} and {len(second)} "
-            f"outcomes that differ"
+            "two methods on the same cases in the same order were required; "
+            f"got {len(first)} and {len(second)} outcomes that differ"
         )
     pairs = [(a.right, b.right) for a, b in zip(first, second, strict=True)]
     only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
@@ -137,7 +137,7 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
 def rows(
     method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, queries: int, seconds: float
 ) -> list[dict[str, object]]:
-    """The method's rows of the result table: all cases, the tuned ones, the others; just one of the latter if there is only that.
+    """The method's rows of the result table: all cases, the tuned and the others; one row where all are alike.
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
     """

@@ -50,7 +50,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _ends(text: str, mark: re.Match[str], start: int) -> bool:
-    """Whether the punctuation at `mark` closes the sentence that began at `start`; looks at a bounded part of the text."""
+    """Whether the punctuation at `mark` closes the sentence that began at `start`, told from a bounded part of it."""
     after = _BLACK.search(text, mark.end())
     if after and not _OPENER.match(text, mark.end()):
         return False
@@ -255,8 +255,7 @@ def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -
             if not gap.group().isspace() and not _MARKUP.fullmatch(gap.group()):
                 raise DocumentError(
                     f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
-                    f"{DEEPEST // 2} deep were "
-                    f"required; "
+                    f"{DEEPEST // 2} deep were required; "
                     f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
                 )
             skipped.append(Skipped(begin, cursor + gap.end(), "blank" if gap.group().isspace() else "markup"))
@@ -402,8 +401,7 @@ class _Reader:
         if (widest := max(map(len, (header, *rows)))) > WIDEST:
             raise DocumentError(
                 f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} "
-                f"columns was required; "
-                f"got {widest}"
+                f"columns was required; got {widest}"
             )
         self.skipped += [
             Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content

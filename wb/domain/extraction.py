@@ -177,7 +177,7 @@ def of_pdf(path: Path) -> tuple[str, tuple[int, ...]]:
 
 
 class _Page(HTMLParser):
-    """Collects the blocks of a page as its tags and texts come; depth is counted, so that no page is too deep to be walked."""
+    """Collects the blocks of a page as its tags and texts come; depth is counted, so that no page is too deep."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -223,9 +223,8 @@ class _Page(HTMLParser):
             self.lists += 1
             if self.lists > _DEEPEST:
                 raise ExtractionError(
-                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; got "
-                    f"deeper ones: flatten "
-                    f"them"
+                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; "
+                    "got deeper ones: flatten them"
                 )
         elif tag == "li":
             self.item = True

@@ -170,8 +170,8 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
     count, ahead, behind = len(names), len(read.future), len(read.past)
     if count + ahead + behind > MAX_INPUTS:
         raise AutomatonError(
-            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; got "
-            f"{count + ahead + behind}"
+            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; "
+            f"got {count + ahead + behind}"
         )
     inputs = tables(count + ahead + behind)
     whole = (1 << (1 << count + ahead + behind)) - 1
@@ -201,7 +201,7 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
         if len(found) > MAX_MOVES:
             raise AutomatonError(
                 f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: "
-                f"nest fewer operators"
+                "nest fewer operators"
             )
     return found, vectors
 

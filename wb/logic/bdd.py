@@ -129,7 +129,7 @@ class Steps:
             if len(self._nodes) >= MAX_NODES:
                 raise StepsError(
                     f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} "
-                    f"predicates need more"
+                    "predicates need more"
                 )
             self._known[key] = len(self._nodes)
             self._nodes.append(key)

@@ -140,7 +140,7 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
             effort = min(2 * effort, MAX_EFFORT)
     raise AutomatonError(
         f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are "
-        f"too many to show that none does"
+        "too many to show that none does"
     )
 
 

@@ -14,10 +14,7 @@ rest; `record` asks anew and replaces.  Keys and addresses of endpoints are no p
 from __future__ import annotations
 
 import email.utils
-import hashlib
 import json
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +26,7 @@ import pydantic
 
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
+from wb.paths import digest, write_whole
 
 Mode = Literal["auto", "replay", "record"]
 MODES = ("auto", "replay", "record")
@@ -44,12 +42,6 @@ class CorruptReply(ModelError):
     """A recorded file does not hold the request that its name stands for."""
 
     fatal = True
-
-
-def digest(request: Mapping[str, object]) -> str:
-    """SHA-256 of a request's canonical JSON, in hex: the name of its reply."""
-    text = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 class _Message(pydantic.BaseModel, strict=True):
@@ -70,7 +62,7 @@ class Counts(pydantic.BaseModel, strict=True):
 
 
 class Completion(pydantic.BaseModel, strict=True):
-    """The part of a chat completion that is read; what else a service sends is ignored. `usage` in any other shape is none."""
+    """The part of a chat completion that is read, all else is ignored. `usage` in any other shape is none."""
 
     choices: list[_Choice] = pydantic.Field(min_length=1)
     model: str | None = None
@@ -124,13 +116,7 @@ class Replies:
         """Record a reply: whole or not at all, also when the process is killed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"request": request, "reply": reply}, indent=1, ensure_ascii=False, sort_keys=True)
-        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, self.path(request))
+        write_whole(self.path(request), text + "\n")
 
     def path(self, request: Mapping[str, object]) -> Path:
         """Where the reply to a request is kept: `PROMPT.DIGEST.json`, so that a folder can be read by eye."""
@@ -156,6 +142,7 @@ if TYPE_CHECKING:
     import tenacity
 
 LONGEST_WAIT_S = 120.0
+NOTHING, UNLIMITED = Usage(), Budget()
 SECRET = 12  # characters: a shorter key (`x`, `test`) is none, it stands in ordinary text by chance
 
 
@@ -180,7 +167,7 @@ class MalformedReply(ModelError):
         prompt: str,
         text: str,
         problem: str,
-        usage: Usage = Usage(),
+        usage: Usage = NOTHING,
         events: tuple[str, ...] = (),
         digest: str | None = None,
         renewable: bool = False,
@@ -258,7 +245,7 @@ class Endpoint:
         replies: Replies,
         base_url: str | None = None,
         api_key: str | None = None,
-        budget: Budget = Budget(),
+        budget: Budget = UNLIMITED,
         price: Price | None = None,
         timeout_s: float = 120.0,
         retries: int = 4,
@@ -493,8 +480,7 @@ class Endpoint:
         if len(self._key) >= SECRET and self._key in text:
             raise Rejected(
                 f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one "
-                f"that holds the key "
-                f"in OPENAI_API_KEY"
+                "that holds the key in OPENAI_API_KEY"
             )
         counts = body.usage.model_dump() if isinstance(body.usage, Counts) else dict.fromkeys(Counts.model_fields)
         return {

@@ -166,7 +166,7 @@ def parse(text: str, about: str = "") -> Condition:
 
 
 def leaf(text: str, about: str = "") -> Condition:
-    """One phrase, with its negation pulled out; one that is not the phrase's own stays, for `negation.inside` to find."""
+    """One phrase, its own negation pulled out; another's stays in it, for `negation.inside` to find."""
     text = text.strip(" ,;.")
     about = "" if subject(text) else about
     found = _NEGATION.search(text)

@@ -97,12 +97,13 @@ def without_each(text: str) -> Iterator[tuple[str, str, str]]:
         instead = _POSITIVE.get(word, found.group()[:-3] if word.endswith("n't") else "")
         before = re.search(r"(?:[\w'-]+\s+)?\Z", text[: found.start()]).group()
         after = re.match(r"(?:[\s-]+[\w'-]+){0,2}", text[found.end() :]).group()
-        changed = f"{text[: found.start()]}{instead}{text[found.end() :].removeprefix('-') if not instead else text[found.end() :]}"
+        rest = text[found.end() :] if instead else text[found.end() :].removeprefix("-")
+        changed = f"{text[: found.start()]}{instead}{rest}"
         yield word, " ".join(f"{before}{found.group()}{after}".split()), " ".join(changed.split())
 
 
 def opposite(text: str) -> str | None:
-    """A phrase without the prefix of its first opposite: "invalid card" is the opposite of "valid card"; None where it has none."""
+    """A phrase without the prefix of its first opposite, "valid card" for "invalid card"; None where it has none."""
     found = _OPPOSED.search(text)
     return (
         f"{text[: found.start()]}{_OPPOSITE.get((found['word'] or '').lower(), '')}{text[found.end() :]}".strip()
@@ -117,8 +118,9 @@ def not_understood(word: str, words: str) -> str:
 
 
 def signs(text: str) -> frozenset[str]:
-    """What turns the meaning of a phrase or of a field's name around: "no_card" not, "opted out" out, "consent withdrawn" withdraw.
+    """What turns the meaning of a phrase or of a field's name around.
 
+    "no_card" has "not", "opted out" has "out", "consent withdrawn" has "wit", its first letters.
     A phrase and a field with the same content words mean the same only if their signs are the same.
     """
     found = set()

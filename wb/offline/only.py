@@ -142,11 +142,10 @@ def _only_subject(subject: str, rest: str) -> Exclusive:
 def _only_verb(subject: str, vp: str) -> Exclusive:
     """ "may only V …": the object's relative clause, its preposition or its number is what is required."""
     passive = phrases.passive(vp) if not phrases.of_actor(subject)[0] else None
-    words = (
-        vp
-        if not passive
-        else f"{passive.verb} {re.sub(r'^(?:the|an?|all|any|each|every) ', '', subject, flags=re.I)} {passive.tail}".strip()
-    )
+    words = vp
+    if passive:
+        thing = re.sub(r"^(?:the|an?|all|any|each|every) ", "", subject, flags=re.I)
+        words = f"{passive.verb} {thing} {passive.tail}".strip()
     who = [] if passive else phrases.actions(subject, "x")[1]
     core, narrowed = phrases.of_object(words)
     if narrowed:

@@ -250,8 +250,8 @@ def check() -> None:
     missing = [name for name in ("ipykernel", "papermill", "nbclient") if find_spec(name) is None]
     if missing:
         raise KernelError(
-            f"a kernel needs the packages ipykernel, papermill and nbclient; {missing} are missing: run `python3 "
-            f"go.py run`"
+            "a kernel needs the packages ipykernel, papermill and nbclient; "
+            f"{missing} are missing: run `python3 go.py run`"
         )
 
 
