@@ -5,12 +5,9 @@ PDF (pypdf) are first turned into such a text, which is then the stored one.  A 
 it is read with: headings, the stems of the lists it stands in, a run-in label, its table row.
 Legal enumerators, "(a)" and "(i)" in paragraphs of their own, nest like lists.
 
-Nothing passes in silence: each character lies in one sentence or in one skipped span with its reason.
-
-Where sentences end: a small set of rules over one block of text, offsets native.
-
-A full stop ends a sentence unless it belongs to an abbreviation, an initial, a number or an open
-quotation or parenthesis.  Splitting is done inside blocks only; on raw Markdown no splitter works.
+Sentences end inside one block: a full stop ends one unless it belongs to an abbreviation, an initial, a
+number or an open quotation or parenthesis.  Nothing passes in silence: each character lies in one sentence
+or in one skipped span with its reason.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Text out of HTML and PDF: the stored text that sentences then point into.
+"""Text out of HTML and PDF, and the blocks of a Markdown text.
 
 HTML becomes Markdown with the same headings, lists and tables; a PDF becomes its lines, joined to
-paragraphs.  All text that a page shows is kept.  What is no text, an image or a scanned page, is
-named with its place; scripts, styles and the like, which no page shows, are dropped.
-
-The blocks of a Markdown text, by markdown-it-py, with the exact place of each of their lines.
-
-Blocks only: what stands inside a paragraph is left as it is written, and read by nobody here.
+paragraphs: the stored text that sentences then point into.  All text that a page shows is kept.  What is
+no text, an image or a scanned page, is named with its place; scripts, styles and the like, which no page
+shows, are dropped.  Blocks are told by markdown-it-py, each of their lines with its exact place; what
+stands inside a paragraph is left as it is written.
 """
 
 from __future__ import annotations

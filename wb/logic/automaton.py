@@ -1,20 +1,15 @@
 """From a formula of past and future to its minimal deterministic automaton on finite traces.
 
-The automaton of `backward` is turned around: a state is the set of backward states from which the
-rest of the trace would satisfy the formula, which makes the result minimal by construction
-(Brzozowski 1962).  Past subformulas are remembered forwards, as bits of the state, and equal states
-are merged (Moore 1956).
+The truth of all future subformulas at a step follows from the step and from their truth at the next one
+(De Giacomo & Vardi, IJCAI 2013, Sec. 3: the alternating automaton, its transitions made explicit), which
+gives a deterministic automaton that reads a trace from its end.  Every operator is evaluated once, as one
+integer, for all letters and all truths of its neighbours together.  Turned around, a state is the set of
+backward states from which the rest of the trace would satisfy the formula, which makes the result minimal
+by construction (Brzozowski 1962).  Past subformulas are remembered forwards, as bits of the state, and
+equal states are merged (Moore 1956).
 
 A letter is a step seen through at most `MAX_TESTS` tests: bit i is the truth of test i.  The tests of
 a formula with few predicates are its predicates; of one with many its largest propositional parts.
-
-A formula as a deterministic automaton that reads a trace from its end to its start.
-
-The truth of all future subformulas at a step follows from the step and from their truth at the next
-one (De Giacomo & Vardi, IJCAI 2013, Sec. 3: the alternating automaton, its transitions made
-explicit).  Every operator is evaluated once, as one integer, for all letters and all truths of its
-neighbours together.  Past subformulas take their truth one step earlier as a further input.
-`automaton` turns the result around.
 """
 
 from __future__ import annotations
@@ -217,8 +212,6 @@ def _split(blocks: dict[int, int], bit: int, letters: int) -> dict[int, int]:
             out[code] = block ^ inside
     return out
 
-
-__all__ = ["Automaton", "AutomatonError", "compile", "reader"]
 
 MAX_TESTS = 8  # predicates, or propositional parts
 MAX_STATES = 5000

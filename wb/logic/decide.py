@@ -2,10 +2,9 @@
 
 Every question is asked as "is there a trace that satisfies all of these?".  A few formulas are
 answered by a breadth-first search of the product of their automata, so that a trace found is a
-shortest one.  For many, `bounded` looks for traces of length 1, 2, ...; where there is none it names
-the few formulas to blame, whose product says that no length will do, or which is the next that may.
-Each witness is checked again by `ltlf.holds`,
-which shares no code with automata and solver.
+shortest one.  For many, a SAT solver (`sat`) looks for traces of length 1, 2, ...; where there is none it
+names the few formulas to blame, whose product says that no length will do, or which is the next that may.
+Each witness is checked again by `semantics.holds`, which shares no code with automata and solver.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Operators and their names follow De Giacomo & Vardi (IJCAI 2013) and ShieldAgent, Eq. 7; the past
 operators are those of Lichtenstein, Pnueli & Zuck (1985).  Text is read and printed by `syntax`,
-meaning is given by `ltlf`.  Nodes are frozen and compare by structure; a node knows its own hash,
+meaning is given by `semantics`.  Nodes are frozen and compare by structure; a node knows its own hash,
 and nothing here recurses, so that a formula may be nested as deeply as memory allows.
 """
 

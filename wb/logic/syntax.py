@@ -13,7 +13,7 @@ styles may be mixed in one text.  From the tightest binding to the loosest:
 
 so `ALWAYS a IMPLIES b` reads `(ALWAYS a) IMPLIES b`, and `a IMPLIES b IMPLIES c` reads
 `a IMPLIES (b IMPLIES c)`.  Operators are written in capitals, predicates in small letters.  A text
-has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `ltlf`.
+has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `semantics`.
 """
 
 from __future__ import annotations

@@ -4,11 +4,10 @@ The `openai` client's own retries are off: each retry is counted against the bud
 ledger.  Where a service does not know a parameter (`response_format`, `max_tokens`, `temperature`), the
 request is sent again without it; the wanted JSON schema stands in the message too.
 
-Replies as a service sends them and as they are recorded: one JSON file a request, named by the digest of what was asked.
-
-The files can be shared, compared by line and replayed.  In `replay` the network is never touched
-and a missing reply is an error that names the prompt; `auto` reads what is there and records the
-rest; `record` asks anew and replaces.  Keys and addresses of endpoints are no part of a record.
+Replies are recorded as one JSON file a request, named by the digest of what was asked, so that they can be
+shared, compared by line and replayed.  In `replay` the network is never touched and a missing reply is an
+error that names the prompt; `auto` reads what is there and records the rest; `record` asks anew and
+replaces.  Keys and addresses of endpoints are no part of a record.
 """
 
 from __future__ import annotations
@@ -27,6 +26,10 @@ import pydantic
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
 from wb.paths import digest, write_whole
+
+if TYPE_CHECKING:
+    import openai
+    import tenacity
 
 Mode = Literal["auto", "replay", "record"]
 MODES = ("auto", "replay", "record")
@@ -136,10 +139,6 @@ class Replies:
                 "delete it and record it again with mode 'auto'"
             )
 
-
-if TYPE_CHECKING:
-    import openai
-    import tenacity
 
 LONGEST_WAIT_S = 120.0
 NOTHING, UNLIMITED = Usage(), Budget()

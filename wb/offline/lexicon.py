@@ -1,13 +1,10 @@
-"""Quantities in English: `under 18`, `at least 15 years`, `no more than ten items`, `$500 or more`.
-
-A quantity is a comparison with a number and a unit; which field it is about is decided in `grounding`.
-
-English words: tokens, lemmas, roots, and names in snake_case.
+"""English words: tokens, lemmas, roots, names in snake_case, and quantities ("under 18", "$500 or more").
 
 General English only; the words of a domain come from its toolbox.  A *lemma* is for reading and for
 names, a *root* (lemma without derivational endings) is for comparing: `confirmed` and `confirmation`
 share one.  Irregular forms are listed, the rest follows spelling rules, so an unknown word may get an
-odd root, but always the same one.
+odd root, but always the same one.  A quantity is a comparison with a number and a unit; which field it
+is about is for the vocabulary of a toolbox to tell.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Deontic force: where the modal of a sentence stands, and whether it forbids, obliges or permits.
 
-The text side of the grammar: cleaning, list stems, main clauses, and one table of modal forms.  The
-templates that make norms of them are in `deontic`.
+The text side of the grammar: cleaning, list stems, main clauses, and one table of modal forms.  `norms`
+makes norms of what is taken apart here.
 """
 
 from __future__ import annotations

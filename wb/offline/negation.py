@@ -1,9 +1,9 @@
-"""The negation words of English: where one stands, whether a reading used it up, and what the name of a field denies.
+"""The negation words of English: where one stands, whether a reading used it up, and what a field's name denies.
 
-The readers of `conditions`, `modality`, `quantities` and `templates` use a negation up by turning it
-into a connective: `Negated`, a prohibition, "at most".  Names of predicates and the comparison of words
-leave function words out, so one that is not used up would vanish and the opposite be read.  Two checks
-see to it that none does: none is left in a phrase (`inside`), and none is without effect (`without_each`).
+Readers use a negation up by turning it into a connective: `Negated`, a prohibition, "at most".  Names of
+predicates and the comparison of words leave function words out, so one that is not used up would vanish
+and the opposite be read.  Two checks see to it that none does: none is left in a phrase (`inside`), and
+none is without effect (`without_each`).
 """
 
 from __future__ import annotations

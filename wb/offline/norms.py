@@ -1,23 +1,15 @@
-"""The forms of deontic English: one function a modal force, from a main clause to norms.
-
-Each form says in its docstring which sentences it reads.  What a form cannot place makes the norm
-undecided, with a reason; nothing is dropped in silence.
-
-Norms: what one clause demands, before its words are tied to tools and fields.
+"""Norms: what one clause forbids, permits only under conditions, or obliges, before words are tied to tools and fields.
 
 With A an action, C = `when` and R = `requires` (absent: nothing permits A):
 
     forbid, permit_only_if:  ALWAYS (A IMPLIES (NOT C OR R))
     oblige:                  ALWAYS (C IMPLIES EVENTUALLY A)
 
-Subordinate clauses sorted by what they do to a norm: conditions, exceptions, preconditions.
-
-A grammar of deontic English: what one clause forbids, permits only under conditions, or obliges.
-
-Subordinate clauses are peeled first, then one of a few modality forms is read off the main clause
-(`templates`).  `norms(clause)` is the whole interface, pure and deterministic, beside `constrains`, the
-cheaper question whether a sentence states a constraint at all.  Facts, definitions and permissions
-give no norm; a constraint that no form fits gives a norm with a `reason`.
+Subordinate clauses are peeled and sorted first (conditions, exceptions, preconditions), then the form of
+the sentence's modal force, one function each, reads the main clause.  `norms(clause)` is the whole
+interface, pure and deterministic, beside `constrains`, the cheaper question whether a sentence states a
+constraint at all.  Facts, definitions and permissions give no norm; a constraint that no form fits gives
+an undecided norm with a `reason`: nothing is dropped in silence.
 """
 
 from __future__ import annotations
@@ -596,7 +588,6 @@ _ONE_OF = re.compile(
     r"(?:the |these )?following\b",
     re.I | re.S,
 )
-__all__ = ["Norm", "constrains", "norms", "units"]
 
 
 def norms(clause: Clause) -> tuple[Norm, ...]:

@@ -1,13 +1,9 @@
-"""Verb phrases: passives made active, coordinated verbs taken apart, gerunds put in plain form.
+"""Verb phrases and noun phrases: the plain action in a clause, what narrows it, and what its words stand for.
 
-An action is always handed on as "verb object": "be deleted" of "a file" becomes "delete a file".
-
-What narrows a noun: "users who …", "a page that is not …", "more than 20 recipients", "under 18".
-
-Takes the restricting words out of a subject or an object and gives them as a condition, so that an
-action phrase keeps only the action.
-
-What words stand for: "it" and "them", a defined term, a doer named by its deed, a subject cut off from its modal.
+An action is always handed on as "verb object": "be deleted" of "a file" becomes "delete a file", coordinated
+verbs are taken apart, gerunds put in plain form.  What restricts a subject or an object ("users who …",
+"more than 20 recipients", "under 18") becomes a condition.  "It", defined terms and doers named by their
+deeds are replaced by what they stand for.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Two kinds of evidence are added up per tool, as log odds.  *Examples*: multinomial logistic regression
 over sentence embeddings, fitted to the toolbox's example requests and to nothing else.  *Keywords*:
 each phrase found counts by the root of its length, shared among the tools that list it; where phrases
-overlap the longest wins, so that a longer one can mask a shorter.  Either alone was
-worse on requests held out of the examples.  No word of any domain is known here.
+overlap the longest wins, so that a longer one can mask a shorter.  Examples tell
+requests without a keyword, keywords tell names that no example holds.  No word of any domain is known here.
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
 A version is finished when it has a `manifest.json`.  It is made in a workplace of its own and renamed
 into place with the manifest already in it, so that a process killed at any moment leaves either the
-whole version or none.  Every file's digest is in the manifest and is checked when it is read.
-
-The versions of a stage: which there are, and what sets one apart from another.
-
-Only manifests are compared, so that nothing has to be kept but what a run records anyway.
+whole version or none.  Every file's digest is in the manifest and is checked when it is read.  What sets
+one version apart from another is told from their manifests alone.
 """
 
 from __future__ import annotations
