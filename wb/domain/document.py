@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-Kind = Literal["prose", "item", "stem", "cell", "heading"]
+SentenceKind = Literal["prose", "item", "stem", "cell", "heading"]
 Reason = Literal[
     "blank",
     "markup",
@@ -118,7 +118,7 @@ class Sentence:
     text: str
     start: int
     end: int
-    kind: Kind = "prose"
+    kind: SentenceKind = "prose"
     headings: tuple[str, ...] = ()
     stems: tuple[str, ...] = ()
     label: str = ""
@@ -420,7 +420,7 @@ class _Reader:
         first = 1 if not cells[0].content else 0
         return cells[first:-1] if len(cells) > first + 1 and not cells[-1].content else cells[first:]
 
-    def _add(self, piece: Piece, kind: Kind, **context: object) -> None:
+    def _add(self, piece: Piece, kind: SentenceKind, **context: object) -> None:
         headings = context.pop("headings", tuple(h for _, h in self.headings))
         start, end = piece.places[0], piece.places[-1] + 1
         self.found.append(Sentence(self.text[start:end], start, end, kind, headings, **context))

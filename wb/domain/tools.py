@@ -19,7 +19,7 @@ import pydantic
 
 from wb.domain import jsonl
 
-Type = Literal["boolean", "integer", "number", "string", "array", "object"]
+FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
@@ -57,7 +57,7 @@ class Field:
     """
 
     name: str
-    type: Type
+    type: FieldType
     description: str = ""
     values: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -229,7 +229,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
     )
 
 
-def _type(read: _Property, where: str) -> Type:
+def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
     inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]

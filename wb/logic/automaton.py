@@ -58,7 +58,7 @@ class AutomatonError(ValueError):
     """The formula needs more tests or states than an explicit automaton may have."""
 
 
-class Program(NamedTuple):
+class Instructions(NamedTuple):
     """A formula as instructions on tables, operands first: instruction i writes register i.
 
     A table is an integer with a bit for every letter together with every truth of the tracked
@@ -72,7 +72,7 @@ class Program(NamedTuple):
     mixed: bool
 
 
-def program(formula: Formula) -> Program:
+def program(formula: Formula) -> Instructions:
     """The instructions of a formula, one for each of its nodes."""
     code: list[tuple[int, int, int, int]] = []
     atoms: dict[str, int] = {}
@@ -109,7 +109,7 @@ def program(formula: Formula) -> Program:
         if (tracks and slot >= 0) or a in ahead or b in ahead:
             ahead.add(place)
         code.append((op, a, b, slot))
-    return Program(code, atoms, future, past, mixed)
+    return Instructions(code, atoms, future, past, mixed)
 
 
 def _evaluate(
@@ -156,7 +156,7 @@ def tables(count: int) -> list[int]:
     return [full // ((1 << (1 << i)) + 1) << (1 << i) for i in range(count)]
 
 
-def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], dict[int, int]], list[int]]:
+def moves(read: Instructions, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], dict[int, int]], list[int]]:
     """What every letter does: {(past bits before, index of a truth vector after): {bits now: letters}}.
 
     The bits now are those of the tracked registers, the past ones above the future ones, and on top
@@ -297,7 +297,7 @@ def reader(tests: Sequence[Formula]) -> Callable[[Collection[str]], int]:
     return eval(f"lambda s{',' + held if held else ''}: {body}", {"names": names})
 
 
-def _explicit(read: Program, names: tuple[str, ...]) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
+def _explicit(read: Instructions, names: tuple[str, ...]) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
     """Rows and accepting states of an unmixed formula over its predicates."""
     width = 1 << len(names)
     table, vectors = moves(read, names)
@@ -320,7 +320,7 @@ def _explicit(read: Program, names: tuple[str, ...]) -> tuple[tuple[tuple[int, .
 
 
 def _forward(
-    program: Program, moves: dict, vectors: list[int], classes: list[int]
+    program: Instructions, moves: dict, vectors: list[int], classes: list[int]
 ) -> tuple[list[list[int]], tuple[bool, ...]]:
     """Rows over letter classes and accepting states: a state is a set of vectors and the bits of the past."""
     ahead, behind = len(program.future), len(program.past)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -261,22 +262,12 @@ def atoms(formula: Formula) -> tuple[str, ...]:
 
 def conjunction(parts: tuple[Formula, ...]) -> Formula:
     """All parts joined by `And`, left to right; `true` for none."""
-    if not parts:
-        return TRUE
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = And(whole, part)
-    return whole
+    return reduce(And, parts) if parts else TRUE
 
 
 def disjunction(parts: tuple[Formula, ...]) -> Formula:
     """All parts joined by `Or`, left to right; `false` for none."""
-    if not parts:
-        return FALSE
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = Or(whole, part)
-    return whole
+    return reduce(Or, parts) if parts else FALSE
 
 
 def _same(first: Formula, second: object) -> bool:

@@ -20,12 +20,11 @@ from functools import cache
 from wb.logic import formula as F
 from wb.logic.formula import Formula
 
-Step = Collection[str]
 MIRROR = {F.Previously: F.Next, F.Once: F.Eventually, F.Historically: F.Always, F.Since: F.Until}
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, KEEP = -1, -3, 1 << 30  # glibc malloc.h; bytes
 
 
-def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Step]]) -> list[list[bool]]:
+def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Collection[str]]]) -> list[list[bool]]:
     """Whether each formula holds at the first step of each trace, by Storm: one row a formula.
 
     All traces are checked in one model a formula; `ValueError` for a trace without steps.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wb.offline import negation
+from wb.offline import lexicon, negation
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,7 @@ class Earlier:
 
 Condition = Phrase | Negated | Every | Either | Earlier
 
-ACTOR = (
-    r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|"
-    r"everyone|everybody|"
-    r"customers?|clients?|callers?|(?:chat)?bots?|system|model|operator|nobody|no one|those)"
-)
+ACTOR = rf"(?:{'|'.join(sorted(lexicon.PERSONS, key=len, reverse=True))}|no one|those)"
 _MARKERS = (
     ("iff", r"if and only if|only if and when"),
     ("only_if", r"only (?:if|when|where|while|as long as|provided(?: that)?|in case|so long as)"),
@@ -76,8 +72,7 @@ _MARKERS = (
 )
 _MARKER = re.compile("|".join(f"(?P<{name}>\\b(?:{words})\\b)" for name, words in _MARKERS), re.I)
 _TIME_SPAN = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|an?)\s+(?:business\s+|working\s+|calendar\s+)?"
-    r"(?:minutes?|hours?|days?|weeks?|months?|years?)\s*\Z",
+    rf"\b(?:\d+|{lexicon.COUNT}|an?)\s+(?:business\s+|working\s+|calendar\s+)?{lexicon.DURATION}\s*\Z",
     re.I,
 )
 _COMPLEMENT = re.compile(
@@ -129,8 +124,7 @@ _OF_A_THING = re.compile(
 )  # "contains unread mail" does not deny that it contains read mail
 _LASTING = re.compile(
     r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?"
-    r"(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+"
-    r"(?:minute|hour|day|week|month|year)",
+    rf"(?:\d+|an?|{lexicon.COUNT})\s+{lexicon.DURATION}",
     re.I,
 )
 

@@ -15,13 +15,12 @@ from functools import lru_cache
 from typing import Literal
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
-ACTORS = frozenset(
-    """
-        user users agent agents assistant assistants you we they he she it i person persons people individual
-        individuals anyone anybody someone somebody everyone everybody nobody system bot chatbot model operator
-        customer customers client clients caller callers party parties human
-    """.split()
-)
+PERSONS = """
+    user users agent agents assistant assistants you we they he she person persons people individual individuals
+    anyone anybody someone somebody everyone everybody nobody system bot bots chatbot chatbots model operator
+    customer customers client clients caller callers
+""".split()
+ACTORS = frozenset([*PERSONS, "it", "i", "party", "parties", "human"])
 DETERMINERS = frozenset(
     """a an the this that these those any some each every all both either neither no such certain given
  its his her their your our my of which who whom whose what there here following respective""".split()
@@ -52,13 +51,13 @@ _IRREGULAR = dict(
         bound:bind fed:feed felt:feel led:lead lent:lend meant:mean dealt:deal children:child people:person
         persons:person men:man women:woman feet:foot data:data media:media news:news series:series addresses:address
         address:address business:business access:access process:process status:status bus:bus buses:bus class:class
-        classes:class less:less pass:pass miss:miss discuss:discuss always:always https:https https:https sms:sms
-        gps:gps analysis:analysis basis:basis bonus:bonus virus:virus campus:campus during:during nothing:nothing
+        classes:class less:less pass:pass miss:miss discuss:discuss always:always https:https sms:sms gps:gps
+        analysis:analysis basis:basis bonus:bonus virus:virus campus:campus during:during nothing:nothing
         anything:anything something:something everything:everything morning:morning evening:evening thing:thing
-        string:string king:king ring:ring bring:bring sing:sing during:during building:building meeting:meeting
-        need:need feed:feed speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red
-        shared:share lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe
-        owing:owe programme:program programmes:program cancelled:cancel cancelling:cancel cancellation:cancel
+        string:string king:king ring:ring bring:bring sing:sing building:building meeting:meeting need:need feed:feed
+        speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red shared:share
+        lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
+        programme:program programmes:program cancelled:cancel cancelling:cancel cancellation:cancel
         cancellations:cancel authorised:authorize authorized:authorize
     """.split()
 )
@@ -85,12 +84,10 @@ _BARE_VERBS = frozenset(
         obey object obtain omit opt overrid park part pay persist point predict present proceed project proof quot
         redirect redeem refund register reset retail retain reveal reward roll seek seem sell ship shift shout sleep
         speak spell spend stack stamp stand step stick store stream support suspect suspend target tell thank threaten
-        train treat trick turn turn twist wear weigh deposit edit elicit exhibit inherit inhibit limit merit orbit
-        profit prohibit recruit solicit submit vomit visit credit audit benefit budget target market pocket reset
-        offset format combat appeal reveal seal heal deal steal conceal reason season question mention position
-        condition function caution lesson person happen open listen sharpen threaten strengthen shorten widen broaden
-        assign design sign align resign campaign maintain retain obtain contain explain complain train gain join
-        explain refrain restrain remain begin win spin scan plan ban run plug
+        train treat trick turn twist wear weigh elicit exhibit inherit inhibit merit orbit recruit solicit vomit
+        budget market pocket offset format combat appeal seal heal deal steal conceal reason season question position
+        condition function caution lesson person listen sharpen strengthen shorten widen broaden assign design align
+        resign campaign maintain refrain restrain begin win spin run plug
     """.split()
 )
 _SUFFIXES = (
@@ -263,6 +260,9 @@ _WORDS |= {
     "twice": 2,
     "single": 1,
 }
+_CARDINALS = [word for word in _WORDS if word not in ("zero", "once", "twice", "single")]
+COUNT = "|".join(sorted(_CARDINALS, key=len, reverse=True))
+DURATION = r"(?:minute|hour|day|week|month|year)s?"
 NUMBER = (
     r"(?P<money>[$€£]\s?)?(?P<number>\d[\d,]*(?:\.\d+)?|\b(?:"
     + "|".join(sorted(_WORDS, key=len, reverse=True))

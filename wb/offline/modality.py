@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from wb.offline import conditions
+from wb.offline import conditions, lexicon
 
 Force = Literal["exempt", "forbid", "ban", "needed", "oblige", "permit", "requires", "imperative"]
 _ADVERB = (
@@ -70,7 +70,7 @@ _PROHIBITIVE = re.compile(
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
 _LIMIT = re.compile(
     r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|"
-    r"(?:at least|up to) (?:[$€£]?\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)|"
+    rf"(?:at least|up to) (?:[$€£]?\d+|{lexicon.COUNT})|"
     r"limited to|only one|only once|a single)\b",
     re.I,
 )
@@ -96,36 +96,36 @@ VERBS = frozenset(
         store submit suggest summarize suspend switch take tell terminate test track transfer treat try turn update
         upgrade upload use validate verify wait warn withdraw write ensure state buy rent browse print uninstall solve
         sort view visit abandon accelerate accommodate accompany achieve acknowledge acquire activate adapt adjust
-        administer adopt advertise agree alert allocate alter amend announce anonymize appeal appoint archive arrange
-        assemble assume assure audit authorize award backup balance ban base bill borrow break bring broadcast build
-        bypass calculate capture carry cash certify chat cite claim clean collaborate combine commence commit
-        communicate compile conceal conclude conduct connect consolidate construct consume control convert convey
-        cooperate correct count credit cross cut damage deactivate deal debit decide declare dedicate deduct defer
-        define delay delegate deliver demand demonstrate deploy deposit design destroy develop deviate diagnose direct
-        discard discount discriminate discuss dismiss dispense dispose distribute divert divide double drink drive
-        drop duplicate earn eat elevate eliminate employ encourage endorse engage enroll evict examine exceed exchange
+        administer adopt advertise agree alert allocate alter amend announce anonymize appeal appoint arrange assemble
+        assume assure audit authorize award backup balance ban base bill borrow break bring broadcast build bypass
+        calculate capture carry cash certify chat cite claim clean collaborate combine commence commit communicate
+        compile conceal conclude conduct connect consolidate construct consume control convert convey cooperate
+        correct count credit cross cut damage deactivate deal debit decide declare dedicate deduct defer define delay
+        delegate deliver demand demonstrate deploy deposit design destroy develop deviate diagnose direct discard
+        discount discriminate discuss dismiss dispense dispose distribute divert divide double drink drive drop
+        duplicate earn eat elevate eliminate employ encourage endorse engage enroll evict examine exceed exchange
         exclude execute exercise expand expose express extend extract fabricate facilitate falsify feed file finalize
         finance fix flag force forge formulate gain gamble generate guarantee guess guide halt harass harm hire host
-        hold identify implement impersonate impose improve incorporate increase indicate infer influence initiate
-        inquire insult insure integrate intercept interfere interrupt introduce invest invite invoke isolate join
-        judge justify kill label launch lead learn lease lend let leave locate lock lose lower manage manipulate
-        manufacture map measure merge migrate minimize misrepresent misuse mix monitor move negotiate object observe
-        occupy omit operate order originate outsource oversee override own pack park participate pass penalize permit
-        pick play pledge predict press produce profile prohibit promise promote propose prove pull pursue push put
-        qualify question raise rate reach rebook recall recheck reclaim recognize reconcile recover recruit rectify
-        recycle reduce refill refrain refresh regulate rehire reimburse reissue relay rely relocate repair repay
-        rephrase represent reproduce request rescind resell resign retry reuse reveal reverse reward ride sanction
-        sanitize score seal secure seek seize separate serve settle shift ship shorten shut smoke solicit speak
-        specify speculate spend split sponsor spread standardize steal stream strengthen supervise supply support
-        surrender survey suspend swap synchronize talk target teach tell threaten throw trade train transcribe
-        transform translate transmit transport travel trigger trust undertake undo unlock unsubscribe urge validate
-        value vary violate void volunteer vote wash watch wear weigh withhold witness work
+        hold implement impersonate impose improve incorporate increase indicate infer influence initiate inquire
+        insult insure integrate intercept interfere interrupt introduce invest invite invoke isolate join judge
+        justify kill label launch lead learn lease lend let locate lock lose lower manage manipulate manufacture map
+        measure merge migrate minimize misrepresent misuse mix move negotiate object observe occupy omit operate
+        originate outsource oversee override own pack park participate pass penalize permit pick play pledge predict
+        press produce profile prohibit promise promote propose prove pull pursue push put qualify question raise rate
+        reach rebook recall recheck reclaim recognize reconcile recover recruit rectify recycle reduce refill refrain
+        refresh regulate rehire reimburse reissue relay rely relocate repair repay rephrase represent reproduce
+        rescind resell resign retry reuse reveal reverse reward ride sanction sanitize score seal secure seek seize
+        separate serve settle shift ship shorten shut smoke solicit speak specify speculate spend split sponsor spread
+        standardize steal stream strengthen supervise supply support surrender survey swap synchronize talk target
+        teach threaten throw trade train transcribe transform translate transmit transport travel trigger trust
+        undertake undo unlock unsubscribe urge value vary violate void volunteer vote wash watch wear weigh withhold
+        witness work
     """.split()
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class MainClause:
     """One main clause taken apart at its modal: subject, force and what follows."""
 
     subject: str
@@ -189,12 +189,12 @@ def main_clauses(text: str) -> tuple[str, ...]:
     return tuple(part for part in whole if part)
 
 
-def split(text: str) -> Sentence | None:
+def split(text: str) -> MainClause | None:
     """The main clause taken apart at its modal; None for a sentence without any."""
     text = _respelled(text)
     prohibitive = _PROHIBITIVE.match(text)
     if prohibitive:
-        return Sentence("", "forbid", prohibitive.group().strip(), text[prohibitive.end() :])
+        return MainClause("", "forbid", prohibitive.group().strip(), text[prohibitive.end() :])
     bare = re.match(
         rf"(?:(?:it|this|that) is )?(?P<p>{_ADVERB}(?:not )?"
         rf"(?:allowed|permitted|prohibited|forbidden|possible|banned))\b",
@@ -206,14 +206,14 @@ def split(text: str) -> Sentence | None:
     found = _modal(text)
     stated = None if found else _INDICATIVE.match(text) or _ONLY_PASSIVE.match(text)
     if stated:
-        return Sentence(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
+        return MainClause(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
     if found:
         force, match = found
-        return Sentence(text[: match.start()].strip(" ,"), force, match.group(), text[match.end() :].strip())
+        return MainClause(text[: match.start()].strip(" ,"), force, match.group(), text[match.end() :].strip())
     order = _ORDER.match(text)
     rest = text[order.end() :]
     if re.match(r"[A-Z]\w+ [^,;]+ first, (?:and )?(?:only )?then [a-z]", rest):
-        return Sentence("", "imperative", "", rest)
+        return MainClause("", "imperative", "", rest)
     only = re.match(r"only\s+", rest, re.I)
     words = (rest[only.end() :] if only else rest).split()
     if (
@@ -222,9 +222,9 @@ def split(text: str) -> Sentence | None:
         and (words[0][0].isupper() or order.end() or only or text[0].islower())
         and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I)
     ):
-        return Sentence("", "imperative", order.group().strip(), rest)
+        return MainClause("", "imperative", order.group().strip(), rest)
     if len(words) > 2 and _DETERMINER.fullmatch(words[1]) and words[0].isalpha() and not _NO_VERB.fullmatch(words[0]):
-        return Sentence("", "imperative", order.group().strip(), rest)
+        return MainClause("", "imperative", order.group().strip(), rest)
     return None
 
 
@@ -367,14 +367,7 @@ def _respelled(text: str) -> str:
 
 def quantified(text: str) -> bool:
     """Whether a phrase opens with a number."""
-    return (
-        re.match(
-            r"(?:\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|a single\b|[$€£])",
-            text.strip(),
-            re.I,
-        )
-        is not None
-    )
+    return re.match(rf"\d|[$€£]|(?:{lexicon.COUNT}|a single)\b", text.strip(), re.I) is not None
 
 
 _JOINT = (

@@ -25,9 +25,6 @@ _LIMIT = re.compile(
 )
 
 
-_TIME = r"(?:minutes?|hours?|days?|weeks?|months?|years?)"
-
-
 class Exclusive(NamedTuple):
     """Actions, what narrows them, what they require.
 
@@ -42,7 +39,7 @@ class Exclusive(NamedTuple):
     fallback: tuple[str, tuple[Condition, ...]] = ("", ())
 
 
-def only(sentence: modality.Sentence) -> Exclusive | None:
+def only(sentence: modality.MainClause) -> Exclusive | None:
     """The reading of "only" in a permission or an order; None where there is none."""
     subject, rest = sentence.subject, sentence.rest
     if re.match(r"only\s+", subject, re.I):
@@ -65,7 +62,7 @@ def only(sentence: modality.Sentence) -> Exclusive | None:
     return _only_object(subject, before, what)
 
 
-def limit(sentence: modality.Sentence, *, negated: bool) -> Exclusive | None:
+def limit(sentence: modality.MainClause, *, negated: bool) -> Exclusive | None:
     """A limit or a state that a sentence demands of a thing or an action.
 
     "An order must not contain more than ten items", "An order can contain at most ten items", "A file
@@ -85,7 +82,7 @@ def limit(sentence: modality.Sentence, *, negated: bool) -> Exclusive | None:
         or not _LIMIT.search(rest[quantity.start : quantity.end])
     ):
         return None
-    if re.search(rf"\b(?:up to|at most|until)\b.*?\b(?:{_TIME})\s+(?:before|prior)\b", rest, re.I):
+    if re.search(rf"\b(?:up to|at most|until)\b.*?\b(?:{lexicon.DURATION})\s+(?:before|prior)\b", rest, re.I):
         return Exclusive((), [], [])  # "up to two days before" means at least: no reading is better than the wrong one
     actions, narrowed = phrases.actions(subject, rest)
     kept = [c for c in narrowed if not (isinstance(c, Phrase) and lexicon.find(c.text))]
@@ -155,11 +152,11 @@ def _only_verb(subject: str, vp: str) -> Exclusive:
         return Exclusive(
             phrases.split_verbs(times["act"]), who, [Phrase(f"at most {times['count']}{times['tail']}", times["act"])]
         )
-    number = re.match(r"(?P<verb>\w+)\s+(?P<count>(?:one|two|three|a single|\d+)\b.*)", words, re.I)
+    number = re.match(rf"(?P<verb>\w+)\s+(?P<count>(?:{lexicon.COUNT}|a single|\d+)\b.*)", words, re.I)
     if number:
         counted = re.sub(r"\Aa single", "one", number["count"])
         return Exclusive(
-            (f"{number['verb']} {re.sub(r'^(?:one|two|three|[0-9]+) ', '', counted)}",),
+            (f"{number['verb']} {re.sub(rf'^(?:{lexicon.COUNT}|[0-9]+) ', '', counted)}",),
             who,
             [Phrase(f"at most {counted}")],
         )

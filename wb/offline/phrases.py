@@ -246,7 +246,7 @@ _IRREGULAR_PARTICIPLE = frozenset(
 _STATES = frozenset(
     """
         related limited detailed tired interested concerned aged advanced based united needed required located
-        entitled allowed permitted supposed expected used-to logged-in signed-in allowed
+        entitled allowed permitted supposed expected used-to logged-in signed-in
     """.split()
 )
 _ALSO_NOUN = frozenset(
@@ -255,7 +255,7 @@ _ALSO_NOUN = frozenset(
         match process purchase quote schedule search set stop test track transfer treat upgrade update use upload
         download visit answer charge check block call change copy end export grant import issue print release repeat
         reply reset return run scan start state sort view wait advice access address show share place offer help
-        handle notice claim deal design form name plan post pay place
+        handle notice claim deal design form name plan post pay
     """.split()
 )
 _ALONE = frozenset(
