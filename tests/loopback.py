@@ -169,8 +169,8 @@ class Scripted:
                     self.send_header(name, value)
                 self.end_headers()
 
-            def reply(self, status: int, body: bytes, headers: dict = {}) -> None:
-                self.start(status, len(body), headers)
+            def reply(self, status: int, body: bytes, headers: dict | None = None) -> None:
+                self.start(status, len(body), headers or {})
                 self.wfile.write(body)
 
         return Handler

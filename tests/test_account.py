@@ -18,7 +18,7 @@ from wb.domain.extraction import ExtractionError
 
 
 def covered(read: document.Document) -> None:
-    """Sentences and skipped spans, each in order, cover the text: each character once, and no word as blank or markup."""
+    """Sentences and skipped spans, each in order, cover the text: each character once, no word as blank or markup."""
     at = 0
     for start, end in sorted((part.start, part.end) for part in (*read.sentences, *read.skipped)):
         assert start == at, f"{read.text[at:start]!r} is neither read nor skipped, or {read.text[start:at]!r} is both"
@@ -60,7 +60,8 @@ def test_a_deep_item_knows_the_openings_of_its_lists():
 
 def test_what_is_skipped_has_its_reason():
     text = (
-        "---\ntitle: House\ntags:\n  - a\n---\n\n# Fees\n\nPayment: By card.\n\n(a) In cash.\n\n[ref]: http://x\n\n```\ncode\n```\n\n"
+        "---\ntitle: House\ntags:\n  - a\n---\n\n# Fees\n\nPayment: By card.\n\n(a) In cash.\n\n"
+        "[ref]: http://x\n\n```\ncode\n```\n\n"
         "| Thing | Rule |\n|---|---|\n| Ball | One. |\n"
     )
     read = document.parse(text)

@@ -1,6 +1,6 @@
 """What a turn may be: replies of the prompt become steps, and what is not sure stays open."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pydantic
 import pytest
@@ -37,8 +37,8 @@ class Scripted:
         return Answer(value=self.value, engine=self.name, usage=Usage())
 
 
-def reply(tools: list[str] = [], possible: list[str] = []) -> dict[str, object]:
-    return {"tools": tools, "possible": possible, "reason": "the words"}
+def reply(tools: Sequence[str] = (), possible: Sequence[str] = ()) -> dict[str, object]:
+    return {"tools": list(tools), "possible": list(possible), "reason": "the words"}
 
 
 def recognised(value: dict[str, object]) -> list[list[str]]:

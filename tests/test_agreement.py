@@ -1,4 +1,4 @@
-"""Five readings of one formula agree: definition, monitor, bits, automaton, Storm; connectives by table, laws by Hypothesis."""
+"""Five readings of one formula agree (definition, monitor, bits, automaton, Storm), and the laws hold."""
 
 import itertools
 import random

@@ -142,7 +142,7 @@ def test_many_monitors_agree_with_single_ones_step_by_step():
     ]
     together, single = Monitors(formulas), [Monitor(formula) for formula in formulas]
     assert together.verdicts == tuple(monitor.verdict for monitor in single)
-    for round_ in range(3):
+    for _ in range(3):
         for _ in range(8):
             step = frozenset(n for n in ["a", "b", "c", "d", "t3", "unknown"] if rng.random() < 0.4)
             codes = together.step(step)

@@ -152,7 +152,10 @@ def test_rule_traverse_is_undecided_when_a_rule_got_no_usable_answer(tmp_path) -
     assert (late.decision, early.decision) == ("undecided", "allow") and "r1" in late.reason
 
 
-CODE = 'def check(age: int, badge: bool) -> Tuple[bool, str]:\n    if not badge:\n        return (False, "no badge")\n    return (True, "allowed")'
+CODE = (
+    "def check(age: int, badge: bool) -> Tuple[bool, str]:\n    if not badge:\n"
+    '        return (False, "no badge")\n    return (True, "allowed")'
+)
 
 
 def planning(code: str):

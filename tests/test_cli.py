@@ -55,7 +55,10 @@ def test_help_is_there_before_half_a_second():
 
 
 def test_help_imports_nothing_heavy():
-    script = "import sys, wb.cli\nprint([n for n in ('papermill', 'plotly', 'torch', 'numpy', 'rich', 'yaml', 'wb.pipeline') if n in sys.modules])"
+    script = (
+        "import sys, wb.cli\nprint([n for n in ('papermill', 'plotly', 'torch', 'numpy', 'rich', 'yaml', "
+        "'wb.pipeline') if n in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tiny.ROOT
@@ -69,7 +72,8 @@ def test_help_imports_nothing_heavy():
     [
         (
             ["run", "-p", "factr=3"],
-            "wb: a parameter must be one of ['factor', 'model', 'policy', 'share', 'strict']; no notebook declares 'factr'",
+            "wb: a parameter must be one of ['factor', 'model', 'policy', 'share', 'strict']; no notebook declares "
+            "'factr'",
         ),
         (["run", "-p", "factor=x"], "wb: 02_count.ipynb: factor must be of type int, like its default 2; got 'x'"),
         (

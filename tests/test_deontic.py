@@ -199,8 +199,11 @@ def test_the_norms_of_a_clause_name_it():
 @given(
     st.lists(
         st.sampled_from(
-            """the a user agent must not may only if unless before after without cannot never no at most five 18 under valve open
- close opened is are be who that and or , ; : . first then requires allowed prohibited until it this "x" ( ) make sure to for""".split()
+            """
+        the a user agent must not may only if unless before after without cannot never no at most five 18 under valve
+        open close opened is are be who that and or , ; : . first then requires allowed prohibited until it this "x" (
+        ) make sure to for
+    """.split()
         ),
         max_size=18,
     )

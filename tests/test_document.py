@@ -85,7 +85,10 @@ def test_a_cell_knows_the_rest_of_its_row():
 
 @pytest.mark.parametrize("line", ["a) never run;", "(a) never run;", "(1) never run;"])
 def test_legal_enumerators_nest_without_markdown_lists(line):
-    text = f"The following shall be prohibited:\n\n{line}\n\n(b) shouting where:\n\n(i) people sleep;\n\n(ii) people read.\n\nRest is allowed."
+    text = (
+        f"The following shall be prohibited:\n\n{line}\n\n(b) shouting where:\n\n(i) people sleep;\n\n"
+        f"(ii) people read.\n\nRest is allowed."
+    )
     assert one("never run", text).stems == ("The following shall be prohibited:",)
     if line.startswith("(a)"):
         assert one("people read", text).stems[-1] == "shouting where:"
@@ -131,7 +134,8 @@ def test_splitting_loses_nothing_but_blanks(text):
 
 HTML = """<html><head><title>x</title><style>p {}</style></head><body><h1>Club</h1><p>Pay by <b>Friday</b>.</p>
 <ul><li>No noise.</li><li>You may not:<ul><li>run</li></ul></li></ul>
-<table><tr><th>Thing</th><th>Rule</th></tr><tr><td>Ball</td><td>At most one.</td></tr></table><script>var a;</script></body></html>"""
+<table><tr><th>Thing</th><th>Rule</th></tr><tr><td>Ball</td><td>At most one.</td></tr></table>
+<script>var a;</script></body></html>"""
 
 
 def test_html_becomes_text_with_the_same_structure(tmp_path):
@@ -148,7 +152,8 @@ def test_html_becomes_text_with_the_same_structure(tmp_path):
 
 def test_lines_of_a_pdf_are_joined_to_paragraphs():
     joined = extraction._paragraphs(
-        "Members of the club pay their yearly fee on the first\nday of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n"
+        "Members of the club pay their yearly fee on the first\n"
+        "day of the year. They may leave at the end of the com-\ning year.\n1. Fees\n• never late\n"
     )
     assert "on the first day of the year" in joined and "coming year." in joined
     assert "- never late" in joined

@@ -31,7 +31,8 @@ def test_vectors_have_norm_one_and_similar_texts_are_near(warm: Encoder) -> None
 
 def test_a_second_process_reads_the_cache_and_never_imports_torch(warm: Encoder) -> None:
     code = (
-        f"import sys; from wb.models.embeddings import Encoder; v = Encoder(cache={str(warm.cache)!r}).encode({TEXTS!r}); "
+        f"import sys; from wb.models.embeddings import Encoder; v = "
+        f"Encoder(cache={str(warm.cache)!r}).encode({TEXTS!r}); "
         "print(v.shape, float(v[0, 0]), 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -26,7 +26,8 @@ from wb.models.ledger import Budget, BudgetSpent, ModelError, Price
 
 KEY = "sk-planted-7d1f"
 COUNT = prompt.parse(
-    "---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n<!-- user -->\n<data>{{ text }}</data>\n",
+    "---\npurpose: count\nsource: own\ninputs: [text]\nreply: n\n---\n<!-- system -->\nCount.\n"
+    "<!-- user -->\n<data>{{ text }}</data>\n",
     "count",
 )
 SCHEMA = {"type": "object", "properties": {"n": {"type": "boolean"}}, "required": ["n"], "additionalProperties": False}

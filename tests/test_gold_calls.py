@@ -27,7 +27,7 @@ def runs(file: str) -> dict[str, list[dict]]:
 
 
 def misfits(policy: str, events: list[dict]) -> list[str]:
-    """What in a run does not fit the policy's tools and state fields: unknown names, wrong types, numbers not finite."""
+    """What in a run does not fit the policy's tools and state fields: unknown names, wrong types, infinite numbers."""
     declared = json.loads(shared("data", "policies", policy, "tools.json").read_text(encoding="utf-8"))
     tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in declared["tools"]}
     fields = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_refinement_runs_three_rounds_and_ends_with_fewer_rules_and_less_vaguene
     assert sum(any(c["accepted"] for c in row["changes"]) for row in rows) >= 3
     assert rows[-1]["rules"] < rows[0]["rules"] and rows[-1]["predicates"] <= rows[0]["predicates"]
     assert rows[-1]["vagueness"] < rows[0]["vagueness"] - 0.03
-    assert all(later["vagueness"] <= earlier["vagueness"] + 1e-6 for earlier, later in zip(rows, rows[1:]))
+    assert all(later["vagueness"] <= earlier["vagueness"] + 1e-6 for earlier, later in pairwise(rows))
 
 
 def test_stopping_after_one_round_changes_the_curve(rounds, extracted, llm, encoder, handbook):

@@ -89,7 +89,7 @@ def test_clauses_survive_json():
 
 
 def test_the_name_of_a_policy_means_the_same_to_whatever_reads_and_whatever_hashes_it(tmp_path, monkeypatch):
-    """A local folder with the name of a policy under `policies/`: the bare name is the policy, a path is the path, for both."""
+    """A local folder with the name of a policy under `policies/`: a bare name is the policy, a path the path."""
     policies = tmp_path / "policies"
     for place, text in (
         ("policies/rules", TEXT),

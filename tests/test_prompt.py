@@ -81,7 +81,8 @@ def test_no_value_adds_a_tag_even_together_with_the_next(a: str, text: str, more
 @given(st.text(alphabet=st.characters(exclude_characters="<"), max_size=60))
 def test_a_value_without_a_tag_is_kept_as_it_is(text: str) -> None:
     unmarked = prompt.parse(
-        "---\npurpose: p\nsource: s\ninputs: [a]\nreply: r\n---\n<!-- system -->\nx\n<!-- user -->\n<data>[{{ a }}]</data>\n",
+        "---\npurpose: p\nsource: s\ninputs: [a]\nreply: r\n---\n<!-- system -->\nx\n<!-- user -->\n"
+        "<data>[{{ a }}]</data>\n",
         "t",
     )
     assert unmarked.render(a=text)[1]["content"] == f"<data>[{text}]</data>"

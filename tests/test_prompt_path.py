@@ -40,7 +40,8 @@ import json, prompt_path
 from pathlib import Path
 llm = prompt_path.replaying()
 walk = prompt_path.walk(llm, Path(sys.argv[2]))
-print(json.dumps({"rules": len(walk.rounds[-1].ruleset.rules), "calls": llm.ledger.total.calls, "replayed": llm.ledger.total.replayed}))
+total = llm.ledger.total
+print(json.dumps({"rules": len(walk.rounds[-1].ruleset.rules), "calls": total.calls, "replayed": total.replayed}))
 """
 
 

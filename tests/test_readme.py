@@ -75,7 +75,8 @@ def test_recordings_can_be_replayed_and_made_again_by_readme_s_commands(tmp_path
     ("text", "expected"),
     [
         (
-            "# A\n\n## S\n\nWords:\n\n    one two          # said\n    X=1 three # four\n\nmore\n\n    five\n\n## T\n\n    six\n",
+            "# A\n\n## S\n\nWords:\n\n    one two          # said\n    X=1 three # four\n\nmore\n\n    five\n\n"
+            "## T\n\n    six\n",
             ["one two", "X=1 three", "five"],
         ),
         ("## S\n```sh\none\n# said\n```\n```mermaid\nflowchart\n```\n", ["one"]),

@@ -59,7 +59,7 @@ def test_a_spent_budget_ends_the_run_and_the_next_run_goes_on_from_what_was_answ
 
 
 def test_questions_that_failed_are_asked_again_alone_by_the_next_run(tmp_path) -> None:
-    """One clause is answered with no JSON, one is cut, one gets nothing: all three end undecided, and nothing else is asked again."""
+    """One clause is answered with no JSON, one is cut, one gets nothing: all three are undecided, nothing else is."""
     bad = {
         "Never renew": Say("I cannot say."),
         "waiving a fee": Say('{"rules": [', finish="length"),

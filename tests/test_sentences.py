@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from wb.domain import policy
 from wb.domain.document import Skipped
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import cel
 from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import certify, extract, sentences
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, Undecided
+from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
 
 FOREIGN = Toolbox(
     tools=(
@@ -207,7 +208,7 @@ def test_rules_that_were_split_and_absorbed_still_lead_back_to_their_sentences()
     source = policy.of_text(text, BOX)
     clauses = tuple(policy.Clause(f"c{i}", s.text, s.start, s.end) for i, s in enumerate(source.sentences, 1))
     pay = Predicate("pay", "action", "pay", tools=("pay_invoice",))
-    facts = tuple(Predicate(n, "state", n, test=Test(f"state.{n}", "==", True)) for n in ("approved", "member"))
+    facts = tuple(Predicate(n, "state", n, test=cel.parse(f"state.{n} == true")) for n in ("approved", "member"))
     first, second = (
         Rule(f"c{i}.1", "", parse(formula), "permit_only_if", clause=f"c{i}")
         for i, formula in enumerate(("ALWAYS (pay IMPLIES approved)", "ALWAYS (pay IMPLIES (member AND approved))"), 1)

@@ -20,8 +20,9 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, permitted
 from wb.guards.contract import assemble, contracts
 from wb.guards.runtime import CallGuard, Guarded, claim
+from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.shield import circuit
 from wb.shield.shield import Shield
 
@@ -33,10 +34,10 @@ TOOLBOX = Toolbox(
 PREDICATES = (
     *(Predicate(t.name, "action", "", tools=(t.name,)) for t in TOOLBOX.tools),
     Predicate("fly", "action", ""),
-    Predicate("few", "state", "", test=Test("email.to", "<=", 10, "count")),
-    Predicate("nurse", "state", "", test=Test("state.role", "==", "nurse")),
-    Predicate("physician", "state", "", test=Test("state.role", "==", "physician")),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("few", "state", "", test=cel.parse("size(call.to) <= 10"), tools=("email",)),
+    Predicate("nurse", "state", "", test=cel.parse('state.role == "nurse"')),
+    Predicate("physician", "state", "", test=cel.parse('state.role == "physician"')),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
     Predicate("agreed", "state", ""),
 )
 TEXTS = {

@@ -7,7 +7,7 @@ import pytest
 from formulas import random_formula
 
 from wb.logic import formula as F
-from wb.logic.bdd import ALL, NONE, Steps, StepsError, possible
+from wb.logic.bdd import ALL, NONE, StepsError, StepSets, possible
 from wb.logic.semantics import holds, parse
 
 PLAIN = (F.Not,), (F.And, F.Or, F.Xor, F.Implies, F.Iff)
@@ -18,7 +18,7 @@ def test_a_set_of_steps_is_the_truth_table_of_its_formula():
     rng = random.Random(1)
     for _ in range(300):
         one, two = (random_formula(rng, 4, "abcd", *PLAIN) for _ in range(2))
-        steps = Steps("abcd")
+        steps = StepSets("abcd")
         first, second = steps.of(one), steps.of(two)
         true = [step for step in EVERY if holds(one, [step])]
         assert (first == second) == all(holds(F.Iff(one, two), [step]) for step in EVERY)
@@ -43,6 +43,6 @@ def test_what_is_too_large_or_temporal_is_refused():
     with pytest.raises(StepsError, match="at most 100 combinations"):
         possible([F.Atom(f"p{i}") for i in range(10)], limit=100)
     with pytest.raises(ValueError, match="operator Always"):
-        Steps("a").of(parse("ALWAYS a"))
+        StepSets("a").of(parse("ALWAYS a"))
     with pytest.raises(ValueError, match="empty"):
-        Steps("a").least(NONE)
+        StepSets("a").least(NONE)

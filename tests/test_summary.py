@@ -12,8 +12,8 @@ from wb.bench import summary
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract
 from wb.guards.runtime import Guarded
-from wb.logic import semantics
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.logic import cel, semantics
+from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Reading
 from wb.runs import artifact
 
@@ -25,13 +25,13 @@ PREDICATES = (
     Predicate("lend", "action", "", tools=("lend",)),
     Predicate("ring", "action", "", tools=("ring",)),
     Predicate("sing", "action", ""),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("old", "state", "", test=Test("state.age", ">=", 65)),
-    Predicate("carded", "state", "", test=Test("state.card", "==", True)),
-    Predicate("chief", "state", "", test=Test("state.role", "==", "chief")),
-    Predicate("guest", "state", "", test=Test("state.role", "==", "guest")),
-    Predicate("few", "state", "", test=Test("lend.books", "<=", 2, "count")),
-    Predicate("near", "state", "", test=Test("lend.shelf", "in", ("a", "b"))),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("old", "state", "", test=cel.parse("state.age >= 65")),
+    Predicate("carded", "state", "", test=cel.parse("state.card == true")),
+    Predicate("chief", "state", "", test=cel.parse('state.role == "chief"')),
+    Predicate("guest", "state", "", test=cel.parse('state.role == "guest"')),
+    Predicate("few", "state", "", test=cel.parse("size(call.books) <= 2"), tools=("lend",)),
+    Predicate("near", "state", "", test=cel.parse('call.shelf in ["a", "b"]'), tools=("lend",)),
     Predicate("sober", "state", ""),
 )
 TERMS = (

@@ -23,8 +23,8 @@ def by_hand(theta, rows, labels, epsilon, margin) -> float:
     total = 0.0
     for row, y in zip(rows, labels, strict=True):
         one, zero = (
-            math.exp(sum(t * max(d, 0) for t, d in zip(theta, row))),
-            math.exp(sum(t * max(-d, 0) for t, d in zip(theta, row))),
+            math.exp(sum(t * max(d, 0) for t, d in zip(theta, row, strict=True))),
+            math.exp(sum(t * max(-d, 0) for t, d in zip(theta, row, strict=True))),
         )
         total += max(0.0, margin - y * ((one - zero) / (one + zero) - epsilon))
     return total / len(labels)

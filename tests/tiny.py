@@ -69,8 +69,10 @@ def project(folder: Path) -> Project:
         parameters=PARAMETERS,
         code=[
             opening("01_read", "policy model"),
-            'from pathlib import Path\nfolder = Path("../policies") / policy\ntext = (folder if folder.exists() else Path(policy)).joinpath("policy.md").read_text()',
-            'stage.write("text.json", text)\nstage.write("length.json", len(text.split()))\nstage.finish({"characters": len(text)})',
+            'from pathlib import Path\nfolder = Path("../policies") / policy\n'
+            'text = (folder if folder.exists() else Path(policy)).joinpath("policy.md").read_text()',
+            'stage.write("text.json", text)\nstage.write("length.json", len(text.split()))\n'
+            'stage.finish({"characters": len(text)})',
         ],
     )
     notebook(
@@ -78,7 +80,8 @@ def project(folder: Path) -> Project:
         parameters=PARAMETERS + "factor = 2  # 1..9\n",
         code=[
             opening("02_count", "policy model factor", '("01_read",)') + "\nfrom wb import count",
-            'n = count.words(stage.read("01_read", "text.json")) * factor\nstage.write("count.json", n)\nstage.finish({"count": n})',
+            'n = count.words(stage.read("01_read", "text.json")) * factor\nstage.write("count.json", n)\n'
+            'stage.finish({"count": n})',
         ],
     )
     notebook(
@@ -94,7 +97,8 @@ def project(folder: Path) -> Project:
         parameters=PARAMETERS,
         code=[
             opening("04_join", "policy model", '("02_count", "03_long")'),
-            'both = [stage.read("02_count", "count.json"), stage.read("03_long", "long.json")]\nstage.write("results.json", {"both": both})\nstage.finish()',
+            'both = [stage.read("02_count", "count.json"), stage.read("03_long", "long.json")]\n'
+            'stage.write("results.json", {"both": both})\nstage.finish()',
         ],
     )
     return here

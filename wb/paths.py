@@ -1,8 +1,11 @@
-"""Where the parts of the project lie: the one place that knows."""
+"""Where the parts of the project lie, and how a file among them is named (by digest) and written (whole)."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +67,24 @@ def policy(name_or_path: str | Path, policies: Path) -> Path:
             return path
     known = sorted(p.name for p in policies.glob("*") if p.is_dir())
     raise FileNotFoundError(
-        f"a policy must be a name under policies/, one of {known}, a folder or a document; got {text!r}, and nothing is there "
-        "(a bare name means the policy under policies/ first, then a path: write ./NAME for a local one)"
+        f"a policy must be a name under policies/, one of {known}, a folder or a document; got {text!r}, "
+        "and nothing is there (a bare name means the policy under policies/ first, then a path: "
+        "write ./NAME for a local one)"
     )
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a JSON value in its canonical form, in hex."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file (a text as UTF-8) so that it is there whole or not at all, also after a power cut."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")  # a name of its own for each writer
+    with os.fdopen(handle, "wb") as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)

@@ -15,19 +15,16 @@ import random
 import resource
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from oracles import bits
+from oracles import bits  # noqa: E402
 
-from wb.logic import (
-    automaton,
-    pairs,
-    storm,  # noqa: E402
-)
+from wb.logic import automaton, pairs, storm  # noqa: E402
 from wb.logic.semantics import Monitor, Monitors, holds, parse  # noqa: E402
 
 TEMPLATES = ("G(a & !b -> !c)", "G(a -> F b)", "!b U a", "G(a -> X b)", "G(a -> F b) & G(b -> F c)")
@@ -102,20 +99,27 @@ def compiling(rounds: int) -> list[dict]:
     rows = []
     for text in TEMPLATES:
         formula = parse(text)
-        row = {"what": f"compile {text}", "wb_us": 1e6 * best(lambda: automaton.compile(formula), rounds, 50)}
+        row = {"what": f"compile {text}", "wb_us": 1e6 * best(partial(automaton.compile, formula), rounds, 50)}
         if by_spot:
             import spot as module
 
             other = by_spot(text)
-            row["spot_us"] = 1e6 * best(lambda: module.translate(module.from_ltlf(other)), rounds, 20)
+            row["spot_us"] = 1e6 * best(lambda other=other: module.translate(module.from_ltlf(other)), rounds, 20)
         if by_mona:
             parsed = by_mona(text)
-            row["mona_us"] = 1e6 * best(lambda: parsed.to_dfa(), max(3, rounds // 4))
+            row["mona_us"] = 1e6 * best(parsed.to_dfa, max(3, rounds // 4))
         if by_flloat:
             read = by_flloat(text)
-            row["flloat_us"] = 1e6 * best(lambda: read.to_automaton(), max(2, rounds // 8))
+            row["flloat_us"] = 1e6 * best(read.to_automaton, max(2, rounds // 8))
         rows.append(with_ratios(row))
     return rows
+
+
+def follow(monitor: Monitor | Monitors, trace: list[set[str]]) -> None:
+    """One monitor, or many, led along a trace from its start."""
+    monitor.reset()
+    for step in trace:
+        monitor.step(step)
 
 
 def stepping(rounds: int) -> list[dict]:
@@ -126,16 +130,11 @@ def stepping(rounds: int) -> list[dict]:
         trace = [{name for name in "abc" if rng.random() < 0.5} for _ in range(200)]
         monitor = Monitor(formula)
 
-        def followed() -> None:
-            monitor.reset()
-            for step in trace:
-                monitor.step(step)
-
-        row = {"what": f"step {text}", "wb_us": 1e6 * best(followed, rounds, 20) / 200}
+        row = {"what": f"step {text}", "wb_us": 1e6 * best(partial(follow, monitor, trace), rounds, 20) / 200}
         if by_flloat:
             machine = by_flloat(text).to_automaton()
             word = [dict.fromkeys("abc", False) | dict.fromkeys(step, True) for step in trace[:20]]
-            row["flloat_us"] = 1e6 * best(lambda: machine.accepts(word), max(3, rounds // 4)) / 20
+            row["flloat_us"] = 1e6 * best(partial(machine.accepts, word), max(3, rounds // 4)) / 20
         rows.append(with_ratios(row))
     return rows
 
@@ -176,11 +175,7 @@ def many(rounds: int) -> list[dict]:
     monitors, batch = Monitors(rules), bits.Batch(rules, names)
     whole = bits.matrix(trace, names)
 
-    def followed() -> None:
-        monitors.reset()
-        for step in trace:
-            monitors.step(step)
-
+    followed = partial(follow, monitors, trace)
     followed()
     truths = [holds(rule, trace) for rule in rules]
     assert truths == [verdict.endswith("true") for verdict in monitors.verdicts] == batch.holds([whole])[0].tolist()
@@ -206,9 +201,10 @@ def deciding(rounds: int) -> list[dict]:
         found = pairs.relations(rules)
         rows.append(
             {
-                "what": f"{found.compared} sharing pairs of 1000 {what} rules ({len(found.implied)} implied, {len(found.contradictory)} contradictory)",
+                "what": f"{found.compared} sharing pairs of 1000 {what} rules ({len(found.implied)} implied, "
+                f"{len(found.contradictory)} contradictory)",
                 "goal_us": goal,
-                "wb_us": 1e6 * best(lambda: pairs.relations(rules), max(3, rounds // 4)),
+                "wb_us": 1e6 * best(partial(pairs.relations, rules), max(3, rounds // 4)),
             }
         )
     return rows

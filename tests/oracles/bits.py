@@ -184,7 +184,7 @@ def _source(op: int, a: int, slot: int, left: str, right: str, inputs: Sequence[
 
 
 def _packed(traces: Sequence[numpy.ndarray], count: int) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """The traces as bytes (trace, predicate, byte), their masks (trace, byte) and the index of each first step's bit."""
+    """The traces as bytes (trace, predicate, byte), their masks (trace, byte) and where each first step's bit is."""
     import numpy as np
 
     for trace in traces:

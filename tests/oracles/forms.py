@@ -123,7 +123,7 @@ def compare(
                     actions,
                     machine,
                     state,
-                    lambda names: function(tuple(n in names for n in decision.names), memory),
+                    lambda names, memory=memory: function(tuple(n in names for n in decision.names), memory),
                     now,
                 )
                 if parted is not None:
@@ -169,7 +169,7 @@ def _parted(
 
 
 def _denied(rule: Rule, action: str, trace: Trace) -> bool:
-    """Whether the circuit of the rule alone, its weight hard, gives the taken action no probability, and leaving it all."""
+    """Whether the circuit of the rule alone, its weight hard, gives leaving the action all probability."""
     evidence = {name: name in trace[-1] for name in rule.predicates if name != action}
     try:
         worlds = circuit.enumerate_worlds(Circuit(action, (rule,), (HARD,)), _keeps(rule, trace[:-1]), evidence)

@@ -148,8 +148,7 @@ def rows(
     seconds: float,
     parts: tuple[str, str] = ("tuned", "other"),
 ) -> list[dict[str, object]]:
-    """The method's rows of the result table: all cases, the tuned ones, the others; just one of the latter if there is
-    only that. `parts` are the names of the two.
+    """The method's rows of the result table: all cases, and the two `parts` apart; one row where all are alike.
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
     """

@@ -5,10 +5,8 @@ each "deny" when one of six safety rules is broken.  The file is read where the 
 `inspect_evals` keeps it, without importing that package, and must have the known hash.  A case
 carries only what a guard may see, and its label; `domain`, `subdomain` and `violation` are not read.
 
-Labelled runs for learning weights: a policy's tuned benchmark cases, and no others.
-
-The cases that a policy's words were written with in view may be learned from; all others are for
-measuring.  A policy without a benchmark has no labelled runs (see `pseudo`).
+The cases that a policy's words were written with in view (`tuned`) may be learned from; all others are for
+measuring.  A policy without a benchmark has no labelled runs.
 """
 
 from __future__ import annotations

@@ -5,12 +5,9 @@ PDF (pypdf) are first turned into such a text, which is then the stored one.  A 
 it is read with: headings, the stems of the lists it stands in, a run-in label, its table row.
 Legal enumerators, "(a)" and "(i)" in paragraphs of their own, nest like lists.
 
-Nothing passes in silence: each character lies in one sentence or in one skipped span with its reason.
-
-Where sentences end: a small set of rules over one block of text, offsets native.
-
-A full stop ends a sentence unless it belongs to an abbreviation, an initial, a number or an open
-quotation or parenthesis.  Splitting is done inside blocks only; on raw Markdown no splitter works.
+Sentences end inside one block: a full stop ends one unless it belongs to an abbreviation, an initial, a
+number or an open quotation or parenthesis.  Nothing passes in silence: each character lies in one sentence
+or in one skipped span with its reason.
 """
 
 from __future__ import annotations
@@ -26,7 +23,8 @@ from wb.domain.extraction import DEEPEST, Piece
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|Sec|Art|Ch|Vol|pp?|"
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|"
+    r"Sec|Art|Ch|Vol|pp?|"
     r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|\b[A-Z])\Z",
     re.I,
 )
@@ -49,7 +47,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _ends(text: str, mark: re.Match[str], start: int) -> bool:
-    """Whether the punctuation at `mark` closes the sentence that began at `start`; looks at a bounded part of the text."""
+    """Whether the punctuation at `mark` closes the sentence that began at `start`, told from a bounded part of it."""
     after = _BLACK.search(text, mark.end())
     if after and not _OPENER.match(text, mark.end()):
         return False
@@ -72,7 +70,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-Kind = Literal["prose", "item", "stem", "cell", "heading"]
+SentenceKind = Literal["prose", "item", "stem", "cell", "heading"]
 Reason = Literal[
     "blank",
     "markup",
@@ -120,7 +118,7 @@ class Sentence:
     text: str
     start: int
     end: int
-    kind: Kind = "prose"
+    kind: SentenceKind = "prose"
     headings: tuple[str, ...] = ()
     stems: tuple[str, ...] = ()
     label: str = ""
@@ -253,7 +251,8 @@ def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -
             begin = cursor + gap.start()
             if not gap.group().isspace() and not _MARKUP.fullmatch(gap.group()):
                 raise DocumentError(
-                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most {DEEPEST // 2} deep were required; "
+                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
+                    f"{DEEPEST // 2} deep were required; "
                     f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
                 )
             skipped.append(Skipped(begin, cursor + gap.end(), "blank" if gap.group().isspace() else "markup"))
@@ -398,7 +397,8 @@ class _Reader:
         header = [] if len(rows) == 1 else rows.pop(0)
         if (widest := max(map(len, (header, *rows)))) > WIDEST:
             raise DocumentError(
-                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} columns was required; got {widest}"
+                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} "
+                f"columns was required; got {widest}"
             )
         self.skipped += [
             Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content
@@ -420,7 +420,7 @@ class _Reader:
         first = 1 if not cells[0].content else 0
         return cells[first:-1] if len(cells) > first + 1 and not cells[-1].content else cells[first:]
 
-    def _add(self, piece: Piece, kind: Kind, **context: object) -> None:
+    def _add(self, piece: Piece, kind: SentenceKind, **context: object) -> None:
         headings = context.pop("headings", tuple(h for _, h in self.headings))
         start, end = piece.places[0], piece.places[-1] + 1
         self.found.append(Sentence(self.text[start:end], start, end, kind, headings, **context))

@@ -1,12 +1,10 @@
-"""Text out of HTML and PDF: the stored text that sentences then point into.
+"""Text out of HTML and PDF, and the blocks of a Markdown text.
 
 HTML becomes Markdown with the same headings, lists and tables; a PDF becomes its lines, joined to
-paragraphs.  All text that a page shows is kept.  What is no text, an image or a scanned page, is
-named with its place; scripts, styles and the like, which no page shows, are dropped.
-
-The blocks of a Markdown text, by markdown-it-py, with the exact place of each of their lines.
-
-Blocks only: what stands inside a paragraph is left as it is written, and read by nobody here.
+paragraphs: the stored text that sentences then point into.  All text that a page shows is kept.  What is
+no text, an image or a scanned page, is named with its place; scripts, styles and the like, which no page
+shows, are dropped.  Blocks are told by markdown-it-py, each of their lines with its exact place; what
+stands inside a paragraph is left as it is written.
 """
 
 from __future__ import annotations
@@ -91,8 +89,10 @@ def _noted(name: str, rule: Callable[..., bool]) -> Callable[..., bool]:
 _HIDDEN = {"script", "style", "title", "template", "noscript"}
 _ASIDE = {"nav": "navigation", "footer": "page footer"}
 _INLINE = set(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark meter output q rp rt ruby s samp "
-    "small span strike strong sub sup time tt u var wbr".split()
+    """
+        a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark meter output q rp rt ruby
+        s samp small span strike strong sub sup time tt u var wbr
+    """.split()
 )
 _DEEPEST = 32  # lists in lists, as many as a document is read with
 
@@ -175,7 +175,7 @@ def of_pdf(path: Path) -> tuple[str, tuple[int, ...]]:
 
 
 class _Page(HTMLParser):
-    """Collects the blocks of a page as its tags and texts come; depth is counted, so that no page is too deep to be walked."""
+    """Collects the blocks of a page as its tags and texts come; depth is counted, so that no page is too deep."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -221,7 +221,8 @@ class _Page(HTMLParser):
             self.lists += 1
             if self.lists > _DEEPEST:
                 raise ExtractionError(
-                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; got deeper ones: flatten them"
+                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; "
+                    "got deeper ones: flatten them"
                 )
         elif tag == "li":
             self.item = True

@@ -50,7 +50,8 @@ def value(text: str) -> Value:
     try:
         return _frozen(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), DEEPEST)
     except json.JSONDecodeError as error:
-        raise ValueError(f"JSON was required; got {shown(text)} ({error.msg} at column {error.colno})") from None
+        place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"JSON was required; got {shown(text)} ({error.msg} at {place})") from None
     except RecursionError:
         raise ValueError(f"JSON nested at most {DEEPEST} levels was required; got more") from None
 

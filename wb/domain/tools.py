@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal, Never, TypeVar
+from typing import Annotated, Any, Literal, Never
 
 import pydantic
 
-Type = Literal["boolean", "integer", "number", "string", "array", "object"]
+from wb.domain import jsonl
+
+FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
@@ -56,7 +57,7 @@ class Field:
     """
 
     name: str
-    type: Type
+    type: FieldType
     description: str = ""
     values: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -123,7 +124,7 @@ def enumerations(toolbox: Toolbox) -> Enumerations:
     }
 
 
-def _typed(value: str, kind: Type) -> bool | int | float | str:
+def _typed(value: str, kind: FieldType) -> bool | int | float | str:
     """A declared value in its field's type; as it is where it is none of that type."""
     try:
         return _OF_TYPE[kind](value)
@@ -134,18 +135,12 @@ def _typed(value: str, kind: Type) -> bool | int | float | str:
 def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     """The toolbox that a `tools.json` describes; `ToolError` says what was required and what was got."""
     try:
-        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        raise ToolError(
-            f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # a key twice, NaN, a number of 5000 digits, 5000 brackets
-        raise ToolError(f"{source}: JSON was required; got {error}") from None
-    file = {"tools": data} if isinstance(data, list) else data
-    if (
-        not isinstance(file, dict)
-        or not isinstance(file.get("tools"), list)
-        or not isinstance(file.get("state", []), list)
+        data = jsonl.value(text)
+    except ValueError as error:
+        raise ToolError(f"{source}: {error}") from None
+    file = {"tools": data} if isinstance(data, tuple) else data
+    if not (
+        isinstance(file, dict) and isinstance(file.get("tools"), tuple) and isinstance(file.get("state", ()), tuple)
     ):
         raise ToolError(
             f"{source}: a list of tools, or an object with lists 'tools' and 'state', was required; got {_shape(data)}"
@@ -157,7 +152,7 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
         tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"])),
         tuple(
             _field(_read(_State, row, f"{source}: state[{i}]"), row, f"{source}: state[{i}]")
-            for i, row in enumerate(file.get("state", []))
+            for i, row in enumerate(file.get("state", ()))
         ),
     )
 
@@ -257,7 +252,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
     )
 
 
-def _type(read: _Property, where: str) -> Type:
+def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
     inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]
@@ -271,10 +266,7 @@ def _type(read: _Property, where: str) -> Type:
     return found.pop()
 
 
-Model = TypeVar("Model", bound=pydantic.BaseModel)
-
-
-def _read(model: type[Model], row: object, where: str) -> Model:
+def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:
     """A JSON object checked by a model; the first problem as an error that names its place."""
     try:
         return model.model_validate_json(json.dumps(row))
@@ -285,8 +277,6 @@ def _read(model: type[Model], row: object, where: str) -> Model:
         for part in problem["loc"]
         if not str(part).startswith(("constrained-", "str", "int", "float", "bool", "tuple["))
     ]
-    if problem["type"] == "json_invalid":  # the only way for what was JSON before
-        raise ToolError(f"{where}: Unicode text was required; got half a character in {_shape(row)!a}")
     if problem["type"] == "missing" or place in (["name"], []):
         raise ToolError(f"{where}: an object with a 'name' of letters, digits and _ was required; got {_shape(row)}")
     if place[-1] == "[key]":
@@ -297,17 +287,6 @@ def _read(model: type[Model], row: object, where: str) -> Model:
     raise ToolError(
         f"{where}: {'.'.join(part for part in place if not part.isdigit())!r} must be {wanted}; got {_shape(got)}"
     )
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    twice = sorted({key for key, count in Counter(key for key, _ in pairs).items() if count > 1})
-    if twice:
-        raise ValueError(f"the keys {twice} more than once in one object")
-    return dict(pairs)
-
-
-def _no_number(name: str) -> Never:
-    raise ValueError(f"{name}, which is no JSON number")
 
 
 def _frozen(value: object) -> object:
@@ -321,4 +300,5 @@ def _frozen(value: object) -> object:
 
 def _shape(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return f"{type(value).__name__} {text[:80]}"
+    kind = "list" if isinstance(value, tuple) else type(value).__name__
+    return f"{kind} {text[:80]}"

@@ -356,7 +356,7 @@ def _read(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Calla
 
         return one
 
-    if owner == "state" and parameter.measure == "value" and parameter.field not in values:
+    if owner == "state" and parameter.measure == "value" and (owner, name) not in values:
 
         def told(step: Step, call: Call) -> sandbox.Value | None:
             value = step.state.get(name)  # what `asked` gives in this plain case, in one call: most are of it

@@ -1,20 +1,15 @@
 """From a formula of past and future to its minimal deterministic automaton on finite traces.
 
-The automaton of `backward` is turned around: a state is the set of backward states from which the
-rest of the trace would satisfy the formula, which makes the result minimal by construction
-(Brzozowski 1962).  Past subformulas are remembered forwards, as bits of the state, and equal states
-are merged (Moore 1956).
+The truth of all future subformulas at a step follows from the step and from their truth at the next one
+(De Giacomo & Vardi, IJCAI 2013, Sec. 3: the alternating automaton, its transitions made explicit), which
+gives a deterministic automaton that reads a trace from its end.  Every operator is evaluated once, as one
+integer, for all letters and all truths of its neighbours together.  Turned around, a state is the set of
+backward states from which the rest of the trace would satisfy the formula, which makes the result minimal
+by construction (Brzozowski 1962).  Past subformulas are remembered forwards, as bits of the state, and
+equal states are merged (Moore 1956).
 
 A letter is a step seen through at most `MAX_TESTS` tests: bit i is the truth of test i.  The tests of
 a formula with few predicates are its predicates; of one with many its largest propositional parts.
-
-A formula as a deterministic automaton that reads a trace from its end to its start.
-
-The truth of all future subformulas at a step follows from the step and from their truth at the next
-one (De Giacomo & Vardi, IJCAI 2013, Sec. 3: the alternating automaton, its transitions made
-explicit).  Every operator is evaluated once, as one integer, for all letters and all truths of its
-neighbours together.  Past subformulas take their truth one step earlier as a further input.
-`automaton` turns the result around.
 """
 
 from __future__ import annotations
@@ -63,7 +58,7 @@ class AutomatonError(ValueError):
     """The formula needs more tests or states than an explicit automaton may have."""
 
 
-class Program(NamedTuple):
+class Instructions(NamedTuple):
     """A formula as instructions on tables, operands first: instruction i writes register i.
 
     A table is an integer with a bit for every letter together with every truth of the tracked
@@ -77,7 +72,7 @@ class Program(NamedTuple):
     mixed: bool
 
 
-def program(formula: Formula) -> Program:
+def program(formula: Formula) -> Instructions:
     """The instructions of a formula, one for each of its nodes."""
     code: list[tuple[int, int, int, int]] = []
     atoms: dict[str, int] = {}
@@ -114,7 +109,7 @@ def program(formula: Formula) -> Program:
         if (tracks and slot >= 0) or a in ahead or b in ahead:
             ahead.add(place)
         code.append((op, a, b, slot))
-    return Program(code, atoms, future, past, mixed)
+    return Instructions(code, atoms, future, past, mixed)
 
 
 def _evaluate(
@@ -161,7 +156,7 @@ def tables(count: int) -> list[int]:
     return [full // ((1 << (1 << i)) + 1) << (1 << i) for i in range(count)]
 
 
-def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], dict[int, int]], list[int]]:
+def moves(read: Instructions, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], dict[int, int]], list[int]]:
     """What every letter does: {(past bits before, index of a truth vector after): {bits now: letters}}.
 
     The bits now are those of the tracked registers, the past ones above the future ones, and on top
@@ -170,7 +165,8 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
     count, ahead, behind = len(names), len(read.future), len(read.past)
     if count + ahead + behind > MAX_INPUTS:
         raise AutomatonError(
-            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; got {count + ahead + behind}"
+            f"an automaton is built from at most {MAX_INPUTS} predicates and temporal operators; "
+            f"got {count + ahead + behind}"
         )
     inputs = tables(count + ahead + behind)
     whole = (1 << (1 << count + ahead + behind)) - 1
@@ -199,7 +195,8 @@ def moves(read: Program, names: tuple[str, ...]) -> tuple[dict[tuple[int, int], 
                 todo += [(now & memory, i) for i in range(len(vectors))]
         if len(found) > MAX_MOVES:
             raise AutomatonError(
-                f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: nest fewer operators"
+                f"an automaton is built from at most {MAX_MOVES} truth vectors; the formula has more: "
+                "nest fewer operators"
             )
     return found, vectors
 
@@ -215,8 +212,6 @@ def _split(blocks: dict[int, int], bit: int, letters: int) -> dict[int, int]:
             out[code] = block ^ inside
     return out
 
-
-__all__ = ["Automaton", "AutomatonError", "compile", "reader"]
 
 MAX_TESTS = 8  # predicates, or propositional parts
 MAX_STATES = 5000
@@ -302,7 +297,7 @@ def reader(tests: Sequence[Formula]) -> Callable[[Collection[str]], int]:
     return eval(f"lambda s{',' + held if held else ''}: {body}", {"names": names})
 
 
-def _explicit(read: Program, names: tuple[str, ...]) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
+def _explicit(read: Instructions, names: tuple[str, ...]) -> tuple[tuple[tuple[int, ...], ...], tuple[bool, ...]]:
     """Rows and accepting states of an unmixed formula over its predicates."""
     width = 1 << len(names)
     table, vectors = moves(read, names)
@@ -325,7 +320,7 @@ def _explicit(read: Program, names: tuple[str, ...]) -> tuple[tuple[tuple[int, .
 
 
 def _forward(
-    program: Program, moves: dict, vectors: list[int], classes: list[int]
+    program: Instructions, moves: dict, vectors: list[int], classes: list[int]
 ) -> tuple[list[list[int]], tuple[bool, ...]]:
     """Rows over letter classes and accepting states: a state is a set of vectors and the bits of the past."""
     ahead, behind = len(program.future), len(program.past)

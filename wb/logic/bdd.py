@@ -22,7 +22,7 @@ class StepsError(ValueError):
     """The sets of steps of these formulas are too large to be held."""
 
 
-class Steps:
+class StepSets:
     """A store of sets of steps over predicates in a fixed order; sets of one store only may be combined."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -128,7 +128,8 @@ class Steps:
         if key not in self._known:
             if len(self._nodes) >= MAX_NODES:
                 raise StepsError(
-                    f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} predicates need more"
+                    f"at most {MAX_NODES} diagram nodes are held; these formulas over {len(self.names)} "
+                    "predicates need more"
                 )
             self._known[key] = len(self._nodes)
             self._nodes.append(key)
@@ -141,7 +142,7 @@ def possible(tests: Iterable[Formula], limit: int = 4096) -> dict[int, frozenset
     `StepsError` beyond `limit` of them.
     """
     tests = tuple(tests)
-    steps = Steps(tuple(dict.fromkeys(name for test in tests for name in F.atoms(test))))
+    steps = StepSets(tuple(dict.fromkeys(name for test in tests for name in F.atoms(test))))
     blocks = {0: ALL}
     for i, test in enumerate(tests):
         inside = steps.of(test)

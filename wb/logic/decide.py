@@ -2,10 +2,9 @@
 
 Every question is asked as "is there a trace that satisfies all of these?".  A few formulas are
 answered by a breadth-first search of the product of their automata, so that a trace found is a
-shortest one.  For many, `bounded` looks for traces of length 1, 2, ...; where there is none it names
-the few formulas to blame, whose product says that no length will do, or which is the next that may.
-Each witness is checked again by `ltlf.holds`,
-which shares no code with automata and solver.
+shortest one.  For many, a SAT solver (`sat`) looks for traces of length 1, 2, ...; where there is none it
+names the few formulas to blame, whose product says that no length will do, or which is the next that may.
+Each witness is checked again by `semantics.holds`, which shares no code with automata and solver.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ from dataclasses import dataclass
 from wb.logic import automaton
 from wb.logic import formula as F
 from wb.logic.automaton import Automaton, AutomatonError
-from wb.logic.bdd import ALL, NONE, Steps, StepsError
+from wb.logic.bdd import ALL, NONE, StepsError, StepSets
 from wb.logic.formula import Formula
-from wb.logic.sat import Bounded
+from wb.logic.sat import Bounded, Trace
 from wb.logic.semantics import holds
 
-Trace = tuple[frozenset[str], ...]
 FEW = 4  # formulas whose product is searched at once
 LEAST_EFFORT, MAX_EFFORT = 500, 100_000  # sets of steps that are met with one another in the search of a product
 ALL_EFFORT = 1_000_000  # in all searches for one answer
@@ -139,7 +137,8 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
                 length = max(length, len(longer))
             effort = min(2 * effort, MAX_EFFORT)
     raise AutomatonError(
-        f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are too many to show that none does"
+        f"undecided: no trace of up to {MAX_LENGTH} steps satisfies these {len(formulas)} formulas, and they are "
+        "too many to show that none does"
     )
 
 
@@ -194,7 +193,7 @@ class _Product:
     def __init__(self, automata: Sequence[Automaton], effort: int) -> None:
         self.automata = tuple(automata)
         self.effort = effort
-        self.steps = Steps(tuple(dict.fromkeys(name for one in automata for name in one.names)))
+        self.steps = StepSets(tuple(dict.fromkeys(name for one in automata for name in one.names)))
         self._letters = [_letters(one, self.steps) for one in automata]
         self._live: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
@@ -250,7 +249,7 @@ def _searched(product: _Product) -> Trace | None:
     return None
 
 
-def _letters(one: Automaton, steps: Steps) -> list[tuple[int, int]]:
+def _letters(one: Automaton, steps: StepSets) -> list[tuple[int, int]]:
     """A letter of each kind that moves the automaton in its own way, and the set of its steps."""
     blocks = {0: ALL}
     for i, test in enumerate(one.inputs):
@@ -266,7 +265,7 @@ def _letters(one: Automaton, steps: Steps) -> list[tuple[int, int]]:
     return list(kinds.values())
 
 
-def _path(came: dict, state: tuple[int, ...], steps: Steps) -> Trace:
+def _path(came: dict, state: tuple[int, ...], steps: StepSets) -> Trace:
     """The steps that led to a state, each with the fewest predicates true."""
     trace = []
     while came[state] is not None:

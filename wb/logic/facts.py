@@ -257,7 +257,7 @@ def reading(operand: Operand, enumerations: Enumerations | None = None) -> Calla
             def size(values: Mapping[str, object]) -> int | None:
                 value = inner(values)
                 kind = type(value)
-                return len(value) if kind is list or kind is str or kind is tuple else None
+                return len(value) if kind is list or kind is tuple else None
 
             return size
         case Path(names):

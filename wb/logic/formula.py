@@ -2,7 +2,7 @@
 
 Operators and their names follow De Giacomo & Vardi (IJCAI 2013) and ShieldAgent, Eq. 7; the past
 operators are those of Lichtenstein, Pnueli & Zuck (1985).  Text is read and printed by `syntax`,
-meaning is given by `ltlf`.  Nodes are frozen and compare by structure; a node knows its own hash,
+meaning is given by `semantics`.  Nodes are frozen and compare by structure; a node knows its own hash,
 and nothing here recurses, so that a formula may be nested as deeply as memory allows.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -261,22 +262,12 @@ def atoms(formula: Formula) -> tuple[str, ...]:
 
 def conjunction(parts: tuple[Formula, ...]) -> Formula:
     """All parts joined by `And`, left to right; `true` for none."""
-    if not parts:
-        return TRUE
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = And(whole, part)
-    return whole
+    return reduce(And, parts) if parts else TRUE
 
 
 def disjunction(parts: tuple[Formula, ...]) -> Formula:
     """All parts joined by `Or`, left to right; `false` for none."""
-    if not parts:
-        return FALSE
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = Or(whole, part)
-    return whole
+    return reduce(Or, parts) if parts else FALSE
 
 
 def _same(first: Formula, second: object) -> bool:

@@ -192,7 +192,7 @@ def _relate(
 
 
 def _distinct(values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The distinct numbers (>= 0), sorted, and for each value its place among them; counted where that is cheaper than sorting."""
+    """The distinct numbers (>= 0), sorted, and each value's place among them; counted where that beats sorting."""
     import numpy as np
 
     top = int(values.max(initial=0))

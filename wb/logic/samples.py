@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 
 from wb.logic.facts import Comparison, Fact, OneOf, Path, Scalar, Size, children
 
-Value = bool | int | float | str | tuple
+Sample = bool | int | float | str | tuple
 MAX_SIZE = 10_000  # items of a list that is made
 
 
-def samples(term: Path | Size, *facts: Fact, whole: bool = False, among: tuple[Value, ...] = ()) -> tuple[Value, ...]:
+def samples(term: Path | Size, *facts: Fact, whole: bool = False, among: tuple[Sample, ...] = ()) -> tuple[Sample, ...]:
     """Values of the term that meet every combination of truths that the facts can have.
 
     Args:
@@ -47,7 +47,7 @@ def samples(term: Path | Size, *facts: Fact, whole: bool = False, among: tuple[V
     )
 
 
-def assigned(term: Path | Size, value: Value) -> dict[str, object]:
+def assigned(term: Path | Size, value: Sample) -> dict[str, object]:
     """The values for `holds` in which the term has this sample and nothing else is known."""
     for name in reversed((term.of if isinstance(term, Size) else term).names):
         value = {name: value}
@@ -75,7 +75,7 @@ def _limits(term: Path | Size, fact: Fact) -> list[Scalar] | None:
     return found
 
 
-def _lists(limits: list) -> tuple[Value, ...]:
+def _lists(limits: list) -> tuple[Sample, ...]:
     if any(limit > MAX_SIZE for limit in limits):
         return ()
     near = {math.floor(limit) + step for limit in limits for step in (0, 1)}

@@ -138,7 +138,7 @@ class _Length:
                 case F.Release():
                     out.append(self._both(two, self._either(one, out[-1] if out else TRUE)))
                 case _:
-                    raise TypeError(f"a formula of wb.formula was required; got {type(node).__name__}")
+                    raise TypeError(f"a formula of wb.logic.formula was required; got {type(node).__name__}")
         return tuple(out)
 
     def _new(self) -> int:

@@ -20,12 +20,11 @@ from functools import cache
 from wb.logic import formula as F
 from wb.logic.formula import Formula
 
-Step = Collection[str]
 MIRROR = {F.Previously: F.Next, F.Once: F.Eventually, F.Historically: F.Always, F.Since: F.Until}
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, KEEP = -1, -3, 1 << 30  # glibc malloc.h; bytes
 
 
-def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Step]]) -> list[list[bool]]:
+def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Collection[str]]]) -> list[list[bool]]:
     """Whether each formula holds at the first step of each trace, by Storm: one row a formula.
 
     All traces are checked in one model a formula; `ValueError` for a trace without steps.
@@ -38,104 +37,6 @@ def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Step]]) -> list
     names = sorted({name for formula in formulas for name in F.atoms(formula)})
     labels = {name: [name in step for trace in traces for step in trace] for name in names}
     return [chains.at_starts(chains.truths(formula, labels)) for formula in formulas]
-
-
-def probability(formula: Formula, trace: Sequence[Mapping[str, float]]) -> float:
-    """The probability, 0..1, that a formula holds on a trace of independent predicate probabilities, by Storm.
-
-    The chain branches over the predicates that may be true at each step; its states remember the
-    truths of the past subformulas, which become labels.  `ValueError` where a past operator looks at
-    the future: the branches do not know it yet.
-    """
-    nodes = F.subformulas(formula)
-    past = [node for node in nodes if isinstance(node, F.PAST)]
-    if any(isinstance(inner, F.FUTURE) for node in past for inner in F.subformulas(node)):
-        raise ValueError("a formula whose past operators look only at the past was required")
-    layers = _layers(formula, trace, past)
-    labels = {node: F.Atom(f"sub{i}") for i, node in enumerate(past)}
-    return _branching(layers, F.substitute(formula, labels), labels)
-
-
-def _layers(formula: Formula, trace: Sequence[Mapping[str, float]], past: list[Formula]) -> list[dict]:
-    """For each step its states, what is true there, each with the probabilities of the states that lead to it."""
-    layers: list[dict[frozenset, dict[frozenset, float]]] = []
-    plain = [node for node in F.subformulas(formula) if isinstance(node, F.Atom)]
-    inner = [node for node in dict.fromkeys(part for one in past for part in F.subformulas(one))]
-    for step in trace:
-        likely = [(frozenset(), 1.0)]
-        for atom in plain:
-            p = step.get(atom.name, 0.0)
-            likely = [(true | {atom}, q * p) for true, q in likely if p > 0] + [
-                (true, q * (1 - p)) for true, q in likely if p < 1
-            ]
-        layer: dict[frozenset, dict[frozenset, float]] = {}
-        for before in layers[-1] if layers else [None]:
-            for true, q in likely:
-                layer.setdefault(_remembered(inner, true, before), {})[before] = q
-        layers.append(layer)
-    return layers
-
-
-def _remembered(nodes: list[Formula], true: frozenset, before: frozenset | None) -> frozenset:
-    """What holds at a step: its predicates and, operands first, every node of the past, given what held before it."""
-    now = set(true)
-    held = before or frozenset()
-    for node in nodes:
-        match node:
-            case F.Atom() | F.Constant():
-                holds = node in now or node == F.TRUE
-            case F.Previously(body):
-                holds = body in held
-            case F.Once(body):
-                holds = body in now or node in held
-            case F.Historically(body):
-                holds = body in now and (before is None or node in held)
-            case F.Since(left, right):
-                holds = right in now or (left in now and node in held)
-            case _:
-                holds = _plain(type(node), *(part in now for part in F.children(node)))
-        if holds:
-            now.add(node)
-    return frozenset(now)
-
-
-def _plain(kind: type, left: bool, right: bool = False) -> bool:
-    return {
-        F.Not: not left,
-        F.And: left and right,
-        F.Or: left or right,
-        F.Xor: left != right,
-        F.Implies: right or not left,
-        F.Iff: left == right,
-    }[kind]
-
-
-def _branching(layers: list[dict], formula: Formula, labels: Mapping[Formula, Formula]) -> float:
-    """Storm's probability of the formula on the layers, asked from a state before the first of them."""
-    import stormpy
-
-    numbers = {
-        (i, state): n
-        for n, (i, state) in enumerate(((i, state) for i, layer in enumerate(layers) for state in layer), 1)
-    }
-    rows: dict[int, dict[int, float]] = {n: {} for n in range(len(numbers) + 1)}
-    for (i, state), n in numbers.items():
-        for before, p in layers[i][state].items():
-            rows[numbers[i - 1, before] if i else 0][n] = p
-    end = len(numbers) + 1
-    for (i, _), n in numbers.items():
-        if i == len(layers) - 1:
-            rows[n] = {end: 1.0}
-    rows[end] = {end: 1.0}
-    true = {f"p_{name}": [] for name in F.atoms(formula)}
-    for (_, state), n in numbers.items():
-        for node in state:
-            label = f"p_{labels.get(node, node).name}" if isinstance(labels.get(node, node), F.Atom) else ""
-            if label in true:
-                true[label].append(n)
-    model = _dtmc(rows, {**true, "alive": list(range(1, end)), "any": list(range(end + 1)), "init": [0]})
-    found = stormpy.parse_properties(f"P=? [ X {_ltl(formula)} ]")[0]
-    return float(stormpy.model_checking(model, found, only_initial_states=True).get_value(0))
 
 
 class _Chains:
@@ -173,7 +74,7 @@ class _Chains:
         past = _past(formula)
         order = self._reversed() if past else range(self.size)
         used = {name: [labels[name][i] for i in order] for name in F.atoms(formula)}
-        text = f"P=? [ {_ltl(_mirror(formula) if past else formula)} ]"
+        text = f"P=? [ {ltl(_mirror(formula) if past else formula)} ]"
         model = self._model(used, self.lengths)
         result = stormpy.model_checking(model, stormpy.parse_properties(text)[0], only_initial_states=False)
         values = result.get_value_vector()[: self.size]
@@ -193,10 +94,10 @@ class _Chains:
         lasts = {start + length - 1 for start, length in zip(self.starts, lengths, strict=True)}
         rows = {state: {end if state in lasts else state + 1: 1.0} for state in range(end)} | {end: {end: 1.0}}
         true = {f"p_{name}": [i for i, yes in enumerate(row) if yes] for name, row in labels.items()}
-        return _dtmc(rows, {**true, "alive": list(range(end)), "any": list(range(end + 1)), "init": [0]})
+        return chain(rows, {**true, "alive": list(range(end)), "any": list(range(end + 1)), "init": [0]})
 
 
-def _dtmc(rows: Mapping[int, Mapping[int, float]], labels: Mapping[str, list[int]]) -> object:
+def chain(rows: Mapping[int, Mapping[int, float]], labels: Mapping[str, list[int]]) -> object:
     """Storm's model of a chain: rows[state][next] is a probability; each label holds at its states."""
     from stormpy.datastructures import BitVector, SparseMatrixBuilder
     from stormpy.models import SparseDtmc, SparseModelComponents, StateLabeling
@@ -227,7 +128,7 @@ def _mirror(formula: Formula) -> Formula:
     return F.fold(formula, lambda node, parts: MIRROR.get(type(node), type(node))(*parts) if parts else node)
 
 
-def _ltl(formula: Formula) -> str:
+def ltl(formula: Formula) -> str:
     """Storm's text of a future formula, true on the endless chain where the formula is on the trace."""
     return F.fold(formula, _operator)
 

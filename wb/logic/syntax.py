@@ -13,7 +13,7 @@ styles may be mixed in one text.  From the tightest binding to the loosest:
 
 so `ALWAYS a IMPLIES b` reads `(ALWAYS a) IMPLIES b`, and `a IMPLIES b IMPLIES c` reads
 `a IMPLIES (b IMPLIES c)`.  Operators are written in capitals, predicates in small letters.  A text
-has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `ltlf`.
+has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `semantics`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_LENGTH = 100_000
 MAX_DEPTH = 200
 
 
-class Operator(NamedTuple):
+class Notation(NamedTuple):
     """How one operator is written and how tightly it binds (a greater number binds tighter)."""
 
     node: type
@@ -44,23 +44,23 @@ class Operator(NamedTuple):
 
 
 OPERATORS = (
-    Operator(F.Not, 7, True, "NOT", "!", "¬", ("~",)),
-    Operator(F.Always, 7, True, "ALWAYS", "G", "□", ("GLOBALLY",)),
-    Operator(F.Eventually, 7, True, "EVENTUALLY", "F", "◇", ("FINALLY",)),
-    Operator(F.Next, 7, True, "NEXT", "X", "○", ("◯",)),
-    Operator(F.WeakNext, 7, True, "WEAK_NEXT", "N", "●", ("WX",)),
-    Operator(F.Once, 7, True, "ONCE", "O", "⟐"),
-    Operator(F.Historically, 7, True, "HISTORICALLY", "H", "⊟"),
-    Operator(F.Previously, 7, True, "PREVIOUSLY", "Y", "⊖"),
-    Operator(F.Until, 6, True, "UNTIL", "U", "U"),
-    Operator(F.Release, 6, True, "RELEASE", "R", "R"),
-    Operator(F.WeakUntil, 6, True, "WEAK_UNTIL", "W", "W"),
-    Operator(F.Since, 6, True, "SINCE", "S", "S"),
-    Operator(F.And, 5, False, "AND", "&", "∧", ("&&", "/\\")),
-    Operator(F.Xor, 4, False, "XOR", "^", "⊕"),
-    Operator(F.Or, 3, False, "OR", "|", "∨", ("||", "\\/")),
-    Operator(F.Implies, 2, True, "IMPLIES", "->", "→", ("=>", "⇒")),
-    Operator(F.Iff, 1, False, "IFF", "<->", "↔", ("<=>", "⇔", "≡")),
+    Notation(F.Not, 7, True, "NOT", "!", "¬", ("~",)),
+    Notation(F.Always, 7, True, "ALWAYS", "G", "□", ("GLOBALLY",)),
+    Notation(F.Eventually, 7, True, "EVENTUALLY", "F", "◇", ("FINALLY",)),
+    Notation(F.Next, 7, True, "NEXT", "X", "○", ("◯",)),
+    Notation(F.WeakNext, 7, True, "WEAK_NEXT", "N", "●", ("WX",)),
+    Notation(F.Once, 7, True, "ONCE", "O", "⟐"),
+    Notation(F.Historically, 7, True, "HISTORICALLY", "H", "⊟"),
+    Notation(F.Previously, 7, True, "PREVIOUSLY", "Y", "⊖"),
+    Notation(F.Until, 6, True, "UNTIL", "U", "U"),
+    Notation(F.Release, 6, True, "RELEASE", "R", "R"),
+    Notation(F.WeakUntil, 6, True, "WEAK_UNTIL", "W", "W"),
+    Notation(F.Since, 6, True, "SINCE", "S", "S"),
+    Notation(F.And, 5, False, "AND", "&", "∧", ("&&", "/\\")),
+    Notation(F.Xor, 4, False, "XOR", "^", "⊕"),
+    Notation(F.Or, 3, False, "OR", "|", "∨", ("||", "\\/")),
+    Notation(F.Implies, 2, True, "IMPLIES", "->", "→", ("=>", "⇒")),
+    Notation(F.Iff, 1, False, "IFF", "<->", "↔", ("<=>", "⇔", "≡")),
 )
 BY_NODE = {op.node: op for op in OPERATORS}
 BY_TEXT = {text: op for op in OPERATORS for text in (op.words, op.ascii, op.symbols, *op.others)}
@@ -84,7 +84,7 @@ class _Token(NamedTuple):
 class _Open(NamedTuple):
     """An opened parenthesis or an operator that waits for its right operand."""
 
-    op: Operator | None
+    op: Notation | None
     at: int
 
 
@@ -190,7 +190,7 @@ def _after_operand(text: str, token: _Token, operands: list, waiting: list[_Open
     return True
 
 
-def _reduce(text: str, operands: list, waiting: list[_Open], op: Operator | None) -> None:
+def _reduce(text: str, operands: list, waiting: list[_Open], op: Notation | None) -> None:
     """Build the waiting operators that bind tighter than `op`; all up to a parenthesis for None."""
     while waiting and waiting[-1].op is not None:
         top = waiting[-1].op

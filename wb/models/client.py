@@ -149,25 +149,20 @@ class LLM:
         )
         return reply
 
-    def _note(self, prompt: Prompt, error: MalformedReply, event: str) -> None:
+    def _note(self, prompt: Prompt, error: ModelError, event: str, *, failed: bool = False) -> None:
+        """Count what an attempt without a usable reply took; one that is asked again names its recording."""
         self.ledger.add(
             prompt.name,
             error.usage,
             prompt_digest=prompt.digest,
             engine=self.name,
-            reply=error.digest,
+            reply=error.digest if isinstance(error, MalformedReply) and not failed else None,
+            failed=failed,
             events=(*error.events, event),
         )
 
     def _failed(self, prompt: Prompt, error: ModelError) -> None:
-        self.ledger.add(
-            prompt.name,
-            error.usage,
-            prompt_digest=prompt.digest,
-            engine=self.name,
-            failed=True,
-            events=(*error.events, f"failed: {error}"),
-        )
+        self._note(prompt, error, f"failed: {error}", failed=True)
 
 
 def connect(

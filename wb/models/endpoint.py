@@ -4,20 +4,16 @@ The `openai` client's own retries are off: each retry is counted against the bud
 ledger.  Where a service does not know a parameter (`response_format`, `max_tokens`, `temperature`), the
 request is sent again without it; the wanted JSON schema stands in the message too.
 
-Replies as a service sends them and as they are recorded: one JSON file a request, named by the digest of what was asked.
-
-The files can be shared, compared by line and replayed.  In `replay` the network is never touched
-and a missing reply is an error that names the prompt; `auto` reads what is there and records the
-rest; `record` asks anew and replaces.  Keys and addresses of endpoints are no part of a record.
+Replies are recorded as one JSON file a request, named by the digest of what was asked, so that they can be
+shared, compared by line and replayed.  In `replay` the network is never touched and a missing reply is an
+error that names the prompt; `auto` reads what is there and records the rest; `record` asks anew and
+replaces.  Keys and addresses of endpoints are no part of a record.
 """
 
 from __future__ import annotations
 
 import email.utils
-import hashlib
 import json
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +25,11 @@ import pydantic
 
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
+from wb.paths import digest, write_whole
+
+if TYPE_CHECKING:
+    import openai
+    import tenacity
 
 Mode = Literal["auto", "replay", "record"]
 MODES = ("auto", "replay", "record")
@@ -44,12 +45,6 @@ class CorruptReply(ModelError):
     """A recorded file does not hold the request that its name stands for."""
 
     fatal = True
-
-
-def digest(request: Mapping[str, object]) -> str:
-    """SHA-256 of a request's canonical JSON, in hex: the name of its reply."""
-    text = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 class _Message(pydantic.BaseModel, strict=True):
@@ -70,7 +65,7 @@ class Counts(pydantic.BaseModel, strict=True):
 
 
 class Completion(pydantic.BaseModel, strict=True):
-    """The part of a chat completion that is read; what else a service sends is ignored. `usage` in any other shape is none."""
+    """The part of a chat completion that is read, all else is ignored. `usage` in any other shape is none."""
 
     choices: list[_Choice] = pydantic.Field(min_length=1)
     model: str | None = None
@@ -124,13 +119,7 @@ class Replies:
         """Record a reply: whole or not at all, also when the process is killed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"request": request, "reply": reply}, indent=1, ensure_ascii=False, sort_keys=True)
-        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, self.path(request))
+        write_whole(self.path(request), text + "\n")
 
     def path(self, request: Mapping[str, object]) -> Path:
         """Where the reply to a request is kept: `PROMPT.DIGEST.json`, so that a folder can be read by eye."""
@@ -151,11 +140,8 @@ class Replies:
             )
 
 
-if TYPE_CHECKING:
-    import openai
-    import tenacity
-
 LONGEST_WAIT_S = 120.0
+NOTHING, UNLIMITED = Usage(), Budget()
 SECRET = 12  # characters: a shorter key (`x`, `test`) is none, it stands in ordinary text by chance
 
 
@@ -180,7 +166,7 @@ class MalformedReply(ModelError):
         prompt: str,
         text: str,
         problem: str,
-        usage: Usage = Usage(),
+        usage: Usage = NOTHING,
         events: tuple[str, ...] = (),
         digest: str | None = None,
         renewable: bool = False,
@@ -258,7 +244,7 @@ class Endpoint:
         replies: Replies,
         base_url: str | None = None,
         api_key: str | None = None,
-        budget: Budget = Budget(),
+        budget: Budget = UNLIMITED,
         price: Price | None = None,
         timeout_s: float = 120.0,
         retries: int = 4,
@@ -332,7 +318,8 @@ class Endpoint:
 
         def note(state: tenacity.RetryCallState) -> None:
             course.events.append(
-                f"retry {state.attempt_number} after {state.next_action.sleep:g} s: {self._safe(state.outcome.exception())}"
+                f"retry {state.attempt_number} after {state.next_action.sleep:g} s: "
+                f"{self._safe(state.outcome.exception())}"
             )
             course.usages.append(Usage(retries=1))
 
@@ -491,7 +478,8 @@ class Endpoint:
             )
         if len(self._key) >= SECRET and self._key in text:
             raise Rejected(
-                f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one that holds the key in OPENAI_API_KEY"
+                f"prompt {request['prompt']!r} needs a reply that can be kept; {self.name!r} gave one "
+                "that holds the key in OPENAI_API_KEY"
             )
         counts = body.usage.model_dump() if isinstance(body.usage, Counts) else dict.fromkeys(Counts.model_fields)
         return {

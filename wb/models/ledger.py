@@ -203,7 +203,7 @@ class Ledger:
         events: tuple[str, ...] = (),
         failed: bool = False,
     ) -> None:
-        """Record one question: what it took, who answered it, what went wrong on the way, whether it `failed` for good."""
+        """Record one question: what it took, who answered, what went wrong on the way, whether it `failed` for good."""
         with self._lock:
             self._failed += failed
             self._rows[prompt] = self._rows.get(prompt, Usage()) + usage

@@ -151,12 +151,14 @@ def _variables(parts: tuple[tuple[str, str], ...], name: str) -> frozenset[str]:
         strange = next((type(n).__name__ for n in tree.find_all(nodes.Node) if not isinstance(n, _LOGIC)), None)
         if strange:
             raise PromptError(
-                f"{name}.md: only values, loops and conditions were expected; got {strange}; compute it in Python and pass it in"
+                f"{name}.md: only values, loops and conditions were expected; got {strange}; compute it in Python "
+                "and pass it in"
             )
         found = meta.find_undeclared_variables(tree)
         if role == "system" and found:
             raise PromptError(
-                f"{name}.md: the system part takes no values, so that no text can pose as an instruction; got {sorted(found)}"
+                f"{name}.md: the system part takes no values, so that no text can pose as an instruction; "
+                f"got {sorted(found)}"
             )
         _fenced(text, name)
         used |= found

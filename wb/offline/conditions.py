@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wb.offline import negation
+from wb.offline import lexicon, negation
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,7 @@ class Earlier:
 
 Condition = Phrase | Negated | Every | Either | Earlier
 
-ACTOR = (
-    r"(?:users?|agents?|assistants?|you|we|they|he|she|persons?|people|individuals?|anyone|anybody|someone|everyone|everybody|"
-    r"customers?|clients?|callers?|(?:chat)?bots?|system|model|operator|nobody|no one|those)"
-)
+ACTOR = rf"(?:{'|'.join(sorted(lexicon.PERSONS, key=len, reverse=True))}|no one|those)"
 _MARKERS = (
     ("iff", r"if and only if|only if and when"),
     ("only_if", r"only (?:if|when|where|while|as long as|provided(?: that)?|in case|so long as)"),
@@ -64,7 +61,8 @@ _MARKERS = (
     ("provided", r"(?:as|so) long as|provided(?: that)?|providing(?: that)?|on condition that|on the condition that"),
     (
         "if",
-        r"if|when(?:ever)?|where(?:ver)?|while|in case(?: of| that)?|in the event (?:of|that)|for as long as|in which case",
+        r"if|when(?:ever)?|where(?:ver)?|while|in case(?: of| that)?|in the event (?:of|that)|for as long as|"
+        r"in which case",
     ),
     ("without", r"without|in the absence of|absent"),
     ("before", r"before|prior to|ahead of"),
@@ -74,37 +72,45 @@ _MARKERS = (
 )
 _MARKER = re.compile("|".join(f"(?P<{name}>\\b(?:{words})\\b)" for name, words in _MARKERS), re.I)
 _TIME_SPAN = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|an?)\s+(?:business\s+|working\s+|calendar\s+)?(?:minutes?|hours?|days?|weeks?|months?|years?)\s*\Z",
+    rf"\b(?:\d+|{lexicon.COUNT}|an?)\s+(?:business\s+|working\s+|calendar\s+)?{lexicon.DURATION}\s*\Z",
     re.I,
 )
 _COMPLEMENT = re.compile(
-    r"\b(?:ask|asks|check|checks|know|see|confirm|confirms|verify|determine|tell|decide|whether|wonder|sure|asked|not|nor)\s*\Z",
+    r"\b(?:ask|asks|check|checks|know|see|confirm|confirms|verify|determine|tell|decide|whether|wonder|sure|"
+    r"asked|not|nor)\s*\Z",
     re.I,
 )
 _PARTICIPLE = re.compile(
     r"\b(?:have|has|had|be|been|is|are|was|were|not|they|that|as|information|details|data)\s*\Z", re.I
 )
 _MODAL = re.compile(
-    r"\b(?:must|shall|should|may|can|cannot|can't|could|will|would|mustn't|shouldn't|won't|is|are|do|does|don't|never|need|needs|has to|have to|"
+    r"\b(?:must|shall|should|may|can|cannot|can't|could|will|would|mustn't|shouldn't|won't|is|are|do|does|"
+    r"don't|never|need|needs|has to|have to|"
     r"only|no)\b",
     re.I,
 )
 _FINITE = (
-    r"(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|holds?|owns?|wants?|asks?|agrees?|gives?|gave|lacks?|"
-    r"needs?|exists?|applies|apply|contains?|includes?|exceeds?|remains?|requires?|says?|states?|[a-z]{1,}ies|[a-z]{3,}(?:ses|tes|res|nes|des|ves|ges|ces|ts|ns|ds|ks|ms|ps|rs|ls)|"
+    r"(?:is|are|was|were|has|have|had|does|do|did|can|cannot|may|must|will|holds?|owns?|wants?|asks?|agrees?|"
+    r"gives?|gave|lacks?|"
+    r"needs?|exists?|applies|apply|contains?|includes?|exceeds?|remains?|requires?|says?|states?|[a-z]{1,}ies|"
+    r"[a-z]{3,}(?:ses|tes|res|nes|des|ves|ges|ces|ts|ns|ds|ks|ms|ps|rs|ls)|"
     r"[a-z]{3,}ed)"
 )
 _NEGATION = re.compile(
-    r"\b(?:(?P<aux>is|are|was|were|has|have|had|does|do|did|can|could|will|would|may|must|be|been)\s+(?P<not>not|never)|(?P<cannot>cannot)|"
-    r"(?P<short>is|are|was|were|has|have|had|does|do|did|ca|could|wo|would)n't)\s+(?:yet\s+|already\s+|been able to\s+)?",
+    r"\b(?:(?P<aux>is|are|was|were|has|have|had|does|do|did|can|could|will|would|may|must|be|been)\s+"
+    r"(?P<not>not|never)|(?P<cannot>cannot)|"
+    r"(?P<short>is|are|was|were|has|have|had|does|do|did|ca|could|wo|would)n't)\s+"
+    r"(?:yet\s+|already\s+|been able to\s+)?",
     re.I,
 )
 _LACK = re.compile(
-    r"\b(?:(?:has|have|had|having|holds?|holding|carr(?:ies|ying)|with|contains?|there (?:is|are)|is|are)\s+no(?:\s+longer)?|lacks?|lacking|has not got(?: any)?|(?<=\w )without(?: any)?)\s+(?=\w)",
+    r"\b(?:(?:has|have|had|having|holds?|holding|carr(?:ies|ying)|with|contains?|there (?:is|are)|is|are)\s+no"
+    r"(?:\s+longer)?|lacks?|lacking|has not got(?: any)?|(?<=\w )without(?: any)?)\s+(?=\w)",
     re.I,
 )
 _NOT = re.compile(
-    r"(?<!but )\bnot\s+(?:yet\s+|already\s+|currently\s+)?(?!(?:all|every|each|both|only|just|more|less|fewer|necessarily)\b)(?=\w)",
+    r"(?<!but )\bnot\s+(?:yet\s+|already\s+|currently\s+)?"
+    r"(?!(?:all|every|each|both|only|just|more|less|fewer|necessarily)\b)(?=\w)",
     re.I,
 )
 _NEITHER = re.compile(r"(?P<before>.*?)\bneither\s+(?P<one>.+?)\s+nor\s+(?P<other>.+)\Z", re.I)
@@ -117,7 +123,8 @@ _OF_A_THING = re.compile(
     re.I,
 )  # "contains unread mail" does not deny that it contains read mail
 _LASTING = re.compile(
-    r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)\s+(?:minute|hour|day|week|month|year)",
+    r"\bsince\b|\bfor\s+(?:more than\s+|at least\s+|over\s+)?"
+    rf"(?:\d+|an?|{lexicon.COUNT})\s+{lexicon.DURATION}",
     re.I,
 )
 
@@ -153,7 +160,7 @@ def parse(text: str, about: str = "") -> Condition:
 
 
 def leaf(text: str, about: str = "") -> Condition:
-    """One phrase, with its negation pulled out; one that is not the phrase's own stays, for `negation.inside` to find."""
+    """One phrase, its own negation pulled out; another's stays in it, for `negation.inside` to find."""
     text = text.strip(" ,;.")
     about = "" if subject(text) else about
     found = _NEGATION.search(text)
@@ -343,11 +350,14 @@ def _split(text: str, joint: str) -> list[str]:
 
 
 _PREDICATE = re.compile(
-    rf"[\w-]+\s+(?:is|are|has|have)\b|(?:(?:none|all|any|each|one) of \w+\s+)?(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?(?:\w+ly\s+)?{_FINITE}\b",
+    rf"[\w-]+\s+(?:is|are|has|have)\b|(?:(?:none|all|any|each|one) of \w+\s+)?"
+    rf"(?:(?:the|a|an|any|its|their|his|her|your|no|all)\s+(?:[\w'-]+\s+){{1,4}}?)?(?:{ACTOR}\s+)?"
+    rf"(?:\w+ly\s+)?{_FINITE}\b",
     re.I,
 )
 _PREPOSED = re.compile(
-    r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|before|after|only|by|on|at)\s+\w+",
+    r"(?:within|under|over|at least|at most|no more than|more than|less than|without|not|in|from|with|during|"
+    r"before|after|only|by|on|at)\s+\w+",
     re.I,
 )
 

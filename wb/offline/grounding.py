@@ -23,7 +23,10 @@ from wb.offline.norms import Norm
 from wb.rules.rule import Modality, Predicate
 
 _PREPOSITIONS = frozenset(
-    "for to in on at by from with without into within during of via through over under about against between after before".split()
+    """
+        for to in on at by from with without into within during of via through over under about against between after
+        before
+    """.split()
 )
 
 
@@ -263,9 +266,10 @@ def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
 
 
 def _presupposed(norm: Norm, toolbox: Toolbox, tools: Sequence[str], around: frozenset[str]) -> Condition | None:
-    """The `when` of a norm without the doers that a flag of the norm is about: "the reader holds a card" speaks of a reader.
+    """The `when` of a norm without the doers that its flags are about.
 
-    Only where that makes a guard stricter: a duty keeps all of it.
+    "The reader holds a card" speaks of a reader already.  Only where that makes a guard stricter:
+    a duty keeps all of it.
     """
     parts = norm.when.parts if isinstance(norm.when, Every) else (norm.when,) if norm.when is not None else ()
     leaves = [leaf for side in (norm.when, norm.requires) for leaf in conditions.phrases_of(side)]

@@ -1,13 +1,10 @@
-"""Quantities in English: `under 18`, `at least 15 years`, `no more than ten items`, `$500 or more`.
-
-A quantity is a comparison with a number and a unit; which field it is about is decided in `grounding`.
-
-English words: tokens, lemmas, roots, and names in snake_case.
+"""English words: tokens, lemmas, roots, names in snake_case, and quantities ("under 18", "$500 or more").
 
 General English only; the words of a domain come from its toolbox.  A *lemma* is for reading and for
 names, a *root* (lemma without derivational endings) is for comparing: `confirmed` and `confirmation`
 share one.  Irregular forms are listed, the rest follows spelling rules, so an unknown word may get an
-odd root, but always the same one.
+odd root, but always the same one.  A quantity is a comparison with a number and a unit; which field it
+is about is for the vocabulary of a toolbox to tell.
 """
 
 from __future__ import annotations
@@ -18,69 +15,80 @@ from functools import lru_cache
 from typing import Literal
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
-ACTORS = frozenset(
-    """user users agent agents assistant assistants you we they he she it i person persons people individual individuals
- anyone anybody someone somebody everyone everybody nobody system bot chatbot model operator customer customers client clients caller
- callers party parties human""".split()
-)
+PERSONS = """
+    user users agent agents assistant assistants you we they he she person persons people individual individuals
+    anyone anybody someone somebody everyone everybody nobody system bot bots chatbot chatbots model operator
+    customer customers client clients caller callers
+""".split()
+ACTORS = frozenset([*PERSONS, "it", "i", "party", "parties", "human"])
 DETERMINERS = frozenset(
     """a an the this that these those any some each every all both either neither no such certain given
  its his her their your our my of which who whom whose what there here following respective""".split()
 )
 _FUNCTION = frozenset(
-    """to in on at by for from with without into onto over under about as per via and or but if then than so be is are was were
- been being am do does did has have had having will would shall should may might can could must not never only also still just even
- already always ever again yet it its them him himself themselves itself very too more most less least up out off s t e g i
- one when where while until before after during within upon among between through against across""".split()
+    """
+        to in on at by for from with without into onto over under about as per via and or but if then than so be is
+        are was were been being am do does did has have had having will would shall should may might can could must
+        not never only also still just even already always ever again yet it its them him himself themselves itself
+        very too more most less least up out off s t e g i one when where while until before after during within upon
+        among between through against across
+    """.split()
 )
 _PARTICLES = frozenset("in out up off on down over away".split())  # "log in" and "log out" are two verbs
 STOP = ACTORS | DETERMINERS | _FUNCTION
 _IRREGULAR = dict(
     pair.split(":")
-    for pair in """has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do
- done:do doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose chosen:choose wrote:write
- written:write sold:sell told:tell said:say kept:keep held:hold left:leave lost:lose met:meet read:read put:put set:set let:let
- got:get gotten:get went:go gone:go came:come knew:know known:know saw:see seen:see found:find thought:think brought:bring
- built:build spent:spend spoke:speak spoken:speak drove:drive driven:drive flew:fly flown:fly broke:break broken:break hid:hide
- hidden:hide began:begin begun:begin ran:run sat:sit stood:stand understood:understand won:win wore:wear worn:wear drew:draw
- drawn:draw fell:fall fallen:fall forgot:forget forgotten:forget froze:freeze frozen:freeze grew:grow grown:grow shown:show
- showed:show signed:sign stolen:steal stole:steal swore:swear sworn:swear threw:throw thrown:throw bound:bind fed:feed felt:feel
- led:lead lent:lend meant:mean dealt:deal children:child people:person persons:person men:man women:woman feet:foot data:data
- media:media news:news series:series addresses:address address:address business:business access:access process:process
- status:status bus:bus buses:bus class:class classes:class less:less pass:pass miss:miss discuss:discuss always:always
- https:https https:https sms:sms gps:gps analysis:analysis basis:basis bonus:bonus virus:virus campus:campus
- during:during nothing:nothing anything:anything something:something everything:everything morning:morning evening:evening
- thing:thing string:string king:king ring:ring bring:bring sing:sing during:during building:building meeting:meeting
- need:need feed:feed speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red shared:share
- lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
-
- programme:program programmes:program cancelled:cancel
- cancelling:cancel cancellation:cancel cancellations:cancel authorised:authorize authorized:authorize""".split()
+    for pair in """
+        has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do done:do
+        doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose
+        chosen:choose wrote:write written:write sold:sell told:tell said:say kept:keep held:hold left:leave lost:lose
+        met:meet read:read put:put set:set let:let got:get gotten:get went:go gone:go came:come knew:know known:know
+        saw:see seen:see found:find thought:think brought:bring built:build spent:spend spoke:speak spoken:speak
+        drove:drive driven:drive flew:fly flown:fly broke:break broken:break hid:hide hidden:hide began:begin
+        begun:begin ran:run sat:sit stood:stand understood:understand won:win wore:wear worn:wear drew:draw drawn:draw
+        fell:fall fallen:fall forgot:forget forgotten:forget froze:freeze frozen:freeze grew:grow grown:grow
+        shown:show showed:show signed:sign stolen:steal stole:steal swore:swear sworn:swear threw:throw thrown:throw
+        bound:bind fed:feed felt:feel led:lead lent:lend meant:mean dealt:deal children:child people:person
+        persons:person men:man women:woman feet:foot data:data media:media news:news series:series addresses:address
+        address:address business:business access:access process:process status:status bus:bus buses:bus class:class
+        classes:class less:less pass:pass miss:miss discuss:discuss always:always https:https sms:sms gps:gps
+        analysis:analysis basis:basis bonus:bonus virus:virus campus:campus during:during nothing:nothing
+        anything:anything something:something everything:everything morning:morning evening:evening thing:thing
+        string:string king:king ring:ring bring:bring sing:sing building:building meeting:meeting need:need feed:feed
+        speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red shared:share
+        lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
+        programme:program programmes:program cancelled:cancel cancelling:cancel cancellation:cancel
+        cancellations:cancel authorised:authorize authorized:authorize
+    """.split()
 )
 _KEEP_E = re.compile(
-    r"(?:at|iz|is|v|c|dg|rg|u|bl|pl|tl|gl|dl|ckl|ir|ur|uir|as|os|us|ns|rs|ang|eng|ag|ak|ik|ok|uk|am|im|om|um|ap|ip|op|yp|ar|or|ad|id|od|ud|"
+    r"(?:at|iz|is|v|c|dg|rg|u|bl|pl|tl|gl|dl|ckl|ir|ur|uir|as|os|us|ns|rs|ang|eng|ag|ak|ik|ok|uk|am|im|om|um|"
+    r"ap|ip|op|yp|ar|or|ad|id|od|ud|"
     r"in|on|un|il|ol|ul|al|it|ot|ut|et|iet)\Z"
 )
 _BARE_VERBS = frozenset(
-    """accept access add adopt allow answer apply appear approach ask assist attach avoid ban block book cancel check claim clear
- click collect comment commit  complain  confirm connect consent contact contain convert correct credit deposit destroy
- develop direct  display download drop edit email enter exceed exist exit export fail fill filter finish follow forward gain
- grant  happen help import inform inspect install interact join keep lack last limit list load log look mail mark mask match
- mention modify monitor offer open order own pass perform permit pick plan play post prevent print process profit prohibit prompt
- protect publish push quit reach reject  remain remind repair repeat report request respond rest restrict result return review
- scan search select send show sign skip  sort spam split start state stay stop submit succeed suggest talk test touch track
- transfer transform trust unlock upload  view visit wait walk want warn wash watch wish withdraw withhold work abort adjust
- affect alter appoint assert attempt attend audit benefit bill boost borrow call cast chat concern conduct consult  contract
- deduct defer deliver deny depart depend detect differ discount discover discuss dismiss earn employ enrol exhaust expect explain
-  express extend extract feel fetch fix fund guard hack hand harm highlight hint host hunt intend interpret label land launch
- lead learn lend link lock mean meet merg need obey object obtain omit opt overrid park part pay persist point predict present
- proceed project proof quot redirect redeem refund register  reset retail retain reveal reward roll seek seem sell ship shift
- shout sleep speak spell spend stack stamp stand step stick store stream support suspect suspend target tell thank threaten train
-  treat trick turn turn twist  wear weigh deposit edit elicit exhibit inherit inhibit limit merit orbit profit
- prohibit recruit solicit submit vomit visit credit audit benefit budget target market pocket reset offset format combat
- appeal reveal seal heal deal steal conceal reason season question mention position condition function caution lesson person
- happen open listen sharpen threaten strengthen shorten widen broaden assign design sign align resign campaign maintain retain
- obtain contain explain complain train gain join explain refrain restrain remain begin win spin scan plan ban run plug""".split()
+    """
+        accept access add adopt allow answer apply appear approach ask assist attach avoid ban block book cancel check
+        claim clear click collect comment commit complain confirm connect consent contact contain convert correct
+        credit deposit destroy develop direct display download drop edit email enter exceed exist exit export fail
+        fill filter finish follow forward gain grant happen help import inform inspect install interact join keep lack
+        last limit list load log look mail mark mask match mention modify monitor offer open order own pass perform
+        permit pick plan play post prevent print process profit prohibit prompt protect publish push quit reach reject
+        remain remind repair repeat report request respond rest restrict result return review scan search select send
+        show sign skip sort spam split start state stay stop submit succeed suggest talk test touch track transfer
+        transform trust unlock upload view visit wait walk want warn wash watch wish withdraw withhold work abort
+        adjust affect alter appoint assert attempt attend audit benefit bill boost borrow call cast chat concern
+        conduct consult contract deduct defer deliver deny depart depend detect differ discount discover discuss
+        dismiss earn employ enrol exhaust expect explain express extend extract feel fetch fix fund guard hack hand
+        harm highlight hint host hunt intend interpret label land launch lead learn lend link lock mean meet merg need
+        obey object obtain omit opt overrid park part pay persist point predict present proceed project proof quot
+        redirect redeem refund register reset retail retain reveal reward roll seek seem sell ship shift shout sleep
+        speak spell spend stack stamp stand step stick store stream support suspect suspend target tell thank threaten
+        train treat trick turn twist wear weigh elicit exhibit inherit inhibit merit orbit recruit solicit vomit
+        budget market pocket offset format combat appeal seal heal deal steal conceal reason season question position
+        condition function caution lesson person listen sharpen strengthen shorten widen broaden assign design align
+        resign campaign maintain refrain restrain begin win spin run plug
+    """.split()
 )
 _SUFFIXES = (
     "ations",
@@ -158,7 +166,8 @@ def _base(stem: str) -> str:
     if stem.endswith("ll") and len(stem) > 5:
         return stem[:-1]
     if re.search(r"[^aeiou][aeiou](?:w|x|y)\Z", stem) or re.search(
-        r"(?:er|en|ay|ey|oy|ss|ll|rn|rm|rt|st|ct|pt|nt|lt|sh|ch|th|ck|nd|ld|rd|mp|rk|nk|sk|lp|ft|ht|ow|ew|aw|ee|ai[nlrmd]|ea[dklmnrtp]|oo[kmnltp]|oa[dnmkt]|ou[nt]|ei[vn])\Z",
+        r"(?:er|en|ay|ey|oy|ss|ll|rn|rm|rt|st|ct|pt|nt|lt|sh|ch|th|ck|nd|ld|rd|mp|rk|nk|sk|lp|ft|ht|ow|ew|aw|ee|"
+        r"ai[nlrmd]|ea[dklmnrtp]|oo[kmnltp]|oa[dnmkt]|ou[nt]|ei[vn])\Z",
         stem,
     ):
         return stem
@@ -230,7 +239,10 @@ Op = Literal["<", "<=", ">", ">=", "=="]
 _WORDS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
+        """
+        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+        seventeen eighteen nineteen twenty
+    """.split()
     )
 }
 _WORDS |= {
@@ -248,6 +260,9 @@ _WORDS |= {
     "twice": 2,
     "single": 1,
 }
+_CARDINALS = [word for word in _WORDS if word not in ("zero", "once", "twice", "single")]
+COUNT = "|".join(sorted(_CARDINALS, key=len, reverse=True))
+DURATION = r"(?:minute|hour|day|week|month|year)s?"
 NUMBER = (
     r"(?P<money>[$€£]\s?)?(?P<number>\d[\d,]*(?:\.\d+)?|\b(?:"
     + "|".join(sorted(_WORDS, key=len, reverse=True))
@@ -255,16 +270,19 @@ NUMBER = (
 )
 _BEFORE: tuple[tuple[str, Op], ...] = (
     (
-        r"(?:no|not) (?:more|greater|higher|longer|larger|older|later|bigger) than|not (?:to )?(?:exceed(?:ing)?|over|above)|at (?:the )?most|at a maximum(?: of)?|"
+        r"(?:no|not) (?:more|greater|higher|longer|larger|older|later|bigger) than|"
+        r"not (?:to )?(?:exceed(?:ing)?|over|above)|at (?:the )?most|at a maximum(?: of)?|"
         r"up to|a maximum of|maximum(?: of| is|:)?|limited to|not exceeding",
         "<=",
     ),
     (
-        r"(?:no|not) (?:less|fewer|smaller|younger|lower|shorter|under) than|not (?:under|below|younger than)|at (?:the )?least|a minimum of|minimum(?: of| is|:)?",
+        r"(?:no|not) (?:less|fewer|smaller|younger|lower|shorter|under) than|not (?:under|below|younger than)|"
+        r"at (?:the )?least|a minimum of|minimum(?: of| is|:)?",
         ">=",
     ),
     (
-        r"(?:more|greater|higher|longer|larger|older|bigger|heavier) than|exceed(?:s|ing)?|over(?: the age of)?|above(?: the age of)?|beyond",
+        r"(?:more|greater|higher|longer|larger|older|bigger|heavier) than|exceed(?:s|ing)?|over(?: the age of)?|"
+        r"above(?: the age of)?|beyond",
         ">",
     ),
     (r"(?:less|fewer|smaller|younger|lower|shorter|lighter) than|under(?: the age of)?|below(?: the age of)?", "<"),

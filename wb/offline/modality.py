@@ -1,7 +1,7 @@
 """Deontic force: where the modal of a sentence stands, and whether it forbids, obliges or permits.
 
-The text side of the grammar: cleaning, list stems, main clauses, and one table of modal forms.  The
-templates that make norms of them are in `deontic`.
+The text side of the grammar: cleaning, list stems, main clauses, and one table of modal forms.  `norms`
+makes norms of what is taken apart here.
 """
 
 from __future__ import annotations
@@ -10,95 +10,122 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from wb.offline import conditions
+from wb.offline import conditions, lexicon
 
 Force = Literal["exempt", "forbid", "ban", "needed", "oblige", "permit", "requires", "imperative"]
-_ADVERB = r"(?:(?:also|only|always|strictly|expressly|generally|normally|currently|already|explicitly|then|first|still|\w+ly)\s+){0,2}"
+_ADVERB = (
+    r"(?:(?:also|only|always|strictly|expressly|generally|normally|currently|already|explicitly|then|first|"
+    r"still|\w+ly)\s+){0,2}"
+)
 _FORMS: tuple[tuple[Force, str], ...] = (
     (
         "exempt",
         r"need not\b|needn't|(?:do|does) not (?:need|have) to|(?:do|does)n't (?:need|have) to|"
-        r"(?:is|are) not (?:required|obliged|obligated|expected|necessary|needed|mandatory)\b|no need to\b|not mandatory|are exempt\b|is exempt\b",
+        r"(?:is|are) not (?:required|obliged|obligated|expected|necessary|needed|mandatory)\b|no need to\b|"
+        r"not mandatory|are exempt\b|is exempt\b",
     ),
     (
         "forbid",
-        r"(?:must|shall|should|may|can|could|ought to)\s+(?:\w+ly\s+)?(?:not|never)\b(?:\s+ever\b)?(?:\s+be\s+(?:allowed|permitted|able)\s+to)?|"
+        r"(?:must|shall|should|may|can|could|ought to)\s+(?:\w+ly\s+)?(?:not|never)\b(?:\s+ever\b)?"
+        r"(?:\s+be\s+(?:allowed|permitted|able)\s+to)?|"
         r"(?:cannot|can't|mustn't|shouldn't|shan't|mayn't)\b(?:\s+ever\b)?|(?:will|would)\s+(?:not|never)|won't|"
-        rf"(?:is|are|be)\s+{_ADVERB}(?:not|never)\s+{_ADVERB}(?:allowed|permitted|authori[sz]ed|able|eligible|entitled|supposed|to)\s+to\b|"
-        rf"(?:is|are)\s+{_ADVERB}(?:not|never)\s+to\b|(?:isn't|aren't)\s+(?:allowed|permitted|able|authori[sz]ed|eligible)\s+to|"
-        rf"(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|barred|banned|precluded|disallowed|excluded|restricted)\s+(?:from|to)\b|"
+        rf"(?:is|are|be)\s+{_ADVERB}(?:not|never)\s+{_ADVERB}"
+        rf"(?:allowed|permitted|authori[sz]ed|able|eligible|entitled|supposed|to)\s+to\b|"
+        rf"(?:is|are)\s+{_ADVERB}(?:not|never)\s+to\b|"
+        rf"(?:isn't|aren't)\s+(?:allowed|permitted|able|authori[sz]ed|eligible)\s+to|"
+        rf"(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|barred|banned|precluded|disallowed|excluded|"
+        rf"restricted)\s+(?:from|to)\b|"
         r"(?:is|are) (?:ineligible|unable) to\b",
     ),
     (
         "ban",
-        rf"(?:(?:shall|must|should|will)\s+)?(?:is|are|be)\s+{_ADVERB}(?:prohibited|forbidden|banned|disallowed|unlawful|illegal|impossible|unacceptable|off limits)\b|"
-        rf"(?:(?:is|are|be)\s+{_ADVERB}not|isn't|aren't)\s+{_ADVERB}(?:allowed|permitted|possible|acceptable|available|supported|eligible|an option|authori[sz]ed)\b|"
+        rf"(?:(?:shall|must|should|will)\s+)?(?:is|are|be)\s+{_ADVERB}"
+        rf"(?:prohibited|forbidden|banned|disallowed|unlawful|illegal|impossible|unacceptable|off limits)\b|"
+        rf"(?:(?:is|are|be)\s+{_ADVERB}not|isn't|aren't)\s+{_ADVERB}"
+        rf"(?:allowed|permitted|possible|acceptable|available|supported|eligible|an option|authori[sz]ed)\b|"
         r"(?:is|are)\s+not\s+\w+(?:able|ible)\b",
     ),
     ("needed", rf"(?:is|are)\s+{_ADVERB}(?:required|needed|mandatory|compulsory|necessary|obligatory)(?!\s+to\s+be)\b"),
     (
         "oblige",
         r"(?:must|shall|should|ought to|has to|have to|had to|needs? to)\b|"
-        rf"(?:is|are)\s+{_ADVERB}(?:obliged|obligated|expected|supposed|bound|to)\s+(?:to\b|(?=be\b))|(?:is|are)\s+{_ADVERB}required to(?= be)",
+        rf"(?:is|are)\s+{_ADVERB}(?:obliged|obligated|expected|supposed|bound|to)\s+(?:to\b|(?=be\b))|"
+        rf"(?:is|are)\s+{_ADVERB}required to(?= be)",
     ),
     (
         "permit",
-        rf"(?:may|can|could)\b|(?:is|are)\s+{_ADVERB}(?:allowed|permitted|authori[sz]ed|free|able|eligible|entitled|welcome)\s+{_ADVERB}to\b|"
+        rf"(?:may|can|could)\b|(?:is|are)\s+{_ADVERB}"
+        rf"(?:allowed|permitted|authori[sz]ed|free|able|eligible|entitled|welcome)\s+{_ADVERB}to\b|"
         rf"(?:is|are)\s+{_ADVERB}(?:allowed|permitted|available|possible|acceptable|authori[sz]ed|eligible)\b",
     ),
     ("requires", r"(?:requires?|demands?|presupposes?|necessitates?)\b"),
 )
 _MODALS = tuple((force, re.compile(rf"\b(?:{words})", re.I)) for force, words in _FORMS)
 _PROHIBITIVE = re.compile(
-    r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|(?:under no circumstances|in no (?:case|event)|at no time|on no account)(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+",
+    r"(?:please\s+)?(?:do not|don't|never|avoid|refrain from|abstain from|"
+    r"(?:under no circumstances|in no (?:case|event)|at no time|on no account)"
+    r"(?:,| (?:may|should|must|shall|can|will) (?:the |a |an |any )?\w+)?)\s+",
     re.I,
 )
 _ORDER = re.compile(r"(?:please\s+|always\s+|then\s+|also\s+|first,?\s+|finally,?\s+|at all times,?\s+)*", re.I)
 _LIMIT = re.compile(
-    r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|(?:at least|up to) (?:[$€£]?\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)|limited to|only one|only once|a single)\b",
+    r"\b(?:at (?:the )?most|no more than|no fewer than|no less than|not exceed|maximum|minimum|"
+    rf"(?:at least|up to) (?:[$€£]?\d+|{lexicon.COUNT})|"
+    r"limited to|only one|only once|a single)\b",
     re.I,
 )
 _STRONG = re.compile(r"\b(?:must|cannot|may not|shall|must never)\b|\bonly (?:if|when|after)\b", re.I)
 _ONLY = re.compile(
-    r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b",
+    r"\bonly (?:if|when|where|after|once|for|by|with|from|to|in)\b|\A(?:only|except)\b|\bunless\b|"
+    r"\bif and only if\b|\bprovided (?:that|the)\b|\b(?:as|so) long as\b|\bon (?:the )?condition that\b",
     re.I,
 )
 VERBS = frozenset(
-    """accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate avoid back
- block book call cancel change charge check choose clear click close collect compare compensate complete comply confirm consider consult
- contact continue copy create decline delete deny describe detect determine disable disclose display document download draft edit email
- enable encrypt end enforce enter escalate establish evaluate explain export fill find finish follow forward gather get give grant greet
- handle help hide identify ignore import include inform insert inspect install investigate issue keep leave limit list log maintain make
- mark mask match mention modify monitor notify obtain offer open order pause pay perform place post prefer prepare present prevent process
- proceed protect provide publish purchase quote read recommend record redact redirect refer refund refuse register reject release remember
- remind remove rename renew repeat replace reply report request require reschedule reserve reset resolve respond restrict retain retrieve
- return revert review revoke run save scan schedule search select sell send set share show sign stop store submit suggest summarize
- suspend switch take tell terminate test track transfer treat try turn update upgrade upload use validate verify wait warn withdraw write
- ensure state buy rent browse print uninstall solve sort view visit
- abandon accelerate accommodate accompany achieve acknowledge acquire activate adapt adjust administer adopt advertise agree alert allocate alter
- amend announce anonymize appeal appoint archive arrange assemble assume assure audit authorize award backup balance ban base bill borrow break
- bring broadcast build bypass calculate capture carry cash certify chat cite claim clean collaborate combine commence commit communicate compile
- conceal conclude conduct connect consolidate construct consume control convert convey cooperate correct count credit cross cut damage deactivate
- deal debit decide declare dedicate deduct defer define delay delegate deliver demand demonstrate deploy deposit design destroy develop deviate
- diagnose direct discard discount discriminate discuss dismiss dispense dispose distribute divert divide double drink drive drop duplicate earn
- eat elevate eliminate employ encourage endorse engage enroll evict examine exceed exchange exclude execute exercise expand expose express extend
- extract fabricate facilitate falsify feed file finalize finance fix flag force forge formulate gain gamble generate guarantee guess guide halt harass
- harm hire host hold identify implement impersonate impose improve incorporate increase indicate infer influence initiate inquire insult insure
- integrate intercept interfere interrupt introduce invest invite invoke isolate join judge justify kill label launch lead learn lease lend let
- leave locate lock lose lower manage manipulate manufacture map measure merge migrate minimize misrepresent misuse mix monitor move negotiate
- object observe occupy omit operate order originate outsource oversee override own pack park participate pass penalize permit pick play pledge
- predict press produce profile prohibit promise promote propose prove pull pursue push put qualify question raise rate reach rebook recall recheck
- reclaim recognize reconcile recover recruit rectify recycle reduce refill refrain refresh regulate rehire reimburse reissue relay rely relocate
- repair repay rephrase represent reproduce request rescind resell resign retry reuse reveal reverse reward ride sanction sanitize score seal secure seek
- seize separate serve settle shift ship shorten shut smoke solicit speak specify speculate spend split sponsor spread standardize steal stream
- strengthen supervise supply support surrender survey suspend swap synchronize talk target teach tell threaten throw trade train transcribe transform
- translate transmit transport travel trigger trust undertake undo unlock unsubscribe urge validate value vary violate void volunteer vote wash watch
- wear weigh withhold witness work""".split()
+    """
+        accept act add adhere advise allow answer apply approve archive ask assess assist assign attach authenticate
+        avoid back block book call cancel change charge check choose clear click close collect compare compensate
+        complete comply confirm consider consult contact continue copy create decline delete deny describe detect
+        determine disable disclose display document download draft edit email enable encrypt end enforce enter
+        escalate establish evaluate explain export fill find finish follow forward gather get give grant greet handle
+        help hide identify ignore import include inform insert inspect install investigate issue keep leave limit list
+        log maintain make mark mask match mention modify monitor notify obtain offer open order pause pay perform
+        place post prefer prepare present prevent process proceed protect provide publish purchase quote read
+        recommend record redact redirect refer refund refuse register reject release remember remind remove rename
+        renew repeat replace reply report request require reschedule reserve reset resolve respond restrict retain
+        retrieve return revert review revoke run save scan schedule search select sell send set share show sign stop
+        store submit suggest summarize suspend switch take tell terminate test track transfer treat try turn update
+        upgrade upload use validate verify wait warn withdraw write ensure state buy rent browse print uninstall solve
+        sort view visit abandon accelerate accommodate accompany achieve acknowledge acquire activate adapt adjust
+        administer adopt advertise agree alert allocate alter amend announce anonymize appeal appoint arrange assemble
+        assume assure audit authorize award backup balance ban base bill borrow break bring broadcast build bypass
+        calculate capture carry cash certify chat cite claim clean collaborate combine commence commit communicate
+        compile conceal conclude conduct connect consolidate construct consume control convert convey cooperate
+        correct count credit cross cut damage deactivate deal debit decide declare dedicate deduct defer define delay
+        delegate deliver demand demonstrate deploy deposit design destroy develop deviate diagnose direct discard
+        discount discriminate discuss dismiss dispense dispose distribute divert divide double drink drive drop
+        duplicate earn eat elevate eliminate employ encourage endorse engage enroll evict examine exceed exchange
+        exclude execute exercise expand expose express extend extract fabricate facilitate falsify feed file finalize
+        finance fix flag force forge formulate gain gamble generate guarantee guess guide halt harass harm hire host
+        hold implement impersonate impose improve incorporate increase indicate infer influence initiate inquire
+        insult insure integrate intercept interfere interrupt introduce invest invite invoke isolate join judge
+        justify kill label launch lead learn lease lend let locate lock lose lower manage manipulate manufacture map
+        measure merge migrate minimize misrepresent misuse mix move negotiate object observe occupy omit operate
+        originate outsource oversee override own pack park participate pass penalize permit pick play pledge predict
+        press produce profile prohibit promise promote propose prove pull pursue push put qualify question raise rate
+        reach rebook recall recheck reclaim recognize reconcile recover recruit rectify recycle reduce refill refrain
+        refresh regulate rehire reimburse reissue relay rely relocate repair repay rephrase represent reproduce
+        rescind resell resign retry reuse reveal reverse reward ride sanction sanitize score seal secure seek seize
+        separate serve settle shift ship shorten shut smoke solicit speak specify speculate spend split sponsor spread
+        standardize steal stream strengthen supervise supply support surrender survey swap synchronize talk target
+        teach threaten throw trade train transcribe transform translate transmit transport travel trigger trust
+        undertake undo unlock unsubscribe urge value vary violate void volunteer vote wash watch wear weigh withhold
+        witness work
+    """.split()
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class MainClause:
     """One main clause taken apart at its modal: subject, force and what follows."""
 
     subject: str
@@ -132,7 +159,8 @@ def under_stem(stem: str, item: str) -> str:
     if re.match(r"(?:if|when|unless|before|after|where|for)\b", opening, re.I) and split(opening) is None:
         return f"{opening}, {lowered}"
     following = re.search(
-        r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: \w+)?(?: (?:is|are) true| apply| applies)?\b|\bone of these\b",
+        r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: \w+)?"
+        r"(?: (?:is|are) true| apply| applies)?\b|\bone of these\b",
         opening,
         re.I,
     )
@@ -161,14 +189,15 @@ def main_clauses(text: str) -> tuple[str, ...]:
     return tuple(part for part in whole if part)
 
 
-def split(text: str) -> Sentence | None:
+def split(text: str) -> MainClause | None:
     """The main clause taken apart at its modal; None for a sentence without any."""
     text = _respelled(text)
     prohibitive = _PROHIBITIVE.match(text)
     if prohibitive:
-        return Sentence("", "forbid", prohibitive.group().strip(), text[prohibitive.end() :])
+        return MainClause("", "forbid", prohibitive.group().strip(), text[prohibitive.end() :])
     bare = re.match(
-        rf"(?:(?:it|this|that) is )?(?P<p>{_ADVERB}(?:not )?(?:allowed|permitted|prohibited|forbidden|possible|banned))\b",
+        rf"(?:(?:it|this|that) is )?(?P<p>{_ADVERB}(?:not )?"
+        rf"(?:allowed|permitted|prohibited|forbidden|possible|banned))\b",
         text,
         re.I,
     )
@@ -177,14 +206,14 @@ def split(text: str) -> Sentence | None:
     found = _modal(text)
     stated = None if found else _INDICATIVE.match(text) or _ONLY_PASSIVE.match(text)
     if stated:
-        return Sentence(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
+        return MainClause(stated["subject"].strip(), "permit", "", f"be {stated['rest']}")
     if found:
         force, match = found
-        return Sentence(text[: match.start()].strip(" ,"), force, match.group(), text[match.end() :].strip())
+        return MainClause(text[: match.start()].strip(" ,"), force, match.group(), text[match.end() :].strip())
     order = _ORDER.match(text)
     rest = text[order.end() :]
     if re.match(r"[A-Z]\w+ [^,;]+ first, (?:and )?(?:only )?then [a-z]", rest):
-        return Sentence("", "imperative", "", rest)
+        return MainClause("", "imperative", "", rest)
     only = re.match(r"only\s+", rest, re.I)
     words = (rest[only.end() :] if only else rest).split()
     if (
@@ -193,9 +222,9 @@ def split(text: str) -> Sentence | None:
         and (words[0][0].isupper() or order.end() or only or text[0].islower())
         and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I)
     ):
-        return Sentence("", "imperative", order.group().strip(), rest)
+        return MainClause("", "imperative", order.group().strip(), rest)
     if len(words) > 2 and _DETERMINER.fullmatch(words[1]) and words[0].isalpha() and not _NO_VERB.fullmatch(words[0]):
-        return Sentence("", "imperative", order.group().strip(), rest)
+        return MainClause("", "imperative", order.group().strip(), rest)
     return None
 
 
@@ -232,14 +261,20 @@ def cue(text: str) -> bool:
 _DETERMINER = re.compile(r"the|an?|any|all|every|each|its|their|your|his|her|them|it", re.I)
 # What may stand before an article at the start of a sentence and is no verb in the imperative.
 _NO_VERB = re.compile(
-    r"\w{3,}(?:ing|ed|ly)|\w*[^s]s|note|see|recall|say|in|on|at|by|for|from|to|of|with|under|over|after|before|during|until|since|through|between|among|within|"
-    r"against|about|above|below|behind|beyond|near|per|via|like|unlike|despite|except|without|if|when|while|where|because|though|although|unless|"
-    r"whether|that|which|who|what|how|why|and|or|but|nor|so|yet|both|half|such|only|just|even|not|all|any|each|every|once|then|there|here|"
-    r"given|including|regarding|concerning|upon|into|onto|out|off|up|down|as|than|is|are|was|were|be|has|have|had|does|did|will|would",
+    r"\w{3,}(?:ing|ed|ly)|\w*[^s]s|note|see|recall|say|in|on|at|by|for|from|to|of|with|under|over|after|"
+    r"before|during|until|since|through|between|among|within|"
+    r"against|about|above|below|behind|beyond|near|per|via|like|unlike|despite|except|without|if|when|while|"
+    r"where|because|though|although|unless|"
+    r"whether|that|which|who|what|how|why|and|or|but|nor|so|yet|both|half|such|only|just|even|not|all|any|"
+    r"each|every|once|then|there|here|"
+    r"given|including|regarding|concerning|upon|into|onto|out|off|up|down|as|than|is|are|was|were|be|has|have|"
+    r"had|does|did|will|would",
     re.I,
 )
 _INDICATIVE = re.compile(
-    r"(?P<subject>[^,;]+?)\s+(?:is|are)\s+(?P<rest>(?:only\s+)?\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*\b(?:if and only if|only (?:if|when|after|once|for|by|with|in|to|from)\b).*|"
+    r"(?P<subject>[^,;]+?)\s+(?:is|are)\s+"
+    r"(?P<rest>(?:only\s+)?\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*\b"
+    r"(?:if and only if|only (?:if|when|after|once|for|by|with|in|to|from)\b).*|"
     r"only\s+\w+(?:ed|en|wn|de|nt|ld|id|pt)\b.*)\Z",
     re.I,
 )
@@ -251,20 +286,24 @@ _ONLY_PASSIVE = re.compile(
 def _respelled(text: str) -> str:
     """Forms without a modal in the words of one: "A is for S only", "be sure to A", "S need X to A"."""
     text = re.sub(
-        r",\s*(?:under any circumstances|in any case|at any time|however|for example|in particular|where applicable|if applicable)\s*,",
+        r",\s*(?:under any circumstances|in any case|at any time|however|for example|in particular|"
+        r"where applicable|if applicable)\s*,",
         "",
         text,
         flags=re.I,
     )
     text = re.sub(
-        r"\b(?:may|can|must|shall|should|will),?\s+(?:under no circumstances|in no (?:case|event)|on no account|at no time),?\s+",
+        r"\b(?:may|can|must|shall|should|will),?\s+"
+        r"(?:under no circumstances|in no (?:case|event)|on no account|at no time),?\s+",
         "must never ",
         text,
         flags=re.I,
     )
     text = re.sub(r",?\s+under any circumstances\Z|,?\s+in any case\Z", "", text, flags=re.I)
     text = re.sub(
-        r"\b(?:shall be|must be|is|are)\s+subject to\s+(?=(?:an?|the|prior|written)?\s*(?:prior\s+|written\s+)?(?:approval|authori[sz]ation|consent|permission|review)\b)",
+        r"\b(?:shall be|must be|is|are)\s+subject to\s+"
+        r"(?=(?:an?|the|prior|written)?\s*(?:prior\s+|written\s+)?"
+        r"(?:approval|authori[sz]ation|consent|permission|review)\b)",
         "requires ",
         text,
         flags=re.I,
@@ -272,21 +311,25 @@ def _respelled(text: str) -> str:
     text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
     need = re.match(
-        r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)",
+        r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+"
+        r"(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)",
         text,
         re.I,
     )
     if need:
         return f"{need['who']} must have {text[need.start('what') :]}"
     approval = re.match(
-        r"(?P<what>[^,]+?)\s+needs?\s+(?=(?:an?|the|prior|written|explicit)\b[^,]*\b(?:approval|consent|permission|confirmation|authori[sz]ation|signature|review)\b)",
+        r"(?P<what>[^,]+?)\s+needs?\s+(?=(?:an?|the|prior|written|explicit)\b[^,]*\b"
+        r"(?:approval|consent|permission|confirmation|authori[sz]ation|signature|review)\b)",
         text,
         re.I,
     )
     if approval and not re.search(rf"\b{conditions.ACTOR}\Z", approval["what"], re.I):
         return f"{approval['what']} requires {text[approval.end() :]}"
     refused = re.match(
-        r"(?P<what>.+?)\s+(?:(?:is|are)\s+(?:not|never)|will\s+(?:not|never)\s+be)\s+(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|honou?red)\b.*)",
+        r"(?P<what>.+?)\s+(?:(?:is|are)\s+(?:not|never)|will\s+(?:not|never)\s+be)\s+"
+        r"(?P<done>(?:admitted|accepted|considered|processed|tolerated|served|granted|issued|refunded|reimbursed|"
+        r"honou?red)\b.*)",
         text,
         re.I,
     )
@@ -299,7 +342,8 @@ def _respelled(text: str) -> str:
     if able and able["stem"].lower() not in ("avail", "poss", "accept", "elig", "permiss"):
         return f"{able['what']} may be {able['stem']}ed {able['only']}"
     none = re.match(
-        r"(?P<what>no\s+.+?)\s+(?:is|are)\s+(?P<done>(?:given|granted|issued|made|accepted|offered|sent|shared|processed|refunded|paid)\b.*)",
+        r"(?P<what>no\s+.+?)\s+(?:is|are)\s+(?P<done>"
+        r"(?:given|granted|issued|made|accepted|offered|sent|shared|processed|refunded|paid)\b.*)",
         text,
         re.I,
     )
@@ -311,7 +355,9 @@ def _respelled(text: str) -> str:
         re.I,
     )
     kept = re.match(
-        r"(?P<what>.+?) (?:is|are) (?:only )?(?:(?:reserved|exclusive|exclusively) (?:for|to)|(?:available|open) only (?:for|to)|restricted to|limited to(?! \w*\s?\d)) (?P<who>.+)",
+        r"(?P<what>.+?) (?:is|are) (?:only )?"
+        r"(?:(?:reserved|exclusive|exclusively) (?:for|to)|(?:available|open) only (?:for|to)|restricted to|"
+        r"limited to(?! \w*\s?\d)) (?P<who>.+)",
         text,
         re.I,
     )
@@ -321,17 +367,14 @@ def _respelled(text: str) -> str:
 
 def quantified(text: str) -> bool:
     """Whether a phrase opens with a number."""
-    return (
-        re.match(
-            r"(?:\d|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|a single\b|[$€£])",
-            text.strip(),
-            re.I,
-        )
-        is not None
-    )
+    return re.match(rf"\d|[$€£]|(?:{lexicon.COUNT}|a single)\b", text.strip(), re.I) is not None
 
 
-_JOINT = r",\s*(?:and|but|so|or|nor|yet)\s+|\s+but\s+|\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|,?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
+_JOINT = (
+    r",\s*(?:and|but|so|or|nor|yet)\s+|\s+but\s+|"
+    r"\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|"
+    r",?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
+)
 _BARE_MODAL = re.compile(r"(?:(?:must|may|can|cannot|should|shall|will|need|needs|has|have|is|are)\b|not\b)", re.I)
 
 

@@ -1,9 +1,9 @@
-"""The negation words of English: where one stands, whether a reading used it up, and what the name of a field denies.
+"""The negation words of English: where one stands, whether a reading used it up, and what a field's name denies.
 
-The readers of `conditions`, `modality`, `quantities` and `templates` use a negation up by turning it
-into a connective: `Negated`, a prohibition, "at most".  Names of predicates and the comparison of words
-leave function words out, so one that is not used up would vanish and the opposite be read.  Two checks
-see to it that none does: none is left in a phrase (`inside`), and none is without effect (`without_each`).
+Readers use a negation up by turning it into a connective: `Negated`, a prohibition, "at most".  Names of
+predicates and the comparison of words leave function words out, so one that is not used up would vanish
+and the opposite be read.  Two checks see to it that none does: none is left in a phrase (`inside`), and
+none is without effect (`without_each`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from wb.offline import lexicon
 
 WORD = re.compile(
-    r"\b(?:cannot|can't|won't|shan't|[a-z]+n't|not|never|none|nobody|no one|nothing|nowhere|neither|nor|without|lack(?:s|ed|ing)?|hardly|scarcely|barely|rarely|seldom|"
+    r"\b(?:cannot|can't|won't|shan't|[a-z]+n't|not|never|none|nobody|no one|nothing|nowhere|neither|nor|"
+    r"without|lack(?:s|ed|ing)?|hardly|scarcely|barely|rarely|seldom|"
     r"no(?!\.\s*\d)|non(?=-))(?![\w'])",
     re.I,
 )
 # Words that negate nothing: fixed adverbs, and names made with "no".
 _IDIOM = re.compile(
-    r"\bwithout (?:undue |unreasonable |any )?(?:delay|limitation|exception|prejudice)\b|\bwhether or not\b|\bnot only\b(?=.*\bbut also\b)|\bno matter\b|\bno-shows?\b|\bnot-for-profit\b",
+    r"\bwithout (?:undue |unreasonable |any )?(?:delay|limitation|exception|prejudice)\b|\bwhether or not\b|"
+    r"\bnot only\b(?=.*\bbut also\b)|\bno matter\b|\bno-shows?\b|\bnot-for-profit\b",
     re.I,
 )
 _POSITIVE = {
@@ -59,12 +61,14 @@ _OPPOSITE = {
     "insufficient": "sufficient",
 }
 _OPPOSED = re.compile(
-    rf"\b(?:(?P<word>{'|'.join(_OPPOSITE)})\b|non-?(?=[a-z]{{4}})|un(?=[a-z]{{3,}}(?:ed|own|en|able)\b)(?!unless|until|under|united|union|unique))",
+    rf"\b(?:(?P<word>{'|'.join(_OPPOSITE)})\b|non-?(?=[a-z]{{4}})|"
+    rf"un(?=[a-z]{{3,}}(?:ed|own|en|able)\b)(?!unless|until|under|united|union|unique))",
     re.I,
 )
 ABSENCE = frozenset("not missing absent".split())  # what a field says that is true when the thing is not there
 _ENDED = re.compile(
-    r"withdr[ae]w|revo[kc]|expir|refus|den(?:y|ie|ial)|reject|suspen[ds]|terminat|block|bann|forb[ia]d|prohibit|lift|waiv|cancel|remov|cleared|resolv|settl|closed|ended"
+    r"withdr[ae]w|revo[kc]|expir|refus|den(?:y|ie|ial)|reject|suspen[ds]|terminat|block|bann|forb[ia]d|"
+    r"prohibit|lift|waiv|cancel|remov|cleared|resolv|settl|closed|ended"
 )
 
 
@@ -93,12 +97,13 @@ def without_each(text: str) -> Iterator[tuple[str, str, str]]:
         instead = _POSITIVE.get(word, found.group()[:-3] if word.endswith("n't") else "")
         before = re.search(r"(?:[\w'-]+\s+)?\Z", text[: found.start()]).group()
         after = re.match(r"(?:[\s-]+[\w'-]+){0,2}", text[found.end() :]).group()
-        changed = f"{text[: found.start()]}{instead}{text[found.end() :].removeprefix('-') if not instead else text[found.end() :]}"
+        rest = text[found.end() :] if instead else text[found.end() :].removeprefix("-")
+        changed = f"{text[: found.start()]}{instead}{rest}"
         yield word, " ".join(f"{before}{found.group()}{after}".split()), " ".join(changed.split())
 
 
 def opposite(text: str) -> str | None:
-    """A phrase without the prefix of its first opposite: "invalid card" is the opposite of "valid card"; None where it has none."""
+    """A phrase without the prefix of its first opposite, "valid card" for "invalid card"; None where it has none."""
     found = _OPPOSED.search(text)
     return (
         f"{text[: found.start()]}{_OPPOSITE.get((found['word'] or '').lower(), '')}{text[found.end() :]}".strip()
@@ -113,8 +118,9 @@ def not_understood(word: str, words: str) -> str:
 
 
 def signs(text: str) -> frozenset[str]:
-    """What turns the meaning of a phrase or of a field's name around: "no_card" not, "opted out" out, "consent withdrawn" withdraw.
+    """What turns the meaning of a phrase or of a field's name around.
 
+    "no_card" has "not", "opted out" has "out", "consent withdrawn" has "wit", its first letters.
     A phrase and a field with the same content words mean the same only if their signs are the same.
     """
     found = set()

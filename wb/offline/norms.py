@@ -1,23 +1,15 @@
-"""The forms of deontic English: one function a modal force, from a main clause to norms.
-
-Each form says in its docstring which sentences it reads.  What a form cannot place makes the norm
-undecided, with a reason; nothing is dropped in silence.
-
-Norms: what one clause demands, before its words are tied to tools and fields.
+"""Norms: what one clause forbids, permits only under conditions, or obliges, before words are tied to tools and fields.
 
 With A an action, C = `when` and R = `requires` (absent: nothing permits A):
 
     forbid, permit_only_if:  ALWAYS (A IMPLIES (NOT C OR R))
     oblige:                  ALWAYS (C IMPLIES EVENTUALLY A)
 
-Subordinate clauses sorted by what they do to a norm: conditions, exceptions, preconditions.
-
-A grammar of deontic English: what one clause forbids, permits only under conditions, or obliges.
-
-Subordinate clauses are peeled first, then one of a few modality forms is read off the main clause
-(`templates`).  `norms(clause)` is the whole interface, pure and deterministic, beside `constrains`, the
-cheaper question whether a sentence states a constraint at all.  Facts, definitions and permissions
-give no norm; a constraint that no form fits gives a norm with a `reason`.
+Subordinate clauses are peeled and sorted first (conditions, exceptions, preconditions), then the form of
+the sentence's modal force, one function each, reads the main clause.  `norms(clause)` is the whole
+interface, pure and deterministic, beside `constrains`, the cheaper question whether a sentence states a
+constraint at all.  Facts, definitions and permissions give no norm; a constraint that no form fits gives
+an undecided norm with a `reason`: nothing is dropped in silence.
 """
 
 from __future__ import annotations
@@ -29,7 +21,7 @@ from dataclasses import dataclass, replace
 from wb.domain.policy import Clause
 from wb.offline import conditions, lexicon, modality, negation, only, phrases
 from wb.offline.conditions import Condition, Earlier, Either, Negated, Phrase, every, leaf, negate
-from wb.offline.modality import Sentence
+from wb.offline.modality import MainClause
 from wb.rules.rule import Modality
 
 
@@ -142,7 +134,8 @@ def _read(words: str, antecedent: str) -> Condition:
 
 
 _PURPOSE = re.compile(
-    r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
+    r"\s+(?:in order\s+)?to\s+(?=[a-z]+\b)"
+    r"(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
     re.I,
 )
 _LET = re.compile(
@@ -211,7 +204,7 @@ def read(text: str) -> list[Norm]:
     return [_checked(norm) for norm in found]
 
 
-def _forbid(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _forbid(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
     passive = phrases.passive(sentence.rest)
     state = (
@@ -258,24 +251,24 @@ def _forbidden(actions: tuple[str, ...], narrowed: Sequence[Condition], adjuncts
     return Norm("", "", "forbid", actions, every(when), allowed, reason=_lost(adjuncts))
 
 
-def _ban(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _ban(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "A is prohibited", "it is not possible to A", "A is not V-able"."""
     able = re.search(r"not\s+(\w+?)(?:able|ible)\b", sentence.modal)
     if able and able.group(1) not in ("poss", "accept", "avail", "elig", "perm"):
-        return _forbid(Sentence("", "forbid", "", f"{able.group(1)} {sentence.subject}"), adjuncts)
+        return _forbid(MainClause("", "forbid", "", f"{able.group(1)} {sentence.subject}"), adjuncts)
     purpose = re.match(r"(?:for (?P<who>[^,]+?) )?to (?P<action>.+)", sentence.rest)
     if _EMPTY_SUBJECT.match(sentence.subject.strip()) and purpose:
-        return _forbid(Sentence(purpose["who"] or "", "forbid", "", purpose["action"]), adjuncts)
+        return _forbid(MainClause(purpose["who"] or "", "forbid", "", purpose["action"]), adjuncts)
     action = "" if _EMPTY_SUBJECT.match(sentence.subject.strip()) else phrases.as_verb(sentence.subject)
     who = re.match(r"(?:for|to) (?P<who>.+)", sentence.rest)
     if who and phrases.of_actor(who["who"])[0]:
-        return _forbid(Sentence(who["who"], "forbid", "", action), adjuncts)
+        return _forbid(MainClause(who["who"], "forbid", "", action), adjuncts)
     main, inner = conditions.peel(f"{action} {sentence.rest}".strip())
     more = sort(inner, "")
-    return _forbid(Sentence("", "forbid", "", main), _joined(adjuncts, more))
+    return _forbid(MainClause("", "forbid", "", main), _joined(adjuncts, more))
 
 
-def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _permit(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """A permission constrains only by `only`, a limit, `unless`, `without` or `but not`."""
     if re.match(r"(?:is|are)\b(?!.*\bto\Z)", sentence.modal, re.I):
         action = re.sub(r"\Athis\b", "", phrases.as_verb(sentence.subject), flags=re.I)
@@ -336,7 +329,7 @@ def _permit(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     return []
 
 
-def _oblige(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """Must Z: before A a precondition of A; of a thing a condition on its actions; else a duty."""
     subject, rest = sentence.subject, sentence.rest
     if re.match(r"(?:be\s+|be allowed\s+|be used\s+)?only\s+", rest, re.I) or re.match(r"only\b", subject, re.I):
@@ -393,7 +386,7 @@ def _precondition(duty: str) -> Condition:
     )
 
 
-def _must_be(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _must_be(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name."""
     purpose = _PURPOSE.search(sentence.rest)
     state = sentence.rest[: purpose.start()] if purpose else sentence.rest
@@ -413,20 +406,20 @@ def _first(rest: str, when: Sequence[Condition], adjuncts: Adjuncts) -> list[Nor
     return [*found, *([_guard("permit_only_if", later, when, done, adjuncts)] if later else [])]
 
 
-def _needed(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _needed(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "X is required for A"; without an A and with a condition, X is a duty."""
     purpose = re.match(r"(?:in order )?(?:for|to|when|before)\s+(?P<action>.+)", sentence.rest)
     if purpose and phrases.of_actor(sentence.subject)[0]:
-        return _oblige(Sentence(sentence.subject, "oblige", "must", purpose["action"]), adjuncts)
+        return _oblige(MainClause(sentence.subject, "oblige", "must", purpose["action"]), adjuncts)
     if purpose and _EMPTY_SUBJECT.match(sentence.subject):
-        return _oblige(Sentence("", "oblige", "must", purpose["action"]), adjuncts)
+        return _oblige(MainClause("", "oblige", "must", purpose["action"]), adjuncts)
     actions = phrases.event(purpose["action"]) if purpose else adjuncts.actions()
     if not actions and adjuncts.when:
         return _duty((lexicon.verb_first(sentence.subject),), adjuncts.when, adjuncts)
     return [_guard("permit_only_if", actions, adjuncts.when, (leaf(sentence.subject),), _used(adjuncts))]
 
 
-def _requires(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _requires(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "A requires C", "A requires that S is C", "A requires S to V"."""
     rest = re.sub(r"\Athat\s+", "", sentence.rest)
     infinitive = re.match(r"(?P<who>.+?)\s+to\s+(?P<act>\w+.*)", rest)
@@ -443,7 +436,7 @@ def _requires(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     ]
 
 
-def _imperative(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _imperative(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """An order: "Z first, then A"; "V only NP where …"; "V only if C"; else a duty."""
     chain = re.match(r"(?P<first>.+?)(?:\s+first)?,\s+(?:and\s+)?(?:only\s+)?then\s+(?P<then>.+)", sentence.rest, re.I)
     if chain:
@@ -458,7 +451,7 @@ def _imperative(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
     return _oblige(replace(sentence, force="oblige"), adjuncts)
 
 
-def _exempt(sentence: Sentence, adjuncts: Adjuncts) -> list[Norm]:
+def _exempt(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "need not A" constrains nothing."""
     return []
 
@@ -591,10 +584,10 @@ def _joined(a: Adjuncts, b: Adjuncts) -> Adjuncts:
 
 
 _ONE_OF = re.compile(
-    r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? (?:the |these )?following\b",
+    r"\b(?:unless|if|when|only|where|except|provided)\b.*\b(?:any|one|either|at least one)\b(?: of)? "
+    r"(?:the |these )?following\b",
     re.I | re.S,
 )
-__all__ = ["Norm", "constrains", "norms", "units"]
 
 
 def norms(clause: Clause) -> tuple[Norm, ...]:

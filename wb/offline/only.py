@@ -9,7 +9,8 @@ from wb.offline import conditions, lexicon, modality, phrases
 from wb.offline.conditions import Condition, Phrase, every, leaf, negate, parse
 
 STATIVE = re.compile(
-    r"(?:(?:only|also|already|always)\s+)*(?P<verb>be|have|hold|own|contain|include|exceed|last|cost|weigh|consist of|remain|match|"
+    r"(?:(?:only|also|already|always)\s+)*"
+    r"(?P<verb>be|have|hold|own|contain|include|exceed|last|cost|weigh|consist of|remain|match|"
     r"possess|exist|fit|use(?= (?:at most|no more|up to)))\b\s*",
     re.I,
 )
@@ -17,13 +18,11 @@ _PREPOSED = re.compile(
     r"(?:for|to|by|with|from|in|within|during|on|at|between|via|through|as|under|into|before|after|while)\b\s*", re.I
 )
 _LIMIT = re.compile(
-    r"\b(?:at (?:the )?most|no more than|not more than|up to|maximum|at (?:the )?least|no fewer than|no less than|minimum|a maximum|limited to|"
+    r"\b(?:at (?:the )?most|no more than|not more than|up to|maximum|at (?:the )?least|no fewer than|"
+    r"no less than|minimum|a maximum|limited to|"
     r"exactly|fewer than|less than|smaller than|shorter than|under|below)\b",
     re.I,
 )
-
-
-_TIME = r"(?:minutes?|hours?|days?|weeks?|months?|years?)"
 
 
 class Exclusive(NamedTuple):
@@ -40,7 +39,7 @@ class Exclusive(NamedTuple):
     fallback: tuple[str, tuple[Condition, ...]] = ("", ())
 
 
-def only(sentence: modality.Sentence) -> Exclusive | None:
+def only(sentence: modality.MainClause) -> Exclusive | None:
     """The reading of "only" in a permission or an order; None where there is none."""
     subject, rest = sentence.subject, sentence.rest
     if re.match(r"only\s+", subject, re.I):
@@ -63,7 +62,7 @@ def only(sentence: modality.Sentence) -> Exclusive | None:
     return _only_object(subject, before, what)
 
 
-def limit(sentence: modality.Sentence, *, negated: bool) -> Exclusive | None:
+def limit(sentence: modality.MainClause, *, negated: bool) -> Exclusive | None:
     """A limit or a state that a sentence demands of a thing or an action.
 
     "An order must not contain more than ten items", "An order can contain at most ten items", "A file
@@ -83,7 +82,7 @@ def limit(sentence: modality.Sentence, *, negated: bool) -> Exclusive | None:
         or not _LIMIT.search(rest[quantity.start : quantity.end])
     ):
         return None
-    if re.search(rf"\b(?:up to|at most|until)\b.*?\b(?:{_TIME})\s+(?:before|prior)\b", rest, re.I):
+    if re.search(rf"\b(?:up to|at most|until)\b.*?\b(?:{lexicon.DURATION})\s+(?:before|prior)\b", rest, re.I):
         return Exclusive((), [], [])  # "up to two days before" means at least: no reading is better than the wrong one
     actions, narrowed = phrases.actions(subject, rest)
     kept = [c for c in narrowed if not (isinstance(c, Phrase) and lexicon.find(c.text))]
@@ -140,11 +139,10 @@ def _only_subject(subject: str, rest: str) -> Exclusive:
 def _only_verb(subject: str, vp: str) -> Exclusive:
     """ "may only V …": the object's relative clause, its preposition or its number is what is required."""
     passive = phrases.passive(vp) if not phrases.of_actor(subject)[0] else None
-    words = (
-        vp
-        if not passive
-        else f"{passive.verb} {re.sub(r'^(?:the|an?|all|any|each|every) ', '', subject, flags=re.I)} {passive.tail}".strip()
-    )
+    words = vp
+    if passive:
+        thing = re.sub(r"^(?:the|an?|all|any|each|every) ", "", subject, flags=re.I)
+        words = f"{passive.verb} {thing} {passive.tail}".strip()
     who = [] if passive else phrases.actions(subject, "x")[1]
     core, narrowed = phrases.of_object(words)
     if narrowed:
@@ -154,11 +152,11 @@ def _only_verb(subject: str, vp: str) -> Exclusive:
         return Exclusive(
             phrases.split_verbs(times["act"]), who, [Phrase(f"at most {times['count']}{times['tail']}", times["act"])]
         )
-    number = re.match(r"(?P<verb>\w+)\s+(?P<count>(?:one|two|three|a single|\d+)\b.*)", words, re.I)
+    number = re.match(rf"(?P<verb>\w+)\s+(?P<count>(?:{lexicon.COUNT}|a single|\d+)\b.*)", words, re.I)
     if number:
         counted = re.sub(r"\Aa single", "one", number["count"])
         return Exclusive(
-            (f"{number['verb']} {re.sub(r'^(?:one|two|three|[0-9]+) ', '', counted)}",),
+            (f"{number['verb']} {re.sub(rf'^(?:{lexicon.COUNT}|[0-9]+) ', '', counted)}",),
             who,
             [Phrase(f"at most {counted}")],
         )

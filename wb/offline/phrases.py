@@ -1,13 +1,9 @@
-"""Verb phrases: passives made active, coordinated verbs taken apart, gerunds put in plain form.
+"""Verb phrases and noun phrases: the plain action in a clause, what narrows it, and what its words stand for.
 
-An action is always handed on as "verb object": "be deleted" of "a file" becomes "delete a file".
-
-What narrows a noun: "users who …", "a page that is not …", "more than 20 recipients", "under 18".
-
-Takes the restricting words out of a subject or an object and gives them as a condition, so that an
-action phrase keeps only the action.
-
-What words stand for: "it" and "them", a defined term, a doer named by its deed, a subject cut off from its modal.
+An action is always handed on as "verb object": "be deleted" of "a file" becomes "delete a file", coordinated
+verbs are taken apart, gerunds put in plain form.  What restricts a subject or an object ("users who …",
+"more than 20 recipients", "under 18") becomes a condition.  "It", defined terms and doers named by their
+deeds are replaced by what they stand for.
 """
 
 from __future__ import annotations
@@ -25,18 +21,25 @@ _RELATIVE = re.compile(
     re.I | re.S,
 )
 _PERSON = re.compile(
-    r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|managers?|employers?|owners?|holders?|"
-    r"workers?|teachers?|controllers?|processors?|providers?|deployers?|manufacturers?|importers?|publishers?|developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|vendors?|directors?)\Z",
+    r"(?:ees?|[cst]ors?|ants?|ists?|ians?|staff|guests?|children|child|adults?|minors?|parents?|students?|"
+    r"managers?|employers?|owners?|holders?|"
+    r"workers?|teachers?|controllers?|processors?|providers?|deployers?|manufacturers?|importers?|publishers?|"
+    r"developers?|reviewers?|visitors?|buyers?|sellers?|suppliers?|senders?|officers?|nurses?|lawyers?|"
+    r"vendors?|directors?)\Z",
     re.I,
 )
 _NO_PERSON = frozenset(
-    "fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors grant grants variant variants constant relevant".split()
+    """
+        fee fees list lists committee guarantee guarantees factor factors sector sectors monitor monitors error errors
+        grant grants variant variants constant relevant
+    """.split()
 )
 _REDUCED = re.compile(
     r"\s+(?:not\s+)?(?:\w{3,}ed|given|shown|made|written|sent|held|chosen)\s+(?:by|through|via)\s+.+\Z", re.I | re.S
 )
 _LACKING = re.compile(
-    r"\s+(?:without|lacking|(?:with|having|holding|carrying)\s+(?:no|neither)|not\s+(?:yet\s+|currently\s+|already\s+)?(?:\w{2,}(?:ing|ed|en|wn|de|nt|ld|id|pt)|in|under|of))\b.*\Z",
+    r"\s+(?:without|lacking|(?:with|having|holding|carrying)\s+(?:no|neither)|"
+    r"not\s+(?:yet\s+|currently\s+|already\s+)?(?:\w{2,}(?:ing|ed|en|wn|de|nt|ld|id|pt)|in|under|of))\b.*\Z",
     re.I | re.S,
 )
 _OBJECT_GAP = re.compile(rf"(?:the|an?|any|its|their|our|your|his|her|no|all|{ACTOR})\b\s+", re.I)
@@ -94,7 +97,8 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
     found: list[Condition] = []
     relative = _RELATIVE.search(phrase)
     if relative and not re.search(
-        r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
+        r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)"
+        r"(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
         phrase[: relative.start()],
         re.I,
     ):
@@ -232,19 +236,27 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
 _ADVERBS = r"(?:(?:only|also|already|always|never|first|then|ever|explicitly|not|\w+ly)\s+)*"
 _PASSIVE = re.compile(rf"{_ADVERBS}(?:be|get|been|being)\s+{_ADVERBS}(?P<verb>[a-z-]+)(?P<tail>.*)\Z", re.I | re.S)
 _IRREGULAR_PARTICIPLE = frozenset(
-    """made done sent kept held sold told paid bought given taken shown written chosen read put set left lost met found
- brought built spent spoken driven flown broken hidden begun run understood drawn known seen gone bound fed led lent cut hit shut split
- quoted overridden withdrawn withheld forgotten frozen stolen sworn thrown reset cast spread forwarded""".split()
+    """
+        made done sent kept held sold told paid bought given taken shown written chosen read put set left lost met
+        found brought built spent spoken driven flown broken hidden begun run understood drawn known seen gone bound
+        fed led lent cut hit shut split quoted overridden withdrawn withheld forgotten frozen stolen sworn thrown
+        reset cast spread forwarded
+    """.split()
 )
 _STATES = frozenset(
-    """related limited detailed tired interested concerned aged advanced based united needed required located entitled allowed permitted
- supposed expected used-to logged-in signed-in allowed""".split()
+    """
+        related limited detailed tired interested concerned aged advanced based united needed required located
+        entitled allowed permitted supposed expected used-to logged-in signed-in
+    """.split()
 )
 _ALSO_NOUN = frozenset(
-    """refund book credit report request order record review display document email contact limit list log mark mask match process
- purchase quote schedule search set stop test track transfer treat upgrade update use upload download visit answer charge check block call
- change copy end export grant import issue print release repeat reply reset return run scan start state sort view wait advice access
- address show share place offer help handle notice claim deal design form name plan post pay place""".split()
+    """
+        refund book credit report request order record review display document email contact limit list log mark mask
+        match process purchase quote schedule search set stop test track transfer treat upgrade update use upload
+        download visit answer charge check block call change copy end export grant import issue print release repeat
+        reply reset return run scan start state sort view wait advice access address show share place offer help
+        handle notice claim deal design form name plan post pay
+    """.split()
 )
 _ALONE = frozenset(
     "stop wait pause proceed continue finish end exit quit refuse abort smoke drink eat sleep work speak".split()
@@ -252,7 +264,8 @@ _ALONE = frozenset(
 CAUSING = frozenset("use ask tell require force allow permit make need expect encourage invite remind instruct".split())
 _DETERMINED = re.compile(r"(?:(?:a|an|the|any|all|each|every|no|only|both|some|its|their|his|her|your)\s+)+", re.I)
 _EVENT = re.compile(
-    r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)",
+    r"\A(?:any\s+)?(?:(?:taking|performing|making|executing|carrying out|calling)\s+)?(?:any\s+|an\s+|the\s+)?"
+    r"(?:consequential\s+|such\s+)?actions?\b[^(]*\((?P<list>[^)]+)\)",
     re.I,
 )
 
@@ -443,7 +456,9 @@ def _is_verb(word: str) -> bool:
 
 
 _DEFINITION = re.compile(
-    rf"\A\W*(?:(?:the\s+)?(?:term|word|expression)\s+)?(?:an?\s+|the\s+|any\s+)?[\"“']?(?P<term>[\w -]{{2,40}}?)[\"”']?\s+(?:is|are|means?|refers? to|denotes?)\s+(?P<meaning>(?:an?\s+|any\s+|all\s+|the\s+)?"
+    rf"\A\W*(?:(?:the\s+)?(?:term|word|expression)\s+)?(?:an?\s+|the\s+|any\s+)?[\"“']?"
+    rf"(?P<term>[\w -]{{2,40}}?)[\"”']?\s+(?:is|are|means?|refers? to|denotes?)\s+"
+    rf"(?P<meaning>(?:an?\s+|any\s+|all\s+|the\s+)?"
     rf"(?:[\w-]+\s+)?{ACTOR}\b.*)\Z",
     re.I | re.S,
 )
@@ -488,7 +503,8 @@ def is_doer(subject: str, actions: tuple[str, ...]) -> bool:
 def noun_of(subject: str) -> str:
     """The subject without a clause that stands between it and its modal: "the room has been paid, [cannot]"."""
     found = re.match(
-        r"(?P<noun>(?:the|a|an|any|all)\s+[\w'-]+(?:\s(?!who\b|that\b|which\b)[\w'-]+)?)\s+(?:has|have|is|are|was|were)\s+.*,?\Z",
+        r"(?P<noun>(?:the|a|an|any|all)\s+[\w'-]+(?:\s(?!who\b|that\b|which\b)[\w'-]+)?)\s+"
+        r"(?:has|have|is|are|was|were)\s+.*,?\Z",
         subject,
         re.I,
     )

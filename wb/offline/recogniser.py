@@ -3,8 +3,8 @@
 Two kinds of evidence are added up per tool, as log odds.  *Examples*: multinomial logistic regression
 over sentence embeddings, fitted to the toolbox's example requests and to nothing else.  *Keywords*:
 each phrase found counts by the root of its length, shared among the tools that list it; where phrases
-overlap the longest wins, so that a longer one can mask a shorter.  After `offline.md`'s finding that
-either alone is worse.  No word of any domain is known here.
+overlap the longest wins, so that a longer one can mask a shorter.  Examples tell
+requests without a keyword, keywords tell names that no example holds.  No word of any domain is known here.
 """
 
 from __future__ import annotations
@@ -135,10 +135,10 @@ class Recogniser:
 
 
 def regression(vectors: np.ndarray, classes: np.ndarray, *, inverse_penalty: float) -> tuple[np.ndarray, np.ndarray]:
-    """Multinomial logistic regression: coefficients (k, d) and intercepts (k,) for classes 0..k-1, each with an example.
+    """Multinomial logistic regression: coefficients (k, d) and intercepts (k,) for classes 0..k-1.
 
-    Every class has the same say however many examples it has; the coefficients, not the intercepts, are
-    drawn to 0.  scikit-learn finds the same, but takes four seconds to import.
+    Each class has an example, and the same say however many it has; the coefficients, not the intercepts,
+    are drawn to 0.  scikit-learn finds the same, but takes four seconds to import.
     """
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits

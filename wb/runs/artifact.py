@@ -2,11 +2,8 @@
 
 A version is finished when it has a `manifest.json`.  It is made in a workplace of its own and renamed
 into place with the manifest already in it, so that a process killed at any moment leaves either the
-whole version or none.  Every file's digest is in the manifest and is checked when it is read.
-
-The versions of a stage: which there are, and what sets one apart from another.
-
-Only manifests are compared, so that nothing has to be kept but what a run records anyway.
+whole version or none.  Every file's digest is in the manifest and is checked when it is read.  What sets
+one version apart from another is told from their manifests alone.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from typing import NamedTuple
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from wb.paths import Project
+from wb.paths import Project, digest, write_whole
 from wb.runs import key
 from wb.runs.key import Inputs
 
@@ -60,7 +57,7 @@ class Version:
 
     def damaged(self) -> list[str]:
         """Those of its files that are missing or not what the manifest says."""
-        return [name for name, digest in self.digests.items() if not _is(self.folder / name, digest)]
+        return [name for name, known in self.digests.items() if not _is(self.folder / name, known)]
 
     def read(self, name: str) -> object:
         """A file's value: JSON parsed, other files as text.
@@ -136,7 +133,7 @@ def read_manifest(path: Path) -> dict | None:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
-    whole = isinstance(manifest, dict) and manifest.pop("seal", None) == key.digest(manifest)
+    whole = isinstance(manifest, dict) and manifest.pop("seal", None) == digest(manifest)
     return manifest if whole else None
 
 
@@ -193,7 +190,7 @@ def seal(
     used = _used(here, folder, inputs)
     # what a person stepped through may differ although the cells are the same: it never replaces another version
     stepped = [outputs] if inputs.mode == "interactive" else []
-    name = key.digest([inputs.static, used["prompts"], used["replies"], *stepped])[:KEY_LENGTH]
+    name = digest([inputs.static, used["prompts"], used["replies"], *stepped])[:KEY_LENGTH]
     plain = {f.name: getattr(inputs, f.name) for f in fields(inputs) if f.name not in ("upstream", "policy")}
     reads = {stage: {"key": version, "files": inputs.upstream[stage]} for stage, version in upstream.items()}
     manifest = {
@@ -211,7 +208,7 @@ def seal(
     manifest = json.loads(dumps(manifest, MANIFEST))
     for leftover in folder.glob(".*"):
         leftover.unlink()
-    write_whole(folder / MANIFEST, dumps({**manifest, "seal": key.digest(manifest)}, MANIFEST))
+    write_whole(folder / MANIFEST, dumps({**manifest, "seal": digest(manifest)}, MANIFEST))
     return _place(folder, folder.parent / name, manifest)
 
 
@@ -234,8 +231,8 @@ def set_aside(folder: Path) -> Path:
 
 def reply_digests(folder: Path, replies: Iterable[str]) -> dict[str, str]:
     """For each digest of a request, the digest of the file that holds its reply; "" where there is none."""
-    files = {digest: next(folder.glob(f"*{digest[:32]}.json"), None) for digest in replies}
-    return {digest: key.file_digest(path) if path else "" for digest, path in files.items()}
+    files = {reply: next(folder.glob(f"*{reply[:32]}.json"), None) for reply in replies}
+    return {reply: key.file_digest(path) if path else "" for reply, path in files.items()}
 
 
 def dumps(value: object, name: str) -> str:
@@ -246,17 +243,6 @@ def dumps(value: object, name: str) -> str:
         raise ArtifactError(
             f"{name}: a value that JSON can hold was required (an unknown number is None); {error}"
         ) from None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")  # a name of its own for each writer
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
 
 
 def _plain(value: object) -> object:
@@ -271,8 +257,8 @@ def _plain(value: object) -> object:
     raise TypeError(f"got {type(value).__name__}")
 
 
-def _is(path: Path, digest: str) -> bool:
-    return path.is_file() and key.file_digest(path) == digest
+def _is(path: Path, known: str) -> bool:
+    return path.is_file() and key.file_digest(path) == known
 
 
 def _written(folder: Path) -> list[str]:
@@ -282,7 +268,7 @@ def _written(folder: Path) -> list[str]:
 
 
 def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, str] | int]:
-    """The prompts and recorded replies that the stage used, with the digests of the files; how many questions failed."""
+    """The prompts and recorded replies that the stage used, by the digests of their files, and how many failed."""
     if not (folder / LEDGER).is_file():
         return {"prompts": key.prompts(inputs.modules, here.package, here.prompts), "replies": {}, "failed": 0}
     rows = json.loads((folder / LEDGER).read_text(encoding="utf-8"))

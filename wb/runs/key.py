@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from wb import paths
+from wb.paths import digest
 from wb.rules import decisions
 from wb.runs import notebook
 
@@ -61,12 +61,6 @@ class Inputs:
     def static(self) -> str:
         """The digest of all of it."""
         return digest([self.stage, self.mode, self.parameters, self.policy, self.cells, self.modules, self.upstream])
-
-
-def digest(value: object) -> str:
-    """SHA-256 of a JSON value in its canonical form, in hex."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def file_digest(path: Path) -> str:

@@ -1,11 +1,9 @@
-"""A stage's notebook, read without running it: its parameters, code cells, and what it reads.
+"""A stage's notebook: read without running it, and executed by papermill.
 
 A notebook is one stage; its name is the stage's.  Exactly one cell is tagged `parameters` and holds
 literals only (papermill's convention), and one call `store.open("STAGE", …, reads=(…))` says which
-earlier stages it reads.  Everything here comes from the text, so that a mistake is found before
-anything runs; papermill itself only warns of a parameter that no cell declares.
-
-One notebook executed by papermill, in a kernel of the interpreter that is running.
+earlier stages it reads.  All of that comes from the text, so that a mistake is found before anything
+runs; papermill itself only warns of a parameter that no cell declares.
 
 A kernel specification named `python3` may belong to another environment (papermill issues 638, 761),
 so none is looked up: the kernel is started from `sys.executable`.  papermill saves the executed

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wb import paths
-from wb.paths import Project
+from wb.paths import Project, write_whole
 from wb.runs import artifact, key
 from wb.runs.artifact import ArtifactError, Version, Workplace
 from wb.runs.key import Inputs
@@ -117,7 +117,7 @@ class Stage:
             self.write(artifact.LEDGER, ledger.to_json())
         done = {"summary": summary or {}, "recorded": _recorded(self.started)}
         if self.workplace is None:
-            artifact.write_whole(self.folder / FINISH, artifact.dumps(done, "summary"))
+            write_whole(self.folder / FINISH, artifact.dumps(done, "summary"))
             return self.name
         version = _finish_interactive(self, done)
         return f"{version.stage}/{version.key}"
