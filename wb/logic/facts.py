@@ -43,7 +43,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many items a list holds, or characters a string."""
+    """How many items a list holds.  Of a text it is unknown: whether its characters or its parts are meant is not said."""
 
     of: Path
 
