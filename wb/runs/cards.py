@@ -92,13 +92,16 @@ class _Shown:
 
 @dataclass(frozen=True, repr=False)
 class Table(_Shown):
-    """Rows with named columns. `frame` is the pandas DataFrame; a click on a head sorts."""
+    """Rows with named columns. `frame` is the pandas DataFrame; a click on a head sorts; `none` is said without rows."""
 
     frame: DataFrame
     title: str = ""
+    none: str = "nothing to show"
 
     def html(self) -> str:
         """The table as HTML; wide ones scroll inside it, and a row is never broken."""
+        if self.frame.empty:
+            return f"<em>{html.escape(': '.join(filter(None, (self.title, self.none))))}</em>"
         columns = [(name, self._kind(name)) for name in self.frame.columns]
         heads = "".join(
             f'<th scope="col" onclick="wbSort(this)" class="{kind}">{html.escape(str(name))}</th>'
@@ -116,14 +119,16 @@ class Table(_Shown):
     def markdown(self) -> str:
         """The table as Markdown, its first rows."""
         lines = [f"**{_safe(self.title)}**", ""] if self.title else []
+        if self.frame.empty:
+            return "\n".join([*lines, f"*{_safe(self.none)}*"])
         lines += [_line(self.frame.columns), _line("---" for _ in self.frame.columns)]
         lines += [_line(_text(v) for v in row) for row in self.frame.head(ROWS).itertuples(index=False, name=None)]
         more = len(self.frame) - ROWS
         return "\n".join([*lines, *(["", f"… and {more} more rows"] if more > 0 else [])])
 
     def __repr__(self) -> str:
-        texts = self.frame.map(_text) if len(self.frame.columns) else self.frame
-        return "\n".join(filter(None, (self.title, texts.to_string(index=False, max_rows=ROWS))))
+        texts = self.none if self.frame.empty else self.frame.map(_text).to_string(index=False, max_rows=ROWS)
+        return "\n".join(filter(None, (self.title, texts)))
 
     def _kind(self, name: str) -> str:
         """How a column is set: numbers to the right, long texts broken inside their cell."""
@@ -194,14 +199,14 @@ class Cards(_Shown):
         return "\n\n".join([*texts, *([f"and {self.more} more"] if self.more else [])])
 
 
-def table(rows: Iterable[object], *columns: str, title: str = "", **named: str) -> Table:
+def table(rows: Iterable[object], *columns: str, title: str = "", none: str = "nothing to show", **named: str) -> Table:
     """Rows (mappings or dataclasses) as a table. `columns` picks and orders them, `named` gives other heads."""
     from pandas import DataFrame
 
     given = [mapping(row) for row in rows]
     wanted = list(columns) or list(dict.fromkeys(name for row in given for name in row))
     data = {named.get(name, name): [row.get(name) for row in given] for name in wanted}
-    return Table(DataFrame(data, dtype=object), title)
+    return Table(DataFrame(data, dtype=object), title, none)
 
 
 def badge_colour(word: str) -> str:

@@ -57,6 +57,9 @@ def picture(figure: Figure) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
+    other = [trace.type for trace in figure.data if trace.type != "scatter"]
+    if other:
+        raise NoPicture(f"a scatter trace was required; got {other[0]!r}")
     layout = figure.layout
     size = ((layout.width or WIDTH) / PIXELS, (layout.height or 400) / PIXELS)
     with matplotlib.rc_context({"text.parse_math": False, "font.size": 9}), warnings.catch_warnings():
@@ -65,7 +68,7 @@ def picture(figure: Figure) -> bytes:
         FigureCanvasAgg(canvas)
         places = _axes(canvas, figure)
         for trace in figure.data:
-            _trace(places[_place(trace)], trace)
+            _scatter(places[_place(trace)], trace)
         _finish(canvas, places, figure)
         file = io.BytesIO()
         canvas.savefig(file, format="png", metadata={"Software": None})
@@ -101,9 +104,7 @@ def _shared(figure: Figure) -> bool:
     return any(_axis(figure, name, "y").matches for _, name in map(_place, figure.data))
 
 
-def _trace(axes: Axes, trace: object) -> None:
-    if trace.type != "scatter":
-        raise NoPicture(f"a scatter trace was required; got {trace.type!r}")
+def _scatter(axes: Axes, trace: object) -> None:
     mode = (trace.mode or "lines+markers").split("+")
     xs, ys, marker = _list(trace.x), _list(trace.y), trace.marker
     label = _words(trace.name or "") if trace.showlegend is not False else None

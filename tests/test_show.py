@@ -1,0 +1,175 @@
+"""Tables and cards say all of what they show, in three forms, and what comes from outside never becomes markup."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Verdict
+from wb.guards import contract, runtime
+from wb.guards.synthesis import Complaint
+from wb.logic import syntax
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.runs import cards, show
+
+NASTY = "<script>alert(1)</script> & \"x\" 'y' `z` *b* [l](http://e) | $x$ <img src=x onerror=alert(1)>"
+ADULT = Predicate("adult", "state", "the user is of age", test=Test("state.age", ">=", 18))
+PAYS = Predicate("pays", "action", "the agent pays", tools=("pay", "settle"))
+AGREED = Predicate("agreed", "state", "the user agreed")
+RULES = RuleSet(
+    (ADULT, PAYS, AGREED),
+    (
+        Rule(
+            "c1.1",
+            "Adults pay.",
+            syntax.parse("ALWAYS (pays IMPLIES adult)"),
+            "permit_only_if",
+            quote="Only adults may pay.",
+        ),
+        Rule("c2.1", NASTY, syntax.parse("ALWAYS (pays IMPLIES agreed)"), "forbid", quote=NASTY, parents=("c9.1",)),
+    ),
+)
+READINGS = [
+    {
+        "id": f"id{i}",
+        "text": NASTY,
+        "start": 0,
+        "end": 3,
+        "headings": ["Paying"],
+        "cls": cls,
+        "reason": f"because {i}",
+        "rules": ["c1.1"],
+        "tools": ["pay"],
+    }
+    for i, cls in enumerate(("rule", "open", "not a constraint", "duty", "waived"))
+]
+METHODS = [
+    {
+        "method": "veriguard",
+        "split": "all",
+        "n": 200,
+        "accuracy": 0.97,
+        "precision": 1.0,
+        "recall": None,
+        "fpr": 0.0,
+        "undecided": 3,
+        "queries": 0,
+        "seconds": 1.25,
+        "intervals": {"accuracy": [0.92, 0.99]},
+    },
+    {"method": "guardagent", "model": "GPT-4", "split": "all", "n": 200, "accuracy": 0.9, "published": True},
+    {"method": "direct", "split": "all", "n": 0, "reason": "it needs a model"},
+]
+
+
+def guarded(source: str = "") -> runtime.Guarded:
+    required = contract.contracts(Toolbox((Tool("pay"),), (Field("age", "integer"),)), RULES)
+    return runtime.Guarded(required[0], source or "def f(x: bool):\n    return (x, 'no')\n", "tested", NASTY)
+
+
+SHOWN = [
+    show.rule(RULES.rules[1], RULES),
+    show.rules(RULES),
+    show.rule_table(RULES, NASTY),
+    show.sentence(READINGS[1]),
+    show.sentences(READINGS, title=NASTY),
+    show.verdict(Verdict("deny", NASTY, ("c2.1",), "proved"), RULES, of=NASTY),
+    show.guard(guarded(f"# {NASTY}\n"), [Complaint("proof", NASTY, (("x", NASTY),), False)]),
+    show.table([{NASTY: NASTY}], title=NASTY),
+]
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda s: type(s).__name__)
+def test_what_comes_from_outside_never_becomes_markup(shown):
+    page = shown._repr_html_().replace(cards.STYLE, "").replace(cards.SORT, "")
+    assert not re.search(r"<(script|img|a)\b", page) and "&lt;script&gt;" in page
+    assert not re.search(r"<(?!progress)[a-z]+[^>]*\bonerror", page)
+    text = re.sub(r"`[^`]*`|```.*?```", "", shown._repr_markdown_(), flags=re.DOTALL)
+    assert "<script" not in text and "<img" not in text and not re.search(r"(?<!\\)\]\(", text)
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda s: type(s).__name__)
+def test_everything_has_a_plain_text(shown):
+    assert "alert(1)" in repr(shown) and "wb.runs" not in repr(shown)
+
+
+@given(st.text(max_size=40))
+@settings(max_examples=40, deadline=None)
+def test_no_text_breaks_out_of_a_cell(text):
+    page = show.table([{"a": text, "b": 1}])._repr_html_().replace(cards.STYLE, "").replace(cards.SORT, "")
+    assert len(re.findall(r"<td", page)) == 2 and page.count("<") == page.count("</") * 2 - page.count("</div><div")
+    lines = show.table([{"a": text, "b": 1}])._repr_markdown_().splitlines()
+    assert len(lines) == 3 and len(re.findall(r"(?<!\\)(?:\\\\)*\|", lines[2])) == 3
+
+
+def test_a_rule_card_says_sentence_words_formula_and_what_it_binds():
+    first, second = (repr(show.rule(rule, RULES)) for rule in RULES.rules)
+    for said in (
+        "Only adults may pay.",
+        "Adults pay.",
+        "ALWAYS (pays IMPLIES adult)",
+        "pay, settle",
+        "state.age >= 18",
+    ):
+        assert said in first
+    assert "no field tells: agreed: the user agreed" in second and "made from: c9.1" in second
+    assert "no field tells" not in first, "a part that has nothing to say is left out"
+
+
+def test_a_guard_card_says_claim_rules_code_and_the_counterexample():
+    card = show.guard(
+        guarded(), [Complaint("proof", "might not hold", (("age", 17),), False)], claim="proved for 1 rule"
+    )
+    assert card.badge == "proved for 1 rule"
+    page = card._repr_html_()
+    assert "<pre" in page and "c1.1: Adults pay." in page and "age=17  must be denied" in page
+    assert "```python" in card._repr_markdown_()
+
+
+def test_a_verdict_card_quotes_the_sentences_of_all_violated_rules():
+    card = show.verdict(Verdict("deny", "no", ("c1.1", "c2.1"), "proved"), RULES)
+    assert card.badge == "deny" and "“Only adults may pay.”" in card._repr_markdown_()
+    assert "c1.1" in repr(card) and "c2.1" in repr(card) and "proved" in repr(card)
+
+
+def test_sentences_of_a_class_alone_can_be_shown():
+    assert list(show.sentences(READINGS, "open", "duty").frame["because"]) == ["because 1", "because 3"]
+    assert show.sentence(READINGS[1]).badge == "open"
+
+
+def test_rates_carry_their_intervals_and_what_did_not_run_is_left_out():
+    shown = show.methods(METHODS)
+    assert list(shown.frame["method"]) == ["veriguard", "guardagent (GPT-4), published"]
+    assert list(shown.frame["accuracy"]) == ["97.0 [92, 99]", "90.0"] and list(shown.frame["recall"]) == ["-", "-"]
+    assert list(shown.frame.columns)[:4] == ["method", "split", "n", "accuracy"] and "FPR" in shown.frame.columns
+
+
+def test_a_long_table_scrolls_and_its_plain_forms_say_how_much_they_leave_out():
+    shown = show.table([{"n": i} for i in range(40)])
+    assert 'class="wb tall"' in shown._repr_html_() and shown._repr_html_().count("<tr>") == 41
+    assert "… and 28 more rows" in shown._repr_markdown_() and len(repr(shown).splitlines()) < 20
+
+
+def test_columns_are_picked_ordered_and_named():
+    shown = show.table([{"theta": 0.5, "k": 3}], "k", "theta", theta="θ")
+    assert list(shown.frame.columns) == ["k", "θ"] and "0.5" in repr(shown)
+    assert "nothing to show" in repr(show.table([])) and "there is no rule" in repr(show.rules(RuleSet()))
+
+
+def test_a_figure_without_a_point_is_a_sentence():
+    from wb.runs import plots
+
+    assert "there is nothing to draw" in repr(show.figure(plots.rule_count({})))
+    assert repr(show.figure(plots.loss({"a": []}))).startswith("Loss while weights are learned")
+
+
+def test_progress_ends_as_one_line(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    with show.Progress("outside a notebook") as tell:
+        tell(1, 2)
+    assert capsys.readouterr().out == "" and not InteractiveShell.initialized()
