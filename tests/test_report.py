@@ -9,8 +9,11 @@ import shutil
 import pytest
 import tiny
 
+from wb.logic import syntax
 from wb.paths import Project
-from wb.runs import report
+from wb.rules import rulefile
+from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.runs import report, summary
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -47,10 +50,70 @@ METHODS = [
     },
     {"method": "direct", "split": "all", "n": 0, "reason": "it needs a model", "published": False},
 ]
+RULES = rulefile.to_json(
+    RuleSet(
+        (
+            Predicate("pays", "action", "the agent pays", tools=("pay",)),
+            Predicate("adult", "state", "of age", test=Test("state.age", ">=", 18)),
+        ),
+        (
+            Rule(
+                "c1.1",
+                "Adults pay.",
+                syntax.parse("ALWAYS (pays IMPLIES adult)"),
+                "permit_only_if",
+                clause="c1",
+                quote="Only adults may pay.",
+                parents=("c3.1",),
+            ),
+        ),
+    )
+)
+
+
+def sentence(number, text, cls, headings=("Paying",), rules=(), tools=()):
+    return {
+        "id": f"{number:012x}",
+        "text": text,
+        "start": 10 * number,
+        "end": 10 * number + len(text),
+        "headings": list(headings),
+        "cls": cls,
+        "reason": f"reason {number} <b>",
+        "rules": list(rules),
+        "tools": list(tools),
+    }
+
+
+SENTENCES = [
+    sentence(0, "Paying", "not a constraint"),
+    sentence(1, "Only adults may pay.", "rule", rules=["c3.1"], tools=["pay"]),
+    sentence(2, "Be <script>alert(1)</script> kind when you look.", "open", tools=["look"]),
+    sentence(3, "Tell the user the price.", "duty"),
+    sentence(4, "Gifts are nice.", "waived", headings=("Paying", "Gifts")),
+    sentence(5, "A gift is a gift.", "not a constraint", headings=("Paying", "Gifts")),
+]
+ONE = "def policy_x(age: int) -> Tuple[bool, str]:\n    {}\n"
+GUARDS = [
+    {"tool": tool, "grade": grade, "reason": reason, "source": ONE.format(body)}
+    for tool, grade, reason, body in (
+        ("pay", "proved", "", "if age < 18:\n        return (False, 'c1')\n    return (True, '')"),
+        ("look", "proved", "", "return (True, '')"),
+        ("rest", "proved", "", "return (True, '')"),
+        ("burn", "proved", "", "return (False, 'c1')"),
+        ("post", "tested", "Nagini ran out of time", "return (True, '')"),
+    )
+]
+CONTRACTS = [
+    {"tool": "pay", "signature": "", "contract": [], "rules": ["c1.1"]},
+    {"tool": "burn", "signature": "", "contract": [], "rules": ["c1.1"]},
+]
 FILES = {
-    "02_vagueness_scoring": {"rounds.json": ROUNDS},
+    "01_policy_extraction": {"sentences.json": SENTENCES, "rules.json": RULES},
+    "02_vagueness_scoring": {"rounds.json": ROUNDS, "rules.json": RULES},
     "03_spectral_clustering": {"graph.json": GRAPH},
     "04_weight_learning": {"weights.json": CIRCUITS},
+    "06_nagini_verification": {"guards.json": GUARDS, "contracts.json": CONTRACTS},
     "07_evaluation": {
         "results.json": {
             "methods": METHODS,
@@ -102,6 +165,78 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
         and "direct was not run: it needs a model" in page
     )
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
+
+
+def test_the_summary_counts_sentences_rules_and_what_guards_can_do(here):
+    found = summary.of_run(report.followed(here, run(here)))
+    assert found.classes == {"rule": 1, "open": 1, "duty": 1, "not a constraint": 2, "waived": 1}
+    assert {row.tool: row.state for row in found.tools} == {
+        "pay": "guarded",
+        "look": "blocked",  # an open sentence bears on it
+        "rest": "free",
+        "burn": "blocked",  # its code denies whatever it is given
+        "post": "blocked",  # unproved code never runs
+    }
+    assert found.never_allow == ("look", "burn", "post") and found.never_deny == ("rest",)
+    assert {row.tool: row.claim for row in found.tools}["rest"] == "no rule"
+    lines = dict(found.lines())
+    assert lines["tools"] == "1 guarded, 3 blocked, 1 free" and lines["can never allow"] == "3: look, burn, post"
+
+
+@pytest.mark.parametrize(
+    ("source", "allows", "denies"),
+    [
+        (ONE.format("return (True, '')"), True, False),
+        (ONE.format("return (False, '')"), False, True),
+        (ONE.format("return (age > 99, '')"), True, True),
+        ("import os\n", False, True),
+        ("def f(:\n", False, True),
+    ],
+)
+def test_what_code_can_answer_is_found_by_running_it(source, allows, denies):
+    assert summary.answers(source) == (allows, denies)
+
+
+def test_every_sentence_stands_in_the_document_with_its_class_reason_and_rules(here):
+    page = text(here, run(here))
+    assert "<script>alert(1)" not in page and "Be &lt;script&gt;alert(1)&lt;/script&gt; kind when you look." in page
+    for row in SENTENCES[1:]:
+        (mark,) = re.findall(rf'<span id="sentence-{row["id"]}" class="(\w+)" title="([^"]*)"', page)
+        assert mark[0] == (row["cls"] if " " not in row["cls"] else "other")
+        assert f"reason {int(row['id'], 16)} &lt;b&gt;" in mark[1]
+    assert page.count("<h4>Paying</h4>") == 1 and "<h4>Paying / Gifts</h4>" in page
+    assert 'Only adults may pay.</span> <a href="#rule-c1.1">c1.1</a>' in page, "by the rule it lives on in"
+
+
+def test_every_link_leads_to_a_place_of_the_page(here):
+    page = text(here, run(here, 1), run(here, 2))
+    places = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(places)) == len(places)
+    links = set(re.findall(r'href=\\?"#([^"\\]+)', page))
+    assert {"rule-c1.1", "run2-rule-c1.1", "rules", "tools", "results"} <= links
+    assert {link for link in links if not link.startswith("predicate-")} <= set(places)
+
+
+def test_an_older_run_says_what_it_did_not_keep(here):
+    old = {
+        k: {n: v for n, v in files.items() if n not in ("sentences.json", "guards.json")} for k, files in FILES.items()
+    }
+    page = text(here, run(here, files=old))
+    assert "kept no classes of sentences" in page and "made no guards" in page
+
+
+def test_no_axes_are_drawn_without_data(here):
+    still = {**FILES, "04_weight_learning": {"weights.json": []}}
+    page = text(here, run(here, files=still))
+    assert 'id="loss"' not in page and "loss: not drawn, weights.json of stage 04 holds nothing to draw." in page
+
+
+def test_runs_are_named_by_what_differs_between_them(here):
+    runs = [report.followed(here, run(here, k)) for k in (1, 2)]
+    assert report.names_of(runs) == ("k=1", "k=2")
+    assert report.names_of(runs[:1]) == ("rules, offline",) and report.names_of([]) == ()
+    same = report.names_of([runs[0], runs[0]])
+    assert same[0] == same[1] == f"({runs[0]['07_evaluation'].key[:6]})"
 
 
 def test_nothing_outside_is_asked_for(here):

@@ -43,8 +43,8 @@ head.dataset.down=down?'1':'';
 [...body.rows].sort((a,b)=>order(of(a),of(b))).forEach(row=>body.append(row))}</script>"""
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#1a7f37", "#b42318", "#8a5a00", "#0b5cad", "#6e40c9", "#57606a"
 COLOURS = {
-    **dict.fromkeys(("allow", "proved", "rule", "refuted", "made"), GREEN),
-    **dict.fromkeys(("deny", "error", "survived"), RED),
+    **dict.fromkeys(("allow", "proved", "rule", "refuted", "guarded"), GREEN),
+    **dict.fromkeys(("deny", "error", "survived", "blocked"), RED),
     **dict.fromkeys(("undecided", "open", "tested", "bounded", "unsettled"), AMBER),
     **dict.fromkeys(("duty", "permit_only_if", "free"), BLUE),
     **dict.fromkeys(("waived", "oblige"), VIOLET),
@@ -92,7 +92,7 @@ class _Shown:
 
 @dataclass(frozen=True, repr=False)
 class Table(_Shown):
-    """Rows with named columns. `frame` is the pandas DataFrame; a click on a head sorts; `none` is said without rows."""
+    """Named columns. `frame` is the pandas DataFrame; a click on a head sorts. Without rows, `none` is said."""
 
     frame: DataFrame
     title: str = ""
@@ -155,9 +155,9 @@ class Card(_Shown):
 
     def inner(self) -> str:
         """The card's table alone, for a page that has the style already."""
-        badge = f" {_html(Badge(self.badge))}" if self.badge else ""
+        badge = f" {to_html(Badge(self.badge))}" if self.badge else ""
         rows = "".join(
-            f'<tr><th scope="row">{html.escape(name)}</th><td>{_html(part)}</td></tr>' for name, part in self._said()
+            f'<tr><th scope="row">{html.escape(name)}</th><td>{to_html(part)}</td></tr>' for name, part in self._said()
         )
         return f"<table><caption>{html.escape(self.title)}{badge}</caption><tbody>{rows}</tbody></table>"
 
@@ -229,7 +229,7 @@ def _missing(value: object) -> bool:
 
 def _td(value: object, kind: str) -> str:
     number = f' data-value="{value!r}"' if isinstance(value, int | float) and not _missing(value) else ""
-    return f'<td class="{kind}"{number}>{_html(value)}</td>'
+    return f'<td class="{kind}"{number}>{to_html(value)}</td>'
 
 
 def _text(value: object) -> str:
@@ -247,7 +247,8 @@ def _text(value: object) -> str:
     return "" if _missing(value) else str(value)
 
 
-def _html(value: object) -> str:
+def to_html(value: object) -> str:
+    """Any part of a table or card as HTML, escaped."""
     match value:
         case Code(text, "python"):
             return _highlighted(text)
@@ -259,11 +260,11 @@ def _html(value: object) -> str:
             style = f"background:{badge_colour(text.split(' ')[0])}"
             return f'<span class="badge" style="{style}">{html.escape(text)}</span>'
         case (str() as name, Quote() as quote):
-            return f"{html.escape(name)} {_html(quote)}"
+            return f"{html.escape(name)} {to_html(quote)}"
         case tuple() if len(value) > 1:
-            return "<ul>" + "".join(f"<li>{_html(part)}</li>" for part in value) + "</ul>"
+            return "<ul>" + "".join(f"<li>{to_html(part)}</li>" for part in value) + "</ul>"
         case tuple():
-            return "".join(map(_html, value))
+            return "".join(map(to_html, value))
     return html.escape(_text(value))
 
 

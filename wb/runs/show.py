@@ -38,7 +38,7 @@ def counts(title: str = "", **values: object) -> Table:
 def methods(rows: Iterable[Mapping[str, object]], title: str = "") -> Table:
     """A result table: rates in percent with their 95 % intervals, published rows marked; those not run are left out."""
     ran = [row for row in rows if not row.get("reason")]
-    return table([{name: _method_entry(row, name) for name in METHOD} for row in ran], *METHOD, title=title, fpr="FPR")
+    return table([{name: method_entry(row, name) for name in METHOD} for row in ran], *METHOD, title=title, fpr="FPR")
 
 
 def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
@@ -232,7 +232,8 @@ def _shell() -> object | None:
     return shell if shell is not None and hasattr(shell, "kernel") else None
 
 
-def _method_entry(row: Mapping[str, object], column: str) -> object:
+def method_entry(row: Mapping[str, object], column: str) -> object:
+    """What a row of the result table says in a column; None where it says nothing."""
     value = row.get(column)
     if column == "method":
         model = f" ({row['model']})" if row.get("published") and row.get("model") else ""
