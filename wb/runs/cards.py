@@ -31,7 +31,7 @@ white-space:pre-wrap}
 .wb.card{border:1px solid rgba(128,128,128,.45);border-radius:6px;padding:.4em .2em;max-width:62em}
 .wb.card th{font-weight:500;opacity:.75}.wb.card td{white-space:normal;overflow-wrap:anywhere;width:100%}
 .wb.card th,.wb.card td{border-bottom:none}
-.wb .badge{color:#fff;border-radius:4px;padding:.1em .5em;font-size:12px;font-weight:600;white-space:nowrap}
+.wb-badge{color:#fff;border-radius:4px;padding:.1em .5em;font-size:12px;font-weight:600;white-space:nowrap}
 .wb q{quotes:"“" "”"}.wb ul{margin:0;padding-left:1.2em}
 </style>"""
 # a column is sorted by a click on its head: numbers by value, unknown ones last
@@ -258,7 +258,7 @@ def to_html(value: object) -> str:
             return f"<q>{html.escape(text)}</q>" if text else ""
         case Badge(text):
             style = f"background:{badge_colour(text.split(' ')[0])}"
-            return f'<span class="badge" style="{style}">{html.escape(text)}</span>'
+            return f'<span class="wb-badge" style="{style}">{html.escape(text)}</span>'
         case (str() as name, Quote() as quote):
             return f"{html.escape(name)} {to_html(quote)}"
         case tuple() if len(value) > 1:

@@ -261,7 +261,8 @@ def _laid[V](runs: Mapping[str, V]) -> Iterator[tuple[_Look, str, V]]:
     for number, (name, value) in enumerate(runs.items()):
         step = number % len(DASHES)
         colour = COLOURS[number % len(COLOURS)]
-        yield _Look(colour, DASHES[step], SYMBOLS[step], (5, 3, 2, 1.5)[step], (12, 9, 7, 5)[step]), name, value
+        width, size = ((5, 3, 2, 1.5)[step], (12, 9, 7, 5)[step]) if len(runs) > 1 else (2, 8)
+        yield _Look(colour, DASHES[step], SYMBOLS[step], width, size), name, value
 
 
 def _prefix(name: str, runs: Mapping[str, object]) -> str:

@@ -278,14 +278,15 @@ def _document(found: Summary, anchor: str) -> str:
         return _note("This run kept no classes of sentences (sentences.json of stage 01): run `wb run` again.")
     heirs = _heirs(found.rules)
     legend = " ".join(f'<span class="{_css(cls)}">{html.escape(cls)} ({n})</span>' for cls, n in found.classes.items())
-    parts, under = [], None
+    titles = {title for row in found.sentences for title in row["headings"]}
+    parts, under = [], ""
     for row in found.sentences:
-        if tuple(row["headings"]) != under:
-            under = tuple(row["headings"])
-            parts.append(f"<h4>{html.escape(' / '.join(under))}</h4>" if under else "")
-        if under and row["text"] == under[-1]:
-            continue  # the heading itself, which stands there already
-        parts.append(f"<p>{_sentence(row, heirs, anchor)}</p>")
+        if row["headings"] and row["headings"][-1] != under and row["text"] not in titles:
+            parts.append(f"<h4>{html.escape(' / '.join(row['headings']))}</h4>")
+        is_title = row["text"] in titles
+        under = row["text"] if is_title else (row["headings"] or [""])[-1]
+        tag = "h4" if is_title else "p"
+        parts.append(f"<{tag}>{_sentence(row, heirs, anchor)}</{tag}>")
     return f'<div class="document"><p>{legend}</p>{"".join(parts)}</div>'
 
 
