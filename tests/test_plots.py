@@ -155,10 +155,15 @@ def test_runs_that_lie_on_one_another_differ_in_colour_dash_marker_and_width():
 
 def ink(png: bytes) -> int:
     """How many points of a picture are coloured."""
-    from PIL import Image
-
-    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+    pixels = rgb(png)
     return int((pixels.max(axis=2) - pixels.min(axis=2) > 60).sum())
+
+
+def rgb(png: bytes) -> np.ndarray:
+    """A picture's points, 0..255, of shape (height, width, 3)."""
+    from matplotlib.image import imread
+
+    return (255 * imread(io.BytesIO(png))[:, :, :3]).round().astype(int)
 
 
 @pytest.mark.parametrize(("draw", "value"), FIGURES, ids=lambda v: getattr(v, "__name__", ""))
@@ -169,10 +174,8 @@ def test_every_figure_has_a_still_picture_that_is_not_blank(draw, value):
 
 
 def test_a_still_picture_shows_the_curve_where_its_points_are():
-    from PIL import Image
-
     png = picture.picture(plots.rule_count({"a": ROUNDS}))
-    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+    pixels = rgb(png)
     blue = np.argwhere(np.abs(pixels - np.array([0, 0x72, 0xB2])).sum(axis=2) < 30)
     curve = blue[blue[:, 0] < 0.8 * len(pixels)]  # the legend is below
     left, right = curve[curve[:, 1].argmin()], curve[curve[:, 1].argmax()]

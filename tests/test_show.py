@@ -167,9 +167,37 @@ def test_a_figure_without_a_point_is_a_sentence():
     assert repr(show.figure(plots.loss({"a": []}))).startswith("Loss while weights are learned")
 
 
-def test_progress_ends_as_one_line(capsys):
-    from IPython.core.interactiveshell import InteractiveShell
+def test_progress_is_one_line_that_ends_in_a_count(monkeypatch):
+    said = []
 
-    with show.Progress("outside a notebook") as tell:
-        tell(1, 2)
-    assert capsys.readouterr().out == "" and not InteractiveShell.initialized()
+    class Line:
+        def update(self, bundle, raw):
+            said.append(("again", bundle))
+
+    def display(bundle, raw, display_id):
+        said.append(("new", bundle))
+        return Line()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(show, "_shell", lambda: object())
+    tell = show.Progress("<proofs>", every_s=0.0)
+    for done in range(3):
+        tell(done, 2)
+    tell(0, 1)
+    tell(5, 5)
+    assert [how for how, _ in said] == ["new", "again", "again", "new", "again"]
+    assert said[1][1]["text/plain"].startswith("<proofs>: 1 of 2, ")
+    assert "<progress" in said[1][1]["text/html"] and "&lt;proofs&gt;" in said[1][1]["text/html"]
+    assert said[2][1]["text/plain"].startswith("<proofs>: 2 in ") and "<progress" not in said[2][1]["text/html"]
+
+
+def test_progress_says_nothing_outside_a_notebook(capsys):
+    tell = show.Progress("proofs")
+    tell(0, 2)
+    tell(2, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_says_nothing_where_nothing_had_to_be_waited_for(monkeypatch):
+    monkeypatch.setattr(show, "_shell", lambda: pytest.fail("it spoke"))
+    show.Progress("proofs")(3, 3)

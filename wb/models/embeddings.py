@@ -12,7 +12,7 @@ import hashlib
 import io
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +30,16 @@ class Encoder:
 
     Each batch of new texts becomes one file named by the hash of its bytes, so that concurrent writers
     never meet and a damaged file is noticed and computed again. One encoder may serve several threads.
+    `tell` is told how many new texts have a vector, and of how many.
     """
 
-    def __init__(self, model: str = PACKAGED, cache: str | Path | None = None) -> None:
-        self.model = model
+    def __init__(
+        self,
+        model: str = PACKAGED,
+        cache: str | Path | None = None,
+        tell: Callable[[int, int], object] = lambda done, of: None,
+    ) -> None:
+        self.model, self._tell = model, tell
         self.cache = None if cache is None else Path(cache)
         self._vectors: dict[str, np.ndarray] = {}
         self._seen: set[str] = set()
@@ -63,10 +69,12 @@ class Encoder:
     def _compute(self, texts: list[str]) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
+        self._tell(0, len(texts))
         if self._network is None:
             self._network = _network(self.model)
         with threadpool_limits(1):  # short texts: threads that wait for one another made it five times slower
             rows = self._network.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+        self._tell(len(texts), len(texts))
         return np.asarray(rows, dtype=np.float32)
 
     def _add(self, keys: list[str], rows: np.ndarray) -> None:

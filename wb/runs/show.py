@@ -9,9 +9,8 @@ from __future__ import annotations
 import html
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from wb.domain.trace import Verdict
@@ -177,10 +176,10 @@ def figure(drawn: Figure) -> Drawn | Card:
 class Progress:
     """A line in the notebook that says how far a long step is; what stays in the file is its last state.
 
-        with show.Progress("mutants judged") as tell:
-            faults.judged(proved, verifier, tell=tell)
+        verifier = nagini.Verifier(cache=…, tell=show.Progress("proofs"))
 
-    Called with how many are done, and of how many. Outside a notebook it says nothing.
+    It is called with how many are done, and of how many; where all are, the next call begins a line of its own,
+    in the cell that runs then.  Outside a notebook it says nothing.
     """
 
     what: str
@@ -188,38 +187,33 @@ class Progress:
     _line: object = field(default=None, init=False)
     _began: float = field(default=0.0, init=False)
     _said: float = field(default=0.0, init=False)
-    _count: tuple[int, int] = field(default=(0, 0), init=False)
-
-    def __enter__(self) -> Callable[[int, int], None]:
-        self._began = time.monotonic()
-        self._say("…")
-        return self
 
     def __call__(self, done: int, of: int) -> None:
         """Show that `done` of `of` are done."""
-        self._count = (done, of)
-        if time.monotonic() - self._said >= self.every_s:
-            self._say(f"{done} of {of}, {time.monotonic() - self._began:.0f} s")
+        now = time.monotonic()
+        if self._line is None:
+            if done >= of:
+                return  # nothing had to be waited for
+            self._began = now
+        took = now - self._began
+        if done >= of:
+            self._say(f"{self.what}: {of} in {took:.1f} s", "")
+            self._line = None
+        elif self._line is None or now - self._said >= self.every_s:
+            self._said = now
+            bar = f'<progress max="{of}" value="{done}"></progress> '
+            self._say(f"{self.what}: {done} of {of}, {took:.0f} s", bar)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        took = f"{time.monotonic() - self._began:.1f} s"
-        done, of = self._count
-        self._say(f"stopped after {took}, {done} of {of}" if kind else f"{of} in {took}" if of else f"done in {took}")
-
-    def _say(self, text: str) -> None:
-        shell = _shell()
-        if shell is None:
+    def _say(self, text: str, bar: str) -> None:
+        if _shell() is None:
             return
         from IPython.display import display
 
-        self._said = time.monotonic()
-        done, of = self._count
-        bar = f'<progress max="{of}" value="{done}"></progress> ' if of and done < of else ""
-        line = {"text/plain": f"{self.what}: {text}", "text/html": f"{bar}{html.escape(f'{self.what}: {text}')}"}
+        said = {"text/plain": text, "text/html": bar + html.escape(text)}
         if self._line is None:
-            self._line = display(line, raw=True, display_id=True)
+            self._line = display(said, raw=True, display_id=True)
         else:
-            self._line.update(line, raw=True)
+            self._line.update(said, raw=True)
 
 
 def _shell() -> object | None:
