@@ -13,7 +13,7 @@ from wb.logic import syntax
 from wb.paths import Project
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
-from wb.runs import report, summary
+from wb.runs import report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -100,20 +100,43 @@ GUARDS = [
         ("pay", "proved", "", "if age < 18:\n        return (False, 'c1')\n    return (True, '')"),
         ("look", "proved", "", "return (True, '')"),
         ("rest", "proved", "", "return (True, '')"),
-        ("burn", "proved", "", "return (False, 'c1')"),
-        ("post", "tested", "Nagini ran out of time", "return (True, '')"),
+        ("post", "tested", "Nagini <b> ran out of time", "return (True, '')"),
     )
 ]
-CONTRACTS = [
-    {"tool": "pay", "signature": "", "contract": [], "rules": ["c1.1"]},
-    {"tool": "burn", "signature": "", "contract": [], "rules": ["c1.1"]},
-]
+
+
+def tool(name, fate, allows, denies, grade="proved", rules=(), open=(), needs=()):
+    return {
+        "tool": name,
+        "fate": fate,
+        "rules": list(rules),
+        "open": list(open),
+        "grade": grade,
+        "allows": allows,
+        "denies": denies,
+        "needs": list(needs),
+    }
+
+
+SUMMARY = {
+    "policy": "rules",
+    "model": "offline",
+    "sentences": {},
+    "rules": {},
+    "tools": [
+        tool("pay", "guarded", "can", "can", rules=["c1.1"]),
+        tool("look", "blocked", "never", "never", open=["000000000002"]),
+        tool("rest", "free", "can", "never"),
+        tool("post", "blocked", "never", "can", grade="tested"),
+        tool("give", "blocked", "only if told", "can", needs=["agreed"]),
+    ],
+}
 FILES = {
     "01_policy_extraction": {"sentences.json": SENTENCES, "rules.json": RULES},
     "02_vagueness_scoring": {"rounds.json": ROUNDS, "rules.json": RULES},
     "03_spectral_clustering": {"graph.json": GRAPH},
     "04_weight_learning": {"weights.json": CIRCUITS},
-    "06_nagini_verification": {"guards.json": GUARDS, "contracts.json": CONTRACTS},
+    "06_nagini_verification": {"guards.json": GUARDS, "summary.json": SUMMARY},
     "07_evaluation": {
         "results.json": {
             "methods": METHODS,
@@ -167,34 +190,23 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
-def test_the_summary_counts_sentences_rules_and_what_guards_can_do(here):
-    found = summary.of_run(report.followed(here, run(here)))
-    assert found.classes == {"rule": 1, "open": 1, "duty": 1, "not a constraint": 2, "waived": 1}
-    assert {row.tool: row.state for row in found.tools} == {
-        "pay": "guarded",
-        "look": "blocked",  # an open sentence bears on it
-        "rest": "free",
-        "burn": "blocked",  # its code denies whatever it is given
-        "post": "blocked",  # unproved code never runs
-    }
-    assert found.never_allow == ("look", "burn", "post") and found.never_deny == ("rest",)
-    assert {row.tool: row.claim for row in found.tools}["rest"] == "no rule"
-    lines = dict(found.lines())
-    assert lines["tools"] == "1 guarded, 3 blocked, 1 free" and lines["can never allow"] == "3: look, burn, post"
+def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
+    page = text(here, run(here))
+    rows = dict(re.findall(r'<tr><th scope="row">([^<]+)</th><td class="prose">([^<]*)</td>', page))
+    assert rows["sentences"] == "6: 1 rule, 1 open, 1 duty, 1 waived, 2 not a constraint" and rows["rules"] == "1"
+    assert rows["tools"] == "5: 1 guarded, 3 blocked, 1 free"
+    assert rows["can never allow"] == "2: look, post" and rows["allows only if told"] == "1: give"
+    assert rows["can never deny"] == "2: look, rest" and "not settled" not in rows, "a line without a tool is left out"
 
 
-@pytest.mark.parametrize(
-    ("source", "allows", "denies"),
-    [
-        (ONE.format("return (True, '')"), True, False),
-        (ONE.format("return (False, '')"), False, True),
-        (ONE.format("return (age > 99, '')"), True, True),
-        ("import os\n", False, True),
-        ("def f(:\n", False, True),
-    ],
-)
-def test_what_code_can_answer_is_found_by_running_it(source, allows, denies):
-    assert summary.answers(source) == (allows, denies)
+def test_every_tool_shows_its_rules_open_sentences_and_code(here):
+    page = text(here, run(here))
+    parts = dict(re.findall(r'<details id="tool-(\w+)">(.*?)</details>', page, re.DOTALL))
+    assert list(parts) == ["pay", "give", "look", "post", "rest"], "by what they can do"
+    assert "Only adults may pay." in parts["pay"] and "<pre" in parts["pay"] and "proved; 1 rule<" in parts["pay"]
+    assert "proved; 0 rules, 1 open; never allows; never denies<" in parts["look"]
+    assert "Be &lt;script&gt;alert(1)&lt;/script&gt; kind" in parts["look"]
+    assert "Nagini &lt;b&gt; ran out of time" in parts["post"] and "allows only if told agreed" in parts["give"]
 
 
 def test_every_sentence_stands_in_the_document_with_its_class_reason_and_rules(here):
@@ -220,7 +232,7 @@ def test_every_link_leads_to_a_place_of_the_page(here):
 
 def test_an_older_run_says_what_it_did_not_keep(here):
     old = {
-        k: {n: v for n, v in files.items() if n not in ("sentences.json", "guards.json")} for k, files in FILES.items()
+        k: {n: v for n, v in files.items() if n not in ("sentences.json", "summary.json")} for k, files in FILES.items()
     }
     page = text(here, run(here, files=old))
     assert "kept no classes of sentences" in page and "made no guards" in page

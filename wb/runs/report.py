@@ -1,10 +1,10 @@
 """One HTML file on one run, or on several laid over one another: what the policy became, and how good it is.
 
 A run is named by a version of its last stage; the versions that it read, and those they read, are
-followed through the manifests.  First comes what the reader of a policy wants to know (`summary`): which
-sentences became rules, which are open, what each tool's guard can do, the document itself with every sentence
-in the colour of its class.  Then the figures, each with a way to what it shows.  The file holds plotly's script and
-forbids itself, by a content security policy, to ask for anything outside.
+followed through the manifests.  First comes what the reader of a policy wants to know (`outcome`): which
+sentences became rules, which are open, what each tool's guard can do, and the document itself with every
+sentence in the colour of its class.  Then the figures, each with a way to what it shows.  The file holds plotly's
+script and forbids itself, by a content security policy, to ask for anything outside.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wb.paths import Project
-from wb.rules.rule import RuleSet
-from wb.runs import artifact, cards, plots, show, summary
+from wb.runs import artifact, cards, outcome, plots, show
 from wb.runs.artifact import ArtifactError, Version
-from wb.runs.cards import Badge, Code, Quote
-from wb.runs.summary import Run, Summary
+from wb.runs.outcome import Run
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
@@ -229,12 +227,14 @@ def _figure(drawing: Drawing, runs: Mapping[str, Run]) -> str:
     heading = drawing.draw.__name__.replace("_", " ")
     missing = [name for name in runs if name not in values]
     lacking = f"{heading}: no {drawing.file} of stage {drawing.number} in {', '.join(missing)}."
-    note = _note(lacking) if missing else ""
+    note = outcome.note(lacking) if missing else ""
     if not values:
         return note
     figure = drawing.draw(values, **drawing.options)
     if plots.empty(figure):
-        return note + _note(f"{heading}: not drawn, {drawing.file} of stage {drawing.number} holds nothing to draw.")
+        return note + outcome.note(
+            f"{heading}: not drawn, {drawing.file} of stage {drawing.number} holds nothing to draw."
+        )
     drawn = figure.to_html(
         full_html=False,
         include_plotlyjs=False,
@@ -247,17 +247,18 @@ def _figure(drawing: Drawing, runs: Mapping[str, Run]) -> str:
 
 def _section(name: str, run: Run, anchor: str) -> str:
     """What one run found out, its rules, guards and results, and the versions that it consists of."""
-    found = summary.of_run(run)
-    lines = cards.table(({"": what, " ": which} for what, which in found.lines()), none="no stage with rules was run")
+    kept = outcome.read(run)
+    findings = "".join(f"<p><b>Finding.</b> {html.escape(line)}</p>" for line in kept.findings)
     return "\n".join(
         (
             f"<h2>{html.escape(name)}</h2>",
-            _bare(lines),
+            outcome.lines(kept),
+            findings,
             _results(run, anchor),
-            f'<h3 id="{anchor}document">The document, sentence by sentence</h3>{_document(found, anchor)}',
-            f'<h3 id="{anchor}tools">What each tool\'s guard can do</h3>{_tools(found, anchor)}',
-            f'<h3 id="{anchor}rules">Rules</h3>{_rules(found, anchor)}',
-            f'<h3 id="{anchor}predicates">Predicates</h3>{_predicates(found, run, anchor)}',
+            f'<h3 id="{anchor}document">The document, sentence by sentence</h3>{outcome.document(kept, anchor)}',
+            f'<h3 id="{anchor}tools">What each tool\'s guard can do</h3>{outcome.tools(kept, anchor)}',
+            f'<h3 id="{anchor}rules">Rules</h3>{outcome.rules(kept, anchor)}',
+            f'<h3 id="{anchor}predicates">Predicates</h3>{outcome.predicates(kept, anchor)}',
             f"<h3>Its versions</h3>{_versions(run)}",
         )
     )
@@ -268,105 +269,8 @@ def _results(run: Run, anchor: str) -> str:
     results = last.read("results.json") if "results.json" in last.digests else {}
     results = results if isinstance(results, dict) else {}
     measured = "".join(f"<h3>{html.escape(t)}</h3>{_bare(show.methods(part))}" for t, part in _measured(results))
-    notes = "".join(_note(line) for line in not_run(results.get("methods", ())))
+    notes = "".join(outcome.note(line) for line in not_run(results.get("methods", ())))
     return f'<div id="{anchor}results">{measured}{notes}</div>' if measured or notes else ""
-
-
-def _document(found: Summary, anchor: str) -> str:
-    """Every sentence in its place, coloured by class, with its reason and a way to its rules."""
-    if found.sentences is None:
-        return _note("This run kept no classes of sentences (sentences.json of stage 01): run `wb run` again.")
-    heirs = _heirs(found.rules)
-    legend = " ".join(f'<span class="{_css(cls)}">{html.escape(cls)} ({n})</span>' for cls, n in found.classes.items())
-    titles = {title for row in found.sentences for title in row["headings"]}
-    parts, under = [], ""
-    for row in found.sentences:
-        if row["headings"] and row["headings"][-1] != under and row["text"] not in titles:
-            parts.append(f"<h4>{html.escape(' / '.join(row['headings']))}</h4>")
-        is_title = row["text"] in titles
-        under = row["text"] if is_title else (row["headings"] or [""])[-1]
-        tag = "h4" if is_title else "p"
-        parts.append(f"<{tag}>{_sentence(row, heirs, anchor)}</{tag}>")
-    return f'<div class="document"><p>{legend}</p>{"".join(parts)}</div>'
-
-
-def _sentence(row: Mapping[str, object], heirs: Mapping[str, str], anchor: str) -> str:
-    said = f"{row['cls']}: {row['reason']}" + (f" — bears on {', '.join(row['tools'])}" if row["tools"] else "")
-    rules = dict.fromkeys(heirs.get(name, name) for name in row["rules"])
-    links = "".join(f' <a href="#{anchor}rule-{_id(name)}">{html.escape(name)}</a>' for name in rules)
-    return (
-        f'<span id="{anchor}sentence-{_id(str(row["id"]))}" class="{_css(str(row["cls"]))}" '
-        f'title="{html.escape(said)}">{html.escape(str(row["text"]))}</span>{links}'
-    )
-
-
-def _heirs(rules: RuleSet | None) -> dict[str, str]:
-    """The rule that an extracted rule lives on in, by its id."""
-    found = {parent: one.id for one in (rules.rules if rules else ()) for parent in one.parents}
-    return found | {one.id: one.id for one in (rules.rules if rules else ())}
-
-
-def _tools(found: Summary, anchor: str) -> str:
-    if found.tools is None:
-        return _note("This run made no guards (guards.json of stage 06).")
-    if not found.tools:
-        return _note("The policy has no tools, so there is nothing to guard.")
-    texts = {str(row["id"]): str(row["text"]) for row in found.sentences or ()}
-    known = {one.id: one for one in (found.rules.rules if found.rules else ())}
-    order = sorted(found.tools, key=lambda row: (summary.STATES.index(row.state), row.tool))
-    return "".join(_tool(row, known, texts, anchor) for row in order)
-
-
-def _tool(row: summary.ToolState, known: Mapping[str, object], texts: Mapping[str, str], anchor: str) -> str:
-    never = "never allows" if row.allows is False else "never denies" if row.denies is False else ""
-    card = cards.Card(
-        row.tool,
-        row.claim,
-        (
-            ("rules", tuple((r, Quote(known[r].quote or known[r].text)) if r in known else r for r in row.rules)),
-            ("open", tuple((name, Quote(texts.get(name, ""))) for name in row.open)),
-            ("why not better", row.reason),
-            ("code", Code(row.source, "python")),
-        ),
-    )
-    head = f"{cards.to_html(Badge(row.state))} <b>{html.escape(row.tool)}</b>"
-    told = f"{len(row.rules)} rule{'s' * (len(row.rules) != 1)}" + (f", {never}" if never else "")
-    return (
-        f'<details id="{anchor}tool-{_id(row.tool)}"><summary>{head} {html.escape(f"{row.claim}; {told}")}</summary>'
-        f'<div class="wb card">{card.inner()}</div></details>'
-    )
-
-
-def _rules(found: Summary, anchor: str) -> str:
-    if found.rules is None or not found.rules.rules:
-        return _note("No rule was read from this document.")
-    return "".join(
-        f'<details id="{anchor}rule-{_id(one.id)}"><summary><b>{html.escape(one.id)}</b> '
-        f"{html.escape(one.quote or one.text)}</summary>"
-        f'<div class="wb card">{show.rule(one, found.rules).inner()}</div></details>'
-        for one in found.rules.rules
-    )
-
-
-def _predicates(found: Summary, run: Run, anchor: str) -> str:
-    """The vocabulary, with the rules that use each predicate and its cluster."""
-    if found.rules is None or not found.rules.predicates:
-        return _note("There are no predicates.")
-    third = next((v for stage, v in run.items() if stage.startswith("03") and "graph.json" in v.digests), None)
-    groups = third.read("graph.json")["groups"] if third else []
-    cluster = {name: number for number, group in enumerate(groups, 1) for name in group}
-    head = "".join(f"<th>{name}</th>" for name in ("predicate", "cluster", "what it says", "read from", "rules"))
-    rows = []
-    for one in found.rules.predicates:
-        users = [rule.id for rule in found.rules.rules if one.name in rule.predicates]
-        links = " ".join(f'<a href="#{anchor}rule-{_id(name)}">{html.escape(name)}</a>' for name in users)
-        bound = ", ".join(one.tools) if one.kind == "action" else str(one.test or "no field")
-        rows.append(
-            f'<tr id="{anchor}predicate-{_id(one.name)}"><td>{html.escape(one.name)}</td>'
-            f'<td class="number">{cluster.get(one.name, "")}</td><td class="prose">{html.escape(one.description)}</td>'
-            f'<td><code>{html.escape(bound)}</code></td><td class="prose">{links}</td></tr>'
-        )
-    return f'<div class="wb tall"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def _versions(run: Run) -> str:
@@ -386,16 +290,3 @@ def _versions(run: Run) -> str:
 def _bare(table: cards.Table) -> str:
     """A table without the style and the script, which the page has once."""
     return table.html().replace(cards.STYLE, "").replace(cards.SORT, "")
-
-
-def _note(text: str) -> str:
-    return f'<p class="note">{html.escape(text)}</p>'
-
-
-def _css(cls: str) -> str:
-    return cls if cls in ("rule", "open", "duty", "waived") else "other"
-
-
-def _id(name: str) -> str:
-    """A name as part of an address within the page."""
-    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
