@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wb.bench.evaluate import Outcome
+from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Verdict
 from wb.guards import contract, runtime
-from wb.guards.synthesis import Complaint
+from wb.guards.faults import Judged, Mutant, Planted
+from wb.guards.synthesis import Attempt, Complaint, Draft
 from wb.logic import syntax
+from wb.rules.certify import Change
 from wb.rules.rule import Predicate, Rule, RuleSet, Test
-from wb.runs import cards, show
+from wb.runs import cards, guard_cards, picture, progress, show
 
 NASTY = "<script>alert(1)</script> & \"x\" 'y' `z` *b* [l](http://e) | $x$ <img src=x onerror=alert(1)>"
 ADULT = Predicate("adult", "state", "the user is of age", test=Test("state.age", ">=", 18))
@@ -78,7 +83,7 @@ SHOWN = [
     show.sentence(READINGS[1]),
     show.sentences(READINGS, title=NASTY),
     show.verdict(Verdict("deny", NASTY, ("c2.1",), "proved"), RULES, of=NASTY),
-    show.guard(guarded(f"# {NASTY}\n"), [Complaint("proof", NASTY, (("x", NASTY),), False)]),
+    guard_cards.guard(guarded(f"# {NASTY}\n"), [Complaint("proof", NASTY, (("x", NASTY),), False)]),
     show.table([{NASTY: NASTY}], title=NASTY),
 ]
 
@@ -121,13 +126,80 @@ def test_a_rule_card_says_sentence_words_formula_and_what_it_binds():
 
 
 def test_a_guard_card_says_claim_rules_code_and_the_counterexample():
-    card = show.guard(
+    card = guard_cards.guard(
         guarded(), [Complaint("proof", "might not hold", (("age", 17),), False)], claim="proved for 1 rule"
     )
     assert card.badge == "proved for 1 rule"
     page = card._repr_html_()
     assert "<pre" in page and "c1.1: Adults pay." in page and "age=17  must be denied" in page
     assert "```python" in card._repr_markdown_()
+
+
+def proofs() -> tuple[Draft, Planted]:
+    """A broken guard as the prover left it, and what was planted in it."""
+    required = guarded().contract
+    head = "def policy_pay(age: int) -> Tuple[bool, str]:\n"
+    good = f"{head}    if age < 18:\n        return (False, 'c1')\n    return (True, '')\n"
+    bad = good.replace("18", "17")
+    complaint = Complaint("proof", "Postcondition might not hold", (("age", 17),), False)
+    return Draft(required, (Attempt(bad, (complaint,)),)), Planted(
+        required, good, Mutant("constant", 2, "18 -> 17", bad)
+    )
+
+
+def test_a_planted_fault_is_shown_with_the_values_on_which_both_guards_were_run():
+    broken, planted = proofs()
+    said = repr(guard_cards.fault(planted, broken))
+    for words in (
+        "18 -> 17",
+        "age=17",
+        "must be: denied",
+        "planted guard answers: (True, '')",
+        "it was answers: (False, 'c1')",
+    ):
+        assert words in said
+    assert guard_cards.fault(planted, broken).badge == "not proved"
+    assert guard_cards.fault(planted, Draft(broken.contract, (Attempt("x"),))).badge == "proved"
+    assert "there is no proved guard to break" in repr(guard_cards.fault(None, None))
+
+
+def test_drafts_say_how_often_they_were_written_and_grades_put_the_worst_first():
+    broken, _ = proofs()
+    assert "attempts: 1" in repr(guard_cards.draft(broken)) and "1 more" in repr(
+        guard_cards.drafts([broken] * 2, most=1)
+    )
+    entries = [replace(guarded(), grade=grade) for grade in ("proved", "error", "tested")]
+    assert [badge.text for badge in guard_cards.grades(entries).frame["grade"]] == ["error", "tested", "proved"]
+
+
+def test_fates_put_what_survived_first_and_keep_every_fault():
+    _, planted = proofs()
+    fates = [Judged("pay", planted.mutant, fate, (("age", 17),)) for fate in ("refuted", "survived", "equivalent")]
+    shown = guard_cards.fates(fates).frame
+    assert [badge.text for badge in shown["fate"]] == ["survived", "equivalent", "refuted"]
+    assert shown["differs where"][0].text == "age=17" and "no fault was planted" in repr(guard_cards.fates([]))
+
+
+def test_what_nothing_tells_stands_first_in_the_vocabulary():
+    shown = show.predicates(RULES).frame
+    assert list(shown["predicate"]) == ["agreed", "adult", "pays"]
+    assert [cards.to_text(value) for value in shown["told by"]] == ["no field", "state.age >= 18", "pay, settle"]
+
+
+def test_values_are_tallied_and_changes_and_clauses_keep_their_words():
+    assert repr(show.tally("aab", "letter")).split()[-4:] == ["a", "2", "b", "1"]
+    change = Change("merge", ("a", "b"), (), False, "told apart by a=True")
+    assert "told apart by a=True" in repr(show.changes([change])) and "there is none" in repr(show.changes([]))
+    clause = Clause("c1", NASTY, 3, 9, ("Paying", "Cards"))
+    assert "Cards" in repr(show.clauses([clause])) and "3–9" in repr(show.clauses([clause]))
+    assert "ALWAYS" not in repr(guard_cards.contracts([guarded().contract])) and "Ensures" in repr(
+        guard_cards.contracts([guarded().contract])
+    )
+    outcomes = [Outcome(f"case {i}", True, Verdict("deny", "no", ("c1.1",))) for i in range(5)]
+    assert "case 0 [deny]" in repr(show.verdicts(outcomes, RULES)) and "and 2 more" in repr(
+        show.verdicts(outcomes, RULES)
+    )
+    assert show.note(NASTY)._repr_html_().count("<") == 2
 
 
 def test_a_verdict_card_quotes_the_sentences_of_all_violated_rules():
@@ -163,8 +235,8 @@ def test_columns_are_picked_ordered_and_named():
 def test_a_figure_without_a_point_is_a_sentence():
     from wb.runs import plots
 
-    assert "there is nothing to draw" in repr(show.figure(plots.rule_count({})))
-    assert repr(show.figure(plots.loss({"a": []}))).startswith("Loss while weights are learned")
+    assert "there is nothing to draw" in repr(picture.drawn(plots.rule_count({})))
+    assert repr(picture.drawn(plots.loss({"a": []}))).startswith("Loss while weights are learned")
 
 
 def test_progress_is_one_line_that_ends_in_a_count(monkeypatch):
@@ -179,8 +251,8 @@ def test_progress_is_one_line_that_ends_in_a_count(monkeypatch):
         return Line()
 
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(show, "_shell", lambda: object())
-    tell = show.Progress("<proofs>", every_s=0.0)
+    monkeypatch.setattr(progress, "_shell", lambda: object())
+    tell = progress.Progress("<proofs>", every_s=0.0)
     for done in range(3):
         tell(done, 2)
     tell(0, 1)
@@ -192,12 +264,12 @@ def test_progress_is_one_line_that_ends_in_a_count(monkeypatch):
 
 
 def test_progress_says_nothing_outside_a_notebook(capsys):
-    tell = show.Progress("proofs")
+    tell = progress.Progress("proofs")
     tell(0, 2)
     tell(2, 2)
     assert capsys.readouterr() == ("", "")
 
 
 def test_progress_says_nothing_where_nothing_had_to_be_waited_for(monkeypatch):
-    monkeypatch.setattr(show, "_shell", lambda: pytest.fail("it spoke"))
-    show.Progress("proofs")(3, 3)
+    monkeypatch.setattr(progress, "_shell", lambda: pytest.fail("it spoke"))
+    progress.Progress("proofs")(3, 3)

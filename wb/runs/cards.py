@@ -122,12 +122,12 @@ class Table(_Shown):
         if self.frame.empty:
             return "\n".join([*lines, f"*{_safe(self.none)}*"])
         lines += [_line(self.frame.columns), _line("---" for _ in self.frame.columns)]
-        lines += [_line(_text(v) for v in row) for row in self.frame.head(ROWS).itertuples(index=False, name=None)]
+        lines += [_line(to_text(v) for v in row) for row in self.frame.head(ROWS).itertuples(index=False, name=None)]
         more = len(self.frame) - ROWS
         return "\n".join([*lines, *(["", f"… and {more} more rows"] if more > 0 else [])])
 
     def __repr__(self) -> str:
-        texts = self.none if self.frame.empty else self.frame.map(_text).to_string(index=False, max_rows=ROWS)
+        texts = self.none if self.frame.empty else self.frame.map(to_text).to_string(index=False, max_rows=ROWS)
         return "\n".join(filter(None, (self.title, texts)))
 
     def _kind(self, name: str) -> str:
@@ -135,7 +135,7 @@ class Table(_Shown):
         values = [v for v in self.frame[name] if not _missing(v)]
         if any(isinstance(v, Code) for v in values):
             return "prose" if any(len(v.text) > PROSE for v in values) else ""
-        texts = [_text(v) for v in values]
+        texts = [to_text(v) for v in values]
         if any(len(text) > PROSE for text in texts):
             return "prose"
         return "number" if values and all(text[:1].isdigit() or text[:2].strip("-").isdigit() for text in texts) else ""
@@ -168,10 +168,10 @@ class Card(_Shown):
 
     def __repr__(self) -> str:
         head = f"{self.title} [{self.badge}]" if self.badge else self.title
-        return "\n".join([head, *(f"  {name}: {_text(part)}" for name, part in self._said())])
+        return "\n".join([head, *(f"  {name}: {to_text(part)}" for name, part in self._said())])
 
     def _said(self) -> list[tuple[str, Part]]:
-        return [(name, part) for name, part in self.parts if _text(part)]
+        return [(name, part) for name, part in self.parts if to_text(part)]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -197,6 +197,24 @@ class Cards(_Shown):
     def __repr__(self) -> str:
         texts = [repr(card) for card in self.cards] or [self.none]
         return "\n\n".join([*texts, *([f"and {self.more} more"] if self.more else [])])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Note(_Shown):
+    """A sentence."""
+
+    text: str
+
+    def html(self) -> str:
+        """The sentence as HTML."""
+        return f"<p>{html.escape(self.text)}</p>"
+
+    def markdown(self) -> str:
+        """The sentence as Markdown."""
+        return _safe(self.text)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def table(rows: Iterable[object], *columns: str, title: str = "", none: str = "nothing to show", **named: str) -> Table:
@@ -232,14 +250,15 @@ def _td(value: object, kind: str) -> str:
     return f'<td class="{kind}"{number}>{to_html(value)}</td>'
 
 
-def _text(value: object) -> str:
+def to_text(value: object) -> str:
+    """Any part of a table or card as plain text."""
     match value:
         case Code() | Quote() | Badge():
             return value.text
         case bool():
             return "yes" if value else "no"
         case tuple() | list():
-            return "; ".join(_text(part) for part in value)
+            return "; ".join(to_text(part) for part in value)
         case Mapping():
             return ", ".join(f"{name}={part!r}" for name, part in value.items())
         case float() if value == value:
@@ -265,7 +284,7 @@ def to_html(value: object) -> str:
             return "<ul>" + "".join(f"<li>{to_html(part)}</li>" for part in value) + "</ul>"
         case tuple():
             return "".join(map(to_html, value))
-    return html.escape(_text(value))
+    return html.escape(to_text(value))
 
 
 def _highlighted(source: str) -> str:
@@ -289,7 +308,7 @@ def _markdown(value: object) -> str:
             return f"{_safe(name)} {_markdown(quote)}"
         case tuple():
             return "; ".join(map(_markdown, value))
-    return _safe(_text(value))
+    return _safe(to_text(value))
 
 
 def _safe(text: str) -> str:

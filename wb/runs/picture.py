@@ -16,6 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wb.runs import plots
+from wb.runs.cards import Note
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from plotly.graph_objects import Figure
@@ -45,6 +48,13 @@ class Drawn:
 
     def __repr__(self) -> str:
         return f"figure: {_words(self.figure.layout.title.text or 'untitled')}"
+
+
+def drawn(figure: Figure) -> Drawn | Note:
+    """A figure with its still picture; where it holds no point, a sentence says so instead of empty axes."""
+    if plots.empty(figure):
+        return Note(f"{_words(figure.layout.title.text or 'figure')}: there is nothing to draw.")
+    return Drawn(figure)
 
 
 def picture(figure: Figure) -> bytes:

@@ -1,29 +1,19 @@
-"""What a person sees in a notebook, instead of printed text: rules, sentences, guards, verdicts, results, progress.
+"""What a person sees in a notebook, instead of printed text: rules, sentences, verdicts, results.
 
-Each function takes a value of the library and gives a table or a card (`cards`), or a figure with its still
-picture (`picture`).  Nothing is computed here that is not already in the value.
+Each function takes a value of the library and gives a table or a card (`cards`).  Guards are shown by
+`guard_cards`, figures by `picture`, so that a stage depends on no more than it shows.
 """
 
 from __future__ import annotations
 
-import html
-import sys
-import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from wb.domain.policy import Clause
 from wb.domain.trace import Verdict
-from wb.guards.runtime import Guarded
-from wb.guards.synthesis import Complaint
 from wb.logic import syntax
 from wb.rules.rule import Rule, RuleSet
-from wb.runs.cards import Badge, Card, Cards, Code, Part, Quote, Table, mapping, table
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-    from wb.runs.picture import Drawn
+from wb.runs.cards import Badge, Card, Cards, Code, Note, Quote, Table, mapping, table
 
 RATES = ("accuracy", "precision", "recall", "fpr")
 METHOD = ("method", "split", "n", *RATES, "undecided", "queries", "seconds")
@@ -32,6 +22,11 @@ METHOD = ("method", "split", "n", *RATES, "undecided", "queries", "seconds")
 def counts(title: str = "", **values: object) -> Table:
     """A few named numbers in one row; a name's underscores are read as blanks."""
     return table([{name.replace("_", " "): value for name, value in values.items()}], title=title)
+
+
+def tally(values: Iterable[object], name: str, title: str = "") -> Table:
+    """How often each value occurs, the most frequent first."""
+    return table(({name: Badge(str(value)), "how many": n} for value, n in Counter(values).most_common()), title=title)
 
 
 def methods(rows: Iterable[Mapping[str, object]], title: str = "") -> Table:
@@ -92,6 +87,51 @@ def rule_table(ruleset: RuleSet, title: str = "") -> Table:
     return table(rows, "rule", "force", "sentence", "formula", "tools", title=title)
 
 
+def predicates(ruleset: RuleSet, title: str = "") -> Table:
+    """The vocabulary: what each predicate says and what tells its truth; those that nothing tells come first."""
+    rows = [
+        {
+            "predicate": one.name,
+            "kind": one.kind,
+            "what it says": one.description,
+            "told by": ", ".join(one.tools) if one.kind == "action" else Code(str(one.test)) if one.test else None,
+        }
+        for one in ruleset.predicates
+    ]
+    for row in rows:
+        row["told by"] = row["told by"] or Badge("no tool" if row["kind"] == "action" else "no field")
+    return table(sorted(rows, key=lambda row: not isinstance(row["told by"], Badge)), title=title)
+
+
+def clauses(found: Iterable[Clause], title: str = "") -> Table:
+    """Clauses with the place that they are quoted from."""
+    return table(
+        (
+            {
+                "clause": one.id,
+                "under": (one.headings or ("",))[-1],
+                "sentence": one.text,
+                "place": f"{one.start}–{one.end}",
+            }
+            for one in found
+        ),
+        title=title,
+        none="there is no clause",
+    )
+
+
+def changes(found: Iterable[object], title: str = "") -> Table:
+    """Proposed changes of a rule set (`certify.Change`), each with its certificate or the reason of its refusal."""
+    return table(
+        (
+            {"change": one.kind, "of": ", ".join(one.before), "certificate": one.certificate, "lost": one.loss}
+            for one in found
+        ),
+        title=title,
+        none="there is none",
+    )
+
+
 def sentence(reading: object) -> Card:
     """A sentence of the document: its class, why, and what follows from it. Takes a `Reading` or its row."""
     row = mapping(reading)
@@ -125,21 +165,6 @@ def sentences(readings: Iterable[object], *classes: str, title: str = "") -> Tab
     return table(shown, "class", "sentence", "because", "rules", "bears on", title=title)
 
 
-def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
-    """A tool's guard: what is claimed of it, its rules, its code, and what speaks against it."""
-    said = tuple(dict.fromkeys(f"{item.rule}: {item.text}" for item in entry.contract.items))
-    return Card(
-        entry.contract.tool,
-        claim or entry.grade,
-        (
-            ("rules", said or ("no rule",)),
-            ("code", Code(entry.source, "python")),
-            ("why not better", entry.reason),
-            *((f"found by {c.check}", _complaint(c)) for c in complaints),
-        ),
-    )
-
-
 def verdict(given: Verdict, ruleset: RuleSet | None = None, *, of: str = "", readings: Iterable[object] = ()) -> Card:
     """A decision: its reason, the violated rules with their sentences, what is missing, which sentences are open."""
     known = {one.id: one.quote or one.text for one in (ruleset.rules if ruleset else ())}
@@ -162,68 +187,16 @@ def verdict(given: Verdict, ruleset: RuleSet | None = None, *, of: str = "", rea
     )
 
 
-def figure(drawn: Figure) -> Drawn | Card:
-    """A figure with its still picture; where it holds no point, a sentence says so instead of empty axes."""
-    from wb.runs import plots
-    from wb.runs.picture import Drawn
-
-    if plots.empty(drawn):
-        return Card(drawn.layout.title.text or "figure", "", (("not drawn", "there is nothing to draw"),))
-    return Drawn(drawn)
+def verdicts(outcomes: Iterable[object], ruleset: RuleSet, most: int = 3) -> Cards:
+    """Decisions on labelled cases (`evaluate.Outcome`), each under its case's name, at most `most` of them."""
+    found = list(outcomes)
+    cards = tuple(verdict(one.verdict, ruleset, of=one.case) for one in found[:most])
+    return Cards(cards, max(len(found) - most, 0), "no case was judged")
 
 
-@dataclass(slots=True)
-class Progress:
-    """A line in the notebook that says how far a long step is; what stays in the file is its last state.
-
-        verifier = nagini.Verifier(cache=…, tell=show.Progress("proofs"))
-
-    It is called with how many are done, and of how many; where all are, the next call begins a line of its own,
-    in the cell that runs then.  Outside a notebook it says nothing.
-    """
-
-    what: str
-    every_s: float = 0.3
-    _line: object = field(default=None, init=False)
-    _began: float = field(default=0.0, init=False)
-    _said: float = field(default=0.0, init=False)
-
-    def __call__(self, done: int, of: int) -> None:
-        """Show that `done` of `of` are done."""
-        now = time.monotonic()
-        if self._line is None:
-            if done >= of:
-                return  # nothing had to be waited for
-            self._began = now
-        took = now - self._began
-        if done >= of:
-            self._say(f"{self.what}: {of} in {took:.1f} s", "")
-            self._line = None
-        elif self._line is None or now - self._said >= self.every_s:
-            self._said = now
-            bar = f'<progress max="{of}" value="{done}"></progress> '
-            self._say(f"{self.what}: {done} of {of}, {took:.0f} s", bar)
-
-    def _say(self, text: str, bar: str) -> None:
-        if _shell() is None:
-            return
-        from IPython.display import display
-
-        said = {"text/plain": text, "text/html": bar + html.escape(text)}
-        if self._line is None:
-            self._line = display(said, raw=True, display_id=True)
-        else:
-            self._line.update(said, raw=True)
-
-
-def _shell() -> object | None:
-    """The notebook's shell, if this runs in one."""
-    if "IPython" not in sys.modules:
-        return None
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return shell if shell is not None and hasattr(shell, "kernel") else None
+def note(text: str) -> Note:
+    """A sentence."""
+    return Note(text)
 
 
 def method_entry(row: Mapping[str, object], column: str) -> object:
@@ -235,15 +208,6 @@ def method_entry(row: Mapping[str, object], column: str) -> object:
     if column in RATES:
         return rate(value, (row.get("intervals") or {}).get(column))
     return round(value, 1) if isinstance(value, float) else value
-
-
-def _complaint(complaint: Complaint) -> Part:
-    """What a check found wrong, with the arguments that show it."""
-    if not complaint.arguments:
-        return complaint.message
-    call = ", ".join(f"{name}={value!r}" for name, value in complaint.arguments)
-    wanted = {True: "must be allowed", False: "must be denied", None: ""}[complaint.allowed]
-    return (complaint.message, Code(f"{call}  {wanted}".rstrip()))
 
 
 def _few(names: Sequence[str], most: int = 4) -> str:
