@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.bench.evaluate import Outcome
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Verdict
-from wb.guards import contract, runtime
+from wb.guards import contract, examples, runtime
 from wb.guards.faults import Judged, Mutant, Planted
 from wb.guards.synthesis import Attempt, Complaint, Draft
 from wb.logic import syntax
@@ -172,6 +171,29 @@ def test_drafts_say_how_often_they_were_written_and_grades_put_the_worst_first()
     assert [badge.text for badge in guard_cards.grades(entries).frame["grade"]] == ["error", "tested", "proved"]
 
 
+def test_contracts_examples_candidates_and_abilities_are_tables():
+    found = contract.Unguarded("c2.1", "it speaks of later steps")
+    assert NASTY in repr(guard_cards.unguarded([found], RULES)) and "later steps" in repr(
+        guard_cards.unguarded([found], RULES)
+    )
+    case = examples.Example("violation", "c1.1", (("age", 17),), False)
+    assert "age=17" in repr(guard_cards.cases([case])) and "deny" in repr(guard_cards.cases([case]))
+    rows = [
+        {"tool": tool, "grade": "tested", "rules": rules, "examples": [1, 2], "attempts": [1], "reason": ""}
+        for tool, rules in (("look", []), ("pay", ["c1.1"]))
+    ]
+    assert list(guard_cards.candidates(rows).frame["tool"]) == ["pay", "look"]
+    tool = {"tool": "pay", "fate": "free", "grade": "proved", "rules": (), "open": ("x",), "allows": "can"}
+    shown = guard_cards.abilities([{**tool, "denies": "never", "needs": ("agreed",)}]).frame
+    assert list(shown.iloc[0][["rules", "open", "allows", "denies", "needs to be told"]]) == [
+        0,
+        1,
+        "can",
+        "never",
+        "agreed",
+    ]
+
+
 def test_fates_put_what_survived_first_and_keep_every_fault():
     _, planted = proofs()
     fates = [Judged("pay", planted.mutant, fate, (("age", 17),)) for fate in ("refuted", "survived", "equivalent")]
@@ -195,10 +217,13 @@ def test_values_are_tallied_and_changes_and_clauses_keep_their_words():
     assert "ALWAYS" not in repr(guard_cards.contracts([guarded().contract])) and "Ensures" in repr(
         guard_cards.contracts([guarded().contract])
     )
-    outcomes = [Outcome(f"case {i}", True, Verdict("deny", "no", ("c1.1",))) for i in range(5)]
-    assert "case 0 [deny]" in repr(show.verdicts(outcomes, RULES)) and "and 2 more" in repr(
-        show.verdicts(outcomes, RULES)
-    )
+    given = [(f"case {i}", Verdict("deny", "no", ("c1.1",))) for i in range(5)]
+    assert "case 0 [deny]" in repr(show.verdicts(given, RULES)) and "and 2 more" in repr(show.verdicts(given, RULES))
+    assert list(show.weighed(zip(RULES.rules, (0.5, 2.0), strict=True)).frame["weight"]) == [0.5, 2.0]
+    assert list(show.by_rule({"c1.1": {"denied": 3, "allowed": 1}}).frame.iloc[0]) == ["c1.1", 3, 1]
+    assert "no two methods" in repr(show.pairs([])) and "it rose" in repr(show.findings(["it rose"]))
+    rows = [{"first": "a", "second": "b", "only_first": 1, "only_second": 2, "p": 0.5}]
+    assert list(show.pairs(rows).frame.columns)[2:4] == ["only the first is right", "only the second is right"]
     assert show.note(NASTY)._repr_html_().count("<") == 2
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from wb.guards import examples, synthesis
-from wb.guards.contract import Contract
+from wb.guards.contract import Contract, Unguarded
+from wb.guards.examples import Example
 from wb.guards.faults import Judged, Planted
-from wb.guards.runtime import Guarded
+from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
-from wb.runs.cards import Badge, Card, Cards, Code, Part, Table, table
+from wb.rules.rule import RuleSet
+from wb.runs.cards import Badge, Card, Cards, Code, Part, Table, mapping, table
 
 
 def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
@@ -55,6 +57,65 @@ def contracts(found: Iterable[Contract]) -> Cards:
         ),
         none="no tool has a rule",
     )
+
+
+def unguarded(found: Iterable[Unguarded], ruleset: RuleSet) -> Table:
+    """The rules that no guard of a tool can decide, with their sentences and why."""
+    said = {one.id: one.quote or one.text for one in ruleset.rules}
+    rows = ({"rule": one.rule, "sentence": said[one.rule], "why no guard": one.reason} for one in found)
+    return table(rows, none="every rule is in a guard")
+
+
+def cases(found: Iterable[Example], title: str = "") -> Table:
+    """The examples of a contract: arguments, and the decision that they must get."""
+    rows = (
+        {
+            "kind": one.kind,
+            "decision": Badge("allow" if one.allowed else "deny"),
+            "arguments": Code(_call(one.arguments)),
+            "breaks": one.rule,
+        }
+        for one in found
+    )
+    return table(rows, title=title, none="there is no example")
+
+
+def candidates(rows: Iterable[Mapping[str, object]]) -> Table:
+    """Candidates as they are kept: how well each was tested, and why not better; those with rules first."""
+    shown = [
+        {
+            "tool": row["tool"],
+            "grade": Badge(str(row["grade"])),
+            **{name: len(row[name]) for name in ("rules", "examples", "attempts")},
+            "why not better": row["reason"],
+        }
+        for row in rows
+    ]
+    return table(sorted(shown, key=lambda row: not row["rules"]), none="the policy has no tools")
+
+
+def claims(guard: CallGuard) -> Table:
+    """What may be said of each tool's guard."""
+    return table(({"tool": tool, "claim": Badge(claim)} for tool, claim in guard.claims.items()), none="no tools")
+
+
+def abilities(tools: Iterable[object]) -> Table:
+    """What each tool's guard can decide (`summary.Tool`): its fate, what bears on it, whether it can allow and deny."""
+    rows = [mapping(one) for one in tools]
+    shown = (
+        {
+            "tool": row["tool"],
+            "fate": Badge(str(row["fate"])),
+            "grade": Badge(str(row["grade"])),
+            "rules": len(row["rules"]),
+            "open": len(row["open"]),
+            "allows": row["allows"],
+            "denies": row["denies"],
+            "needs to be told": ", ".join(row["needs"]),
+        }
+        for row in rows
+    )
+    return table(shown, none="the policy has no tools")
 
 
 def grades(entries: Iterable[Guarded], title: str = "") -> Table:

@@ -187,11 +187,36 @@ def verdict(given: Verdict, ruleset: RuleSet | None = None, *, of: str = "", rea
     )
 
 
-def verdicts(outcomes: Iterable[object], ruleset: RuleSet, most: int = 3) -> Cards:
-    """Decisions on labelled cases (`evaluate.Outcome`), each under its case's name, at most `most` of them."""
-    found = list(outcomes)
-    cards = tuple(verdict(one.verdict, ruleset, of=one.case) for one in found[:most])
-    return Cards(cards, max(len(found) - most, 0), "no case was judged")
+def verdicts(given: Iterable[tuple[str, Verdict]], ruleset: RuleSet, most: int = 3) -> Cards:
+    """Decisions, each under the name of its case, at most `most` of them."""
+    found = list(given)
+    shown = tuple(verdict(one, ruleset, of=name) for name, one in found[:most])
+    return Cards(shown, max(len(found) - most, 0), "no case was judged")
+
+
+def weighed(given: Iterable[tuple[Rule, float]], title: str = "") -> Table:
+    """Rules with their weights."""
+    rows = ({"rule": one.id, "weight": weight, "formula": Code(syntax.render(one.formula))} for one, weight in given)
+    return table(rows, title=title, none="there is no rule")
+
+
+def by_rule(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """For each rule, how many of the calls that it stopped were to be stopped (`denied`), and how many not."""
+    rows = (
+        {"rule": name, "stopped rightly": n["denied"], "stopped wrongly": n["allowed"]} for name, n in counts.items()
+    )
+    return table(rows, none="no rule stopped anything")
+
+
+def pairs(rows: Iterable[Mapping[str, object]]) -> Table:
+    """Two methods each: the cases that only one of them got right, and McNemar's p."""
+    heads = {"only_first": "only the first is right", "only_second": "only the second is right"}
+    return table(rows, "first", "second", *heads, "p", none="there are no two methods to compare", **heads)
+
+
+def findings(lines: Iterable[str], none: str = "nothing was found") -> Table:
+    """What a stage found to be other than it should be, one a row."""
+    return table(({"finding": line} for line in lines), none=none)
 
 
 def note(text: str) -> Note:
