@@ -251,6 +251,13 @@ def test_a_long_table_scrolls_and_its_plain_forms_say_how_much_they_leave_out():
     assert "… and 28 more rows" in shown._repr_markdown_() and len(repr(shown).splitlines()) < 20
 
 
+def test_a_column_may_mix_texts_numbers_and_code():
+    page = show.table(
+        [{"a": "x"}, {"a": show.Code("y" * 90)}, {"a": 3}, {"a": None}, {"a": show.Badge("z")}]
+    )._repr_html_()
+    assert page.count('<td class="prose"') == 5 and 'data-value="3"' in page
+
+
 def test_columns_are_picked_ordered_and_named():
     shown = show.table([{"theta": 0.5, "k": 3}], "k", "theta", theta="θ")
     assert list(shown.frame.columns) == ["k", "θ"] and "0.5" in repr(shown)

@@ -133,8 +133,6 @@ class Table(_Shown):
     def _kind(self, name: str) -> str:
         """How a column is set: numbers to the right, long texts broken inside their cell."""
         values = [v for v in self.frame[name] if not _missing(v)]
-        if any(isinstance(v, Code) for v in values):
-            return "prose" if any(len(v.text) > PROSE for v in values) else ""
         texts = [to_text(v) for v in values]
         if any(len(text) > PROSE for text in texts):
             return "prose"
