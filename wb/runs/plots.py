@@ -220,7 +220,10 @@ def _per_round(runs: Runs, key: str, title: str, unit: str) -> Figure:
             marker={"size": look.size, "symbol": look.symbol},
         )
     figure.update_xaxes(title="refinement round (0: as extracted)", dtick=1)
-    figure.update_yaxes(title=unit)
+    values = [r[key] for rounds in runs.values() for r in rounds]
+    whole = values and all(isinstance(value, int) for value in values)  # no half rules on the axis
+    step = max(math.ceil((max(values) - min(values)) / 8), 1) if whole else None
+    figure.update_yaxes(title=unit, dtick=step)
     return _dressed(figure, title)
 
 
