@@ -247,8 +247,19 @@ def test_rates_carry_their_intervals_and_what_did_not_run_is_left_out():
 
 def test_a_long_table_scrolls_and_its_plain_forms_say_how_much_they_leave_out():
     shown = show.table([{"n": i} for i in range(40)])
-    assert 'class="wb tall"' in shown._repr_html_() and shown._repr_html_().count("<tr>") == 41
+    assert cards.TALL in shown._repr_html_() and shown._repr_html_().count("<tr>") == 41
     assert "… and 28 more rows" in shown._repr_markdown_() and len(repr(shown).splitlines()) < 20
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda s: type(s).__name__)
+def test_a_viewer_that_drops_style_sheets_and_scripts_still_breaks_no_row(shown):
+    page = shown._repr_html_().replace(cards.STYLE, "").replace(cards.SORT, "")
+    cells = re.findall(r"<t[dh]\b[^>]*>", page)
+    assert cells and all("white-space:" in cell and "text-align:" in cell for cell in cells)
+    assert all("nowrap" in cell for cell in cells if "<th" in cell or 'class="number"' in cell or 'class=""' in cell)
+    assert all(
+        "background-color:" in badge and "color:#ffffff" in badge for badge in re.findall("<span class[^>]*>", page)
+    )
 
 
 def test_a_column_may_mix_texts_numbers_and_code():

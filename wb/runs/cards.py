@@ -15,24 +15,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# What must hold stands in the elements, since a viewer that does not trust the page drops style sheets and scripts.
+GROUND = "background:#f2f4f7;color:#1f2328"
+CELL = "text-align:left;vertical-align:top;white-space:"
+CELLS = {
+    "": f"{CELL}nowrap",
+    "number": "text-align:right;vertical-align:top;white-space:nowrap",
+    "prose": f"{CELL}normal;min-width:20em;max-width:46em",
+}
+WIDE, TALL = "overflow-x:auto;max-width:100%", "overflow-x:auto;overflow-y:auto;max-width:100%;max-height:30em"
+FRAME = f"{WIDE};border:1px solid #8a8f98;border-radius:6px;margin:4px 0;padding:4px"
+BADGE = "color:#ffffff;border-radius:4px;padding:1px 6px;font-size:12px;font-weight:bold;white-space:nowrap"
+HEADS = {"": CELLS[""], "number": CELLS["number"], "prose": CELLS[""]}
 STYLE = """<style>
-.wb{overflow-x:auto;max-width:100%;font-size:13px;line-height:1.45;margin:.4em 0}
-.wb.tall{max-height:30em;overflow-y:auto}
+.wb{font-size:13px;line-height:1.45;margin:.4em 0}
 .wb table{border-collapse:collapse;margin:0;table-layout:auto;font-size:inherit}
 .wb caption{text-align:left;font-weight:600;padding:.2em .6em;white-space:nowrap}
-.wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35);text-align:left!important;
-vertical-align:top;white-space:nowrap!important}
+.wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35)}
 .wb thead th{border-bottom:2px solid rgba(128,128,128,.6);cursor:pointer}
-.wb td.number,.wb th.number{text-align:right!important;font-variant-numeric:tabular-nums}
-.wb td.prose{white-space:normal!important;min-width:22em;max-width:46em;overflow-wrap:anywhere}
-.wb code,.wb pre{background:#f2f4f7;color:#1f2328;border-radius:4px;padding:.1em .35em;font-size:12px;
-white-space:pre-wrap}
-.wb pre{white-space:pre;overflow-x:auto;padding:.6em .8em;margin:.2em 0;line-height:1.4}
-.wb.card{border:1px solid rgba(128,128,128,.45);border-radius:6px;padding:.4em .2em;max-width:62em}
-.wb.card th{font-weight:500;opacity:.75}.wb.card td{white-space:normal!important;overflow-wrap:anywhere;width:100%}
-.wb.card th,.wb.card td{border-bottom:none}
-.wb-badge{color:#fff;border-radius:4px;padding:.1em .5em;font-size:12px;font-weight:600;white-space:nowrap}
-.wb q{quotes:"“" "”"}.wb ul{margin:0;padding-left:1.2em}
+.wb td.number,.wb th.number{font-variant-numeric:tabular-nums}.wb td.prose{overflow-wrap:anywhere}
+.wb code{border-radius:4px;padding:.1em .35em;font-size:12px;white-space:pre-wrap}
+.wb.card{max-width:62em!important}.wb.card th{font-weight:500;opacity:.75}.wb.card td{overflow-wrap:anywhere;width:100%}
+.wb.card th,.wb.card td{border-bottom:none}.wb q{quotes:"“" "”"}.wb ul{margin:0;padding-left:1.2em}
 </style>"""
 # a column is sorted by a click on its head: numbers by value, unknown ones last
 SORT = """<script>window.wbSort=window.wbSort||function(head){
@@ -104,7 +108,7 @@ class Table(_Shown):
             return f"<em>{html.escape(': '.join(filter(None, (self.title, self.none))))}</em>"
         columns = [(name, self._kind(name)) for name in self.frame.columns]
         heads = "".join(
-            f'<th scope="col" onclick="wbSort(this)" class="{kind}">{html.escape(str(name))}</th>'
+            f'<th scope="col" onclick="wbSort(this)" class="{kind}" style="{HEADS[kind]}">{html.escape(str(name))}</th>'
             for name, kind in columns
         )
         body = "".join(
@@ -112,9 +116,9 @@ class Table(_Shown):
             for row in self.frame.itertuples(index=False, name=None)
         )
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
-        tall = " tall" if len(self.frame) > ROWS else ""
+        box = TALL if len(self.frame) > ROWS else WIDE
         table = f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-        return f'{STYLE}{SORT}<div class="wb{tall}">{table}</div>'
+        return f'{STYLE}{SORT}<div class="wb" style="{box}">{table}</div>'
 
     def markdown(self) -> str:
         """The table as Markdown, its first rows."""
@@ -149,13 +153,15 @@ class Card(_Shown):
 
     def html(self) -> str:
         """The card as HTML."""
-        return f'{STYLE}<div class="wb card">{self.inner()}</div>'
+        return f'{STYLE}<div class="wb card" style="{FRAME}">{self.inner()}</div>'
 
     def inner(self) -> str:
         """The card's table alone, for a page that has the style already."""
         badge = f" {to_html(Badge(self.badge))}" if self.badge else ""
         rows = "".join(
-            f'<tr><th scope="row">{html.escape(name)}</th><td>{to_html(part)}</td></tr>' for name, part in self._said()
+            f'<tr><th scope="row" style="{CELLS[""]}">{html.escape(name)}</th>'
+            f'<td style="{CELL}normal">{to_html(part)}</td></tr>'
+            for name, part in self._said()
         )
         return f"<table><caption>{html.escape(self.title)}{badge}</caption><tbody>{rows}</tbody></table>"
 
@@ -185,7 +191,9 @@ class Cards(_Shown):
         if not self.cards:
             return f"<em>{html.escape(self.none)}</em>"
         more = f"<em>and {self.more} more</em>" if self.more else ""
-        return STYLE + "".join(f'<div class="wb card">{card.inner()}</div>' for card in self.cards) + more
+        return (
+            STYLE + "".join(f'<div class="wb card" style="{FRAME}">{card.inner()}</div>' for card in self.cards) + more
+        )
 
     def markdown(self) -> str:
         """The cards as Markdown."""
@@ -245,7 +253,7 @@ def _missing(value: object) -> bool:
 
 def _td(value: object, kind: str) -> str:
     number = f' data-value="{value!r}"' if isinstance(value, int | float) and not _missing(value) else ""
-    return f'<td class="{kind}"{number}>{to_html(value)}</td>'
+    return f'<td class="{kind}" style="{CELLS[kind]}"{number}>{to_html(value)}</td>'
 
 
 def to_text(value: object) -> str:
@@ -270,11 +278,11 @@ def to_html(value: object) -> str:
         case Code(text, "python"):
             return _highlighted(text)
         case Code(text):
-            return f"<code>{html.escape(text)}</code>" if text else ""
+            return f'<code style="{GROUND}">{html.escape(text)}</code>' if text else ""
         case Quote(text):
             return f"<q>{html.escape(text)}</q>" if text else ""
         case Badge(text):
-            style = f"background:{badge_colour(text.split(' ')[0])}"
+            style = f"background-color:{badge_colour(text.split(' ')[0])};{BADGE}"
             return f'<span class="wb-badge" style="{style}">{html.escape(text)}</span>'
         case (str() as name, Quote() as quote):
             return f"{html.escape(name)} {to_html(quote)}"
@@ -291,7 +299,8 @@ def _highlighted(source: str) -> str:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
-    return highlight(source, PythonLexer(), HtmlFormatter(noclasses=True, nobackground=True, style="friendly"))
+    ground = f"{GROUND};line-height:1.4;font-size:12px;padding:8px;margin:2px 0;overflow-x:auto;white-space:pre"
+    return highlight(source, PythonLexer(), HtmlFormatter(noclasses=True, prestyles=ground, style="friendly"))
 
 
 def _markdown(value: object) -> str:

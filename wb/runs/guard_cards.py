@@ -96,7 +96,7 @@ def candidates(rows: Iterable[Mapping[str, object]]) -> Table:
 
 def claims(guard: CallGuard) -> Table:
     """What may be said of each tool's guard."""
-    return table(({"tool": tool, "claim": Badge(claim)} for tool, claim in guard.claims.items()), none="no tools")
+    return table(({"tool": tool, "claim": Badge(claim)} for tool, claim in guard.claims().items()), none="no tools")
 
 
 def abilities(tools: Iterable[object]) -> Table:

@@ -165,7 +165,7 @@ def _tool(row: Row, guard: Row, rules: Mapping[str, Rule], texts: Mapping[str, s
     head = f"{cards.to_html(Badge(str(row['fate'])))} <b>{html.escape(str(row['tool']))}</b> {html.escape(told)}"
     return (
         f'<details id="{anchor}tool-{_id(str(row["tool"]))}"><summary>{head}</summary>'
-        f'<div class="wb card">{card.inner()}</div></details>'
+        f'<div class="wb card" style="{cards.FRAME}">{card.inner()}</div></details>'
     )
 
 
@@ -176,7 +176,7 @@ def rules(kept: Found, anchor: str) -> str:
     return "".join(
         f'<details id="{anchor}rule-{_id(one.id)}"><summary><b>{html.escape(one.id)}</b> '
         f"{html.escape(one.quote or one.text)}</summary>"
-        f'<div class="wb card">{show.rule(one, kept.rules).inner()}</div></details>'
+        f'<div class="wb card" style="{cards.FRAME}">{show.rule(one, kept.rules).inner()}</div></details>'
         for one in kept.rules.rules
     )
 
@@ -197,7 +197,8 @@ def predicates(kept: Found, anchor: str) -> str:
             f'<td class="number">{cluster.get(one.name, "")}</td><td class="prose">{html.escape(one.description)}</td>'
             f'<td><code>{html.escape(bound)}</code></td><td class="prose">{links}</td></tr>'
         )
-    return f'<div class="wb tall"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="wb" style="{cards.TALL}"><table>{body}</table></div>'
 
 
 def note(text: str) -> str:

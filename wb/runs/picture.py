@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 PIXELS = 100  # of the plotly figure, to an inch
-WIDTH = 1000  # pixels, where the figure names no width
+WIDTH, HEIGHT = 860, 400  # pixels, where the figure names none: an output of a notebook is about so wide
 SHARPNESS = 140  # dots to an inch
 DASHES = {"solid": "-", "dot": ":", "dash": "--", "dashdot": "-.", "longdash": (0, (8, 3))}
 SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "triangle-up": "^"}
@@ -42,9 +42,11 @@ class Drawn:
 
     figure: Figure
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
         plotly = {"application/vnd.plotly.v1+json": self.figure.to_plotly_json() | {"config": {"displaylogo": False}}}
-        return _plain(plotly) | {"image/png": picture(self.figure), "text/plain": repr(self)}
+        size = {"width": self.figure.layout.width or WIDTH, "height": self.figure.layout.height or HEIGHT}
+        data = _plain(plotly) | {"image/png": picture(self.figure), "text/plain": repr(self)}
+        return data, {"image/png": size}  # the picture has more points than that, to be sharp
 
     def __repr__(self) -> str:
         return f"figure: {_words(self.figure.layout.title.text or 'untitled')}"
@@ -71,7 +73,7 @@ def picture(figure: Figure) -> bytes:
     if other:
         raise NoPicture(f"a scatter trace was required; got {other[0]!r}")
     layout = figure.layout
-    size = ((layout.width or WIDTH) / PIXELS, (layout.height or 400) / PIXELS)
+    size = ((layout.width or WIDTH) / PIXELS, (layout.height or HEIGHT) / PIXELS)
     with matplotlib.rc_context({"text.parse_math": False, "font.size": 9}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a letter without a shape is a box
         canvas = Canvas(figsize=size, dpi=SHARPNESS, layout="constrained", facecolor="white")
