@@ -24,13 +24,13 @@ CELLS = {
     "prose": f"{CELL}normal;min-width:20em;max-width:46em",
 }
 WIDE, TALL = "overflow-x:auto;max-width:100%", "overflow-x:auto;overflow-y:auto;max-width:100%;max-height:30em"
+CAPTION = "text-align:left;font-weight:bold;padding:3px 8px;white-space:nowrap"
 FRAME = f"{WIDE};border:1px solid #8a8f98;border-radius:6px;margin:4px 0;padding:4px"
 BADGE = "color:#ffffff;border-radius:4px;padding:1px 6px;font-size:12px;font-weight:bold;white-space:nowrap"
 HEADS = {"": CELLS[""], "number": CELLS["number"], "prose": CELLS[""]}
 STYLE = """<style>
 .wb{font-size:13px;line-height:1.45;margin:.4em 0}
 .wb table{border-collapse:collapse;margin:0;table-layout:auto;font-size:inherit}
-.wb caption{text-align:left;font-weight:600;padding:.2em .6em;white-space:nowrap}
 .wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35)}
 .wb thead th{border-bottom:2px solid rgba(128,128,128,.6);cursor:pointer}
 .wb td.number,.wb th.number{font-variant-numeric:tabular-nums}.wb td.prose{overflow-wrap:anywhere}
@@ -115,7 +115,7 @@ class Table(_Shown):
             "<tr>" + "".join(_td(value, kind) for value, (_, kind) in zip(row, columns, strict=True)) + "</tr>"
             for row in self.frame.itertuples(index=False, name=None)
         )
-        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        caption = f"<caption style="{CAPTION}">{html.escape(self.title)}</caption>" if self.title else ""
         box = TALL if len(self.frame) > ROWS else WIDE
         table = f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
         return f'{STYLE}{SORT}<div class="wb" style="{box}">{table}</div>'
@@ -163,7 +163,7 @@ class Card(_Shown):
             f'<td style="{CELL}normal">{to_html(part)}</td></tr>'
             for name, part in self._said()
         )
-        return f"<table><caption>{html.escape(self.title)}{badge}</caption><tbody>{rows}</tbody></table>"
+        return f"<table><caption style="{CAPTION}">{html.escape(self.title)}{badge}</caption><tbody>{rows}</tbody></table>"
 
     def markdown(self) -> str:
         """The card as Markdown."""
