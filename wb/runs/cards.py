@@ -115,7 +115,7 @@ class Table(_Shown):
             "<tr>" + "".join(_td(value, kind) for value, (_, kind) in zip(row, columns, strict=True)) + "</tr>"
             for row in self.frame.itertuples(index=False, name=None)
         )
-        caption = f"<caption style="{CAPTION}">{html.escape(self.title)}</caption>" if self.title else ""
+        caption = f'<caption style="{CAPTION}">{html.escape(self.title)}</caption>' if self.title else ""
         box = TALL if len(self.frame) > ROWS else WIDE
         table = f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
         return f'{STYLE}{SORT}<div class="wb" style="{box}">{table}</div>'
@@ -163,7 +163,8 @@ class Card(_Shown):
             f'<td style="{CELL}normal">{to_html(part)}</td></tr>'
             for name, part in self._said()
         )
-        return f"<table><caption style="{CAPTION}">{html.escape(self.title)}{badge}</caption><tbody>{rows}</tbody></table>"
+        caption = f'<caption style="{CAPTION}">{html.escape(self.title)}{badge}</caption>'
+        return f"<table>{caption}<tbody>{rows}</tbody></table>"
 
     def markdown(self) -> str:
         """The card as Markdown."""
