@@ -262,6 +262,11 @@ def test_a_viewer_that_drops_style_sheets_and_scripts_still_breaks_no_row(shown)
     )
 
 
+def test_a_claim_with_open_sentences_has_not_the_colour_of_a_proof():
+    proved, waiting = map(cards.badge_colour, ("proved for 2 rules", "proved for 2 rules, 1 sentence open"))
+    assert proved == cards.badge_colour("proved") != waiting == cards.badge_colour("undecided")
+
+
 def test_a_column_may_mix_texts_numbers_and_code():
     page = show.table(
         [{"a": "x"}, {"a": show.Code("y" * 90)}, {"a": 3}, {"a": None}, {"a": show.Badge("z")}]

@@ -234,9 +234,11 @@ def table(rows: Iterable[object], *columns: str, title: str = "", none: str = "n
     return Table(DataFrame(data, dtype=object), title, none)
 
 
-def badge_colour(word: str) -> str:
-    """The colour of a grade, decision or class; grey for any other."""
-    return next((colour for name, colour in COLOURS.items() if word == name), GREY)
+def badge_colour(text: str) -> str:
+    """The colour of a grade, decision or class, by its first word; open sentences tell more than a proof; else grey."""
+    if text.endswith(" open"):
+        return AMBER
+    return COLOURS.get(text.partition(" ")[0], GREY)
 
 
 def mapping(row: object) -> Mapping[str, object]:
@@ -283,7 +285,7 @@ def to_html(value: object) -> str:
         case Quote(text):
             return f"<q>{html.escape(text)}</q>" if text else ""
         case Badge(text):
-            style = f"background-color:{badge_colour(text.split(' ')[0])};{BADGE}"
+            style = f"background-color:{badge_colour(text)};{BADGE}"
             return f'<span class="wb-badge" style="{style}">{html.escape(text)}</span>'
         case (str() as name, Quote() as quote):
             return f"{html.escape(name)} {to_html(quote)}"
@@ -300,7 +302,7 @@ def _highlighted(source: str) -> str:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
-    ground = f"{GROUND};line-height:1.4;font-size:12px;padding:8px;margin:2px 0;overflow-x:auto;white-space:pre"
+    ground = f"{GROUND};line-height:1.4;font-size:12px;padding:8px;margin:2px 0;overflow-x:auto;white-space:pre;font-family:monospace"
     return highlight(source, PythonLexer(), HtmlFormatter(noclasses=True, prestyles=ground, style="friendly"))
 
 
