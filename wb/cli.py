@@ -203,7 +203,7 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     path = out or here.artifacts / "reports" / f"{name}.html"
     if out or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        artifact.write_whole(path, reports.page({reports.name_of(v): artifact.followed(here, v) for v in versions}))
+        artifact.write_whole(path, reports.page(reports.named(here, versions)))
     return path
 
 

@@ -16,7 +16,7 @@ the predicate itself left out.  Vectors come from outside; nothing is embedded h
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -204,13 +204,15 @@ def refine(
     toolbox: Toolbox | None = None,
     similarity: float = 0.6,
     k: int = 5,
+    tell: Callable[[int, int], object] = lambda done, of: None,
 ) -> tuple[Round, ...]:
     """Alg. 2: the rounds of refinement, round 0 first; it ends when nothing changes or after `max_rounds`.
 
     `budget` is how many rules are refined in a round, the vaguest first.  A rule found verifiable is
     not asked about again until something changes it; the parts of a split and the rules touched by a
     merge are (Alg. 2, lines 15 and 27).  `similarity` is the cosine from which two predicates are
-    asked about together; the toolbox sharpens what is known of the predicates' fields.
+    asked about together; the toolbox sharpens what is known of the predicates' fields.  `tell` is told
+    how many rounds are done, and of how many.
     """
     words = Words(llm, encoder, toolbox or Toolbox(), k, similarity)
     if max_rounds < 0 or budget < 0:
@@ -219,6 +221,7 @@ def refine(
     waiting = {rule.id for rule in ruleset.rules if rule.type == "action"}
     refused: set[tuple] = set()
     for number in range(1, max_rounds + 1):
+        tell(number - 1, max_rounds)
         before = rounds[-1]
         verified, asked, tried = verify(before, waiting, words, budget)
         seen = asked | _touched(before.ruleset, verified)
@@ -230,6 +233,7 @@ def refine(
         waiting &= {rule.id for rule in rounds[-1].ruleset.rules if rule.type == "action"}
         if not waiting and not any(c.accepted for c in changes):
             break
+    tell(len(rounds) - 1, len(rounds) - 1)
     return tuple(rounds)
 
 
