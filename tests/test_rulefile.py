@@ -29,8 +29,10 @@ rules:
       IMPLIES of_age)
     modality: permit_only_if
 """
-TRAPS = ["yes", "No", "on", "y", "1e3", "0o17", "1_000", "012", "2026-01-01", "~", "null", "", "!x", "&a", "*a", "<<", "=",
-         "- a", "a: b", "a #b", "#", "%", "@", "`", "{}", "[", "'", '"', "\u2028", "\x85", "\x00", "\ufeff", " a ", "a\n\nb\n"]  # fmt: skip
+TRAPS = [
+    *"yes No on y 1e3 0o17 1_000 012 2026-01-01 ~ null !x &a *a << = # % @ ` {} [ ' \"".split(),
+    *("", "- a", "a: b", "a #b", " a ", "a\n\nb\n", "\u2028", "\x85", "\x00", "\ufeff"),
+]
 texts = st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from(TRAPS)
 names = st.lists(texts, max_size=3).map(tuple)
 scalars = st.builds(

@@ -368,7 +368,7 @@ class _Names:
         )
 
     def _owner(self, path: Path, predicate: Predicate) -> str | None:
-        """The state, or the one tool whose argument a path is at a call of this tool; None where it is no such field."""
+        """The state, or the one tool whose argument a path is at a call of this tool; None for no such field."""
         root, name, *deeper = path.names
         if deeper or not _IDENTIFIER.fullmatch(name):
             return None

@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def limit(self) -> tuple[Path | Size, str, Scalar] | None:
-        """What is measured, the operator and the literal, in this order; None where not exactly one side is a literal."""
+        """What is measured, the operator and the literal, in this order; None where not just one side is a literal."""
         left, op, right = self.left, self.op, self.right
         if isinstance(left, Scalar):
             left, op, right = right, MIRRORED[op], left

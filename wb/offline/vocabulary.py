@@ -48,11 +48,16 @@ SYNONYMS = {
 }
 CHANGING = frozenset(
     lexicon.root(w)
-    for w in "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase".split()
+    for w in (
+        "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase"
+    ).split()
 )
 SPEECH = frozenset(
     lexicon.root(w)
-    for w in "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet warn refuse".split()
+    for w in (
+        "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet "
+        "warn refuse"
+    ).split()
 )
 _HOLLOW = frozenset(
     lexicon.root(w) for w in "class information info detail type kind".split()
@@ -226,7 +231,7 @@ def _tool_words(tool: Tool) -> Words:
     name = [lexicon.root(w) for w in lexicon.tokens(tool.name)]
     spoken = frozenset(lexicon.roots(k) for k in tool.keywords)
     described = lexicon.roots(
-        f"{tool.description} {' '.join(tool.examples)} {' '.join(tool.keywords)} {' '.join(a.name for a in tool.arguments)}"
+        " ".join((tool.description, *tool.examples, *tool.keywords, *(a.name for a in tool.arguments)))
     )
     opening = lexicon.content(tool.description)[:1]
     return Words(
@@ -421,7 +426,8 @@ def _numeric(
     phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Field]], around: frozenset[str]
 ) -> Literal:
     """The test that a comparison stands for; negated forms are turned into at least / at most."""
-    rest = f"{phrase.text[: quantity.start]} {phrase.text[quantity.end :]} {'' if quantity.unit in ('$', '%') else quantity.unit}"
+    unit = "" if quantity.unit in ("$", "%") else quantity.unit
+    rest = f"{phrase.text[: quantity.start]} {phrase.text[quantity.end :]} {unit}"
     words = {lexicon.root(w) for w in lexicon.content(rest)}
     person = quantity.person or (words and words <= _IMPLIED and not phrase.about)
     wanted = (words - _IMPLIED) | (_AGE if person else frozenset())
