@@ -118,6 +118,14 @@ def test_a_draft_of_any_words_is_a_file_that_speaks_of_them(text: str, reason: s
     assert made.speaks_of(text)
 
 
+def test_the_form_of_a_rule_in_the_draft_is_a_rule_when_it_is_uncommented() -> None:
+    head, _, form = decisions.draft(OPEN[:1], BOX).partition("    # predicates:\n")
+    form = ("    # predicates:\n" + form).replace("# ", "").replace("[...]", "[pay_invoice]")
+    (made,) = decisions.loads(head.replace("decision:\n    why:\n", "decision: rule\n    why: by hand\n", 1) + form)
+    (rule,) = decisions.join(RuleSet(), (made,), BOX).rules
+    assert render(rule.formula) == "ALWAYS (does_it IMPLIES may_do_it)" and rule.quote == PAY.text
+
+
 def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
     assert decisions.place(tmp_path) == tmp_path / "decisions.yaml"
     assert decisions.place(tmp_path / "rules.pdf") == tmp_path / "rules.decisions.yaml"

@@ -18,6 +18,7 @@ from wb.guards import contract as contracts
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.runtime import Guarded
+from wb.logic import facts
 from wb.logic import formula as f
 from wb.rules import sentences
 from wb.rules.rule import Predicate, RuleSet
@@ -190,7 +191,11 @@ def _told(predicate: Predicate, declared: set[str]) -> bool:
         return bool(predicate.tools)
     if predicate.test is None:
         return f"state.{predicate.name}" in declared
-    return predicate.test.field in declared
+    owners = predicate.tools or tuple({name.partition(".")[0] for name in declared} - {"state"})
+    return all(
+        any(f"{owner}.{path.names[1]}" in declared for owner in (("state",) if path.names[0] == "state" else owners))
+        for path in facts.paths(predicate.test)
+    )
 
 
 def _values(parameter: Parameter, points: Sequence[object], toolbox: Toolbox) -> tuple[object, ...]:
