@@ -185,14 +185,14 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert (
         "96.0 [92, 98]" in page
         and "guardagent (GPT-4), published" in page
-        and "direct was not run: it needs a model" in page
+        and "Not run: direct; it needs a model." in page
     )
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
 def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
     page = text(here, run(here))
-    rows = dict(re.findall(r'<tr><th scope="row">([^<]+)</th><td class="prose">([^<]*)</td>', page))
+    rows = dict(re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td class="prose">([^<]*)</td>', page))
     assert rows["sentences"] == "6: 1 rule, 1 open, 1 duty, 1 waived, 2 not a constraint" and rows["rules"] == "1"
     assert rows["tools"] == "5: 1 guarded, 3 blocked, 1 free"
     assert rows["can never allow"] == "2: look, post" and rows["allows only if told"] == "1: give"
