@@ -20,7 +20,14 @@ from wb.runs.key import Inputs
 ROUNDS = [
     {"round": i, "rules": 9 - i, "predicates": 8 - i, "vagueness": 0.6 - i / 10, "vagueness_max": 0.9} for i in range(3)
 ]
-GRAPH = {"groups": [["a", "b"], ["c"]], "edges": [{"a": "a", "b": "b", "together": True, "cosine": 0.3}]}
+KNOT = [f"amount_of_part_{n}_is_at_most_{100 * n}" for n in range(14)]
+GRAPH = {
+    "groups": [["a", "b"], KNOT, ["c"], *([f"pair_{n}_one", f"pair_{n}_other"] for n in range(9))],
+    "edges": [
+        {"a": "a", "b": "b", "together": True, "cosine": 0.3},
+        *({"a": one, "b": other, "together": False, "cosine": 0.7} for one in KNOT for other in KNOT if one < other),
+    ],
+}
 CIRCUITS = [{"action": "pay", "rules": ["r1", "r2"], "weights": [1.2, 0.3], "losses": [0.4, 0.2], "source": "real"}]
 METHODS = [
     {
@@ -185,14 +192,14 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert (
         "96.0 [92, 98]" in page
         and "guardagent (GPT-4), published" in page
-        and "direct was not run: it needs a model" in page
+        and "Not run: direct; it needs a model." in page
     )
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
 def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
     page = text(here, run(here))
-    rows = dict(re.findall(r'<tr><th scope="row">([^<]+)</th><td class="prose">([^<]*)</td>', page))
+    rows = dict(re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td class="prose">([^<]*)</td>', page))
     assert rows["sentences"] == "6: 1 rule, 1 open, 1 duty, 1 waived, 2 not a constraint" and rows["rules"] == "1"
     assert rows["tools"] == "5: 1 guarded, 3 blocked, 1 free"
     assert rows["can never allow"] == "2: look, post" and rows["allows only if told"] == "1: give"
@@ -285,6 +292,12 @@ def test_a_run_is_found_by_key_folder_or_as_the_newest(here, tmp_path):
         report.find(Project(tmp_path, tmp_path / "none"), None)
 
 
+NAMES = """() => [...document.querySelectorAll('#predicate_graph .textpoint text')].map(text => {
+    const box = text.getBoundingClientRect();  // a line of text has room above and below its letters
+    return {left: box.left, right: box.right, top: box.top + 3, bottom: box.bottom - 3, text: text.textContent};
+})"""
+
+
 def test_a_browser_draws_all_of_it_without_a_request(here, tmp_path):
     from playwright.sync_api import sync_playwright
 
@@ -302,5 +315,13 @@ def test_a_browser_draws_all_of_it_without_a_request(here, tmp_path):
         page.wait_for_function(
             f"document.querySelectorAll('.js-plotly-plot .gtitle').length >= {len(report.DRAWINGS)}", timeout=60_000
         )
+        names = page.evaluate(NAMES)
+        wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         browser.close()
+    assert len(names) == 2 * (2 + len(KNOT) + 18 + 1), "in both runs: every tied predicate, and one line for the others"
+    for i, one in enumerate(names):
+        for other in names[:i]:
+            apart = one["right"] <= other["left"] or other["right"] <= one["left"]
+            assert apart or one["bottom"] <= other["top"] or other["bottom"] <= one["top"], (one, other)
+    assert wide[0] <= wide[1] + 1
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

@@ -262,6 +262,22 @@ def test_a_viewer_that_drops_style_sheets_and_scripts_still_breaks_no_row(shown)
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ((1, -2, 3.5), "number"),
+        (("97.0 [92, 99]", "-"), "number"),
+        (("01_policy", "02_rules"), ""),
+        (("3–9",), ""),
+        ((None, ""), ""),
+        (("x" * 60, 3), "prose"),
+    ],
+)
+def test_numbers_stand_to_the_right_and_nothing_else(values, kind):
+    page = show.table({"a": value} for value in values)._repr_html_()
+    assert page.count(f'<td class="{kind}"') == len(values)
+
+
 def test_a_claim_with_open_sentences_has_not_the_colour_of_a_proof():
     proved, waiting = map(cards.badge_colour, ("proved for 2 rules", "proved for 2 rules, 1 sentence open"))
     assert proved == cards.badge_colour("proved") != waiting == cards.badge_colour("undecided")

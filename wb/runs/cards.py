@@ -8,6 +8,7 @@ markup.  Coloured words stand on a ground of their own, so that they read in lig
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
@@ -28,6 +29,10 @@ CAPTION = "text-align:left;font-weight:bold;padding:3px 8px;white-space:nowrap"
 FRAME = f"{WIDE};border:1px solid #8a8f98;border-radius:6px;margin:4px 0;padding:4px"
 BADGE = "color:#ffffff;border-radius:4px;padding:1px 6px;font-size:12px;font-weight:bold;white-space:nowrap"
 HEADS = {"": CELLS[""], "number": CELLS["number"], "prose": CELLS[""]}
+PROGRAM = (
+    f"{GROUND};line-height:1.4;font-size:12px;font-family:monospace;padding:8px;margin:2px 0;"
+    "overflow-x:auto;white-space:pre"
+)
 STYLE = """<style>
 .wb{font-size:13px;line-height:1.45;margin:.4em 0}
 .wb table{border-collapse:collapse;margin:0;table-layout:auto;font-size:inherit}
@@ -53,6 +58,7 @@ COLOURS = {
     **dict.fromkeys(("duty", "permit_only_if", "free"), BLUE),
     **dict.fromkeys(("waived", "oblige"), VIOLET),
 }
+NUMBER = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?( \[.*\])?\Z|-\Z")  # also a rate with its interval, and "-" for none
 PROSE = 48  # letters from which a cell may be broken into lines of its own
 ROWS = 12  # rows from which a table scrolls inside its cell
 
@@ -140,7 +146,7 @@ class Table(_Shown):
         texts = [to_text(v) for v in values]
         if any(len(text) > PROSE for text in texts):
             return "prose"
-        return "number" if values and all(text[:1].isdigit() or text[:2].strip("-").isdigit() for text in texts) else ""
+        return "number" if values and all(map(NUMBER.match, texts)) else ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -302,8 +308,7 @@ def _highlighted(source: str) -> str:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
-    ground = f"{GROUND};line-height:1.4;font-size:12px;padding:8px;margin:2px 0;overflow-x:auto;white-space:pre;font-family:monospace"
-    return highlight(source, PythonLexer(), HtmlFormatter(noclasses=True, prestyles=ground, style="friendly"))
+    return highlight(source, PythonLexer(), HtmlFormatter(noclasses=True, prestyles=PROGRAM, style="friendly"))
 
 
 def _markdown(value: object) -> str:

@@ -85,7 +85,11 @@ def lines(kept: Found) -> str:
             ("not settled", "allows", "not settled"),
         ):
             rows.append((head, _named([tool["tool"] for tool in tools if tool[key] == value])))
-    parts = "".join(f'<tr><th scope="row">{a}</th><td class="prose">{html.escape(b)}</td></tr>' for a, b in rows if b)
+    parts = "".join(
+        f'<tr><th scope="row" style="{cards.CELLS[""]}">{name}</th><td class="prose">{html.escape(text)}</td></tr>'
+        for name, text in rows
+        if text
+    )
     return f'<div class="wb"><table><tbody>{parts}</tbody></table></div>' if parts else note("No stage was run.")
 
 
@@ -187,7 +191,10 @@ def predicates(kept: Found, anchor: str) -> str:
     if kept.rules is None or not kept.rules.predicates:
         return note("There are no predicates.")
     cluster = {name: number for number, group in enumerate(kept.groups, 1) for name in group}
-    head = "".join(f"<th>{name}</th>" for name in ("predicate", "cluster", "what it says", "read from", "rules"))
+    head = "".join(
+        f'<th style="{cards.CELLS[""]}">{name}</th>'
+        for name in ("predicate", "cluster", "what it says", "read from", "rules")
+    )
     rows = []
     for one in kept.rules.predicates:
         users = [rule.id for rule in kept.rules.rules if one.name in rule.predicates]

@@ -249,7 +249,11 @@ def _results(run: Run, anchor: str) -> str:
     results = last.read("results.json") if "results.json" in last.digests else {}
     results = results if isinstance(results, dict) else {}
     measured = "".join(f"<h3>{html.escape(t)}</h3>{_bare(show.methods(part))}" for t, part in _measured(results))
-    notes = "".join(outcome.note(line) for line in not_run(results.get("methods", ())))
+    reasons: dict[str, list[str]] = {}
+    for row in results.get("methods", ()):
+        if row.get("reason"):
+            reasons.setdefault(str(row["reason"]), []).append(str(row["method"]))
+    notes = "".join(outcome.note(f"Not run: {', '.join(names)}; {why}.") for why, names in reasons.items())
     return f'<div id="{anchor}results">{measured}{notes}</div>' if measured or notes else ""
 
 
