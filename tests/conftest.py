@@ -1,6 +1,8 @@
 """What every test shares: no network, few threads, and a skip that cannot hide in CI."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,12 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 ABSENT = "../shared is absent"
+# Runs a command and says how large its largest process was; in a process of its own, since that is a maximum over
+# all children.
+MEASURED = (
+    "import resource, subprocess, sys; code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL); "
+    "print('largest', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)"
+)
 
 # Set before any heavy library is imported, and inherited by the processes that tests start.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -30,6 +38,22 @@ def shared(*parts: str) -> Path:
     if not SHARED.is_dir():
         pytest.skip(ABSENT, allow_module_level=True)
     return SHARED.joinpath(*parts)
+
+
+def wb(artifacts: Path, *words: str) -> subprocess.CompletedProcess:
+    """A `wb` command on artifacts of its own, from a folder that is not the project's."""
+    command = [sys.executable, "-c", MEASURED, sys.executable, "-m", "wb.cli", *words]
+    environment = {**os.environ, "WB_ARTIFACTS": str(artifacts), "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=artifacts, capture_output=True, text=True, env=environment)
+
+
+@pytest.fixture(scope="session")
+def handbook(tmp_path_factory):
+    """All seven stages on the handbook, from nothing, made once: the artifacts, and how the command ended."""
+    artifacts = tmp_path_factory.mktemp("handbook")
+    done = wb(artifacts, "run")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return artifacts, done
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,8 @@
-"""A person opens notebook 02 in JupyterLab, runs every cell and sees the curve: Debian's chromium, driven by playwright."""
+"""What a person sees in a browser: Debian's chromium, driven by playwright.
+
+Notebook 02 is opened in JupyterLab and every cell is run; and the notebooks that a whole run executed are looked at, in
+JupyterLab and as nbconvert's HTML: no row is broken, no figure blank, no line wider than the screen.
+"""
 
 import importlib.util
 import json
@@ -17,7 +21,10 @@ from conftest import ROOT
 
 NOTEBOOK = "02_vagueness_scoring"
 UPSTREAM = "01_policy_extraction"
-SCREENSHOT = ROOT / "artifacts" / "screenshots" / f"{NOTEBOOK}.png"
+SCREENSHOTS = ROOT / "artifacts" / "screenshots"
+SCREENSHOT = SCREENSHOTS / f"{NOTEBOOK}.png"
+LOOKED = ("01_policy_extraction", "02_vagueness_scoring", "06_nagini_verification", "07_evaluation")
+WIDE = {"width": 1400, "height": 1000}
 TOKEN = "loopback-only"
 CHROMIUM = "/usr/bin/chromium"
 QUIET = (
@@ -38,6 +45,46 @@ FINISHED = f"""() => {{
     const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(p => p.textContent.trim());
     return prompts.length > 0 && prompts.every(p => /^\\[\\d+\\]:?$/.test(p));
 }}"""
+
+
+# What is wrong with a page: what is wider than the screen or than its cell, and rows that are broken.
+WRONG = """() => {
+    const found = [];
+    const wide = document.documentElement.scrollWidth;
+    if (wide > innerWidth + 1) found.push(`the page is ${wide} wide`);
+    for (const cell of document.querySelectorAll('.wb:not(.card) td:not(.prose), .wb:not(.card) th')) {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const middles = [...range.getClientRects()].map(r => (r.top + r.bottom) / 2);
+        if (Math.max(...middles) - Math.min(...middles) > 9) found.push(`broken: ${cell.textContent.slice(0, 60)}`);
+    }
+    for (const shown of document.querySelectorAll('.jp-OutputArea-output, .output_area')) {
+        if (['auto', 'scroll'].includes(getComputedStyle(shown).overflowX)) continue;
+        const text = shown.textContent.slice(0, 60);
+        if (shown.scrollWidth > shown.clientWidth + 1) found.push(`wider than its cell: ${text}`);
+    }
+    return found;
+}"""
+# How many figures of a page have something drawn in colour: pictures by their points, plotly by its curves and marks.
+DRAWN = """() => {
+    const coloured = image => {
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+        const pen = canvas.getContext('2d');
+        pen.drawImage(image, 0, 0);
+        const points = pen.getImageData(0, 0, canvas.width, canvas.height).data;
+        let found = 0;
+        for (let i = 0; i < points.length; i += 4) {
+            const rgb = [points[i], points[i + 1], points[i + 2]];
+            if (Math.max(...rgb) - Math.min(...rgb) > 60) found++;
+        }
+        return found;
+    };
+    const pictures = [...document.querySelectorAll('img')].filter(image => image.naturalWidth && coloured(image) > 100);
+    const plots = [...document.querySelectorAll('.js-plotly-plot')].filter(
+        plot => plot.querySelector('.scatterlayer path') && plot.getBoundingClientRect().height > 100);
+    return pictures.length + plots.length;
+}"""
 
 
 def go():
@@ -124,7 +171,7 @@ def environment(desk):
 
 
 def run_all_cells(page, patience_s=180):
-    """Press Run > Run All Cells once the right kernel is connected, and wait until each cell has its number, or one failed."""
+    """Press Run > Run All Cells once the right kernel is connected; wait until each cell has its number, or one failed."""
     page.get_by_text(KERNEL_IS_IDLE).wait_for(timeout=90_000)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
@@ -160,3 +207,89 @@ def test_notebook_02_runs_in_jupyterlab_and_shows_its_curve(desk, environment):
 
 def is_here(url: str, address: str) -> bool:
     return url.startswith((address, address.replace("http", "ws", 1), "data:", "blob:"))
+
+
+@pytest.fixture(scope="module")
+def executed(handbook, tmp_path_factory):
+    """The notebooks that a whole run executed, in a folder of their own; JupyterLab draws all cells at once there."""
+    folder = tmp_path_factory.mktemp("executed")
+    for name in LOOKED:
+        (found,) = handbook[0].glob(f"{name}/[!.]*/notebook.ipynb")
+        shutil.copy(found, folder / f"{name}.ipynb")
+    return folder
+
+
+@pytest.mark.parametrize("name", LOOKED)
+def test_an_executed_notebook_is_readable_as_html(executed, name):
+    look_at_html(executed, name)
+
+
+def test_executed_notebooks_are_readable_in_jupyterlab(executed):
+    look_in_jupyterlab(executed, LOOKED)
+
+
+def look_at_html(folder, name):
+    """nbconvert's page, in a browser that reaches nothing outside."""
+    from nbconvert import HTMLExporter
+    from playwright.sync_api import sync_playwright
+
+    text, _ = HTMLExporter().from_filename(str(folder / f"{name}.ipynb"))
+    path = folder / f"{name}.html"
+    path.write_text(text, "utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        page = browser.new_page(viewport=WIDE)
+        page.route("**/*", lambda route: route.abort() if route.request.url.startswith("http") else route.continue_())
+        page.goto(path.as_uri(), wait_until="domcontentloaded")
+        wrong, drawn = page.evaluate(WRONG), page.evaluate(DRAWN)
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}-html.png", full_page=True)
+        browser.close()
+    assert not wrong and drawn == figures(folder, name)
+
+
+def look_in_jupyterlab(folder, names):
+    """Each notebook as JupyterLab shows it to somebody who did not run it, so that its HTML is not trusted."""
+    from playwright.sync_api import sync_playwright
+
+    home = {name: str(folder / name) for name in ("config", "data", "runtime", "ipython", "settings")}
+    tracker = folder / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    tracker.parent.mkdir(parents=True, exist_ok=True)
+    tracker.write_text(json.dumps({"windowingMode": "none"}))  # cells out of sight are drawn as well
+    environment = {
+        **os.environ,
+        "HOME": str(folder),
+        "JUPYTER_CONFIG_DIR": home["config"],
+        "JUPYTER_DATA_DIR": home["data"],
+        "JUPYTER_RUNTIME_DIR": home["runtime"],
+        "IPYTHONDIR": home["ipython"],
+        "JUPYTERLAB_SETTINGS_DIR": home["settings"],
+    }
+    seen = {}
+    with jupyterlab(folder, environment) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        for name in names:
+            page = browser.new_page(viewport=WIDE)
+            page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
+            page.locator(".jp-NotebookPanel .jp-OutputArea-output").first.wait_for(timeout=90_000)
+            expected = figures(folder, name)
+            try:
+                page.wait_for_function(f"({DRAWN})() >= {expected}", timeout=20_000)
+            finally:
+                SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+                page.screenshot(path=SCREENSHOTS / f"{name}-lab.png")
+            seen[name] = page.evaluate(WRONG)
+            for number, at in enumerate(range(0, 20_000, 900)):
+                page.locator(".jp-WindowedPanel-outer").first.evaluate(f"panel => panel.scrollTop = {at}")
+                if at and page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollTop") < at:
+                    break
+                page.screenshot(path=SCREENSHOTS / f"{name}-lab-{number}.png")
+            page.close()
+        browser.close()
+    assert not any(seen.values()), seen
+
+
+def figures(folder, name):
+    """How many figures a notebook holds."""
+    cells = json.loads((folder / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    return sum("image/png" in output.get("data", {}) for cell in cells for output in cell.get("outputs", ()))

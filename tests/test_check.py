@@ -6,10 +6,11 @@ import random
 import pytest
 from conftest import ROOT
 
+from wb.logic import cel
 from wb.logic import formula as F
 from wb.logic.semantics import holds, parse
-from wb.rules import check, lint
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules import check, lint, rulefile
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 
 def planted():
@@ -21,8 +22,8 @@ def planted():
         Predicate(name, "state", "") for name in facts
     ]
     predicates += [
-        Predicate("of_age", "state", "", test=Test("state.age", ">=", 18)),
-        Predicate("minor", "state", "", test=Test("state.age", "<", 18)),
+        Predicate("of_age", "state", "", test=cel.parse("state.age >= 18")),
+        Predicate("minor", "state", "", test=cel.parse("state.age < 18")),
     ]
     texts, kinds = [], {}
 
@@ -83,7 +84,7 @@ def planted():
             (f"{b} AND NEXT {a}", f"ALWAYS ({a} IMPLIES NOT PREVIOUSLY {b})"),
         )[i % 2]
         kinds.setdefault("contradictory", []).append((add("half", "oblige", first), add("half", "forbid", second)))
-    for i, text in enumerate(
+    for _, text in enumerate(
         (
             "ALWAYS (fact1 AND NOT fact1 IMPLIES NOT act1)",
             "ALWAYS (of_age AND minor IMPLIES NOT act2)",
@@ -183,7 +184,7 @@ def small(*rules, tests=()):
     predicates = [Predicate(n, "action", f"the agent {n}", tools=(n,)) for n in ("pays", "reads")]
     predicates += [Predicate(n, "state", f"the caller is {n}") for n in ("known", "trusted", "not_confirmed")]
     predicates += [
-        Predicate(f"over{v}", "state", f"aged {v} or more", test=Test("state.age", ">=", v)) for v in (18, 21)
+        Predicate(f"over{v}", "state", f"aged {v} or more", test=cel.parse(f"state.age >= {v}")) for v in (18, 21)
     ]
     return RuleSet(
         tuple(predicates),
@@ -310,9 +311,35 @@ def test_the_command_prints_the_report_of_a_file():
     import subprocess
     import sys
 
-    path = ROOT / "tests" / "rules" / "converse.txt"
+    path = ROOT / "tests" / "rules" / "converse.yaml"
     shown = subprocess.run(
         [sys.executable, "-m", "wb.cli", "check", str(path), "--json"], capture_output=True, text=True, cwd=ROOT
     )
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["findings"][0]["kind"] == "polarity"
+
+
+def test_a_conflict_is_told_with_both_sentences_and_rules_that_exclude_each_other_are_one():
+    ruleset = rulefile.from_json(
+        {
+            "predicates": {"pay": {"kind": "action", "tools": ["pay"]}, "ok": {"kind": "state"}},
+            "rules": [
+                {"id": "a", "formula": "ALWAYS NOT pay", "modality": "forbid", "quote": "Never pay."},
+                {"id": "b", "formula": "ALWAYS (pay IMPLIES ok)", "modality": "permit_only_if", "quote": "Pay if ok."},
+            ],
+        }
+    )
+    told = check.render(check.check(ruleset))
+    assert "b can never fire while a is kept\n    b: Pay if ok.\n    a: Never pay." in told
+    assert check.conflicts(ruleset) == (check.Blame("b", ("a",), ("Pay if ok.", "Never pay.")),)
+    both = rulefile.from_json(
+        {
+            "predicates": {"pay": {"kind": "action", "tools": ["pay"]}},
+            "rules": [
+                {"id": "a", "formula": "ALWAYS NOT pay", "modality": "forbid", "quote": "Never pay."},
+                {"id": "b", "formula": "EVENTUALLY pay", "modality": "oblige", "quote": "Pay."},
+            ],
+        }
+    )
+    (blame,) = check.conflicts(both)
+    assert {blame.rule, *blame.by} == {"a", "b"} and set(blame.sentences) == {"Never pay.", "Pay."}

@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, faults, sandbox
+from wb.logic import cel, facts, semantics
 from wb.logic import formula as f
-from wb.logic import semantics
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
     Predicate("pay", "action", "", tools=("pay",)),
     Predicate("dream", "action", ""),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("teen", "state", "", test=Test("state.age", ">=", 13)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
-    Predicate("special", "state", "", test=Test("state.level", "in", ("gold", "silver"))),
-    Predicate("cheap", "state", "", test=Test("book.price", "<=", 100)),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("teen", "state", "", test=cel.parse("state.age >= 13")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 5")),
+    Predicate("special", "state", "", test=cel.parse('state.level in ["gold", "silver"]')),
+    Predicate("cheap", "state", "", tools=("book",), test=cel.parse("call.price <= 100")),
     Predicate("confirmed", "state", ""),
 )
 TOOLS = Toolbox(
@@ -107,13 +107,73 @@ def test_a_tool_that_is_forbidden_outright_must_be_denied() -> None:
 def test_two_fields_of_one_name_are_two_parameters() -> None:
     predicates = (
         Predicate("book", "action", "", tools=("book",)),
-        Predicate("a", "state", "", test=Test("state.age", ">", 1)),
-        Predicate("b", "state", "", test=Test("book.age", ">", 2)),
-        Predicate("c", "state", "", test=Test("state.class", "==", 1)),
+        Predicate("a", "state", "", test=cel.parse("state.age > 1")),
+        Predicate("b", "state", "", tools=("book",), test=cel.parse("call.age > 2")),
+        Predicate("c", "state", "", test=cel.parse("state.class == 1")),
     )
     rule = Rule("r", "", semantics.parse("ALWAYS (book IMPLIES (a AND b AND c))"), "forbid")
     made = contract.contract(Tool("book"), RuleSet(predicates, (rule,)))
     assert [p.name for p in made.parameters] == ["age", "age_2", "class_2"]
+
+
+@pytest.mark.parametrize(
+    ("test", "tools", "condition"),
+    [
+        ("state.member", (), "member"),
+        ("!state.member", (), "not member"),
+        ("state.member == false", (), "not member"),
+        ("18 <= state.age", (), "age >= 18"),
+        ("call.room in [1, 2]", (), "room == 1 or room == 2"),
+        (
+            'state.age >= 18 && (state.member || state.level != "tin")',
+            (),
+            "(age >= 18) and (member or (level != 'tin'))",
+        ),
+        ("size(call.name) <= 3", ("book",), "count_name <= 3"),
+        ("call.room <= 2", ("pay",), "pay_room <= 2"),
+        ("call.room <= 2", ("pay", "book"), "room <= 2"),
+    ],
+)
+def test_a_test_that_nagini_computes_is_computed_from_its_fields(test, tools, condition) -> None:
+    made = of_one(test, tools)
+    assert [item.condition for item in made.items] == [condition]
+    read, program = cel.parse(test), sandbox.load(f"{made.signature}\n    return ({condition}, '')\n")
+    points = {"int": (0, 1, 2, 3, 17, 18), "bool": (False, True), "str": ("tin", "gold")}
+    for values in itertools.product(*(points[p.type] for p in made.parameters)):
+        known: dict[str, dict[str, object]] = {"state": {}, "call": {}}
+        for parameter, value in zip(made.parameters, values, strict=True):
+            owner, _, name = parameter.field.partition(".")
+            known["state" if owner == "state" else "call"][name] = (
+                "x" * value if parameter.measure == "count" else value
+            )
+        assert program.run(*values)[0] is facts.holds(read, known), (test, values)
+
+
+@pytest.mark.parametrize(
+    ("test", "tools"),
+    [
+        ("state.height >= 1.5", ()),
+        ("call.price <= 100", ("book",)),
+        ('state.level < "tin"', ()),
+        ("call.room <= state.age", ("book",)),
+        ("call.stay.nights <= 2", ("book",)),
+        ('state["of age"]', ()),
+        ("call.room <= 2", ("pay", "look")),
+        ("state.member || state.height >= 1.5", ()),
+    ],
+)
+def test_a_test_that_nagini_does_not_compute_is_a_fact_that_is_told(test, tools) -> None:
+    made = of_one(test, tools)
+    assert [item.condition for item in made.items] == ["p"]
+    (parameter,) = made.parameters
+    assert (parameter.fact, parameter.test, parameter.type) == ("p", cel.parse(test), "bool")
+
+
+def of_one(test: str, tools: tuple[str, ...]) -> contract.Contract:
+    """The contract of one rule that asks for one test."""
+    predicates = (PREDICATES[0], Predicate("p", "state", "", tools=tools, test=cel.parse(test)))
+    rule = Rule("r", "", semantics.parse("ALWAYS (book IMPLIES p)"), "permit_only_if")
+    return contract.contract(TOOLS.tool("book"), RuleSet(predicates, (rule,)), TOOLS.state)
 
 
 BODIES = st.recursive(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
@@ -30,6 +31,21 @@ def shown(terminal):
 
 def test_without_a_terminal_each_stage_gets_one_plain_line():
     assert shown(False).strip().splitlines() == ["01_a   made     abc in 2.0 s", "02_bb  kept     [def]"]
+
+
+def test_without_a_terminal_a_line_says_that_the_work_goes_on():
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=False, width=100)
+    with display.Display(["01_a"], console, quiet=0.05) as tell:
+        tell(Event("01_a", "running"))
+        time.sleep(0.12)
+        tell(Event("01_a", "running", 2, 9))
+        time.sleep(0.12)
+        tell(Event("01_a", "made", note="x"))
+        time.sleep(0.12)
+    lines = text.getvalue().splitlines()
+    assert "starting" in lines[0] and any("cell 2 of 9" in line for line in lines)
+    assert lines[-1] == "01_a  made     x", "nothing moves after the end"
 
 
 def test_a_terminal_sees_stage_cell_and_time():

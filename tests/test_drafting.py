@@ -8,13 +8,13 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
 from wb.guards import contract, examples, sandbox, synthesis, toolguard
-from wb.logic import semantics
+from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Answer
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
 from wb.offline import engine
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 TOOLS = Toolbox(
     (
@@ -34,9 +34,9 @@ TOOLS = Toolbox(
 PREDICATES = (
     Predicate("water_plant", "action", "Water a plant.", tools=("water_plant",)),
     Predicate("close_window", "action", "Close a window.", tools=("close_window",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("is_gardener", "state", "", test=Test("state.gardener", "==", True)),
-    Predicate("little", "state", "", test=Test("water_plant.litres", "<=", 5)),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("is_gardener", "state", "", test=cel.parse("state.gardener")),
+    Predicate("little", "state", "", tools=("water_plant",), test=cel.parse("call.litres <= 5")),
 )
 SENTENCES = {
     "c1": ("A user under 18 must not water a plant.", "ALWAYS (water_plant IMPLIES adult)"),

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from wb.domain.tools import Field, Tool
 from wb.guards import contract, examples, faults, sandbox
 from wb.guards.contract import assemble
-from wb.logic import semantics
+from wb.logic import cel, semantics
 from wb.offline import engine
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 5")),
     Predicate("confirmed", "state", ""),
-    Predicate("old", "state", "", test=Test("state.age", ">", 99)),
-    Predicate("gold", "state", "", test=Test("state.level", "==", "gold")),
+    Predicate("old", "state", "", test=cel.parse("state.age > 99")),
+    Predicate("gold", "state", "", test=cel.parse('state.level == "gold"')),
 )
 TOOL = Tool("book", arguments=(Field("guests", "array"),))
 GUARD = """

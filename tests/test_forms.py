@@ -30,7 +30,7 @@ def test_random_rules_that_look_back_answer_alike_in_all_forms():
 
 
 def test_the_hand_written_rules_answer_alike_in_all_forms():
-    ruleset = rulefile.load(Path(__file__).parent / "rules" / "airline.txt")
+    ruleset = rulefile.load(Path(__file__).parent / "rules" / "airline.yaml")
     compared = 0
     for one in ruleset.rules:
         try:

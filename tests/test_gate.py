@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.logic import semantics, syntax
+from wb.logic import cel, semantics, syntax
 from wb.logic.formula import Always, And, Atom, Implies, Not, Or, conjunction
 from wb.offline import engine
 from wb.rules import certify, physical
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("pay", "action", "pay", tools=("pay",)),
@@ -20,10 +20,10 @@ PREDICATES = (
     Predicate("any_money", "action", "move money", tools=("pay", "transfer")),
     Predicate("asked", "state", "the user was asked"),
     Predicate("agreed", "state", "the user agreed"),
-    Predicate("grown", "state", "grown up", ("adult",), test=Test("state.age", ">=", 18)),
-    Predicate("of_age", "state", "of age", ("major",), test=Test("state.age", ">=", 18)),
-    Predicate("minor", "state", "a minor", test=Test("state.age", "<", 18)),
-    Predicate("teen", "state", "15 or more", test=Test("state.age", ">=", 15)),
+    Predicate("grown", "state", "grown up", ("adult",), test=cel.parse("state.age >= 18")),
+    Predicate("of_age", "state", "of age", ("major",), test=cel.parse("state.age >= 18")),
+    Predicate("minor", "state", "a minor", test=cel.parse("state.age < 18")),
+    Predicate("teen", "state", "15 or more", test=cel.parse("state.age >= 15")),
 )
 
 
@@ -227,3 +227,28 @@ def test_the_offline_parts_of_a_rule_hold_exactly_where_it_does(body, outer):
 )
 def test_a_rule_comes_apart_only_where_it_states_two_things(formula, parts):
     assert engine.parts(syntax.parse(formula)) == tuple(map(syntax.parse, parts))
+
+
+NEVER = Rule("never", "Never pay.", syntax.parse("ALWAYS NOT pay"), "forbid", quote="Never pay.")
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        "ALWAYS (pay IMPLIES asked)",
+        "ALWAYS ((pay AND asked) IMPLIES ONCE agreed)",
+        "(NOT pay) WEAK_UNTIL asked",
+        "ALWAYS NOT (pay AND asked)",
+    ],
+)
+def test_a_rule_that_another_never_lets_fire_is_a_conflict_and_stays(weak):
+    rule = Rule("weak", "", syntax.parse(weak), "permit_only_if")
+    before = ruleset(NEVER, rule)
+    after, change = certify.prune(before, rule, [NEVER], KNOWN)
+    assert after == before and not change.accepted and "can never fire while never" in change.certificate
+
+
+def test_a_prohibition_said_twice_is_pruned():
+    again = Rule("again", "", syntax.parse("ALWAYS NOT pay"), "forbid")
+    after, change = certify.prune(ruleset(NEVER, again), again, [NEVER], KNOWN)
+    assert change.accepted and [r.id for r in after.rules] == ["never"]

@@ -9,6 +9,7 @@ from conftest import shared
 from wb.domain import policy
 from wb.domain import tools as tool
 from wb.domain.policy import Clause
+from wb.logic import cel
 from wb.logic.semantics import holds, parse
 from wb.logic.syntax import render
 from wb.models.client import LLM
@@ -78,7 +79,9 @@ def read(text, box=BOX, headings=(), context=()):
 
 
 def shown(text, **context):
-    return [(render(r.formula), sorted(str(p.test) for p in r.predicates if p.test)) for r in read(text, **context)]
+    return [
+        (render(r.formula), sorted(cel.render(p.test) for p in r.predicates if p.test)) for r in read(text, **context)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,44 +92,44 @@ def shown(text, **context):
         (
             "Only certified users may rent a boat.",
             "ALWAYS (rent_boat IMPLIES certificate)",
-            ["state.certificate == True"],
+            ["state.certificate"],
         ),
         ("Uncertified users may rent a boat.", None, []),
         (
             "Uncertified users cannot rent a boat.",
             "ALWAYS (rent_boat IMPLIES certificate)",
-            ["state.certificate == True"],
+            ["state.certificate"],
         ),
         (
             "Renting a boat requires a sailing certificate.",
             "ALWAYS (rent_boat IMPLIES certificate)",
-            ["state.certificate == True"],
+            ["state.certificate"],
         ),
-        ("Gold users cannot sell a boat.", "ALWAYS (sell_boat IMPLIES NOT tier_is_gold)", ["state.tier == 'gold'"]),
+        ("Gold users cannot sell a boat.", "ALWAYS (sell_boat IMPLIES NOT tier_is_gold)", ['state.tier == "gold"']),
         (
             "Only red or gold users may sell a boat.",
             "ALWAYS (sell_boat IMPLIES tier_is_red_or_gold)",
-            ["state.tier in ('red', 'gold')"],
+            ['state.tier in ["red", "gold"]'],
         ),
         (
             "A boat rental can have at most four crew.",
             "ALWAYS (rent_boat IMPLIES crew_at_most_4)",
-            ["count(rent_boat.crew) <= 4"],
+            ["size(call.crew) <= 4"],
         ),
         (
             "Do not rent a boat for more than $900.",
             "ALWAYS (rent_boat IMPLIES deposit_at_most_900)",
-            ["rent_boat.deposit <= 900"],
+            ["call.deposit <= 900"],
         ),
         (
             "Do not send a note to more than 20 readers.",
             "ALWAYS (send_note IMPLIES readers_at_most_20)",
-            ["count(send_note.readers) <= 20"],
+            ["size(call.readers) <= 20"],
         ),
         (
             "A note must not exceed 500 signs.",
             "ALWAYS (send_note IMPLIES signs_at_most_500)",
-            ["send_note.signs <= 500"],
+            ["call.signs <= 500"],
         ),
         ("Before renting a boat, check the weather report.", "ALWAYS (rent_boat IMPLIES ONCE check_weather)", []),
     ],
@@ -159,7 +162,7 @@ def test_what_an_update_changes_is_not_read_off_its_own_arguments():
 
 def test_what_a_new_thing_is_is_read_off_the_arguments():
     (reading,) = read("Do not rent a yacht boat.")
-    assert [str(p.test) for p in reading.predicates if p.test] == ["rent_boat.class == 'yacht'"]
+    assert [cel.render(p.test) for p in reading.predicates if p.test] == ['call.class == "yacht"']
     assert render(reading.formula) == "ALWAYS (rent_boat IMPLIES NOT class_is_yacht)"
 
 
@@ -175,7 +178,7 @@ def test_a_verb_alone_is_not_enough_to_name_a_tool():
 
 def test_a_title_names_the_tool_of_a_clause_without_action():
     (reading,) = read("At most four crew.", context=("Renting a boat",))
-    assert reading.action.tools == ("rent_boat",) and str(reading.predicates[1].test) == "count(rent_boat.crew) <= 4"
+    assert reading.action.tools == ("rent_boat",) and cel.render(reading.predicates[1].test) == "size(call.crew) <= 4"
 
 
 def test_no_action_anywhere_is_a_reason():
@@ -185,12 +188,12 @@ def test_no_action_anywhere_is_a_reason():
 
 # The six rules of Mind2Web-SC, in the toolbox of web_tasks.
 SIX = {
-    "shop": ("ALWAYS (shop IMPLIES membership)", ["state.membership == True"]),
-    "book_flight": ("ALWAYS (book_flight IMPLIES vaccine)", ["state.vaccine == True"]),
-    "buy_car": ("ALWAYS (buy_car IMPLIES dr_license)", ["state.dr_license == True"]),
-    "rent_car": ("ALWAYS (rent_car IMPLIES dr_license)", ["state.dr_license == True"]),
+    "shop": ("ALWAYS (shop IMPLIES membership)", ["state.membership"]),
+    "book_flight": ("ALWAYS (book_flight IMPLIES vaccine)", ["state.vaccine"]),
+    "buy_car": ("ALWAYS (buy_car IMPLIES dr_license)", ["state.dr_license"]),
+    "rent_car": ("ALWAYS (rent_car IMPLIES dr_license)", ["state.dr_license"]),
     "book_hotel": ("ALWAYS (book_hotel IMPLIES age_at_least_18)", ["state.age >= 18"]),
-    "search_media": ("ALWAYS (search_media IMPLIES domestic)", ["state.domestic == True"]),
+    "search_media": ("ALWAYS (search_media IMPLIES domestic)", ["state.domestic"]),
     "apply_for_job": ("ALWAYS (apply_for_job IMPLIES age_at_least_15)", ["state.age >= 15"]),
 }
 WORDINGS = [

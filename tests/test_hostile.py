@@ -72,16 +72,16 @@ def test_a_rule_too_large_to_decide_is_undecided_in_a_report_and_stops_nothing()
     """Not false and not clean: it is listed with its reason, and the other rules are decided."""
     body = balanced(random.Random(3), 6, 12, TEMPORAL)
     wide, narrower = (render(F.Always(F.Implies(act, body))) for act in (F.Atom("act"), parse("act AND other")))
-    lines = [
-        "predicate act (action)\n    tools: act\n",
-        *(f"predicate p{i} (state)\n" for i in range(12)),
-        "predicate other (state)\n",
-        f"rule wide (permit_only_if)\n    formula: {wide}\n",
-        "rule plain (permit_only_if)\n    formula: ALWAYS (act IMPLIES other)\n",
-        f"rule narrower (permit_only_if)\n    formula: {narrower}\n",
-        "rule weaker (permit_only_if)\n    formula: ALWAYS (act AND p0 IMPLIES other)\n",
-    ]
-    report = check.check(rulefile.loads("\n".join(lines)))
+    formulas = {
+        "wide": wide,
+        "plain": "ALWAYS (act IMPLIES other)",
+        "narrower": narrower,
+        "weaker": "ALWAYS (act AND p0 IMPLIES other)",
+    }
+    states = {name: {"kind": "state"} for name in ("other", *(f"p{i}" for i in range(12)))}
+    rules = [{"id": name, "formula": text, "modality": "permit_only_if"} for name, text in formulas.items()]
+    data = {"predicates": {"act": {"kind": "action", "tools": ["act"]}, **states}, "rules": rules}
+    report = check.check(rulefile.from_json(data))
     assert not report.clean and ("plain", "weaker") in report.implied
     assert ("wide, narrower" in dict(report.undecided)) and all(reason for _, reason in report.undecided)
     assert "narrower" not in [blame.rule for blame in report.redundant], "not shown, so not said"

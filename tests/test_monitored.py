@@ -20,7 +20,7 @@ from wb.rules import extract, rulefile
 from wb.rules.check import check
 from wb.rules.rule import valuation
 
-RULES = rulefile.load(Path(__file__).parent / "rules" / "airline.txt")
+RULES = rulefile.load(Path(__file__).parent / "rules" / "airline.yaml")
 
 
 def steps_of(run: dict) -> tuple[Step, ...]:

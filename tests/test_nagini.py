@@ -13,26 +13,27 @@ from pathlib import Path
 
 import pytest
 
+from wb.bench import compare
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.guards import build, contract, faults, nagini, synthesis, veriguard
+from wb.guards import contract, faults, nagini, synthesis, veriguard
 from wb.guards.contract import assemble
 from wb.guards.examples import examples
 from wb.guards.nagini import HEADER, Verifier
 from wb.guards.synthesis import Attempt, Draft
-from wb.logic import semantics
+from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.offline import engine, norms
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
     Predicate("pay", "action", "", tools=("pay",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
-    Predicate("special", "state", "", test=Test("state.level", "in", ("gold", "silver"))),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 5")),
+    Predicate("special", "state", "", test=cel.parse('state.level in ["gold", "silver"]')),
     Predicate("confirmed", "state", ""),
-    Predicate("active", "state", "", test=Test("state.active", "==", True)),
+    Predicate("active", "state", "", test=cel.parse("state.active")),
 )
 TEXTS = (
     "ALWAYS (book IMPLIES adult)",
@@ -125,19 +126,19 @@ def test_a_contradictory_precondition_proves_anything_and_the_probe_finds_it(pro
 
 
 @pytest.fixture(scope="module")
-def six(verifier: Verifier) -> build.Shortcut:
+def six(verifier: Verifier) -> compare.Shortcut:
     """The guards of the six bare sentences, read, written and proved without a hand in between."""
     bare = policy.load("web_tasks", document="six_rules.md")
-    return build.guards(bare, LLM(engine.Offline(bare.toolbox)), norms.constrains, verifier)
+    return compare.shortcut(bare, LLM(engine.Offline(bare.toolbox)), norms.constrains, verifier)
 
 
-def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: build.Shortcut) -> None:
+def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: compare.Shortcut) -> None:
     grades = {d.contract.tool: synthesis.guarded(d).grade for d in six.drafts}
     assert set(grades.values()) == {"proved"} and sum(bool(d.contract.items) for d in six.drafts) >= 6
 
 
 def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(
-    six: build.Shortcut, verifier: Verifier
+    six: compare.Shortcut, verifier: Verifier
 ) -> None:
     proved = [(d.contract, d.source) for d in six.drafts if d.contract.items]
     judged = faults.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,6 @@ STAGES = [
     "07_evaluation",
 ]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-BESIDE = {"plotly"}  # how figures are shown; everything else comes from wb
 
 
 def cells(path: Path, kind: str = "code") -> list[dict]:
@@ -79,11 +79,30 @@ class TestShape:
         assert not [node.name for node in found], "definitions belong in wb"
         assert len(notebook.trees(code(path))) == len(code(path)), "every cell parses"
 
+    def test_it_shows_values_and_prints_nothing(self, path):
+        calls = [
+            ast.unparse(node.func)
+            for tree in notebook.trees(code(path))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+        ]
+        assert "print" not in calls and not any(call.endswith(").show") for call in calls)
+        ends = [tree.body[-1] for tree in notebook.trees(code(path))]
+        shown = sum(isinstance(end, ast.Expr) for end in ends)
+        assert shown >= len(ends) - 3, "all but parameters, opening and assertions end in what they show"
+
+    def test_no_assertion_is_about_a_figure_of_merit(self, path):
+        for tree in notebook.trees(code(path)):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Assert):
+                    said = ast.unparse(node.test)
+                    assert not {"survived", "vagueness", "losses"} & set(re.findall(r"\w+", said)), "that is a finding"
+
     def test_it_imports_modules_of_wb(self, path):
         nodes = [node for tree in notebook.trees(code(path)) for node in ast.walk(tree)]
         packages = {(node.module or "").split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
         packages |= {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-        assert packages <= {"wb"} | BESIDE
+        assert packages == {"wb"}
         places = [
             ROOT.joinpath(*node.module.split("."), alias.name)
             for node in nodes

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from operator import eq, ge, gt, le, lt, ne
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Toolbox
+from wb.logic import cel
 from wb.logic.formula import Always, And, Atom, Iff, Implies, Not, Or
 from wb.rules import physical
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, satisfies
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 INTEGER = Toolbox(state=(Field("x", "integer"),))
 
 
-def state(name: str, op: str, value, field: str = "state.x", measure: str = "value") -> Predicate:
-    return Predicate(name, "state", "", test=Test(field, op, value, measure))
+def state(name: str, op: str, value, field: str = "state.x", tools: tuple[str, ...] = ()) -> Predicate:
+    return Predicate(name, "state", "", tools=tools, test=cel.parse(f"{field} {op} {json.dumps(value)}"))
 
 
 def meaning(formula, p: bool, q: bool) -> bool:
@@ -38,14 +43,15 @@ def meaning(formula, p: bool, q: bool) -> bool:
     raise AssertionError(formula)
 
 
-tests_of_numbers = st.tuples(st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), st.integers(-4, 4))
+MEANING = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+tests_of_numbers = st.tuples(st.sampled_from(sorted(MEANING)), st.integers(-4, 4))
 
 
 @given(left=tests_of_numbers, right=tests_of_numbers, whole=st.booleans())
 def test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur(left, right, whole):
     p, q = state("p", *left), state("q", *right)
     values = range(-9, 10) if whole else [v / 4 for v in range(-36, 37)]
-    occur = {(satisfies(p.test, v), satisfies(q.test, v)) for v in values}
+    occur = {(MEANING[left[0]](v, left[1]), MEANING[right[0]](v, right[1])) for v in values}
     relation = physical.between(p, q, INTEGER if whole else None)
     allowed = {(a, b) for a in (True, False) for b in (True, False) if relation is None or meaning(relation, a, b)}
     assert allowed == occur
@@ -63,11 +69,20 @@ def test_over_integers_more_than_17_is_at_least_18_and_over_numbers_it_is_not():
     assert physical.between(*pair) == Implies(Atom("q"), Atom("p"))
 
 
-def test_two_values_of_one_field_exclude_each_other_and_fill_a_closed_enumeration():
+ROLES = Toolbox(state=(Field("x", "string", values=("nurse", "physician", "administrator")),))
+
+
+def test_two_values_of_one_field_exclude_each_other_and_never_fill_an_enumeration():
     pair = state("p", "==", "red"), state("q", "==", "blue")
     assert physical.between(*pair) == Not(And(Atom("p"), Atom("q")))
-    closed = Toolbox(state=(Field("x", "string", values=("red", "blue")),))
-    assert physical.between(*pair, closed) == Iff(Atom("p"), Not(Atom("q")))
+    declared = Toolbox(state=(Field("x", "string", values=("red", "blue")),))
+    assert physical.between(*pair, declared) == Not(And(Atom("p"), Atom("q")))
+
+
+def test_who_is_neither_nurse_nor_physician_need_not_be_the_administrator():
+    administrator, staff = state("p", "==", "administrator"), state("q", "in", ("nurse", "physician"))
+    assert physical.between(administrator, staff, ROLES) == Not(And(Atom("p"), Atom("q")))
+    assert physical.between(administrator, state("q", "!=", "administrator"), ROLES) == Iff(Atom("p"), Not(Atom("q")))
 
 
 def test_true_and_false_of_one_field_are_each_other_s_negation():
@@ -75,8 +90,9 @@ def test_true_and_false_of_one_field_are_each_other_s_negation():
 
 
 def test_counts_are_compared_by_how_many_items_there_are():
-    pair = state("p", "<=", 5, "t.items", "count"), state("q", "<=", 3, "t.items", "count")
+    pair = state("p", "<=", 5, "size(call.items)", ("t",)), state("q", "<", 4, "size(call.items)", ("t",))
     assert physical.between(*pair) == Implies(Atom("q"), Atom("p"))
+    assert physical.between(pair[0], replace(pair[1], tools=("t", "u"))) is None, "another tool's items"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +117,7 @@ def test_actions_are_bound_by_their_tools(left, right, expected):
     ("left", "right"),
     [
         (state("p", ">=", 18), state("q", ">=", 18, "state.y")),
-        (state("p", ">=", 18), state("q", "<=", 3, measure="count")),
+        (state("p", ">=", 18), state("q", "<=", 3, "size(state.x)")),
         (state("p", ">=", 18), Predicate("q", "state", "")),
         (state("p", ">=", 18), Predicate("q", "action", "", tools=("t",))),
     ],

@@ -287,6 +287,35 @@ def test_a_killed_run_loses_no_finished_stage(tmp_path):
     assert go(here, last="2")[1] == [*kept("01_read"), ("02_count", "made")]
 
 
+def test_ctrl_c_says_what_was_kept_and_the_same_command_goes_on(tmp_path):
+    here = tiny.project(tmp_path / "p")
+    edit(here.notebooks / "02_count.ipynb", "n = count", "import time; time.sleep(60)\\nn = count")
+    run = start(here)
+    wait_for(lambda: list(here.artifacts.glob("02_count/.making-*/notebook.ipynb")))
+    time.sleep(3)  # into the cell
+    run.send_signal(signal.SIGINT)
+    out, said = run.communicate(timeout=60)
+    (kept_one,) = artifact.versions(here, "01_read")
+    assert run.returncode == 130 and "Traceback" not in said, said
+    assert f"wb: stopped in 02_count; kept: 01_read ({kept_one.key})" in said
+    assert "The same command goes on from there" in said
+    assert not list((here.artifacts / "02_count").glob(".making-*")), "the workplace is gone, as its kernel is"
+    edit(here.notebooks / "02_count.ipynb", "import time; time.sleep(60)", "pass")
+    assert go(here, last="2")[1] == [*kept("01_read"), ("02_count", "made")]
+
+
+def test_a_run_that_nobody_watches_is_never_silent_for_five_seconds(tmp_path):
+    here = tiny.project(tmp_path / "p")
+    edit(here.notebooks / "02_count.ipynb", "n = count", "import time; time.sleep(11)\\nn = count")
+    run = start(here, "--to", "2")
+    began, gaps = time.monotonic(), []
+    for _ in run.stderr:
+        gaps.append(time.monotonic() - began)
+        began = time.monotonic()
+    assert run.wait(timeout=60) == 0
+    assert max(gaps[1:]) < 5, gaps  # what comes before the first line is the interpreter's start
+
+
 def test_two_runs_at_once_share_the_work(tmp_path):
     here = tiny.project(tmp_path / "p")
     runs = [start(here, "--to", "2"), start(here, "--to", "2")]

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from wb.bench import evaluate, mind2web
+from wb.bench import compare, evaluate, mind2web
 from wb.bench.evaluate import Outcome
 from wb.domain import policy
 from wb.domain.policy import Clause, Policy
 from wb.domain.tools import candidates
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Observation, Recognition, recognise
-from wb.guards import build
 from wb.logic import semantics, storm
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
@@ -99,7 +98,7 @@ def turns(handbook: Policy, engine: LLM) -> list[tuple[str, Recognition]]:
 
 def decisions(text: str, handbook: Policy, engine: LLM, turns: list[tuple[str, Recognition]]) -> dict[str, Verdict]:
     """What the guards made from a text say of every turn."""
-    guard = build.guards(policy.of_text(text, handbook.toolbox), engine, norms.constrains).guard
+    guard = compare.shortcut(policy.of_text(text, handbook.toolbox), engine, norms.constrains).guard
     return {name: evaluate.judge(found, guard, name=name) for name, found in turns}
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from wb.domain.trace import Call, Step, Trace
-from wb.logic import syntax
+from wb.logic import cel, syntax
 from wb.rules import physical
-from wb.rules.rule import Predicate, Rule, Test
+from wb.rules.rule import Predicate, Rule
 from wb.shield import weights
 from wb.shield.circuit import Circuit
 
@@ -22,8 +22,8 @@ RULES = tuple(Rule(f"r{i}", t, syntax.parse(t), "permit_only_if") for i, t in en
 CIRCUIT = Circuit("act", RULES, (1.0,) * 4)
 KNOWN = physical.rules(
     [
-        Predicate("grown", "state", "", test=Test("state.age", ">=", 18)),
-        Predicate("teen", "state", "", test=Test("state.age", ">=", 15)),
+        Predicate("grown", "state", "", test=cel.parse("state.age >= 18")),
+        Predicate("teen", "state", "", test=cel.parse("state.age >= 15")),
     ]
 )
 
@@ -46,8 +46,8 @@ def test_labelled_runs_are_taken_where_there_are_any_and_simulated_ones_elsewher
     predicates = (
         Predicate("act", "action", "", tools=("act",)),
         Predicate("other", "action", "", tools=("other",)),
-        Predicate("grown", "state", "", test=Test("state.age", ">=", 18)),
-        Predicate("teen", "state", "", test=Test("state.age", ">=", 15)),
+        Predicate("grown", "state", "", test=cel.parse("state.age >= 18")),
+        Predicate("teen", "state", "", test=cel.parse("state.age >= 15")),
     )
     circuits = {"act": Circuit("act", RULES[:1], (1.0,)), "other": Circuit("other", RULES[3:], (1.0,))}
 

@@ -10,13 +10,13 @@ import pytest
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step
-from wb.logic import semantics, syntax
+from wb.logic import cel, semantics, syntax
 from wb.logic.formula import conjunction
 from wb.models.client import LLM
 from wb.models.endpoint import Answer
 from wb.offline import engine as proposals
 from wb.rules import physical, refine
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
+from wb.rules.rule import Predicate, Rule, RuleSet, valuation
 
 TOOLBOX = Toolbox(
     tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),
@@ -29,10 +29,10 @@ PREDICATES = (
     Predicate("pay", "action", "do it", tools=("pay",)),
     Predicate("paying", "action", "do it", tools=("pay",)),
     Predicate("post", "action", "do that", tools=("post",)),
-    Predicate("grown", "state", "the user", test=Test("state.age", ">=", 18)),
-    Predicate("minor", "state", "the user", test=Test("state.age", "<", 18)),
-    Predicate("teen", "state", "the user", test=Test("state.age", ">=", 15)),
-    Predicate("agreed", "state", "the user", test=Test("state.agreed", "==", True)),
+    Predicate("grown", "state", "the user", test=cel.parse("state.age >= 18")),
+    Predicate("minor", "state", "the user", test=cel.parse("state.age < 18")),
+    Predicate("teen", "state", "the user", test=cel.parse("state.age >= 15")),
+    Predicate("agreed", "state", "the user", test=cel.parse("state.agreed")),
     Predicate("asked", "state", "the user was asked for it and said yes to it in so many words"),
     Predicate("asked_politely", "state", "the user was asked for it politely and said yes to it in so many words"),
 )
@@ -130,7 +130,7 @@ def test_no_rule_loses_its_sentence_its_modality_or_its_tests():
         old = origin[r.id.split("_")[0]]
         assert (r.clause, r.quote, r.modality) == (old.clause, old.quote, old.modality)
     tests = {p.test for p in last.predicates if p.test}
-    assert Test("state.agreed", "==", True) in tests and any(t.value == 18 for t in tests)
+    assert cel.parse("state.agreed") in tests and any(cel.render(t).endswith(" 18") for t in tests)
     assert {t for p in last.predicates for t in p.tools} == {"pay", "post"}
 
 
@@ -194,6 +194,57 @@ def test_a_reply_that_never_comes_is_on_the_record():
 
     rounds = run(Engine(verify=silent), max_rounds=1)
     assert any("no reply" in c.certificate for c in rounds[1].changes) and meaning(rounds[-1].ruleset) == meaning(RULES)
+
+
+def test_a_group_without_a_reply_is_on_the_record_too():
+    rounds = run(Engine(prune=lambda inputs: {"merges": "none"}), max_rounds=1)
+    assert any(c.kind == "merge" and "no reply" in c.certificate for c in rounds[1].changes)
+
+
+CLINIC = Toolbox(
+    tools=(Tool("open_cabinet", "Open the cabinet."), Tool("write_note", "Write a note.")),
+    state=(Field("role", "string", "the role of the user", values=("nurse", "physician", "administrator")),),
+)
+ROLES = RuleSet(
+    (
+        Predicate("open", "action", "open the cabinet", tools=("open_cabinet",)),
+        Predicate("note", "action", "write a note", tools=("write_note",)),
+        Predicate("administrator", "state", "in charge", test=cel.parse('state.role == "administrator"')),
+        Predicate("staff", "state", "at the bed", test=cel.parse('state.role in ["nurse", "physician"]')),
+    ),
+    (
+        Rule("a", "", syntax.parse("ALWAYS (open IMPLIES administrator)"), "permit_only_if", quote="A."),
+        Rule("b", "", syntax.parse("ALWAYS (note IMPLIES staff)"), "permit_only_if", quote="B."),
+        Rule("c", "", syntax.parse("ALWAYS (open IMPLIES NOT staff)"), "forbid", quote="C."),
+    ),
+)
+
+
+@pytest.mark.parametrize("engine", [Engine(), Engine(lying_refine, lying_merge)], ids=["offline", "lying"])
+def test_a_visitor_may_do_nothing_where_each_action_is_for_named_roles_only(engine):
+    last = refine.refine(ROLES, LLM(engine, workers=1), Words(), toolbox=CLINIC, similarity=0.0)[-1].ruleset
+    together = conjunction(tuple(r.formula for r in last.rules))
+    done = set()
+    for tool, role in itertools.product(("open_cabinet", "write_note"), (*CLINIC.state[0].values, "visitor")):
+        known = valuation(last.predicates, Step((Call(tool),), {"role": role}))
+        if semantics.holds(together, [frozenset(n for n, v in known.items() if v)]):
+            done.add((tool, role))
+    assert done == {("open_cabinet", "administrator"), ("write_note", "nurse"), ("write_note", "physician")}
+
+
+def test_a_rule_that_can_never_fire_stays_and_is_named_with_both_sentences():
+    never = Rule("never", "", syntax.parse("ALWAYS NOT pay"), "forbid", quote="Never pay.")
+    only = Rule("only", "", syntax.parse("ALWAYS (pay IMPLIES agreed)"), "permit_only_if", quote="Pay once agreed.")
+    rounds = refine.refine(RuleSet(PREDICATES, (never, only)), LLM(Engine(), workers=1), Words(), toolbox=TOOLBOX)
+    assert {r.id for r in rounds[-1].ruleset.rules} == {"never", "only"}
+    (conflict,) = rounds[-1].conflicts
+    assert (conflict.rule, conflict.by) == ("only", ("never",))
+    assert rounds[-1].row()["conflicts"] == [
+        {"rule": "only", "by": ["never"], "sentences": ["Pay once agreed.", "Never pay."]}
+    ]
+    refused = [c for r in rounds for c in r.changes if c.kind == "prune"]
+    assert refused and not any(c.accepted for c in refused) and "a conflict" in refused[0].certificate
+    assert run()[-1].conflicts == ()
 
 
 @pytest.mark.parametrize("options", [{"max_rounds": -1}, {"budget": -1}])

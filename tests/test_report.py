@@ -9,15 +9,25 @@ import shutil
 import pytest
 import tiny
 
+from wb.logic import cel, syntax
 from wb.paths import Project
-from wb.runs import report
+from wb.rules import rulefile
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.runs import artifact, report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
 ROUNDS = [
     {"round": i, "rules": 9 - i, "predicates": 8 - i, "vagueness": 0.6 - i / 10, "vagueness_max": 0.9} for i in range(3)
 ]
-GRAPH = {"groups": [["a", "b"], ["c"]], "edges": [{"a": "a", "b": "b", "together": True, "cosine": 0.3}]}
+KNOT = [f"amount_of_part_{n}_is_at_most_{100 * n}" for n in range(14)]
+GRAPH = {
+    "groups": [["a", "b"], KNOT, ["c"], *([f"pair_{n}_one", f"pair_{n}_other"] for n in range(9))],
+    "edges": [
+        {"a": "a", "b": "b", "together": True, "cosine": 0.3},
+        *({"a": one, "b": other, "together": False, "cosine": 0.7} for one in KNOT for other in KNOT if one < other),
+    ],
+}
 CIRCUITS = [{"action": "pay", "rules": ["r1", "r2"], "weights": [1.2, 0.3], "losses": [0.4, 0.2], "source": "real"}]
 METHODS = [
     {
@@ -47,10 +57,93 @@ METHODS = [
     },
     {"method": "direct", "split": "all", "n": 0, "reason": "it needs a model", "published": False},
 ]
+RULES = rulefile.to_json(
+    RuleSet(
+        (
+            Predicate("pays", "action", "the agent pays", tools=("pay",)),
+            Predicate("adult", "state", "of age", test=cel.parse("state.age >= 18")),
+        ),
+        (
+            Rule(
+                "c1.1",
+                "Adults pay.",
+                syntax.parse("ALWAYS (pays IMPLIES adult)"),
+                "permit_only_if",
+                clause="c1",
+                quote="Only adults may pay.",
+                parents=("c3.1",),
+            ),
+        ),
+    )
+)
+
+
+def sentence(number, text, cls, headings=("Paying",), rules=(), tools=()):
+    return {
+        "id": f"{number:012x}",
+        "text": text,
+        "start": 10 * number,
+        "end": 10 * number + len(text),
+        "headings": list(headings),
+        "cls": cls,
+        "reason": f"reason {number} <b>",
+        "rules": list(rules),
+        "tools": list(tools),
+    }
+
+
+SENTENCES = [
+    sentence(0, "Paying", "not a constraint"),
+    sentence(1, "Only adults may pay.", "rule", rules=["c3.1"], tools=["pay"]),
+    sentence(2, "Be <script>alert(1)</script> kind when you look.", "open", tools=["look"]),
+    sentence(3, "Tell the user the price.", "duty"),
+    sentence(4, "Gifts are nice.", "waived", headings=("Paying", "Gifts")),
+    sentence(5, "A gift is a gift.", "not a constraint", headings=("Paying", "Gifts")),
+]
+ONE = "def policy_x(age: int) -> Tuple[bool, str]:\n    {}\n"
+GUARDS = [
+    {"tool": tool, "grade": grade, "reason": reason, "source": ONE.format(body)}
+    for tool, grade, reason, body in (
+        ("pay", "proved", "", "if age < 18:\n        return (False, 'c1')\n    return (True, '')"),
+        ("look", "proved", "", "return (True, '')"),
+        ("rest", "proved", "", "return (True, '')"),
+        ("post", "tested", "Nagini <b> ran out of time", "return (True, '')"),
+    )
+]
+
+
+def tool(name, fate, allows, denies, grade="proved", rules=(), open=(), needs=()):
+    return {
+        "tool": name,
+        "fate": fate,
+        "rules": list(rules),
+        "open": list(open),
+        "grade": grade,
+        "allows": allows,
+        "denies": denies,
+        "needs": list(needs),
+    }
+
+
+SUMMARY = {
+    "policy": "rules",
+    "model": "offline",
+    "sentences": {},
+    "rules": {},
+    "tools": [
+        tool("pay", "guarded", "can", "can", rules=["c1.1"]),
+        tool("look", "blocked", "never", "never", open=["000000000002"]),
+        tool("rest", "free", "can", "never"),
+        tool("post", "blocked", "never", "can", grade="tested"),
+        tool("give", "blocked", "only if told", "can", needs=["agreed"]),
+    ],
+}
 FILES = {
-    "02_vagueness_scoring": {"rounds.json": ROUNDS},
+    "01_policy_extraction": {"sentences.json": SENTENCES, "rules.json": RULES},
+    "02_vagueness_scoring": {"rounds.json": ROUNDS, "rules.json": RULES},
     "03_spectral_clustering": {"graph.json": GRAPH},
     "04_weight_learning": {"weights.json": CIRCUITS},
+    "06_nagini_verification": {"guards.json": GUARDS, "summary.json": SUMMARY},
     "07_evaluation": {
         "results.json": {
             "methods": METHODS,
@@ -78,17 +171,17 @@ def here(tmp_path):
 
 
 def text(here, *versions):
-    return report.page({f"run {n} {v.key}": report.followed(here, v) for n, v in enumerate(versions)})
+    return report.page({f"run {n} {v.key}": artifact.followed(here, v) for n, v in enumerate(versions)})
 
 
 def test_a_run_is_followed_through_its_manifests(here):
     one, other = run(here, 1), run(here, 2)
-    found = report.followed(here, one)
+    found = artifact.followed(here, one)
     assert list(found) == list(FILES) and found["07_evaluation"] == one
     assert (
         {v.manifest["parameters"]["k"] for v in found.values()}
         == {1}
-        != {v.manifest["parameters"]["k"] for v in report.followed(here, other).values()}
+        != {v.manifest["parameters"]["k"] for v in artifact.followed(here, other).values()}
     )
 
 
@@ -99,9 +192,71 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert (
         "96.0 [92, 98]" in page
         and "guardagent (GPT-4), published" in page
-        and "direct was not run: it needs a model" in page
+        and "Not run: direct; it needs a model." in page
     )
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
+
+
+def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
+    page = text(here, run(here))
+    rows = dict(re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td class="prose">([^<]*)</td>', page))
+    assert rows["sentences"] == "6: 1 rule, 1 open, 1 duty, 1 waived, 2 not a constraint" and rows["rules"] == "1"
+    assert rows["tools"] == "5: 1 guarded, 3 blocked, 1 free"
+    assert rows["can never allow"] == "2: look, post" and rows["allows only if told"] == "1: give"
+    assert rows["can never deny"] == "2: look, rest" and "not settled" not in rows, "a line without a tool is left out"
+
+
+def test_every_tool_shows_its_rules_open_sentences_and_code(here):
+    page = text(here, run(here))
+    parts = dict(re.findall(r'<details id="tool-(\w+)">(.*?)</details>', page, re.DOTALL))
+    assert list(parts) == ["pay", "give", "look", "post", "rest"], "by what they can do"
+    assert "Only adults may pay." in parts["pay"] and "<pre" in parts["pay"] and "proved; 1 rule<" in parts["pay"]
+    assert "proved; 0 rules, 1 open; never allows; never denies<" in parts["look"]
+    assert "Be &lt;script&gt;alert(1)&lt;/script&gt; kind" in parts["look"]
+    assert "Nagini &lt;b&gt; ran out of time" in parts["post"] and "allows only if told agreed" in parts["give"]
+
+
+def test_every_sentence_stands_in_the_document_with_its_class_reason_and_rules(here):
+    page = text(here, run(here))
+    assert "<script>alert(1)" not in page and "Be &lt;script&gt;alert(1)&lt;/script&gt; kind when you look." in page
+    for row in SENTENCES:
+        (mark,) = re.findall(rf'<span id="sentence-{row["id"]}" class="(\w+)" title="([^"]*)"', page)
+        assert mark[0] == (row["cls"] if " " not in row["cls"] else "other")
+        assert f"reason {int(row['id'], 16)} &lt;b&gt;" in mark[1]
+    assert len(re.findall("<h4><span[^>]*>Paying</span></h4>", page)) == 1, "a title stands once, in its place"
+    assert "<h4>Paying / Gifts</h4>" in page, "one that is no sentence of its own stands over its sentences"
+    assert 'Only adults may pay.</span> <a href="#rule-c1.1">c1.1</a>' in page, "by the rule it lives on in"
+
+
+def test_every_link_leads_to_a_place_of_the_page(here):
+    page = text(here, run(here, 1), run(here, 2))
+    places = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(places)) == len(places)
+    links = set(re.findall(r'href=\\?"#([^"\\]+)', page))
+    assert {"rule-c1.1", "run2-rule-c1.1", "rules", "tools", "results"} <= links
+    assert {link for link in links if not link.startswith("predicate-")} <= set(places)
+
+
+def test_an_older_run_says_what_it_did_not_keep(here):
+    old = {
+        k: {n: v for n, v in files.items() if n not in ("sentences.json", "summary.json")} for k, files in FILES.items()
+    }
+    page = text(here, run(here, files=old))
+    assert "kept no classes of sentences" in page and "made no guards" in page
+
+
+def test_no_axes_are_drawn_without_data(here):
+    still = {**FILES, "04_weight_learning": {"weights.json": []}}
+    page = text(here, run(here, files=still))
+    assert 'id="loss"' not in page and "loss: not drawn, weights.json of stage 04 holds nothing to draw." in page
+
+
+def test_runs_are_named_by_what_differs_between_them(here):
+    runs = [artifact.followed(here, run(here, k)) for k in (1, 2)]
+    assert report.names_of(runs) == ("k=1", "k=2")
+    assert report.names_of(runs[:1]) == ("rules, offline",) and report.names_of([]) == ()
+    same = report.names_of([runs[0], runs[0]])
+    assert same[0] == same[1] == f"({runs[0]['07_evaluation'].key[:6]})"
 
 
 def test_nothing_outside_is_asked_for(here):
@@ -137,6 +292,12 @@ def test_a_run_is_found_by_key_folder_or_as_the_newest(here, tmp_path):
         report.find(Project(tmp_path, tmp_path / "none"), None)
 
 
+NAMES = """() => [...document.querySelectorAll('#predicate_graph .textpoint text')].map(text => {
+    const box = text.getBoundingClientRect();  // a line of text has room above and below its letters
+    return {left: box.left, right: box.right, top: box.top + 3, bottom: box.bottom - 3, text: text.textContent};
+})"""
+
+
 def test_a_browser_draws_all_of_it_without_a_request(here, tmp_path):
     from playwright.sync_api import sync_playwright
 
@@ -154,5 +315,13 @@ def test_a_browser_draws_all_of_it_without_a_request(here, tmp_path):
         page.wait_for_function(
             f"document.querySelectorAll('.js-plotly-plot .gtitle').length >= {len(report.DRAWINGS)}", timeout=60_000
         )
+        names = page.evaluate(NAMES)
+        wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         browser.close()
+    assert len(names) == 2 * (2 + len(KNOT) + 18 + 1), "in both runs: every tied predicate, and one line for the others"
+    for i, one in enumerate(names):
+        for other in names[:i]:
+            apart = one["right"] <= other["left"] or other["right"] <= one["left"]
+            assert apart or one["bottom"] <= other["top"] or other["bottom"] <= one["top"], (one, other)
+    assert wide[0] <= wide[1] + 1
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

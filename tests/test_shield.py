@@ -9,8 +9,8 @@ import pytest
 
 from wb.domain import trace as guard
 from wb.domain.trace import Call, Step, Trace
-from wb.logic import semantics, syntax
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, valuation
+from wb.logic import cel, semantics, syntax
+from wb.rules.rule import Predicate, Rule, RuleSet, valuation
 from wb.shield import circuit, cluster
 from wb.shield import shield as shields
 from wb.shield.shield import Shield
@@ -19,7 +19,7 @@ PREDICATES = (
     Predicate("pay", "action", "", tools=("pay",)),
     Predicate("post", "action", "", tools=("post",)),
     Predicate("ask", "action", "", tools=("ask",)),
-    Predicate("grown", "state", "", test=Test("state.age", ">=", 18)),
+    Predicate("grown", "state", "", test=cel.parse("state.age >= 18")),
     Predicate("agreed", "state", ""),
 )
 TEXTS = (
@@ -57,7 +57,8 @@ def trace(*steps: tuple[str, dict]) -> Trace:
         ([("post", {"agreed": False})], "deny", ("r3",)),
         ([("post", {"agreed": "yes"})], "undecided", ()),
         ([("ask pay", {"age": 18})], "allow", ()),
-        ([("unheard_of", {})], "allow", ()),
+        ([("unheard_of", {})], "deny", ()),
+        ([("Pay", {"age": 18})], "deny", ()),
         ([("", {})], "allow", ()),
     ],
 )

@@ -8,17 +8,17 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, synthesis, veriguard
 from wb.guards.nagini import Finding, Proof
 from wb.guards.synthesis import Attempt, Draft
-from wb.logic import semantics
+from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Answer, Endpoint, Replies, digest
 from wb.models.ledger import ModelError
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
-    Predicate("adult", "state", "", test=Test("state.age", ">=", 18)),
-    Predicate("few", "state", "", test=Test("book.guests", "<=", 5, "count")),
-    Predicate("special", "state", "", test=Test("state.level", "==", "gold")),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 5")),
+    Predicate("special", "state", "", test=cel.parse('state.level == "gold"')),
 )
 TEXTS = ("ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT special) IMPLIES few)")
 RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid") for i, t in enumerate(TEXTS, 1)))

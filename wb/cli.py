@@ -1,4 +1,4 @@
-"""The command line: `wb run`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `wb judge`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,11 +18,13 @@ import typer
 from wb import paths
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wb.paths import Project
     from wb.runs.artifact import Version
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
+STOPPED = 130  # the exit code after Ctrl-C
 
 
 @app.callback()
@@ -46,15 +50,44 @@ def run(
     last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
 ) -> None:
     """Run the notebooks in order; what is finished and unchanged is kept."""
-    from wb.runs import notebook, pipeline
-    from wb.runs.display import Display
+    from wb.runs import display, notebook, pipeline
 
     here = paths.project()
     steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
     notebook.check()
-    with Display([step.stage for step in steps], _console(error=True)) as tell:
+    stages = [step.stage for step in steps]
+    with _stoppable(), display.Display(stages, display.console(error=True)) as tell:
         done = pipeline.run(here, steps, tell)
-    _conclude(here, done[steps[-1].stage])
+    _conclude(here, done)
+
+
+@app.command()
+def judge(
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A name under policies/, a folder, or one document.")],
+    runs: Annotated[Path, typer.Argument(metavar="RUNS.jsonl", help="Recorded runs, one event a line.")],
+    guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a call.")] = False,
+) -> None:
+    """Judge the calls of recorded runs with the guards of the newest run of the policy, or build them.
+
+    The calls of a recording are facts: one that was executed there (its result stands in the recording without an
+    error) has happened, also where the guard denies it; one whose result is an error has not. Without a result, a
+    call was done if the guard allows it.
+    """
+    from wb import build as building
+    from wb.runs import display, verdicts
+
+    with _stoppable():
+        built = building.newest(policy, model) or building.build(policy, model or "offline")
+        judged, quotes, sentences = built.judge(runs, guard), built.quotes, built.texts
+        if as_json:
+            for call in judged:
+                print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
+            return
+        for title, rows in verdicts.tables(judged, quotes, sentences):
+            print(f"{title}:")
+            display.console().print(display.table(rows))
 
 
 @app.command()
@@ -132,21 +165,32 @@ def _values(pairs: list[str], **named: str | None) -> dict[str, str]:
     return found
 
 
-def _conclude(here: Project, last: Version) -> None:
-    """The result table and where the report is, for a run that reached an evaluation."""
-    from wb.runs import report as reports
-    from wb.runs.display import table
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C ends the command with what was kept, where a run says so."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        print(f"wb: {error or 'stopped'}", file=sys.stderr)
+        raise typer.Exit(STOPPED) from None
 
-    if "results.json" not in last.digests:
-        print(last.folder)
-        return
-    results = last.read("results.json")
-    for title, rows in reports.tables(results):
+
+def _conclude(here: Project, done: Mapping[str, Version]) -> None:
+    """What came of this policy, what was measured, and where to look."""
+    from wb.runs import closing, display
+    from wb.runs.pipeline import Event
+
+    found = list(done.values())
+    for title, rows in closing.tables(found):
         print(f"{title}:")
-        _console().print(table(rows))
-    for line in reports.not_run(results.get("methods", ())):
+        display.console().print(display.table(rows))
+    for line in closing.lines(found):
         print(line)
-    print(f"\nresults  {last.folder / 'results.json'}\nreport   {_report(here, [last], None)}")
+    if closing.reportable(found):
+        with display.Display(["report"], display.console(error=True)) as tell:
+            tell(Event("report", "running"))
+            path = _report(here, [found[-1]], None)
+        print(f"{'report':17}{path}")
 
 
 def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
@@ -159,7 +203,7 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     path = out or here.artifacts / "reports" / f"{name}.html"
     if out or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        artifact.write_whole(path, reports.page({reports.name_of(v): reports.followed(here, v) for v in versions}))
+        artifact.write_whole(path, reports.page(reports.named(here, versions)))
     return path
 
 
@@ -168,19 +212,12 @@ def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -
 
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
-        _console().print(display.versions(artifact.described(version) for version in versions))
+        display.console().print(display.versions(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
         print(f"from {old.key} to {new.key}:")
         for line in artifact.differences(old.manifest, new.manifest) or ("nothing but the time",):
             print(f"  {line}")
-
-
-def _console(*, error: bool = False) -> object:
-    from rich.console import Console
-
-    console = Console(stderr=error)
-    return console if console.is_terminal else Console(stderr=error, width=PIPED_COLUMNS)
 
 
 if __name__ == "__main__":

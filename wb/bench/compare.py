@@ -1,30 +1,35 @@
 """Methods side by side on one benchmark: who ran, with what result, and who could not, and why.
 
-Every guard gets the same turns, recognised once; baselines see the same turns in words and tell for
-themselves what is done.  A method that needs a model and has none is listed with that reason, never
+Every guard gets the same turns, recognised once, or the same recorded runs; baselines see the same turns in words
+and tell for themselves what is done.  A method that needs a model and has none is listed with that reason, never
 with figures; so is every method where a policy has no labelled runs.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from wb.bench import baselines, evaluate, mind2web
+from wb.bench import baselines, evaluate, mind2web, recorded
 from wb.bench.evaluate import Outcome
 from wb.bench.mind2web import Benchmark
 from wb.domain import policy as documents
 from wb.domain import turns as action
+from wb.domain.events import Event
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Guard, Trace, Verdict
-from wb.domain.turns import Recognition
-from wb.guards import build
+from wb.domain.turns import Observation, Recognition
+from wb.guards import contract, synthesis, toolguard, veriguard
 from wb.guards.nagini import Verifier
+from wb.guards.runtime import CallGuard
+from wb.guards.synthesis import Draft
 from wb.models.client import LLM
+from wb.rules import extract
+from wb.rules import sentences as readings
 from wb.rules.extract import Constrains
 from wb.rules.rule import RuleSet
 
@@ -46,10 +51,15 @@ class Turns:
         """How many turns are one thing for sure."""
         return sum(recognition.sure for recognition in self.found)
 
+    def __str__(self) -> str:
+        if not self.found:
+            return "there is no free-text turn"
+        return f"{self.sure} of {len(self.found)} turns are one thing for sure"
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One method's outcomes on the benchmark, with the queries and seconds of its whole way from a turn to a verdict."""
+    """One method's outcomes on the benchmark, with the queries and seconds of its way from a turn to a verdict."""
 
     method: str
     outcomes: tuple[Outcome, ...]
@@ -58,17 +68,23 @@ class Measured:
 
 
 def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
-    """The turns of a benchmark as steps of the toolbox."""
-    found, queries, seconds = _watched(
-        llm, lambda: action.recognise([case.observation for case in benchmark.cases], toolbox, llm)
-    )
+    """The free-text turns of a benchmark as steps of the toolbox; calls of recorded runs are told already."""
+    texts = [case.observation for case in benchmark.cases]
+    if benchmark.runs:
+        texts = [event.what for event in _events(benchmark) if isinstance(event.what, Observation)]
+    found, queries, seconds = _watched(llm, lambda: action.recognise(texts, toolbox, llm) if texts else ())
     return Turns(found, queries, seconds)
 
 
 def measured(guard: Guard, benchmark: Benchmark, turns: Turns) -> Measured:
     """A guard's outcomes; the cost of recognising the turns is part of its cost."""
     began = time.perf_counter()
-    outcomes = evaluate.run(guard, benchmark.cases, turns.found)
+    if benchmark.runs:
+        told = iter(turns.found)
+        judged = recorded.judge(guard, _events(benchmark), lambda some: [next(told) for _ in some])
+        outcomes = recorded.outcomes(judged)
+    else:
+        outcomes = evaluate.run(guard, benchmark.cases, turns.found)
     return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
 
 
@@ -100,36 +116,65 @@ def bare(
     constrains: Constrains,
     verifier: Verifier | None = None,
 ) -> tuple[Measured, ...]:
-    """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy; none where it is not there."""
+    """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy, if any."""
     place = documents.place(name_or_path)
     folder = place if place.is_dir() else place.parent
     if not (folder / document).is_file():
         return ()
     short = documents.load(folder, document=document)
     provers = (None, verifier) if verifier else (None,)
-    guards = [build.guards(short, llm, constrains, prover).guard for prover in provers]
+    guards = [shortcut(short, llm, constrains, prover).guard for prover in provers]
     return *(measured(guard, benchmark, turns) for guard in guards), keywords(short, benchmark)
 
 
+@dataclass(frozen=True)
+class Shortcut:
+    """The rules read from a policy, the guards' drafts with all their attempts, and the guard that runs them.
+
+    The guard runs proved code alone if there was a prover, else tested code.
+    """
+
+    ruleset: RuleSet
+    drafts: tuple[Draft, ...]
+    guard: CallGuard
+
+
+def shortcut(policy: Policy, llm: LLM, constrains: Constrains, verifier: Verifier | None = None) -> Shortcut:
+    """A policy to guards without refinement or weights, to look at it beside the main one; with a prover also proved.
+
+    Raises:
+        PolicyError: no sentence of the document states a constraint.
+        ModelError: a request failed in a way that all further ones would.
+    """
+    clauses = extract.clauses(policy, llm, constrains)
+    ruleset = extract.rules(clauses, policy, llm, constrains)
+    required = contract.contracts(policy.toolbox, ruleset)
+    sentences = {c.tool: synthesis.concerning(c, ruleset, clauses) for c in required}
+    revise = synthesis.reviser(sentences, llm)
+    drafts = toolguard.candidates(synthesis.write(required, sentences, policy.toolbox, llm), revise)
+    made = toolguard.tested_guard if verifier is None else veriguard.proved_guard
+    if verifier is not None:
+        drafts = veriguard.prove(drafts, revise, verifier)
+    waiting = readings.open_on(readings.classify(policy, clauses, ruleset))
+    guarded = [synthesis.guarded(draft) for draft in drafts]
+    return Shortcut(ruleset, drafts, made(ruleset, guarded, policy.toolbox, waiting))
+
+
 def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
-    """All rows of the result table: the methods that ran on every split, those that did not, and what others published."""
+    """All rows of the result table: the methods that ran on every split, those that did not, and published ones."""
     others = [name for name in ASKING if name not in {method.method for method in methods}]
     if not benchmark.cases:
         return [evaluate.not_run(name, NO_RUNS) for name in (*(method.method for method in methods), *others)]
     return [
         *counted(methods, benchmark),
         *(evaluate.not_run(name, NO_MODEL) for name in others),
-        *(evaluate.published(row) for row in mind2web.PUBLISHED),
+        *(evaluate.published(row) for row in mind2web.PUBLISHED if not benchmark.runs),
     ]
 
 
 def counted(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
     """The rows of the methods that ran, one a split; none without labelled runs."""
-    return [
-        row
-        for m in methods
-        for row in evaluate.rows(m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds)
-    ]
+    return [row for m in methods for row in _rows(m, benchmark)]
 
 
 def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
@@ -145,10 +190,9 @@ def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:
     """The final guard's result in a few numbers, for the stage's summary: accuracy and recall by split."""
     if not benchmark.cases:
         return {"measured": NO_RUNS}
-    rows = evaluate.rows(final.method, final.outcomes, benchmark.tuned, queries=final.queries, seconds=final.seconds)
     return {
-        f"{rate}_{row['split']}": round(row[rate], 4)
-        for row in rows
+        f"{rate}_{row['split'].replace(' ', '_')}": round(row[rate], 4)
+        for row in _rows(final, benchmark)
         for rate in ("accuracy", "recall")
         if row[rate] is not None
     }
@@ -164,6 +208,16 @@ def _watched[T](llm: LLM, work: Callable[[], T]) -> tuple[T, int, float]:
     before, began = llm.ledger.total.queries, time.perf_counter()
     result = work()
     return result, llm.ledger.total.queries - before, time.perf_counter() - began
+
+
+def _rows(m: Measured, benchmark: Benchmark) -> list[dict[str, object]]:
+    return evaluate.rows(
+        m.method, m.outcomes, benchmark.tuned, queries=m.queries, seconds=m.seconds, parts=benchmark.parts
+    )
+
+
+def _events(benchmark: Benchmark) -> Iterator[Event]:
+    return (event for run in benchmark.runs for event in run.events)
 
 
 def _seen(benchmark: Benchmark) -> list[Trace]:

@@ -8,12 +8,12 @@ test (1947), which looks only at the turns on which just one of them is right.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from wb.bench.mind2web import Case, Published
-from wb.domain.trace import Guard, Trace, Verdict, permitted
+from wb.domain.trace import Guard, Step, Trace, Verdict, permitted
 from wb.domain.turns import Recognition
 
 CONFIDENCE = 0.95
@@ -67,11 +67,16 @@ class McNemar(NamedTuple):
 
 
 def judge(recognition: Recognition, guard: Guard, *, name: str = "turn") -> Verdict:
-    """A guard's verdict on a turn that may be several things: that of all its readings if they agree.
+    """A guard's verdict on a turn that may be several things; see `agreed`."""
+    return agreed(recognition, lambda step: guard.decide(Trace(name, (step,))))
+
+
+def agreed(recognition: Recognition, judged: Callable[[Step], Verdict]) -> Verdict:
+    """The verdict on a turn that may be several things: that of all its readings if they agree.
 
     Readings that disagree, or no reading at all, are undecided, which is not permitted.
     """
-    verdicts = [guard.decide(Trace(name, (step,))) for step in recognition.steps]
+    verdicts = [judged(step) for step in recognition.steps]
     if not verdicts:
         return Verdict("undecided", f"no tool recognised: {recognition.reason}")
     if len({verdict.decision for verdict in verdicts}) == 1:
@@ -135,13 +140,22 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
 
 
 def rows(
-    method: str, outcomes: Sequence[Outcome], tuned: Collection[str], *, queries: int, seconds: float
+    method: str,
+    outcomes: Sequence[Outcome],
+    tuned: Collection[str],
+    *,
+    queries: int,
+    seconds: float,
+    parts: tuple[str, str] = ("tuned", "other"),
 ) -> list[dict[str, object]]:
-    """The method's rows of the result table: all cases, the tuned ones, the others; just one of the latter if there is only that.
+    """The method's rows of the result table: all cases, and the two `parts` apart; one row where all are alike.
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
     """
-    splits = {"tuned": [o for o in outcomes if o.case in tuned], "other": [o for o in outcomes if o.case not in tuned]}
+    splits = {
+        parts[0]: [o for o in outcomes if o.case in tuned],
+        parts[1]: [o for o in outcomes if o.case not in tuned],
+    }
     if all(splits.values()):
         splits = {"all": list(outcomes), **splits}
     return [_row(method, split, part, queries, seconds, len(outcomes)) for split, part in splits.items() if part]

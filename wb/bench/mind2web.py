@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from wb.domain import policy, turns
+from wb.domain.events import Run
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Trace
 from wb.domain.turns import Observation
@@ -48,16 +49,25 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """The cases that a policy is measured on, and which of them (`tuned`) its vocabulary was written on."""
+    """The cases that a policy is measured on, and which of them (`tuned`) its vocabulary was written on.
+
+    Of recorded `runs`, the cases are the labelled calls, and those that weights may learn from are called `tuned`;
+    `parts` names the two sides.
+    """
 
     cases: tuple[Case, ...] = ()
     tuned: frozenset[str] = frozenset()
+    runs: tuple[Run, ...] = ()
+    parts: tuple[str, str] = ("tuned", "other")
 
     def __str__(self) -> str:
-        if not self.cases:
-            return "no labelled runs stand beside this policy"
         tuned = sum(case.id in self.tuned for case in self.cases)
         denied = sum(case.denied for case in self.cases)
+        if self.runs:
+            sides = f"{tuned} in the part to learn from, {len(self.cases) - tuned} held out"
+            return f"{len(self.cases)} labelled calls in {len(self.runs)} runs, {sides}; {denied} are to be denied"
+        if not self.cases:
+            return "no labelled runs stand beside this policy"
         return f"{len(self.cases)} cases of Mind2Web-SC, {tuned} of them tuned on; {denied} are to be denied"
 
 

@@ -1,12 +1,19 @@
-"""Parts of a document that are read on their own: sections for a model, clauses with what they are read with."""
+"""Parts of a document that are read on their own: sections for a model, clauses with what they are read with.
+
+And the parts that must be accounted for: every sentence, and what the reader of documents skipped.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 from wb.domain import document
 from wb.domain.policy import Clause, Policy
 
+_MARKER = re.compile(r"[\s>|*_#+:;,.\-–—•]*(?:[\[(]?(?:[a-z]{1,4}|\d{1,3})[\])][\s|*:.\-]*)*\Z", re.I)
 SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's context many times over
 
 
@@ -40,3 +47,44 @@ def occurrences(quote: str, text: str, start: int, end: int) -> tuple[tuple[int,
     """Every place of a quotation in a part of the text, blanks and the shape of quotation marks aside."""
     words = [re.sub(r"['’‘]", "['’‘]", re.sub(r'["“”]', '["“”]', re.escape(word))) for word in quote.split()]
     return tuple(m.span() for m in re.compile(r"\s+".join(words)).finditer(text, start, end)) if words else ()
+
+
+def identities(texts: Iterable[str]) -> tuple[str, ...]:
+    """The ids of sentences by their words, blanks folded; repeated words are numbered in the order of the document."""
+    seen: Counter[str] = Counter()
+    found = []
+    for text in texts:
+        key = hashlib.sha256(" ".join(text.split()).encode("utf-8")).hexdigest()[:12]
+        seen[key] += 1
+        found.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return tuple(found)
+
+
+def pieces(policy: Policy) -> tuple[document.Sentence, ...]:
+    """The sentences of a policy, and between them what the reader of documents skipped, with its reason as label."""
+    told = [s for s in policy.skipped if s.reason not in ("blank", "markup", "enumerator")]
+    gaps = [(s.start, s.end, s.reason) for s in told] if policy.skipped else _between(policy)
+    places = sorted([*((s.start, s.end, s) for s in policy.sentences), *gaps], key=lambda place: place[:2])
+    found: list[document.Sentence] = []
+    headings: tuple[str, ...] = ()
+    for start, end, what in places:
+        if isinstance(what, document.Sentence):
+            headings = what.headings
+        found.append(
+            what
+            if isinstance(what, document.Sentence)
+            else document.Sentence(policy.text[start:end], start, end, "gap", headings, label=what)
+        )
+    return tuple(found)
+
+
+def _between(policy: Policy) -> list[tuple[int, int, str]]:
+    """The words between the sentences of a policy that does not say what was skipped."""
+    ends = [0, *(s.end for s in policy.sentences)]
+    starts = [*(s.start for s in policy.sentences), len(policy.text)]
+    found = []
+    for i, j in zip(ends, starts, strict=True):
+        text = policy.text[i:j]
+        if not _MARKER.match(text) and re.search(r"[^\W\d_]{2}", text):
+            found.append((i + len(text) - len(text.lstrip()), i + len(text.rstrip()), ""))
+    return found

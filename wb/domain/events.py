@@ -21,7 +21,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -128,6 +128,18 @@ def read(path: str | Path) -> tuple[Run, ...]:
         raise EventError(f"{path}: a readable file was required; got {error.strerror or error}") from None
 
 
+def stream(path: str | Path) -> Iterator[Event]:
+    """The events of a file in order, checked as `read` checks them, one at a time: a file of any size fits.
+
+    `EventError` names the line that is refused; what stands before it has been given by then.
+    """
+    try:
+        with open(path, "rb") as lines:
+            yield from _events(lines, str(path))
+    except OSError as error:
+        raise EventError(f"{path}: a readable file was required; got {error.strerror or error}") from None
+
+
 def loads(text: str, *, source: str = "runs") -> tuple[Run, ...]:
     """The runs of a text, as `read` finds them in a file; `source` names it in errors."""
     return _runs(io.StringIO(text, newline="\n"), source)
@@ -225,6 +237,12 @@ def _said(event: Event) -> dict[str, object]:
 
 def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
     events: dict[str, list[Event]] = {}
+    for event in _events(lines, source):
+        events.setdefault(event.run, []).append(event)
+    return tuple(Run(run, tuple(happened)) for run, happened in events.items())
+
+
+def _events(lines: Iterable[bytes | str], source: str) -> Iterator[Event]:
     calls: dict[str, _Calls] = {}
     try:
         for number, line in checked(lines, _Line, source):
@@ -233,10 +251,9 @@ def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
                 calls.setdefault(event.run, _Calls()).follow(event.what)
             except EventError as error:
                 raise EventError(f"{source}, line {number}: {error}") from None
-            events.setdefault(event.run, []).append(event)
+            yield event
     except LineError as error:
         raise EventError(str(error)) from None
-    return tuple(Run(run, tuple(happened)) for run, happened in events.items())
 
 
 @dataclass(slots=True)

@@ -35,6 +35,7 @@ class Policy:
     toolbox: tools.Toolbox
     digest: str
     sentences: tuple[document.Sentence, ...] = ()
+    skipped: tuple[document.Skipped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class Clause:
 def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     """The policy of that name under `policies/`, in a folder, or in a single file.
 
-    A folder holds a document (policy.md, .txt, .html or .pdf; another name is given as `document`)
-    and, where there are tools, `tools.json`; a single document takes the `tools.json` beside it.
+    A folder holds a document (policy.md, .txt, .html or .pdf, or any name where it is the only one; else
+    the name is given as `document`) and, where there are tools, `tools.json`; a single document takes the
+    `tools.json` beside it.
 
     Raises:
         PolicyError: there is no such policy, no document, or more than one; it is empty, not UTF-8
@@ -73,13 +75,26 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     tools_path = folder / "tools.json"
     try:
         read = _read(text_path)
-        toolbox = tools.parse(_utf8(tools_path), source=str(tools_path)) if tools_path.is_file() else tools.Toolbox()
+        box = _toolbox(tools_path)
     except TROUBLE as error:
         raise PolicyError(str(error)) from None
     digest = hashlib.sha256(read.text.encode("utf-8"))
     digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
     name = folder.name if path.is_dir() else text_path.stem
-    return Policy(name, read.text, text_path.name, toolbox, digest.hexdigest(), read.sentences)
+    return Policy(name, read.text, text_path.name, box, digest.hexdigest(), read.sentences, read.skipped)
+
+
+def toolbox(name_or_path: str | Path) -> tools.Toolbox:
+    """The tools of a policy without its document; none where no `tools.json` stands beside it.
+
+    Raises:
+        PolicyError: there is no such policy, or `tools.json` is malformed.
+    """
+    path = place(name_or_path)
+    try:
+        return _toolbox((path if path.is_dir() else path.parent) / "tools.json")
+    except tools.ToolError as error:
+        raise PolicyError(str(error)) from None
 
 
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
@@ -94,7 +109,11 @@ def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
         raise PolicyError(f"{name}: {error}") from None
     except UnicodeEncodeError as error:
         raise PolicyError(f"{name}: Unicode text was required; got half a character at offset {error.start}") from None
-    return Policy(name, text, name, toolbox, digest, read.sentences)
+    return Policy(name, text, name, toolbox, digest, read.sentences, read.skipped)
+
+
+def _toolbox(path: Path) -> tools.Toolbox:
+    return tools.parse(_utf8(path), source=str(path)) if path.is_file() else tools.Toolbox()
 
 
 def _read(path: Path) -> document.Document:
@@ -102,7 +121,7 @@ def _read(path: Path) -> document.Document:
 
 
 def place(name_or_path: str | Path, policies: Path = ROOT / "policies") -> Path:
-    """The folder or document that a name or path means, as `wb.place.policy` finds it; `PolicyError` where there is none."""
+    """The folder or document that a name or path means (`paths.policy`); `PolicyError` where there is none."""
     try:
         return paths.policy(name_or_path, policies)
     except FileNotFoundError as error:
@@ -116,6 +135,11 @@ def _document(folder: Path, name: str | None) -> Path:
             return path
         raise PolicyError(f"{folder}: the document {name!r} was asked for; got files {_files(folder)}")
     found = [folder / candidate for candidate in NAMES if (folder / candidate).is_file()]
+    if not found:  # a folder with one document needs no certain name
+        kinds = {Path(candidate).suffix for candidate in NAMES}
+        found = [p for p in folder.iterdir() if p.suffix.lower() in kinds and p.is_file()]
+        if len(found) != 1:
+            found = []
     if len(found) == 1:
         return found[0]
     wanted = "one of " + ", ".join(NAMES)

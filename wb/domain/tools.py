@@ -19,7 +19,7 @@ import pydantic
 
 from wb.domain import jsonl
 
-Type = Literal["boolean", "integer", "number", "string", "array", "object"]
+FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
@@ -57,7 +57,7 @@ class Field:
     """
 
     name: str
-    type: Type
+    type: FieldType
     description: str = ""
     values: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -107,6 +107,29 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
     A tool without examples beside tools that have some is one that agents call by its name.
     """
     return tuple(t for t in toolbox.tools if t.examples) or toolbox.tools
+
+
+Enumerations = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
+_OF_TYPE = {"boolean": lambda text: {"True": True, "False": False}[text], "integer": int, "number": float}
+
+
+def enumerations(toolbox: Toolbox) -> Enumerations:
+    """The values that fields may have, by owner (`state` or a tool) and name, where they are declared."""
+    fields = [("state", toolbox.state), *((tool.name, tool.arguments) for tool in toolbox.tools)]
+    return {
+        (owner, field.name): tuple(_typed(value, field.type) for value in field.values)
+        for owner, listed in fields
+        for field in listed
+        if field.values and field.type not in ("array", "object")
+    }
+
+
+def _typed(value: str, kind: FieldType) -> bool | int | float | str:
+    """A declared value in its field's type; as it is where it is none of that type."""
+    try:
+        return _OF_TYPE[kind](value)
+    except (KeyError, ValueError):
+        return value
 
 
 def parse(text: str, *, source: str = "tools.json") -> Toolbox:
@@ -229,7 +252,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
     )
 
 
-def _type(read: _Property, where: str) -> Type:
+def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
     inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]

@@ -1,20 +1,18 @@
-"""What an agent did and what was known at the time: calls, steps, traces.
+"""What an agent did and what was known at the time: calls, steps, traces; and what a guard says of a call.
 
 A step is one turn of the agent: the tool calls it makes (none for a plain message) and the state
 that a guard may read just before them.  Values are JSON values; an absent field is unknown, which
 is neither true nor false.
 
-Verdicts and what may run: every guard answers one question in one type.
-
-A guard that is missing, unproved, crashing or undecided does not allow (SPEC 4 s): only `allow`
-runs the action, and each verdict carries its reason.
+Every guard answers one question in one type, the verdict.  A guard that is missing, unproved, crashing
+or undecided does not allow: only `allow` runs the action, and each verdict carries its reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 Value = bool | int | float | str | None | tuple | Mapping
 
@@ -49,33 +47,39 @@ class Trace:
             raise ValueError(f"a trace has at least one step; {self.id!r} has none")
 
 
-def lookup(step: Step, path: str, tool: str | None = None) -> Value:
-    """The value at `state.NAME` or `TOOL.ARGUMENT` in a step; None where it is not known.
-
-    With `tool` given, `arguments.NAME` reads the argument of the step's call to that tool.
-    """
-    owner, _, name = path.partition(".")
-    if owner == "state":
-        return step.state.get(name)
-    wanted = tool if owner == "arguments" else owner
-    for call in step.calls:
-        if call.tool == wanted:
-            return call.arguments.get(name)
-    return None
-
-
 Decision = Literal["allow", "deny", "undecided"]
 Grade = Literal["proved", "bounded", "tested", "stub", "error", "none"]
 
 
+class Sentence(Protocol):
+    """A sentence of the policy, by its id."""
+
+    id: str
+    text: str
+
+
+class Open(NamedTuple):
+    """An open sentence: one that may forbid a call, and that no rule says completely."""
+
+    id: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a guard says of a trace's last step: decision, reason, violated rules, evidence grade."""
+    """What a guard says of a call: decision, reason, and the evidence grade of what said so.
+
+    `violated` are the ids of all rules that the call breaks, `quotes` their sentences in the same order; `missing`
+    are the facts that would decide an undecided call; `open` are the ids of the open sentences that bear on it.
+    """
 
     decision: Decision
     reason: str
     violated: tuple[str, ...] = ()
     grade: Grade = "none"
+    quotes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.decision not in ("allow", "deny", "undecided"):
@@ -84,10 +88,12 @@ class Verdict:
             raise ValueError(f"a verdict needs a reason; {self.decision!r} came without one")
         if self.violated and self.decision != "deny":
             raise ValueError(f"violated rules imply 'deny'; got {self.decision!r} with {self.violated}")
+        if self.open and self.decision == "allow":
+            raise ValueError(f"an open sentence that bears on a call excludes 'allow'; got it with {self.open}")
 
 
 class Guard(Protocol):
-    """Anything that judges the last step of a trace."""
+    """Anything that judges the last step of a trace; `session.Judge` is one that also follows a conversation."""
 
     name: str
 

@@ -24,9 +24,11 @@ from typing import Literal
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards.nagini import HEADER
+from wb.logic import cel, facts
 from wb.logic import formula as f
+from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar, Size
 from wb.logic.formula import Formula
-from wb.rules.rule import Predicate, Rule, RuleSet, Test
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,9 @@ def _why(rule: Rule, ruleset: RuleSet) -> str:
 
 
 Type = Literal["int", "bool", "str"]
+_TYPES: dict[str, Type] = {"int": "int", "bool": "bool", "string": "str"}  # of literals
+_PLAIN = ("boolean", "integer", "string", None)  # types of fields; None where nobody says
+_IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 RESERVED = frozenset(
     {*keyword.kwlist, "Result", "Implies", "Requires", "Ensures", "Refute", "Tuple", "bool", "str", "int", "len"}
 )
@@ -180,7 +185,7 @@ class Parameter:
     measure: Literal["value", "count"] = "value"
     fact: str | None = None
     past: Formula | None = None
-    test: Test | None = None
+    test: Fact | None = None
     words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -299,37 +304,82 @@ class _Names:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
 
     def _predicate(self, predicate: Predicate) -> str:
-        test = predicate.test
-        if test is None or not self._provable(test):
-            return self._parameter(
-                predicate.name,
-                predicate.name,
-                "bool",
-                predicate.description,
-                fact=predicate.name,
-                test=test,
-                words=predicate.keywords,
-            )
-        owner, _, field = test.field.partition(".")
-        name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
-        if test.measure == "count":
-            name = f"count_{name}"
-        kind = "int" if test.measure == "count" else _type(test.value)
-        key = (test.field, test.measure, kind)
-        return compare(
-            self._parameter(key, name, kind, f"{test.measure} of {test.field}", field=test.field, measure=test.measure),
-            test,
+        if predicate.test is not None and self._provable(predicate.test, predicate):
+            return self._tested(predicate.test, predicate)
+        return self._parameter(
+            predicate.name,
+            predicate.name,
+            "bool",
+            predicate.description,
+            fact=predicate.name,
+            test=predicate.test,
+            words=predicate.keywords,
         )
 
-    def _provable(self, test: Test) -> bool:
+    def _provable(self, test: Fact | Size, predicate: Predicate) -> bool:
         """Whether Nagini computes the test exactly: integers, booleans, and equality of texts."""
-        if isinstance(test.value, float) or (
-            test.measure == "value" and self.types.get(test.field) in ("number", "array", "object")
-        ):
-            return False
-        if test.op == "in":
-            return isinstance(test.value, tuple) and all(isinstance(v, str) for v in test.value)
-        return isinstance(test.value, int) and not isinstance(test.value, bool) or test.op in ("==", "!=")
+        match test:
+            case Path():
+                return self._owner(test, predicate) is not None and self._type(test, predicate) in _PLAIN
+            case Size(of):
+                return self._owner(of, predicate) is not None
+            case Comparison(limit=(term, op, Scalar(type=kind))):
+                return self._provable(term, predicate) and (kind == "int" or (kind != "double" and op in ("==", "!=")))
+            case OneOf(Path() as item, options) if options:
+                return self._provable(item, predicate) and {option.type for option in options} in ({"string"}, {"int"})
+            case Negation() | Conjunction() | Disjunction():
+                return all(self._provable(part, predicate) for part in facts.children(test))
+            case _:
+                return False
+
+    def _tested(self, test: Fact, predicate: Predicate) -> str:
+        """A provable test as an expression over its parameters."""
+        match test:
+            case Path():
+                return self._measured(test, "bool", predicate)
+            case Comparison(limit=(term, op, Scalar(value, type=kind))):
+                name = self._measured(term, _TYPES[kind], predicate)
+                if kind == "bool":
+                    return name if value == (op == "==") else f"not {name}"
+                return f"{name} {op} {value!r}"
+            case OneOf(item, options):
+                name = self._measured(item, _TYPES[options[0].type], predicate)
+                return " or ".join(f"{name} == {option.value!r}" for option in options)
+            case Negation(body):
+                return f"not {bracketed(self._tested(body, predicate))}"
+            case Conjunction(parts) | Disjunction(parts):
+                word = " and " if isinstance(test, Conjunction) else " or "
+                return word.join(bracketed(self._tested(part, predicate)) for part in parts)
+            case _:
+                raise ValueError(f"a test that Nagini computes was required; got {cel.render(test)}")
+
+    def _measured(self, term: Path | Size, kind: Type, predicate: Predicate) -> str:
+        """The parameter of a path's value, or of how many items it holds."""
+        path, measure = (term.of, "count") if isinstance(term, Size) else (term, "value")
+        owner, field = self._owner(path, predicate), path.names[1]
+        name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
+        return self._parameter(
+            (owner, field, measure, kind),
+            f"count_{name}" if measure == "count" else name,
+            kind,
+            f"{measure} of {owner}.{field}",
+            field=f"{owner}.{field}",
+            measure=measure,
+        )
+
+    def _owner(self, path: Path, predicate: Predicate) -> str | None:
+        """The state, or the one tool whose argument a path is at a call of this tool; None for no such field."""
+        root, name, *deeper = path.names
+        if deeper or not _IDENTIFIER.fullmatch(name):
+            return None
+        if root == "state":
+            return root
+        if not predicate.tools or self.tool.name in predicate.tools:
+            return self.tool.name
+        return predicate.tools[0] if len(predicate.tools) == 1 else None
+
+    def _type(self, path: Path, predicate: Predicate) -> str | None:
+        return self.types.get(f"{self._owner(path, predicate)}.{path.names[1]}")
 
     def _parameter(self, key: object, name: str, kind: Type, about: str, **filled: object) -> str:
         if key not in self.parameters:
@@ -337,15 +387,6 @@ class _Names:
             free = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 1000))) if n not in taken)
             self.parameters[key] = Parameter(free, kind, about, **filled)
         return self.parameters[key].name
-
-
-def compare(name: str, test: Test) -> str:
-    """The test as an expression over a parameter of that name."""
-    if isinstance(test.value, tuple):
-        return " or ".join(f"{name} == {value!r}" for value in test.value) or "False"
-    if isinstance(test.value, bool):
-        return name if test.value == (test.op == "==") else f"not {name}"
-    return f"{name} {test.op} {test.value!r}"
 
 
 def assemble(guard: str, required: Contract) -> str:
@@ -413,7 +454,3 @@ def slug(formula: Formula) -> str:
         case _:
             words = [type(formula).__name__.lower(), *(slug(child) for child in f.children(formula))]
             return "_".join(words)[:60]
-
-
-def _type(value: bool | int | str | tuple[str, ...]) -> Type:
-    return "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "str"

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -78,12 +78,19 @@ class Verifier:
     """A worker started at the first question and kept; use it in a `with` block.
 
     `cache` is a folder of results by source hash (None keeps none); time-outs and crashes are not kept.
+    `tell` is told how many sources have an answer, and of how many.
     """
 
-    def __init__(self, *, cache: Path | None = None, timeout_s: float = 240.0) -> None:
+    def __init__(
+        self,
+        *,
+        cache: Path | None = None,
+        timeout_s: float = 240.0,
+        tell: Callable[[int, int], object] = lambda done, of: None,
+    ) -> None:
         if timeout_s <= 0:
             raise ValueError(f"timeout_s must be above 0; got {timeout_s}")
-        self.cache, self.timeout_s = cache, timeout_s
+        self.cache, self.timeout_s, self.tell = cache, timeout_s, tell
         self.asked = 0  # files given to Nagini, cached results not counted
         self._worker: _Worker | None = None
 
@@ -105,8 +112,12 @@ class Verifier:
         """One proof a source, in order; sources that differ in their function's name alone are asked once."""
         asked = {source: canonical(source) for source in sources}
         known = {s: p for s in dict.fromkeys(asked.values()) if (p := self._remembered(s)) is not None}
-        for batch in _batches([s for s in dict.fromkeys(asked.values()) if s not in known]):
+        unknown = [s for s in dict.fromkeys(asked.values()) if s not in known]
+        for batch in _batches(unknown):
+            self.tell(len(known), len(known) + len(unknown))
             known |= self._together(batch, self.timeout_s)
+            unknown = [s for s in unknown if s not in known]
+        self.tell(len(known), len(known))
         return tuple(known[asked[source]] for source in sources)
 
     def _together(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:

@@ -1,24 +1,35 @@
-"""How a tool guard judges a call at run time: parameter values from the trace, answers from the code.
+"""How a tool guard judges a call at run time: parameter values from the step, answers from the code.
 
-The proof covers the guard's code alone.  What surrounds it is here and is part of the trusted base:
-filling the parameters (`values`), refusing values of another type (a bool is no int), trying out
-unknown ones, and denying wherever there is no accepted guard or it breaks (SPEC 4 s, v, x).
+The proof covers the guard's code alone.  What surrounds it is here and is part of the trusted base: filling the
+parameters, refusing values of another type (a bool is no int) or outside their enumeration, trying out unknown
+ones, and denying wherever there is no accepted guard or it breaks.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TextIO
 
-from wb.domain.trace import Call, Grade, Step, Trace, Value, Verdict, lookup
+from wb.domain import session
+from wb.domain.session import Session
+from wb.domain.tools import Enumerations, Toolbox, enumerations
+from wb.domain.trace import Call, Grade, Sentence, Step, Trace, Verdict
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract, assemble
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
-from wb.logic import formula as f
+from wb.logic import facts
 from wb.logic.formula import Formula
-from wb.rules.rule import RuleSet, truth, valuation
+from wb.logic.semantics import Past
+from wb.logic.syntax import render
+from wb.rules.rule import Reader, RuleSet, asked, reader, source
 
+POINTS = 4096  # ways to fill in what is not known that are tried one by one
+FREE = "no rule concerns it"
 PYTHON = {"int": int, "bool": bool, "str": str}
 
 
@@ -32,105 +43,235 @@ class Guarded:
     reason: str = ""
 
 
+def claim(entry: Guarded, rules: int, open: int) -> str:
+    """What may be said of a tool's guard, given how many rules and open sentences bear on the tool.
+
+    *proved* (*tested*) only if it has rules and no open sentence bears on it; *free* where neither does; *no rule*
+    where only open sentences do.  A guard that is neither is what its grade says, such as *error*.
+    """
+    if entry.grade not in ("proved", "tested"):
+        return entry.grade
+    if not rules:
+        return "no rule" if open else "free"
+    if not open:
+        return entry.grade
+    return f"{entry.grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open"
+
+
 @dataclass(frozen=True)
 class CallGuard:
-    """A guard over all tools: each call of the last step is judged by its tool's code.
+    """A guard over all tools: each call is judged by its tool's code.
 
-    Only sources of an accepted grade are run; a tool without one is denied.
+    Only sources of an accepted grade are run; a tool without one is denied, and so is a name that is not in the
+    toolbox.  Without a toolbox the guarded tools are those that are known, and no enumeration is.  `open` holds the
+    open sentences that bear on each tool: with one, what would be allowed is undecided.
     """
 
     name: str
     ruleset: RuleSet
     guarded: tuple[Guarded, ...]
     accepted: frozenset[Grade]
+    toolbox: Toolbox | None = None
+    open: Mapping[str, Sequence[Sentence]] = field(default_factory=dict)
     programs: Mapping[str, Program] = field(init=False, repr=False)
+    loaded: Mapping[str, Loaded] = field(init=False, repr=False, compare=False)
+    tools: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        loaded = {g.contract.tool: _load(g) for g in self.guarded if g.grade in self.accepted}
-        object.__setattr__(self, "programs", {tool: p for tool, p in loaded.items() if p is not None})
+        box = self.toolbox
+        known = {tool.name for tool in box.tools} if box is not None else {g.contract.tool for g in self.guarded}
+        values = enumerations(box) if box is not None else {}
+        loaded = {}
+        for entry in reversed(self.guarded):  # of several guards for a tool the first counts
+            reason = _refused(entry, self.accepted)
+            program = None if reason else _load(entry)
+            loaded[entry.contract.tool] = Loaded(entry, program, reason, self.ruleset, values)
+        object.__setattr__(self, "loaded", loaded)
+        object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
+        object.__setattr__(self, "tools", frozenset(known))
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
-        calls = trace.steps[-1].calls
-        if not calls:
-            return Verdict("allow", "the step calls no tool")
-        verdicts = [self._judge(trace, call) for call in calls]
-        for decision in ("deny", "undecided"):
-            found = [v for v in verdicts if v.decision == decision]
-            if found:
-                violated = tuple(dict.fromkeys(rule for v in found for rule in v.violated))
-                return Verdict(decision, "; ".join(v.reason for v in found), violated, found[0].grade)
-        return verdicts[0]
+        return session.decide(self, trace)
 
-    def _judge(self, trace: Trace, call: Call) -> Verdict:
-        entry = next((g for g in self.guarded if g.contract.tool == call.tool), None)
-        if entry is None:
+    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
+        """A conversation under this guard."""
+        return Session(self, run=run, log=log)
+
+    def watch(self) -> CallWatch:
+        """A watch on a conversation that has not begun."""
+        return CallWatch(self)
+
+    def evidence(self, tool: str) -> str:
+        """The digest of the source that judges the tool; empty where none does."""
+        one = self.loaded.get(tool)
+        return one.evidence if one is not None else ""
+
+    def claims(self) -> dict[str, str]:
+        """What may be said of each tool's guard: `claim`."""
+        return {
+            tool: claim(one.entry, len(one.entry.contract.items), len(self.open.get(tool, ())))
+            for tool, one in self.loaded.items()
+        }
+
+
+class CallWatch:
+    """What a guard remembers of one conversation: the truths of the past subformulas of its contracts."""
+
+    def __init__(self, guard: CallGuard) -> None:
+        self._guard = guard
+        self._readers: dict[str, Reader] = {}
+        self._pasts: dict[tuple[Formula, ...], Past] = {}  # one for all tools that look back in the same way
+        self._by_tool: dict[str, Past] = {}
+        for tool, one in guard.loaded.items():
+            if one.past is not None:
+                self._readers |= one.facts
+                self._by_tool[tool] = self._pasts.setdefault(one.past.formulas, one.past.fresh())
+
+    def judge(self, step: Step) -> Verdict:
+        """The verdict on the step's last call, given those of the step before it and the steps remembered."""
+        call, guard = step.calls[-1], self._guard
+        tool = call.tool
+        if type(tool) is not str or tool not in guard.tools:
+            return Verdict("deny", session.stranger(tool, guard.tools))
+        one = guard.loaded.get(tool)
+        if one is None:
             return Verdict("deny", f"{call.tool}: there is no guard for this tool")
-        program = self.programs.get(call.tool)
-        if program is None and entry.grade in self.accepted:
-            return Verdict("deny", f"{call.tool}: its guard cannot be run", grade="error")
-        if program is None:
-            return Verdict(
-                "deny",
-                f"{call.tool}: its guard is {entry.grade}, {' or '.join(sorted(self.accepted))} "
-                f"was required ({entry.reason or 'no reason kept'})",
-                grade=entry.grade,
-            )
-        return judge(entry, program, values(entry.contract, self.ruleset, trace, call))
+        if one.program is None:
+            return Verdict("deny", f"{tool}: {one.reason}", grade=one.grade)
+        known = [read(step, call) for read in one.reads]
+        if one.past is not None:
+            known += self._by_tool[tool].peek({name: read(step, call) for name, read in one.facts.items()})
+        verdict = one.judge(known)
+        return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
+
+    def remember(self, step: Step) -> None:
+        """Take in a step that is over: its calls were done."""
+        if self._pasts:
+            told = {name: read(step, None) for name, read in self._readers.items()}
+            for past in self._pasts.values():
+                past.step(told)
 
 
-def values(contract: Contract, ruleset: RuleSet, trace: Trace, call: Call) -> dict[str, sandbox.Value | None]:
-    """What is known of each parameter at the call, the last step of the trace; None where it is not.
+class Loaded:
+    """A tool's guard made ready: what fills its parameters, its code, and each rule's condition, all compiled once.
 
-    The call's own arguments are read even where the step calls the same tool twice.
+    `program` is None where the guard may not run, with the `reason`.
     """
-    last = trace.steps[-1]
-    step = Step((call, *(c for c in last.calls if c is not call)), last.state, last.text)
-    before = (
-        [valuation(ruleset.predicates, s) for s in trace.steps[:-1]] if any(p.past for p in contract.parameters) else []
-    )
-    return {p.name: _known(p, ruleset, step, before) for p in contract.parameters}
 
+    def __init__(
+        self,
+        entry: Guarded,
+        program: Program | None,
+        reason: str,
+        ruleset: RuleSet,
+        values: Enumerations,
+    ) -> None:
+        self.entry, self.program = entry, program
+        self.reason = reason or ("" if program else "its guard cannot be run")
+        contract = entry.contract
+        self.grade: Grade = entry.grade if reason or program else "error"
+        if program is not None and not contract.items:
+            self.grade = "none"  # the tool is free: there is nothing that was proved or tested
+        self.evidence = digest(entry.source)
+        quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
+        self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
+        self.conditions: dict[str, Program] = {}  # by rule
+        self.whole: Callable[..., tuple] = dict  # all of them at once
+        self.verdicts: dict[object, Verdict] = {}  # those given where all was known, by what the code said
+        self.reads: tuple[Callable[[Step, Call], sandbox.Value | None], ...] = ()
+        self.facts: dict[str, Reader] = {}  # what its past subformulas are over
+        self.past: Past | None = None
+        self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
+        if program is None:
+            return
+        here = [p for p in contract.parameters if p.past is None]
+        back = [p for p in contract.parameters if p.past is not None]
+        names, order = [p.name for p in (*here, *back)], [p.name for p in contract.parameters]
+        if [name for name, _ in program.types] != order:
+            self.program, self.reason, self.grade = None, "its guard cannot be run: it has other parameters", "error"
+            return
+        self.names, self._at = tuple(order), tuple(names.index(name) for name in order)
+        by_text = {text: condition(contract, text) for text in contract.conditions}
+        self.conditions = {item.rule: by_text[item.condition] for item in contract.items}
+        self.whole = condition(contract, f"({''.join(f'{item.condition}, ' for item in contract.items)})").run
+        self.reads = tuple(_read(p, ruleset, values) for p in here)
+        if back:
+            self.past = Past(*[p.past for p in back])
+            self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
 
-def judge(entry: Guarded, program: Program, known: Mapping[str, sandbox.Value | None]) -> Verdict:
-    """The verdict that the code gives: *deny* only if it denies whatever the unknown values are."""
-    unknown = {n: program.points[n] for n, v in known.items() if v is None}
-    told = {n: v for n, v in known.items() if v is not None}
-    tool, grade = entry.contract.tool, entry.grade
-    answers: dict[bool, str] = {}
-    read: dict[str, None] = {}
-    try:
-        for chosen, outcome in sandbox.completions(program.run, told, unknown):
-            allowed, reason = _answer(outcome)
-            answers.setdefault(allowed, reason)
-            read |= dict.fromkeys(chosen)
-            if len(answers) == 2:
-                break
-    except (TypeError, NameError, ValueError) as error:
-        return Verdict("deny", f"{tool}: its guard broke: {type(error).__name__}: {error}", grade="error")
-    except TooMany as error:
-        return Verdict("undecided", f"{tool}: {error}", grade=grade)
-    if len(answers) == 2 or (read and not program.exact):
-        return Verdict("undecided", f"{tool}: it depends on what is not known: {', '.join(read)}", grade=grade)
-    if True in answers:
-        return Verdict("allow", f"{tool}: {answers[True]}", grade=grade)
-    return Verdict("deny", f"{tool}: {_spoken(entry.contract, answers[False])}", violated(entry.contract, known), grade)
+    def judge(self, read: Sequence[sandbox.Value | None]) -> Verdict:
+        """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
 
-
-def violated(contract: Contract, known: Mapping[str, sandbox.Value | None]) -> tuple[str, ...]:
-    """The rules whose condition is definitely false, whatever the unknown values are."""
-    told = {n: v for n, v in known.items() if v is not None}
-    found = []
-    for item in contract.items:
-        program = condition(contract, item.condition)
-        unknown = {n: program.points[n] for n, v in known.items() if v is None}
+        What was read are the values of `reads`, and then those of `past`.
+        """
+        known = [read[i] for i in self._at]
         try:
-            holds = any(outcome[0] for _, outcome in sandbox.completions(program.run, told, unknown))
-        except TooMany:
-            continue  # the call stays denied; only this rule's name is missing from the reason
-        if not holds:
-            found.append(item.rule)
-    return tuple(found)
+            return self._unsure(dict(zip(self.names, known, strict=True))) if None in known else self._sure(known)
+        except (TypeError, NameError, ValueError) as error:
+            tool = self.entry.contract.tool
+            return Verdict("deny", f"{tool}: its guard broke: {type(error).__name__}: {error}", grade="error")
+
+    def _sure(self, known: Sequence[sandbox.Value]) -> Verdict:
+        """The verdict where every value is known; equal ones are made once."""
+        allowed, said = _answer(self.program.run(*known))
+        if allowed:
+            key: tuple = (True, said)
+        else:
+            conditions = self.whole(*known)[0]
+            key = (said, *conditions)
+        verdict = self.verdicts.get(key)
+        if verdict is None:
+            tool = self.entry.contract.tool
+            if allowed:
+                verdict = Verdict("allow", f"{tool}: {said if self.conditions else FREE}", (), self.grade)
+            else:
+                broken = [rule for rule, kept in zip(self.conditions, conditions, strict=True) if not kept]
+                verdict = self._denied(broken, (), (said,))
+            if len(self.verdicts) < POINTS:
+                self.verdicts[key] = verdict
+        return verdict
+
+    def _unsure(self, known: Mapping[str, sandbox.Value | None]) -> Verdict:
+        """The verdict where some values are unknown: every way to fill them in that the code can tell is tried."""
+        tool, grade, program = self.entry.contract.tool, self.grade, self.program
+        unknown = {n: program.points[n] for n, v in known.items() if v is None}
+        told = {n: v for n, v in known.items() if v is not None}
+        answers: dict[bool, str] = {}
+        read: dict[str, None] = {}
+        try:
+            for chosen, outcome in sandbox.completions(program.run, told, unknown):
+                allowed, reason = _answer(outcome)
+                answers.setdefault(allowed, reason)
+                read |= dict.fromkeys(chosen)
+        except TooMany as error:
+            if len(answers) < 2:
+                return Verdict("undecided", f"{tool}: {error}", grade=grade, missing=self._named(unknown))
+            read |= dict.fromkeys(unknown)
+        if len(answers) == 2 or (read and not program.exact):
+            ignored = {n: points[0] for n, points in unknown.items() if n not in read}
+            facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
+            why = f"it depends on what is not known: {', '.join(facts)}"
+            return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
+        if True in answers:
+            return Verdict("allow", f"{tool}: {answers[True]}", (), grade)
+        outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
+        broken = [rule for rule, found in outcomes.items() if True not in found]
+        return self._denied(broken, [rule for rule, found in outcomes.items() if len(found) == 2], answers.values())
+
+    def _denied(self, broken: Sequence[str], possible: Sequence[str], said: Iterable[str]) -> Verdict:
+        """A denial with every rule that the call breaks; `possible` are those that it may break."""
+        tool, quotes = self.entry.contract.tool, tuple([self.quotes[rule] for rule in broken])
+        why = "; ".join([f"“{quote}” ({rule})" for rule, quote in zip(broken, quotes, strict=True)])
+        if not why and possible:
+            named = "; ".join([f"“{self.quotes[rule]}” ({rule})" for rule in possible])
+            why = f"whatever is not known, one of {named}"
+        return Verdict(
+            "deny", f"{tool}: {why or 'its guard says ' + '; '.join(said)}", tuple(broken), self.grade, quotes
+        )
+
+    def _named(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.said[name] for name in names))
 
 
 def condition(contract: Contract, expression: str) -> Program:
@@ -138,10 +279,9 @@ def condition(contract: Contract, expression: str) -> Program:
     return sandbox.load(f"{contract.signature}\n    return ({expression}, '')\n")
 
 
-def past(formula: Formula, steps: Sequence[Mapping[str, bool | None]]) -> bool | None:
-    """A past formula's truth at the last step, Kleene's: None where it depends on what is not known."""
-    row = f.fold(formula, lambda node, below: _row(node, below, steps))
-    return row[-1]
+def digest(source: str) -> str:
+    """SHA-256 of a guard's source, in hex."""
+    return hashlib.sha256(source.encode()).hexdigest()
 
 
 def to_row(entry: Guarded) -> dict[str, str]:
@@ -151,7 +291,7 @@ def to_row(entry: Guarded) -> dict[str, str]:
         "grade": entry.grade,
         "reason": entry.reason,
         "source": entry.source,
-        "sha256": hashlib.sha256(entry.source.encode()).hexdigest(),
+        "sha256": digest(entry.source),
     }
 
 
@@ -167,7 +307,7 @@ def from_row(row: dict[str, str], contract: Contract) -> Guarded:
     The hash shows that the source is the one that was judged, the contract's lines that it was judged
     against these rules.
     """
-    if hashlib.sha256(row["source"].encode()).hexdigest() != row["sha256"]:
+    if digest(row["source"]) != row["sha256"]:
         return Guarded(contract, row["source"], "error", "the source was changed after it was judged")
     if row["grade"] in ("proved", "tested") and not _states(row["source"], contract):
         return Guarded(contract, row["source"], "error", f"it was {row['grade']} against another contract")
@@ -189,20 +329,81 @@ def _load(entry: Guarded) -> Program | None:
         return None
 
 
-def _known(
-    parameter: Parameter, ruleset: RuleSet, step: Step, before: Sequence[Mapping[str, bool | None]]
-) -> sandbox.Value | None:
-    if parameter.past is not None:
-        return past(parameter.past, [*before, valuation(ruleset.predicates, step)])
+def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:
+    """Why a guard may not run; empty where it may be tried."""
+    if entry.grade in accepted:
+        return ""
+    return (
+        f"its guard is {entry.grade}, {' or '.join(sorted(accepted))} was required ({entry.reason or 'no reason kept'})"
+    )
+
+
+def _read(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Callable[[Step, Call], sandbox.Value | None]:
+    """What fills a parameter that does not look back, as a function of the step and the call that is asked about."""
     if parameter.fact is not None:
-        return truth(ruleset.predicate(parameter.fact), step)
-    return _typed(lookup(step, parameter.field), parameter)
+        return reader(ruleset.predicate(parameter.fact), values)
+    kind = PYTHON[parameter.type]
+    owner, _, name = parameter.field.partition(".")
+    path = facts.Path(("state" if owner == "state" else "call", name))
+    term = facts.Size(path) if parameter.measure == "count" else path
+
+    def typed(declared: facts.Enumerations) -> Callable[[Mapping[str, object]], sandbox.Value | None]:
+        read = facts.reading(term, declared)
+
+        def one(record: Mapping[str, object]) -> sandbox.Value | None:
+            value = read(record)
+            return value if type(value) is kind else None
+
+        return one
+
+    if owner == "state" and parameter.measure == "value" and (owner, name) not in values:
+
+        def told(step: Step, call: Call) -> sandbox.Value | None:
+            value = step.state.get(name)  # what `asked` gives in this plain case, in one call: most are of it
+            return value if type(value) is kind else None
+
+        return told
+    return asked((path,), () if owner == "state" else (owner,), values, typed)
 
 
-def _typed(value: Value, parameter: Parameter) -> sandbox.Value | None:
-    if parameter.measure == "count":
-        return len(value) if isinstance(value, (list, tuple, Mapping)) else None
-    return value if type(value) is PYTHON[parameter.type] else None
+def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
+    """What a person calls the parameter: its field, its predicate, or the formula that looks back."""
+    if parameter.past is not None:
+        return render(parameter.past)
+    if parameter.fact is not None:
+        return source(ruleset.predicate(parameter.fact))
+    return f"size({parameter.field})" if parameter.measure == "count" else parameter.field
+
+
+def _outcomes(program: Program, told: Mapping[str, sandbox.Value], known: Mapping[str, object]) -> set[bool]:
+    """What a condition may be, over the unknown values; both where there are too many to try."""
+    unknown = {n: program.points[n] for n, v in known.items() if v is None}
+    try:
+        return {bool(outcome[0]) for _, outcome in sandbox.completions(program.run, told, unknown)}
+    except TooMany:
+        return {False, True}
+
+
+def _deciding(
+    program: Program, told: Mapping[str, sandbox.Value], unknown: Mapping[str, tuple[sandbox.Value, ...]]
+) -> tuple[str, ...]:
+    """The unknown parameters that matter: for some values of the others, another value of this one is another answer.
+
+    All of them where there are more than `POINTS` ways to fill them in, or where the code computes with them.
+    """
+    names = tuple(unknown)
+    if not program.exact or math.prod(map(len, unknown.values())) > POINTS:
+        return names
+    answers = {
+        point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0])
+        for point in product(*unknown.values())
+    }
+    found = []
+    for i, name in enumerate(names):
+        rows: dict[tuple, bool] = {}
+        if any(rows.setdefault(point[:i] + point[i + 1 :], answer) != answer for point, answer in answers.items()):
+            found.append(name)
+    return tuple(found)
 
 
 def _answer(outcome: object) -> sandbox.Outcome:
@@ -211,62 +412,3 @@ def _answer(outcome: object) -> sandbox.Outcome:
             return allowed, reason
         case _:
             raise ValueError(f"a guard answers (bool, str); got {outcome!r}")
-
-
-def _spoken(contract: Contract, reason: str) -> str:
-    """The sentence where the code's reason names its clause (short texts prove faster), else the reason."""
-    said = next((item.text for item in contract.items if item.clause == reason), "")
-    return f"{said} ({reason})" if said else reason
-
-
-def _row(node: Formula, below: tuple, steps: Sequence[Mapping[str, bool | None]]) -> tuple[bool | None, ...]:
-    """The truth of a node at every step, from the rows of its operands."""
-    match node:
-        case f.Constant(value):
-            return (value,) * len(steps)
-        case f.Atom(name):
-            return tuple(step.get(name) for step in steps)
-        case f.Not():
-            return tuple(_not(x) for x in below[0])
-        case f.And():
-            return tuple(_and(x, y) for x, y in zip(*below, strict=True))
-        case f.Or():
-            return tuple(_or(x, y) for x, y in zip(*below, strict=True))
-        case f.Implies():
-            return tuple(_or(_not(x), y) for x, y in zip(*below, strict=True))
-        case f.Iff() | f.Xor():
-            equal = (None if None in (x, y) else x == y for x, y in zip(*below, strict=True))
-            return tuple(equal if isinstance(node, f.Iff) else (_not(x) for x in equal))
-        case f.Previously():
-            return (False, *below[0][:-1])
-    return _carried(node, below)
-
-
-def _carried(node: Formula, below: tuple) -> tuple[bool | None, ...]:
-    """The operators that carry a truth from earlier steps."""
-    found: list[bool | None] = []
-    then: bool | None = isinstance(node, f.Historically)
-    for now in zip(*below, strict=True):
-        match node:
-            case f.Once():
-                then = _or(now[0], then)
-            case f.Historically():
-                then = _and(now[0], then)
-            case f.Since():
-                then = _or(now[1], _and(now[0], then))
-            case _:
-                raise ValueError(f"a formula of past operators was required; got {type(node).__name__}")
-        found.append(then)
-    return tuple(found)
-
-
-def _not(x: bool | None) -> bool | None:
-    return None if x is None else not x
-
-
-def _and(x: bool | None, y: bool | None) -> bool | None:
-    return False if False in (x, y) else None if None in (x, y) else True
-
-
-def _or(x: bool | None, y: bool | None) -> bool | None:
-    return True if True in (x, y) else None if None in (x, y) else False

@@ -26,6 +26,7 @@ from wb.guards import examples, faults, sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract
 from wb.guards.runtime import Guarded
 from wb.guards.sandbox import UnsafeSource, Value
+from wb.logic import cel
 from wb.logic.syntax import render
 from wb.models.client import LLM, Unanswered
 from wb.rules.rule import Rule, RuleSet
@@ -267,12 +268,8 @@ def _parameter(parameter: Parameter) -> dict[str, object]:
     row["words"] = list(parameter.words)
     if parameter.past is not None:
         return {**row, "past": render(parameter.past)}
-    test = parameter.test
-    return {**row, "fact": parameter.fact} | (
-        {}
-        if test is None
-        else {"test": {"field": test.field, "op": test.op, "value": test.value, "measure": test.measure}}
-    )
+    told = {} if parameter.test is None else {"test": cel.render(parameter.test)}
+    return {**row, "fact": parameter.fact} | told
 
 
 def _tool(toolbox: Toolbox, name: str) -> dict[str, object]:

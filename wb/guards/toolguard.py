@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Sentence
 from wb.guards import runtime
 from wb.guards.contract import Contract
 from wb.guards.examples import examples
@@ -21,9 +23,14 @@ def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) 
     return synthesise(drafts, TESTED, revise, max_rounds=max_rounds)
 
 
-def tested_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
-    """The guard that runs tested candidates, and denies where there is none."""
-    return CallGuard("toolguard", ruleset, tuple(guards), frozenset({"tested", "proved"}))
+def tested_guard(
+    ruleset: RuleSet,
+    guards: Sequence[Guarded],
+    toolbox: Toolbox | None = None,
+    open: Mapping[str, Sequence[Sentence]] | None = None,
+) -> CallGuard:
+    """The guard that runs tested candidates, and denies where there is none; `toolbox` and `open` as in `CallGuard`."""
+    return CallGuard("toolguard", ruleset, tuple(guards), frozenset({"tested", "proved"}), toolbox, open or {})
 
 
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:

@@ -9,9 +9,11 @@ can be reached.  At run time a tool whose guard is missing, unproved or broken i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Sentence
 from wb.guards import contract as contracts
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract
@@ -55,9 +57,14 @@ def asked(contract: Contract, source: str, verifier: Verifier) -> Draft:
     return draft
 
 
-def proved_guard(ruleset: RuleSet, guards: Sequence[Guarded]) -> CallGuard:
-    """The final guard: runs proved code alone, denies the rest."""
-    return CallGuard("veriguard", ruleset, tuple(guards), frozenset({"proved"}))
+def proved_guard(
+    ruleset: RuleSet,
+    guards: Sequence[Guarded],
+    toolbox: Toolbox | None = None,
+    open: Mapping[str, Sequence[Sentence]] | None = None,
+) -> CallGuard:
+    """The final guard: runs proved code alone, denies the rest; `toolbox` and `open` as in `CallGuard`."""
+    return CallGuard("veriguard", ruleset, tuple(guards), frozenset({"proved"}), toolbox, open or {})
 
 
 def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, ...]:

@@ -89,7 +89,6 @@ ESCAPE = re.compile(
 )
 ESCAPED = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 RELATION = dict(zip(F.OPERATORS, ("is", "is not", "is below", "is at most", "is above", "is at least"), strict=True))
 ORDER = {"<": "is before", "<=": "is not after", ">": "is after", ">=": "is not before"}  # of strings
 
@@ -146,7 +145,7 @@ def _said(fact: Fact, positive: bool) -> str:
             return f"{_noun(fact)} is {str(positive).lower()}"
         case F.Comparison(op, left, right):
             if isinstance(left, F.Scalar) and not isinstance(right, F.Scalar):
-                op, left, right = MIRRORED[op], right, left
+                op, left, right = F.MIRRORED[op], right, left
             op = op if positive else NEGATED[op]
             text = isinstance(right, F.Scalar) and right.type == "string"
             return f"{_noun(left)} {(ORDER if text else {}).get(op) or RELATION[op]} {_noun(right)}"

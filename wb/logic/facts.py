@@ -19,6 +19,7 @@ ROOTS = ("state", "call")
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 _MEANING = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 COMPARE = dict(zip(OPERATORS, _MEANING, strict=True))
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}  # with the sides exchanged
 MAX_DEPTH = 50  # nested operators, and names in a path
 
 
@@ -42,7 +43,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many items a list holds, or characters a string."""
+    """How many items a list holds; unknown of a text, whose characters or parts may be meant."""
 
     of: Path
 
@@ -78,6 +79,14 @@ class Comparison:
         if self.op not in COMPARE:
             raise FactError(f"a comparison is one of {' '.join(COMPARE)}; got {self.op!r}")
         _comparable(self.left, self.right)
+
+    @property
+    def limit(self) -> tuple[Path | Size, str, Scalar] | None:
+        """What is measured, the operator and the literal, in this order; None where not just one side is a literal."""
+        left, op, right = self.left, self.op, self.right
+        if isinstance(left, Scalar):
+            left, op, right = right, MIRRORED[op], left
+        return (left, op, right) if isinstance(right, Scalar) and not isinstance(left, Scalar) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +220,11 @@ def compiled(fact: Fact, enumerations: Enumerations | None = None) -> Compiled:
     declared = enumerations or {}
     match fact:
         case Comparison(op, left, Scalar() as limit):
-            return _limit(COMPARE[op], _reader(left, declared), limit)
+            return _limit(COMPARE[op], reading(left, declared), limit)
         case Comparison(op, left, right):
-            return _comparison(COMPARE[op], _reader(left, declared), _reader(right, declared))
+            return _comparison(COMPARE[op], reading(left, declared), reading(right, declared))
         case OneOf(item, options):
-            return _one_of(_reader(item, declared), options)
+            return _one_of(reading(item, declared), options)
         case Negation(body):
             return _negation(compiled(body, declared))
         case Conjunction(parts):
@@ -223,7 +232,7 @@ def compiled(fact: Fact, enumerations: Enumerations | None = None) -> Compiled:
         case Disjunction(parts):
             return _joined(tuple(compiled(part, declared) for part in parts), decides=True)
         case Path() | Scalar(type="bool"):
-            return _truth(_reader(fact, declared))
+            return _truth(reading(fact, declared))
         case _:
             raise FactError(f"a fact, true or false, was required; got {fact!r:.80}")
 
@@ -236,18 +245,19 @@ def _class(value: object) -> str | None:
     return "string" if kind is str else "bool" if kind is bool else None
 
 
-def _reader(operand: Operand, declared: Enumerations) -> Callable[[Mapping[str, object]], object]:
+def reading(operand: Operand, enumerations: Enumerations | None = None) -> Callable[[Mapping[str, object]], object]:
     """The function that gives an operand's value; None where it is unknown."""
+    declared = enumerations or {}
     match operand:
         case Scalar(value):
             return lambda values: value
         case Size(of):
-            inner = _reader(of, declared)
+            inner = reading(of, declared)
 
             def size(values: Mapping[str, object]) -> int | None:
                 value = inner(values)
                 kind = type(value)
-                return len(value) if kind is list or kind is str or kind is tuple else None
+                return len(value) if kind is list or kind is tuple else None
 
             return size
         case Path(names):

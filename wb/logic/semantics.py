@@ -1,4 +1,4 @@
-"""The meaning of formulas over finite traces, and monitors of running ones.
+"""The meaning of formulas over finite traces, in any algebra of truth, and monitors of running ones.
 
 A trace is a non-empty sequence of steps, a step the set of predicate names that are true in it
 (De Giacomo & Vardi, IJCAI 2013, Sec. 2).  `NEXT` is strong: false at the last step; `PREVIOUSLY` is
@@ -9,8 +9,12 @@ every witness of `decide` is checked by; the verdicts of a running trace are tho
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Literal
+import operator
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal
 
 from wb.logic import automaton
 from wb.logic import formula as F
@@ -20,11 +24,62 @@ from wb.logic.syntax import FormulaError, parse, render
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["FormulaError", "Monitor", "Monitors", "VERDICTS", "Verdict", "holds", "parse", "render", "table"]
+__all__ = [
+    "KLEENE",
+    "TWO",
+    "VERDICTS",
+    "FormulaError",
+    "Monitor",
+    "Monitors",
+    "Past",
+    "Truths",
+    "Verdict",
+    "holds",
+    "parse",
+    "render",
+    "table",
+]
 
+KEPT = 4096
 Step = Collection[str]
 Verdict = Literal["permanently_true", "currently_true", "currently_false", "permanently_false"]
 VERDICTS: tuple[Verdict, ...] = ("permanently_true", "currently_true", "currently_false", "permanently_false")
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """An algebra of truth: what the operators are computed in.
+
+    `told` reads the truths of predicates off a step; `no`, `both` and `either` are negation, conjunction and
+    disjunction, from which all other operators follow.
+    """
+
+    true: Any
+    false: Any
+    told: Callable[[Any, Sequence[str]], tuple]
+    no: Callable[[Any], Any]
+    both: Callable[[Any, Any], Any]
+    either: Callable[[Any, Any], Any]
+
+
+def _and(x: bool | None, y: bool | None) -> bool | None:
+    return False if x is False or y is False else None if x is None or y is None else True
+
+
+def _or(x: bool | None, y: bool | None) -> bool | None:
+    return True if x is True or y is True else None if x is None or y is None else False
+
+
+def _not(x: bool | None) -> bool | None:
+    return None if x is None else not x
+
+
+TWO = Truths(
+    True, False, lambda step, names: tuple([n in step for n in names]), operator.not_, operator.and_, operator.or_
+)
+"""True or false; a step is the set of names true in it."""
+KLEENE = Truths(True, False, lambda step, names: tuple(map(step.get, names)), _not, _and, _or)
+"""Kleene's strong three values, None for unknown; a step maps names to truths, and what it leaves out is unknown."""
 
 
 def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
@@ -38,9 +93,88 @@ def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
     return table(formula, trace)[at]
 
 
-def table(formula: Formula, trace: Sequence[Step]) -> tuple[bool, ...]:
-    """The truth of the formula at every step of a trace."""
-    return F.fold(formula, lambda node, below: _row(node, below, trace))
+def table(formula: Formula, trace: Sequence, truths: Truths = TWO) -> tuple:
+    """The truth of the formula at every step of a trace: the definition, in any algebra."""
+    return F.fold(formula, lambda node, below: _row(node, below, trace, truths))
+
+
+class Past:
+    """Formulas of past operators followed along a running trace, in any algebra.
+
+    A step costs the same however many came before it, and what is remembered is one truth for each past operator,
+    which must be hashable; beside it at most `KEPT` results of steps are kept so that equal ones cost one look-up.
+    What it gives, one truth a formula, equals `table` on the steps read so far and the one asked about, at its last
+    place.
+
+    Raises:
+        ValueError: a formula speaks of later steps, so that its truth now is not known now.
+    """
+
+    __slots__ = ("_code", "_constants", "_keeps", "_memory", "_roots", "_seen", "_start", "_told", "formulas", "names")
+
+    def __init__(self, *formulas: Formula, truths: Truths = KLEENE) -> None:
+        nodes = tuple(dict.fromkeys(node for formula in formulas for node in F.subformulas(formula)))
+        later = [type(node).__name__ for node in nodes if isinstance(node, F.FUTURE)]
+        if later:
+            raise ValueError(f"formulas of past operators were required; got {later[0]}")
+        self.formulas, self._told = formulas, truths.told
+        self.names = tuple([node.name for node in nodes if isinstance(node, F.Atom)])
+        back = [node for node in nodes if isinstance(node, F.PAST)]
+        # Registers: what is remembered, the predicates, the constants, then every other node, operands first.
+        place: dict[Formula, int] = {}
+        memory = {node: i for i, node in enumerate(back)}
+        for node in (*(node for node in nodes if isinstance(node, F.Atom)), F.TRUE, F.FALSE):
+            place[node] = len(back) + len(place)
+        self._constants = (truths.true, truths.false)
+        code, start = [], []
+        for node in nodes:
+            if node in place:
+                continue
+            at = tuple(place[child] for child in F.children(node))
+            if isinstance(node, F.Previously):
+                place[node] = memory[node]
+                start.append(truths.false)
+                continue
+            if isinstance(node, F.PAST):
+                first, rule = carried(node, truths)
+                start.append(first)
+                at = (memory[node], *at)
+            else:
+                rule = partial(POINTWISE[type(node)], truths)
+            place[node] = len(back) + len(self.names) + 2 + len(code)
+            code.append((rule, at))
+        self._code, self._roots, self._seen = tuple(code), tuple([place[formula] for formula in formulas]), {}
+        self._memory = self._start = tuple(start)
+        self._keeps = tuple(place[node.body if isinstance(node, F.Previously) else node] for node in back)
+
+    def fresh(self) -> Past:
+        """The same formulas before the first step; what was compiled and worked out is shared."""
+        other = object.__new__(Past)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other._memory = self._start
+        return other
+
+    def peek(self, step: object) -> tuple:
+        """The formulas' truths if this were the next step; nothing is remembered."""
+        key = (self._memory, self._told(step, self.names))
+        return (self._seen.get(key) or self._work(key))[0]
+
+    def step(self, step: object) -> tuple:
+        """Read the next step, and give the formulas' truths there."""
+        key = (self._memory, self._told(step, self.names))
+        truths, self._memory = self._seen.get(key) or self._work(key)
+        return truths
+
+    def _work(self, key: tuple) -> tuple:
+        """The truths and what is to be remembered, from what is remembered and what the step tells; kept."""
+        read = [*key[0], *key[1], *self._constants]
+        for rule, at in self._code:
+            read.append(rule(*[read[i] for i in at]))
+        if len(self._seen) >= KEPT:
+            self._seen.clear()
+        found = self._seen[key] = (tuple([read[i] for i in self._roots]), tuple([read[i] for i in self._keeps]))
+        return found
 
 
 class Monitor:
@@ -138,63 +272,54 @@ def verdicts(compiled: automaton.Automaton) -> tuple[Verdict, ...]:
     )
 
 
-def _row(node: Formula, below: tuple, trace: Sequence[Step]) -> tuple[bool, ...]:
+def _row(node: Formula, below: tuple, trace: Sequence, t: Truths) -> tuple:
     """The truth of a node at every step, from the rows of its operands."""
     match node:
-        case F.Constant(value):
-            return (value,) * len(trace)
         case F.Atom(name):
-            return tuple(name in step for step in trace)
-        case F.Not():
-            return tuple(not x for x in below[0])
-        case F.And():
-            return tuple(x and y for x, y in zip(*below, strict=True))
-        case F.Or():
-            return tuple(x or y for x, y in zip(*below, strict=True))
-        case F.Xor():
-            return tuple(x != y for x, y in zip(*below, strict=True))
-        case F.Implies():
-            return tuple(y or not x for x, y in zip(*below, strict=True))
-        case F.Iff():
-            return tuple(x == y for x, y in zip(*below, strict=True))
+            return tuple([t.told(step, (name,))[0] for step in trace])
+        case F.Constant(value):
+            return (t.true if value else t.false,) * len(trace)
         case F.Next():
-            return (*below[0][1:], False)
+            return (*below[0][1:], t.false)
         case F.WeakNext():
-            return (*below[0][1:], True)
+            return (*below[0][1:], t.true)
         case F.Previously():
-            return (False, *below[0][:-1])
-    return _run(node, below)
+            return (t.false, *below[0][:-1])
+    if type(node) in POINTWISE:
+        return tuple(map(partial(POINTWISE[type(node)], t), *below))
+    start, rule = carried(node, t)
+    if isinstance(node, F.PAST):
+        return tuple(accumulate(zip(*below, strict=True), lambda then, now: rule(then, *now), initial=start))[1:]
+    rows = tuple(row[::-1] for row in below)
+    return tuple(accumulate(zip(*rows, strict=True), lambda then, now: rule(then, *now), initial=start))[:0:-1]
 
 
-def _run(node: Formula, below: tuple) -> tuple[bool, ...]:
-    """The operators that carry a truth from step to step: later ones from the end, past ones from the start."""
+POINTWISE: dict[type, Callable] = {
+    F.Not: lambda t, x: t.no(x),
+    F.And: lambda t, x, y: t.both(x, y),
+    F.Or: lambda t, x, y: t.either(x, y),
+    F.Implies: lambda t, x, y: t.either(t.no(x), y),
+    F.Iff: lambda t, x, y: t.both(t.either(t.no(x), y), t.either(t.no(y), x)),
+    F.Xor: lambda t, x, y: t.either(t.both(x, t.no(y)), t.both(y, t.no(x))),
+}
+
+
+def carried(node: Formula, t: Truths) -> tuple:
+    """How an operator carries a truth from step to step, past ones forwards and later ones backwards.
+
+    The truth beyond the first (last) step, and the rule from that of the neighbour and those of the operands.
+    """
     match node:
-        case F.Eventually():
-            return _backward(False, below, lambda then, x: x or then)
-        case F.Always():
-            return _backward(True, below, lambda then, x: x and then)
-        case F.Until():
-            return _backward(False, below, lambda then, x, y: y or (x and then))
-        case F.WeakUntil():
-            return _backward(True, below, lambda then, x, y: y or (x and then))
-        case F.Release():
-            return _backward(True, below, lambda then, x, y: y and (x or then))
-        case F.Once():
-            return _forward(False, below, lambda then, x: x or then)
-        case F.Historically():
-            return _forward(True, below, lambda then, x: x and then)
+        case F.Once() | F.Eventually():
+            return t.false, lambda then, x: t.either(x, then)
+        case F.Historically() | F.Always():
+            return t.true, lambda then, x: t.both(x, then)
         case F.Since():
-            return _forward(False, below, lambda then, x, y: y or (x and then))
-    raise TypeError(f"a formula of wb.formula was required; got {type(node).__name__}")
-
-
-def _forward(value: bool, below: tuple, rule: object) -> tuple[bool, ...]:
-    out = []
-    for now in zip(*below, strict=True):
-        value = rule(value, *now)
-        out.append(value)
-    return tuple(out)
-
-
-def _backward(value: bool, below: tuple, rule: object) -> tuple[bool, ...]:
-    return _forward(value, tuple(row[::-1] for row in below), rule)[::-1]
+            return t.false, lambda then, x, y: t.either(y, t.both(x, then))
+        case F.Until():
+            return t.false, lambda then, x, y: t.either(y, t.both(x, then))
+        case F.WeakUntil():
+            return t.true, lambda then, x, y: t.either(y, t.both(x, then))
+        case F.Release():
+            return t.true, lambda then, x, y: t.both(y, t.either(x, then))
+    raise TypeError(f"a formula of wb.logic.formula was required; got {type(node).__name__}")

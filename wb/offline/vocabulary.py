@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic.facts import Comparison, OneOf, Path, Scalar, Size
 from wb.offline import lexicon, negation
 from wb.offline.conditions import Phrase
 from wb.offline.lexicon import Quantity
-from wb.rules.rule import Predicate, Test
+from wb.rules.rule import Predicate
 
 _GROUPS = """change modify update edit alter adjust amend revise upgrade switch
 buy purchase acquire
@@ -47,11 +48,16 @@ SYNONYMS = {
 }
 CHANGING = frozenset(
     lexicon.root(w)
-    for w in "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase".split()
+    for w in (
+        "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase"
+    ).split()
 )
 SPEECH = frozenset(
     lexicon.root(w)
-    for w in "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet warn refuse".split()
+    for w in (
+        "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet "
+        "warn refuse"
+    ).split()
 )
 _HOLLOW = frozenset(
     lexicon.root(w) for w in "class information info detail type kind".split()
@@ -225,7 +231,7 @@ def _tool_words(tool: Tool) -> Words:
     name = [lexicon.root(w) for w in lexicon.tokens(tool.name)]
     spoken = frozenset(lexicon.roots(k) for k in tool.keywords)
     described = lexicon.roots(
-        f"{tool.description} {' '.join(tool.examples)} {' '.join(tool.keywords)} {' '.join(a.name for a in tool.arguments)}"
+        " ".join((tool.description, *tool.examples, *tool.keywords, *(a.name for a in tool.arguments)))
     )
     opening = lexicon.content(tool.description)[:1]
     return Words(
@@ -306,6 +312,12 @@ def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> list[tuple[str, Field
     return found
 
 
+def _place(path: str) -> tuple[Path, tuple[str, ...]]:
+    """A field as facts read it, and the tools whose calls it is an argument of."""
+    owner, _, name = path.partition(".")
+    return (Path(("state", name)), ()) if owner == "state" else (Path(("call", name)), (owner,))
+
+
 def _flag(
     words: list[str], signs: frozenset[str], candidates: list[tuple[str, Field]], around: frozenset[str]
 ) -> Literal | None:
@@ -329,13 +341,15 @@ def _flag(
     if best is None:
         return None
     _, path, field, positive = best
+    read, owners = _place(path)
     return Literal(
         Predicate(
             field_name(field),
             "state",
             field.description or sentence(field.name),
             keywords(f"{field.name} {' '.join(field.keywords)}"),
-            test=Test(path, "==", True),
+            tools=owners,
+            test=read,
         ),
         positive,
     )
@@ -378,26 +392,31 @@ def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: fro
         ]
         if named and not left:
             values = tuple(v for v in field.values if v in named)
-            test = Test(path, "==", values[0]) if len(values) == 1 else Test(path, "in", values)
+            read, owners = _place(path)
+            options = tuple(map(Scalar, values))
+            test = Comparison("==", read, options[0]) if len(options) == 1 else OneOf(read, options)
             return Literal(
                 Predicate(
                     lexicon.name(f"{field_name(field)} is {' or '.join(values)}"),
                     "state",
                     sentence(phrase.text),
                     keywords(phrase.text),
+                    tools=owners,
                     test=test,
                 )
             )
         if {"yes", "no"} == set(field.values) and not named:
             words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
             if words and all(w in known.strong | around for w in words) and any(w in known.strong for w in words):
+                read, owners = _place(path)
                 return Literal(
                     Predicate(
                         lexicon.name(f"{field_name(field)} is yes"),
                         "state",
                         sentence(phrase.text),
                         keywords(phrase.text),
-                        test=Test(path, "==", "yes"),
+                        tools=owners,
+                        test=Comparison("==", read, Scalar("yes")),
                     )
                 )
     return None
@@ -407,7 +426,8 @@ def _numeric(
     phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Field]], around: frozenset[str]
 ) -> Literal:
     """The test that a comparison stands for; negated forms are turned into at least / at most."""
-    rest = f"{phrase.text[: quantity.start]} {phrase.text[quantity.end :]} {'' if quantity.unit in ('$', '%') else quantity.unit}"
+    unit = "" if quantity.unit in ("$", "%") else quantity.unit
+    rest = f"{phrase.text[: quantity.start]} {phrase.text[quantity.end :]} {unit}"
     words = {lexicon.root(w) for w in lexicon.content(rest)}
     person = quantity.person or (words and words <= _IMPLIED and not phrase.about)
     wanted = (words - _IMPLIED) | (_AGE if person else frozenset())
@@ -415,7 +435,7 @@ def _numeric(
     best: tuple[float, str, Field] | None = None
     for path, field in candidates:
         score = _numeric_score(field, wanted, about, around, quantity, person)
-        if score > 0 and (best is None or score > best[0]):
+        if score > 0 and abs(quantity.value) < 2**63 and (best is None or score > best[0]):
             best = (score, path, field)
     op, positive = {"<": (">=", False), ">": ("<=", False), "<=": ("<=", True), ">=": (">=", True), "==": ("==", True)}[
         quantity.op
@@ -438,7 +458,8 @@ def _numeric(
             positive,
         )
     _, path, field = best
-    measure = "count" if field.type == "array" else "value"
+    read, owners = _place(path)
+    measured = Size(read) if field.type == "array" else read
     name = f"{field_name(field)}_{relation}_{number}"
     description = f"{(field.description or field.name).rstrip('.')}: {relation.replace('_', ' ')} {quantity.value:g}"
     return Literal(
@@ -447,7 +468,8 @@ def _numeric(
             "state",
             description,
             keywords(f"{field.name} {' '.join(field.keywords)}"),
-            test=Test(path, op, quantity.value, measure),
+            tools=owners,
+            test=Comparison(op, measured, Scalar(quantity.value)),
         ),
         positive,
     )

@@ -3,7 +3,8 @@
 ShieldAgent (Sec. 3.2.3) trusts its model to split, rename, merge and drop rules.  Here a proposal,
 whoever made it, takes effect only with a certificate from `decide`, given the physical rules; what
 is refused is kept with the trace that tells the two apart.  Modality, clause and quotation of a rule
-stay; a rule that is absorbed is named among the parents of the one that absorbs it.
+stay; a rule that is absorbed is named among the parents of the one that absorbs it.  A rule that the
+others never let fire is not absorbed: it is a conflict, and both sentences stay rules.
 """
 
 from __future__ import annotations
@@ -15,7 +16,22 @@ from typing import Literal, NamedTuple
 
 from wb.logic import decide, syntax
 from wb.logic.automaton import AutomatonError
-from wb.logic.formula import NAME, TRUE, Always, Atom, Formula, Iff, Not, atoms, conjunction, fold, rebuild, substitute
+from wb.logic.formula import (
+    NAME,
+    TRUE,
+    Always,
+    Atom,
+    Eventually,
+    Formula,
+    Iff,
+    Not,
+    atoms,
+    conjunction,
+    disjunction,
+    fold,
+    rebuild,
+    substitute,
+)
 from wb.rules import physical
 from wb.rules.rule import Predicate, Rule, RuleSet
 
@@ -66,7 +82,7 @@ def split(
     problem = _unproved(decide.equivalent, conjunction(formulas), rule.formula, background)
     if problem:
         return Gated(ruleset, replace(record, certificate=f"not equivalent: {problem}"))
-    parents = (rule.id,) if len(parts) > 1 else rule.parents
+    parents = (rule.id, *rule.parents) if len(parts) > 1 else rule.parents
     made = tuple(
         replace(rule, id=i, text=text or rule.text, formula=formula, parents=parents)
         for i, (text, _), formula in zip(ids, parts, formulas, strict=True)
@@ -139,7 +155,10 @@ def merge(ruleset: RuleSet, keep: str, drop: str, negated: bool, known: Sequence
 
 
 def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence[Rule], reason: str = "") -> Gated:
-    """Drop a rule that others imply; the first of these takes it among its parents."""
+    """Drop a rule that others imply; the first of these takes it among its parents.
+
+    A rule that the others imply because they forbid all that it speaks of stays: that is a conflict.
+    """
     others = tuple(r for r in because if r.id != rule.id)
     record = Change("prune", (rule.id, *(r.id for r in others)), tuple(r.id for r in others), False, "", reason)
     if not others or rule.type == "physical":
@@ -150,12 +169,32 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
     problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
     if problem:
         return Gated(ruleset, replace(record, certificate=f"not implied: {problem}"))
+    problem = _fires_never(rule, others, ruleset, background)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=problem))
     heir = replace(others[0], parents=tuple(dict.fromkeys((*others[0].parents, rule.id, *rule.parents))))
     rules = tuple(heir if r.id == heir.id else r for r in ruleset.rules if r.id != rule.id)
     certificate = (
         f"{' AND '.join(f'({syntax.render(r.formula)})' for r in others)} implies {syntax.render(rule.formula)}"
     )
     return Gated(replace(ruleset, rules=rules), replace(record, accepted=True, certificate=certificate))
+
+
+def _fires_never(rule: Rule, others: Sequence[Rule], ruleset: RuleSet, background: Formula = TRUE) -> str:
+    """That a rule can fire, but never while the others are kept, in words; empty where it still can.
+
+    A rule ALWAYS (trigger IMPLIES ...) fires where its trigger holds, another where one of its actions is taken.
+    """
+    actions = disjunction(tuple(Atom(action.name) for action in ruleset.actions(rule)))
+    fired = Eventually(decide.trigger(rule.formula) or actions)
+    try:
+        kept = decide.contradictory(fired, conjunction(tuple(r.formula for r in others)), background)
+        if not kept or decide.contradictory(fired, rule.formula, background):
+            return ""
+    except AutomatonError as error:
+        return f"too large to decide whether it can still fire ({error})"
+    names = ", ".join(r.id for r in others)
+    return f"a conflict: {rule.id} can never fire while {names} {'is' if len(others) == 1 else 'are'} kept"
 
 
 def exchange(ruleset: RuleSet, by: dict[str, Predicate]) -> RuleSet:
@@ -184,7 +223,8 @@ def negations(words: str) -> int:
 def _joined(keep: Predicate, drop: Predicate, negated: bool) -> Predicate:
     """The kept predicate with the other's words; its test, or the other's where only that has one."""
     words = tuple(dict.fromkeys((*keep.keywords, *drop.keywords))) if not negated else keep.keywords
-    return replace(keep, keywords=words, test=keep.test or (drop.test if not negated else None))
+    bound = drop if keep.test is None and drop.test is not None and not negated else keep
+    return replace(keep, keywords=words, test=bound.test, tools=bound.tools)
 
 
 def _unfit(ruleset: RuleSet, rule: Rule, formulas: Sequence[Formula], ids: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from wb.logic import decide, pairs
 from wb.logic import formula as F
@@ -30,10 +31,14 @@ MAX_UNDECIDED = 20  # questions too large to decide after which no more are aske
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """One rule, and the rules (by id; physical ones by their text) that settle its fate together."""
+    """One rule, and the rules (by id; physical ones by their text) that settle its fate together.
+
+    `sentences` are those of the rule and of the others, in that order, where they are asked for.
+    """
 
     rule: str
     by: tuple[str, ...]
+    sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def check(ruleset: RuleSet) -> Report:
     with Bounded() as solver:
         satisfiable, witness, core = _joint(rules, given, solver, names, undecided)
         sound = [rule for rule in living if rule.id not in apart]
-        conflicts = _conflicts(sound, given, solver, names, undecided)
+        conflicts = tuple(_quoted(b, ruleset) for b in _conflicts(sound, given, solver, names, undecided))
         caught = {name for blame in conflicts for name in (blame.rule, *blame.by)}
         redundant = _redundant([rule for rule in sound if rule.id not in caught], given, solver, names, undecided)
     return Report(
@@ -120,15 +125,13 @@ def render(report: Report) -> str:
     lines += [
         f"{first} and {second} contradict each other: no trace keeps both" for first, second in report.contradictory
     ]
-    lines += [
-        f"{blame.rule} can never fire while {', '.join(blame.by)} {'is' if len(blame.by) == 1 else 'are'} kept"
-        for blame in report.conflicts
-    ]
+    lines += [told(blame) for blame in report.conflicts]
     lines += [f"{first} and {second} say the same" for first, second in report.equivalent]
     lines += [f"{blame.rule} is implied by {', '.join(blame.by)}" for blame in report.redundant]
     for finding in report.findings:
         lines.append(
-            f"{', '.join(finding.rules) or 'no rule'}: {finding.predicate + ': ' if finding.predicate else ''}{finding.message}"
+            f"{', '.join(finding.rules) or 'no rule'}: "
+            f"{finding.predicate + ': ' if finding.predicate else ''}{finding.message}"
         )
         if finding.trace is not None:
             lines.append(f"    expected to be {finding.expected or 'told apart'}: {shown(finding.trace)}")
@@ -136,6 +139,46 @@ def render(report: Report) -> str:
             lines.append(f"    perhaps: {finding.suggestion}")
     lines += [f"{name}: undecided: {reason}" for name, reason in report.undecided]
     return "\n".join([*lines, "nothing to repair"] if report.clean else lines)
+
+
+def told(conflict: Blame) -> str:
+    """A conflict as text, with the sentences that are in it."""
+    names = (conflict.rule, *conflict.by)
+    lines = [f"{conflict.rule} can never fire while {', '.join(conflict.by)} {'is' if len(names) == 2 else 'are'} kept"]
+    return "\n".join([*lines, *(f"    {n}: {s}" for n, s in zip(names, conflict.sentences, strict=False) if s)])
+
+
+def conflicts(ruleset: RuleSet, background: Sequence[Rule] | None = None) -> tuple[Blame, ...]:
+    """The rules that can fire, but not while the others are kept, each with the sentences of all.
+
+    `background` are the physical rules, computed from the tests where not given.  Rules that no trace keeps
+    together are one conflict; what is too large to decide is left out (`check` names it).
+    """
+    rules = [rule for rule in ruleset.rules if rule.type == "action"]
+    known = physical.rules(ruleset.predicates) if background is None else background
+    known = (*(rule for rule in ruleset.rules if rule.type == "physical"), *known)
+    given = tuple(dict.fromkeys(part for rule in known for part in decide.conjuncts(rule.formula)))
+    names = {rule.formula: rule.text for rule in known} | {rule.formula: rule.id for rule in reversed(rules)}
+    found: list[Blame] = []
+    undecided: list[tuple[str, str]] = []
+    with Bounded() as solver:
+        while (together := _joint(rules, given, solver, names, undecided))[0] is False:
+            core = tuple(name for name in together[2] if any(rule.id == name for rule in rules))
+            if not core:
+                break
+            found.append(Blame(core[0], core[1:]))
+            rules = [rule for rule in rules if rule.id not in core]
+        found += [
+            blame
+            for blame in _conflicts(rules, given, solver, names, undecided)
+            if {r.id for r in rules} & set(blame.by) - {blame.rule}
+        ]
+    return tuple(_quoted(blame, ruleset) for blame in found)
+
+
+def _quoted(blame: Blame, ruleset: RuleSet) -> Blame:
+    said = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
+    return Blame(blame.rule, blame.by, tuple(said.get(name, name) for name in (blame.rule, *blame.by)))
 
 
 def shown(trace: Trace) -> str:
@@ -172,7 +215,7 @@ def _related(
             background = F.conjunction(tuple(dict.fromkeys((*bound.get(i, ()), *bound.get(j, ())))))
             _tried(
                 f"{rules[i].id}, {rules[j].id}",
-                lambda: _relate(rules[i].formula, rules[j].formula, background, (i, j), sets),
+                partial(_relate, rules[i].formula, rules[j].formula, background, (i, j), sets),
                 undecided,
             )
     return {kind: tuple((rules[i].id, rules[j].id) for i, j in sorted(those)) for kind, those in sets.items()}
@@ -215,7 +258,7 @@ def _conflicts(
         fires = decide.trigger(rule.formula)
         if fires is not None:
             wanted = F.Eventually(fires)
-            answer = _tried(rule.id, lambda: decide.shortest((wanted, *everything, *given), solver), undecided)
+            answer = _tried(rule.id, partial(decide.shortest, (wanted, *everything, *given), solver), undecided)
             if answer and answer[0] is None:
                 found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))
     return tuple(found)
@@ -228,7 +271,7 @@ def _redundant(
     kept, found = list(rules), []
     for rule in reversed(rules):
         rest = [other.formula for other in kept if other is not rule]
-        answer = _tried(rule.id, lambda: decide.shortest((F.Not(rule.formula), *rest, *given), solver), undecided)
+        answer = _tried(rule.id, partial(decide.shortest, (F.Not(rule.formula), *rest, *given), solver), undecided)
         if answer and answer[0] is None:
             kept.remove(rule)
             found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))

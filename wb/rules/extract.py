@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Literal
+from typing import NamedTuple
 
 import pydantic
 
@@ -19,26 +19,27 @@ from wb.domain import document
 from wb.domain.clauses import clause_of, occurrences, sections
 from wb.domain.policy import Clause, Policy, PolicyError
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.logic import syntax
-from wb.logic.formula import Atom, Formula, Iff, Implies, Not, Xor, atoms, children
+from wb.logic import cel, facts, syntax
+from wb.logic.facts import Comparison, Fact, OneOf, Operand, Path, Scalar, Size
+from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children
 from wb.models.client import LLM, Unanswered
 from wb.rules.rule import (
     Kind,
     Modality,
-    Operator,
     Predicate,
     Rule,
     RuleDraft,
     RuleSet,
     RuleType,
-    Test,
     Undecided,
     collect,
 )
 
 _DEFINITION = re.compile(
-    r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|\bcounts? as\b|"
-    r"\A(?:an? )?[\w-]+(?: [\w-]+)? (?:is|are) (?:an? |any )?(?:users?|persons?|people|customers?) (?:who|whose|that|under|over|aged|with|without)\b",
+    r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\bcounts? as\b|"
+    r"\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?)\b|"
+    r"\A(?:an? )?[\w-]+(?: [\w-]+)? (?:is|are) (?:an? |any )?(?:users?|persons?|people|customers?) "
+    r"(?:who|whose|that|under|over|aged|with|without)\b",
     re.I,
 )
 Constrains = Callable[[Clause], bool]
@@ -59,25 +60,15 @@ class PoliciesReply(pydantic.BaseModel):
     policies: list[PolicyReply]
 
 
-class TestReply(pydantic.BaseModel):
-    """The field that decides a state predicate: `state.NAME` or `TOOL.ARGUMENT`, an operator, a value."""
-
-    __test__ = False
-    field: str
-    op: Operator
-    value: bool | int | float | str | list[str]
-    measure: Literal["value", "count"] = "value"
-
-
 class PredicateReply(pydantic.BaseModel):
-    """One predicate of a rule."""
+    """One predicate of a rule; `test` is CEL over `state` and `call`, where fields decide a state predicate."""
 
     name: str
     kind: Kind
     description: str = ""
     keywords: list[str] = []
     tools: list[str] = []
-    test: TestReply | None = None
+    test: str | None = None
 
 
 class RuleReply(pydantic.BaseModel):
@@ -97,12 +88,25 @@ class RulesReply(pydantic.BaseModel):
     undecided: list[str] = []
 
 
+class Extracted(NamedTuple):
+    """The clauses of a policy, and what the replies did not account for: pass `lost` on to `rules`."""
+
+    clauses: tuple[Clause, ...]
+    lost: tuple[Undecided, ...]
+
+
 def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, ...]:
+    """The clauses of `policies` alone, for an engine that loses nothing."""
+    return policies(policy, llm, constrains).clauses
+
+
+def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Extracted:
     """The constraints of a policy in the order of the document, each with its verbatim span.
 
     `constrains` tells the words of a constraint: where a quotation stands in several places, such a sentence is meant.
 
-    A quotation that is not in the document is left out; `rules` reports the sentence it stood for.
+    What was lost is said: each sentence of a section that got no reply, and each quotation that is not in
+    the document, as the sentence of its section that has most of its words.
 
     Raises:
         PolicyError: no sentence of the document states a constraint.
@@ -119,18 +123,27 @@ def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, .
     weight = cache(lambda place: _weight(whole.get(place), constrains))
     found: dict[tuple[int, int], Clause] = {}
     unanswered: list[str] = []
+    lost: list[Undecided] = []
     for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
         if isinstance(reply, Unanswered):
             unanswered.append(reply.reason)
+            lost += [
+                Undecided("", s.text, f"no reply for its section: {reply.reason}")
+                for s in policy.sentences
+                if start <= s.start < end and s.kind != "heading"
+            ]
             continue
         for item in reply.policies:
             places = [span for span in occurrences(item.description, policy.text, start, end) if span not in found]
             if places:
                 span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
                 found[span] = _clause(policy, span, item)
+            elif not occurrences(item.description, policy.text, start, end):
+                lost.append(_misquoted(item.description, policy, (start, end)))
     if not found and unanswered:
         raise PolicyError(
-            f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; got no reply for {len(unanswered)}: {unanswered[0]}"
+            f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; "
+            f"got no reply for {len(unanswered)}: {unanswered[0]}"
         )
     if not found:
         raise PolicyError(
@@ -138,14 +151,29 @@ def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, .
             f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})"
         )
     ordered = sorted(found.values(), key=lambda c: (c.start, c.end))
-    return tuple(
+    numbered = tuple(
         Clause(f"c{i}", c.text, c.start, c.end, c.headings, c.context, c.definitions, c.scope)
         for i, c in enumerate(ordered, 1)
     )
+    return Extracted(numbered, tuple(lost))
 
 
-def rules(clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Constrains) -> RuleSet:
+def _misquoted(quote: str, policy: Policy, section: tuple[int, int]) -> Undecided:
+    """A quotation that is not in the document, as the sentence that it may stand for."""
+    said = set(re.findall(r"\w+", quote.lower()))
+    near = [s for s in policy.sentences if section[0] <= s.start < section[1] and s.kind != "heading"]
+    shares = {s.start: len(said & set(re.findall(r"\w+", s.text.lower()))) for s in near}
+    best = max(near, key=lambda s: shares[s.start], default=None)
+    meant = best.text if best and 2 * shares[best.start] >= len(said) else quote
+    return Undecided("", meant, f"the reply quotes what is not in the document: {quote!r}")
+
+
+def rules(
+    clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Constrains, lost: Sequence[Undecided] = ()
+) -> RuleSet:
     """The rules of the clauses, and every constraint that became none, with the reason.
+
+    `lost` is what `policies` could not account for; it is undecided too.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
@@ -177,7 +205,9 @@ def rules(clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Const
             (drafts if isinstance(draft, RuleDraft) else undecided).append(draft)
         if not reply.rules and not reply.undecided:
             undecided.append(Undecided(clause.id, clause.text, "the reply held neither a rule nor a reason"))
-    return collect(drafts, (*undecided, *missed(clauses, policy, constrains)))
+    said = {" ".join(u.quote.split()) for u in lost}
+    left = [u for u in missed(clauses, policy, constrains) if " ".join(u.quote.split()) not in said]
+    return collect(drafts, (*undecided, *lost, *left))
 
 
 def missed(clauses: Sequence[Clause], policy: Policy, constrains: Constrains) -> tuple[Undecided, ...]:
@@ -238,13 +268,27 @@ def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...
     if missing:
         raise ValueError(f"every predicate of a formula must be described; got none for {missing}")
     actions = [name for name in used if known[name].kind == "action"]
+    if now := _now(formula):
+        raise ValueError(
+            f"a rule must hold at every step, ALWAYS (...); {syntax.render(formula)} speaks of {now[0]!r} at the first"
+        )
     if item.type == "action" and not actions:
         raise ValueError("an action rule must hold at least one action predicate; got none")
     if item.type == "action" and item.modality != "oblige" and not any(negative(formula, name) for name in actions):
         raise ValueError(
-            f"a rule that restricts must fail when its action happens; {syntax.render(formula)} never does (the converse was written)"
+            "a rule that restricts must fail when its action happens; "
+            f"{syntax.render(formula)} never does (the converse was written)"
         )
     return tuple(known[name] for name in used)
+
+
+def _now(formula: Formula) -> tuple[str, ...]:
+    """The predicates that a formula speaks of at the first step alone, outside every temporal operator."""
+    if isinstance(formula, Atom):
+        return (formula.name,)
+    if isinstance(formula, (And, Iff, Implies, Not, Or, Xor)):
+        return tuple(name for child in children(formula) for name in _now(child))
+    return ()
 
 
 def negative(formula: Formula, name: str, sign: bool = True) -> bool:
@@ -261,36 +305,95 @@ def negative(formula: Formula, name: str, sign: bool = True) -> bool:
     return any(negative(child, name, sign) for child in children(formula))
 
 
-def _declared(test: Test, field: Field) -> None:
-    """Refuse a value outside the field's enumeration, such as one in another case: the test would never be true."""
-    if not field.values or test.measure == "count" or test.op not in ("==", "!=", "in"):
-        return
-    strange = [v for v in (test.value if isinstance(test.value, tuple) else (test.value,)) if v not in field.values]
-    if strange:
-        raise ValueError(f"{test.field} has the values {list(field.values)}; got {strange}")
-
-
 def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
-    """The predicate of a reply; its tools and its field must exist."""
+    """The predicate of a reply; its tools and the fields of its test must exist, and the test must fit them."""
     for tool in row.tools:
         try:
             toolbox.tool(tool)
         except KeyError as error:
             raise ValueError(error.args[0]) from None
-    test = None
-    if row.test is not None:
-        value = tuple(row.test.value) if isinstance(row.test.value, list) else row.test.value
-        test = Test(row.test.field, row.test.op, value, row.test.measure)
-        owner, _, name = test.field.partition(".")
-        known = {
-            f.name: f
-            for f in (
-                toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
-            )
-        }
-        if name not in known:
-            raise ValueError(
-                f"a test must read a field of the toolbox; got {test.field!r}, where {owner!r} has {list(known)[:12]}"
-            )
-        _declared(test, known[name])
-    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)
+    tools, test = tuple(row.tools), cel.parse(row.test) if row.test else None
+    if test is not None and row.kind == "state":
+        if not facts.paths(test):
+            raise ValueError(f"a test must read a field of the toolbox; got {cel.render(test)}")
+        tools = tools or _having(test, toolbox)
+        for name in tools or ("",):
+            _fits(test, {path: _field(path, name, toolbox) for path in facts.paths(test)})
+    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tools, test)
+
+
+def _having(test: Fact, toolbox: Toolbox) -> tuple[str, ...]:
+    """The tools that have every argument which a test reads; none where it reads none."""
+    given = {path.names[1] for path in facts.paths(test) if path.names[0] == "call"}
+    return tuple(t.name for t in toolbox.tools if given and given <= {a.name for a in t.arguments})
+
+
+def _field(path: Path, tool: str, toolbox: Toolbox) -> Field:
+    """The field of the toolbox that a path reads, in calls of that tool."""
+    root, name, *deeper = path.names
+    mine = next((t.arguments for t in toolbox.tools if t.name == tool), ())
+    known = {field.name: field for field in (toolbox.state if root == "state" else mine)}
+    if name not in known or deeper:
+        owner = "the state" if root == "state" else tool or "no tool"
+        raise ValueError(
+            f"a test must read a field of the toolbox; got {cel.render(path)!r}, where {owner} has {list(known)[:12]}"
+        )
+    return known[name]
+
+
+_CLASSES = {"boolean": "a boolean", "integer": "a number", "number": "a number", "string": "a text"}
+_LITERALS = {"bool": "a boolean", "int": "a number", "double": "a number", "string": "a text"}
+
+
+def _fits(test: Fact, fields: dict[Path, Field]) -> None:
+    """Refuse a test that no value of its fields can ever pass, or that compares them with something else."""
+    match test:
+        case Path() if fields[test].type != "boolean":
+            raise ValueError(f"{cel.render(test)} is of type {fields[test].type}: compare it with a value")
+        case Comparison(op, left, right):
+            kinds = {_class(left, fields), _class(right, fields)}
+            if len(kinds) > 1:
+                raise ValueError(
+                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(kinds))}"
+                )
+            if kinds == {"a boolean"} and op not in ("==", "!="):
+                raise ValueError(f"a boolean is compared with == or !=; got {cel.render(test)}")
+            if test.limit is not None:
+                term, op, limit = test.limit
+                _possible(term, (limit,) if op in ("==", "!=") else (), fields)
+                if isinstance(term, Size) and limit.type != "int":
+                    raise ValueError(f"a size is a whole number; got {cel.render(test)}")
+        case OneOf(item, options):
+            kinds = {_class(side, fields) for side in (item, *options)}
+            if len(kinds) > 1 or not options:
+                raise ValueError(
+                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(kinds))}"
+                )
+            _possible(item, options, fields)
+        case _:
+            for part in facts.children(test):
+                _fits(part, fields)
+
+
+def _possible(term: Operand, values: Sequence[Scalar], fields: dict[Path, Field]) -> None:
+    """Refuse values outside the field's enumeration, such as one in another case."""
+    listed = fields[term].values if isinstance(term, Path) else ()
+    strange = [v.value for v in values if listed and str(v.value) not in listed]
+    if strange:
+        raise ValueError(f"{cel.render(term)} has the values {list(listed)}; got {strange}")
+
+
+def _class(operand: Operand, fields: dict[Path, Field]) -> str:
+    match operand:
+        case Scalar(type=kind):
+            return _LITERALS[kind]
+        case Size(of):
+            if fields[of].type not in ("array", "string"):
+                raise ValueError(f"a size is of a list or a text; {cel.render(of)} is of type {fields[of].type}")
+            return "a number"
+        case Path():
+            if fields[operand].type not in _CLASSES:
+                raise ValueError(
+                    f"a list is compared by its size; {cel.render(operand)} is of type {fields[operand].type}"
+                )
+            return _CLASSES[fields[operand].type]

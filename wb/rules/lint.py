@@ -20,6 +20,7 @@ from wb.logic import decide
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
 from wb.logic.decide import Trace
+from wb.logic.facts import Comparison, Scalar
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
 from wb.rules.rule import Rule, RuleSet
@@ -34,15 +35,16 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 NUMBERS = {
     word: float(i)
     for i, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty twenty-one".split()
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty twenty-one".split()
     )
 }
 WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 FUNCTION_WORDS = frozenset(
-    "that this these those with without from into onto upon over under than then them they their there where when while which "
-    "what whose whom will would shall should must have having been being does done before after only unless until every each "
-    "also other another same such some both either neither about against between during through user users agent".split()
+    "that this these those with without from into onto upon over under than then them they their there where when "
+    "while which what whose whom will would shall should must have having been being does done before after only unless "
+    "until every each also other another same such some both either neither about against between during through user users "
+    "agent".split()
 )
 STEM = 4  # letters that two words must begin with alike to speak of one thing
 
@@ -258,12 +260,10 @@ def _by_number(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple
 
 
 def _value(ruleset: RuleSet, name: str) -> float | None:
-    test = ruleset.predicate(name).test
-    return (
-        float(test.value)
-        if test and isinstance(test.value, (int, float)) and not isinstance(test.value, bool)
-        else None
-    )
+    match ruleset.predicate(name).test:
+        case Comparison(limit=(_, _, Scalar(value, type="int" | "double"))):
+            return float(value)
+    return None
 
 
 def _numbers(rule: Rule) -> set[float]:
@@ -274,7 +274,7 @@ def _numbers(rule: Rule) -> set[float]:
 
 
 def _by_words(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple[Rule, Rule]]:
-    """State predicates that one rule's sentence calls by name, and another's by no word of name, description or keywords."""
+    """State predicates that one rule's sentence calls by name, another's by no word of name, description, keywords."""
     predicate = ruleset.predicate(name)
     called = _stems(name.replace("_", " "))
     if predicate.kind != "state" or predicate.test is not None or not called:

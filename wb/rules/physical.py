@@ -1,28 +1,29 @@
 """Physical rules: what must hold between predicates because of the fields and tools behind them.
 
 ShieldAgent keeps physical rules R_p beside action rules (Sec. 3.1) and has a model write them.  Here
-they are computed: two tests of one field stand in a relation that trying every interesting value
+they are computed: two tests of one field stand in a relation that trying enough values (`samples`)
 decides (age >= 18 implies age >= 15, two values of one enumeration exclude each other), and an action
 predicate implies another when its tools are among the other's.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from wb.domain.tools import Field, Toolbox
+from wb.logic.facts import Size, compiled
 from wb.logic.formula import Always, And, Atom, Formula, Iff, Implies, Not, Or, atoms, conjunction
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, satisfies
+from wb.logic.samples import assigned, samples
+from wb.rules.rule import Predicate, Rule, RuleSet, source
 
 
 def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tuple[Rule, ...]:
     """One physical rule for each pair of predicates that are bound to each other by their groundings.
 
-    With a toolbox, the field's type sharpens the relation: over integers `x > 17` is `x >= 18`, and an
-    enumeration has no other values.  Without one, only what holds for every value is said.
+    With a toolbox, the field's type sharpens the relation: over integers `x > 17` is `x >= 18`.  An enumeration
+    stays open: a value that is not declared may come, and nothing follows from the declared ones being excluded.
     """
     found, rows = [], tuple(predicates)
     for left, right in ((rows[i], rows[j]) for i, j in _related(rows)):
@@ -66,14 +67,13 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
         return None
     if left.kind == "action":
         return _between_tools(a, b, frozenset(left.tools), frozenset(right.tools))
-    if (
-        left.test is None
-        or right.test is None
-        or (left.test.field, left.test.measure) != (right.test.field, right.test.measure)
-    ):
+    if left.term is None or (left.term, frozenset(left.tools)) != (right.term, frozenset(right.tools)):
         return None
-    points = tuple(_points(left.test, right.test, bound(left.test, toolbox)))
-    seen = {(satisfies(left.test, v), satisfies(right.test, v)) for v in points}
+    fields = bound(left, toolbox)
+    whole = isinstance(left.term, Size) or (bool(fields) and all(field.type == "integer" for field in fields))
+    one, other = compiled(left.test), compiled(right.test)
+    values = [assigned(left.term, value) for value in samples(left.term, left.test, right.test, whole=whole)]
+    seen = {(one(known), other(known)) for known in values}
     return _relation(a, b, {pair for pair in seen if None not in pair})
 
 
@@ -81,18 +81,20 @@ def _related(predicates: Sequence[Predicate]) -> list[tuple[int, int]]:
     """The pairs of positions, in order, that share a field and measure or a tool; all others are free of each other."""
     by: dict[object, list[int]] = {}
     for i, predicate in enumerate(predicates):
-        for key in predicate.tools if predicate.test is None else [(predicate.test.field, predicate.test.measure)]:
+        term = [(predicate.term, frozenset(predicate.tools))] if predicate.term is not None else []
+        for key in predicate.tools if predicate.kind == "action" else term:
             by.setdefault(key, []).append(i)
     return sorted({pair for places in by.values() for pair in combinations(places, 2)})
 
 
-def bound(test: Test, toolbox: Toolbox | None) -> Field | None:
-    """The field that a test reads, as the toolbox declares it; None where it does not."""
-    if toolbox is None:
-        return None
-    owner, _, name = test.field.partition(".")
-    fields = toolbox.state if owner == "state" else next((t.arguments for t in toolbox.tools if t.name == owner), ())
-    return next((field for field in fields if field.name == name), None)
+def bound(predicate: Predicate, toolbox: Toolbox | None) -> tuple[Field, ...]:
+    """The fields that the one path of a test stands for, as the toolbox declares them: of each tool its own."""
+    term = predicate.term.of if isinstance(predicate.term, Size) else predicate.term
+    if toolbox is None or term is None or len(term.names) != 2:
+        return ()
+    root, name = term.names
+    mine = [t.arguments for t in toolbox.tools if not predicate.tools or t.name in predicate.tools]
+    return tuple(f for fields in ([toolbox.state] if root == "state" else mine) for f in fields if f.name == name)
 
 
 def _between_tools(a: Atom, b: Atom, left: frozenset[str], right: frozenset[str]) -> Formula | None:
@@ -123,31 +125,8 @@ def _relation(a: Atom, b: Atom, seen: set[tuple[bool, bool]]) -> Formula | None:
     return conjunction(tuple(clauses[pair] for pair in missing))
 
 
-def _points(left: Test, right: Test, field: Field | None) -> Iterator[object]:
-    """Values that meet every combination of two tests: constants, their neighbours, gaps, and one other."""
-    constants = [v for test in (left, right) for v in (test.value if isinstance(test.value, tuple) else (test.value,))]
-    if left.measure == "count":
-        yield from ([None] * n for n in range(int(max(constants)) + 2))
-    elif all(isinstance(v, bool) for v in constants):
-        yield from (False, True)
-    elif all(isinstance(v, str) for v in constants):
-        yield from field.values if field and field.values else (*constants, "\0another value")
-    elif all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in constants):
-        yield from _numbers(sorted(set(constants)), whole=field is not None and field.type == "integer")
-
-
-def _numbers(constants: list[float], *, whole: bool) -> Iterator[float]:
-    """The constants and one value of every gap: neighbours over integers, midpoints and ends otherwise."""
-    if whole:
-        yield from sorted({math.floor(c) + step for c in constants for step in (-1, 0, 1, 2)})
-        return
-    yield from constants
-    yield from ((low + high) / 2 for low, high in zip(constants, constants[1:]))
-    yield from (constants[0] - 1, constants[-1] + 1)
-
-
 def _sentence(left: Predicate, right: Predicate, relation: Formula) -> str:
-    cause = "tools" if left.kind == "action" else str(left.test.field)
+    cause = "tools" if left.kind == "action" else source(left)
     kind = {Implies: "implies", Iff: "is bound to", Not: "excludes"}.get(type(relation), "is bound to")
     pair = (right, left) if isinstance(relation, Implies) and relation.left == Atom(right.name) else (left, right)
     return f"{pair[0].name} {kind} {pair[1].name} (by {cause})"

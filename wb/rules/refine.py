@@ -2,7 +2,7 @@
 
 Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of
 related predicates (`merge_predicates`); every proposal passes `gate` or is refused on the record.
-Two settlements (SPEC 4 g): the budget counts rules *per round* (counted over all rounds the first
+Two settlements: the budget counts rules *per round* (counted over all rounds the first
 would spend it, and pruning would never see its effect), and the clustering of pruning is by connected
 components: predicates that sound alike, share a field, or share a tool.
 
@@ -10,24 +10,25 @@ Vagueness: how hard a predicate is to tell from its neighbours, and a rule from 
 
 ShieldAgent (Sec. 3.2.3, Eq. 3) scores a predicate by the mean cosine of its k nearest predicates of
 the same kind: higher is vaguer.  The printed index runs from m to n; it is read as the k largest,
-the predicate itself left out (SPEC 4 f).  Vectors come from outside; nothing is embedded here.
+the predicate itself left out.  Vectors come from outside; nothing is embedded here.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pydantic
 
 from wb.domain.tools import Toolbox
-from wb.logic import syntax
+from wb.logic import cel, syntax
 from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
 from wb.rules import certify, physical
 from wb.rules.certify import Change
+from wb.rules.check import Blame, conflicts
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 
@@ -145,12 +146,16 @@ class Merged(pydantic.BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried."""
+    """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried.
+
+    `conflicts` are the rules that can never fire while the others are kept; both sides stay rules.
+    """
 
     number: int
     ruleset: RuleSet
     vagueness: Mapping[str, float]
     changes: tuple[Change, ...] = ()
+    conflicts: tuple[Blame, ...] = ()
 
     def row(self) -> dict[str, object]:
         """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
@@ -162,6 +167,7 @@ class Round:
             "vagueness": float(np.mean(of_each)) if of_each else 0.0,
             "vagueness_max": max(of_each, default=0.0),
             "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
+            "conflicts": [{"rule": c.rule, "by": list(c.by), "sentences": list(c.sentences)} for c in self.conflicts],
             "changes": [
                 {
                     "kind": c.kind,
@@ -179,7 +185,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What refinement needs beside the rules: the model, the encoder, the toolbox, Eq. 3's k, and the cosine of kinship."""
+    """What refinement needs beside the rules: model, encoder, toolbox, Eq. 3's k, and the cosine of kinship."""
 
     llm: LLM
     encoder: Encoder
@@ -198,13 +204,15 @@ def refine(
     toolbox: Toolbox | None = None,
     similarity: float = 0.6,
     k: int = 5,
+    tell: Callable[[int, int], object] = lambda done, of: None,
 ) -> tuple[Round, ...]:
     """Alg. 2: the rounds of refinement, round 0 first; it ends when nothing changes or after `max_rounds`.
 
     `budget` is how many rules are refined in a round, the vaguest first.  A rule found verifiable is
     not asked about again until something changes it; the parts of a split and the rules touched by a
     merge are (Alg. 2, lines 15 and 27).  `similarity` is the cosine from which two predicates are
-    asked about together; the toolbox sharpens what is known of the predicates' fields.
+    asked about together; the toolbox sharpens what is known of the predicates' fields.  `tell` is told
+    how many rounds are done, and of how many.
     """
     words = Words(llm, encoder, toolbox or Toolbox(), k, similarity)
     if max_rounds < 0 or budget < 0:
@@ -213,6 +221,7 @@ def refine(
     waiting = {rule.id for rule in ruleset.rules if rule.type == "action"}
     refused: set[tuple] = set()
     for number in range(1, max_rounds + 1):
+        tell(number - 1, max_rounds)
         before = rounds[-1]
         verified, asked, tried = verify(before, waiting, words, budget)
         seen = asked | _touched(before.ruleset, verified)
@@ -224,11 +233,12 @@ def refine(
         waiting &= {rule.id for rule in rounds[-1].ruleset.rules if rule.type == "action"}
         if not waiting and not any(c.accepted for c in changes):
             break
+    tell(len(rounds) - 1, len(rounds) - 1)
     return tuple(rounds)
 
 
 def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
-    """Verifiability refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
+    """Refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
     scores = of_rules(state.ruleset, state.vagueness)
     asked = vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
     rules = {rule.id: rule for rule in state.ruleset.rules}
@@ -272,7 +282,7 @@ def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSe
 
 
 def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
-    """Redundancy pruning: merges of predicates and removal of rules, asked for group by group; the rule set and the changes.
+    """Redundancy pruning, asked for group by group: merges of predicates and removal of rules; rule set and changes.
 
     Only groups with a rule among those `seen` by this round's refinement are asked about, so that a
     round costs what its budget says.  A merge that was refused before is not proposed again.
@@ -281,8 +291,13 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
     known = physical.rules(ruleset.predicates, words.toolbox)
     state = replace(state, vagueness=of_predicates(ruleset.predicates, words.encoder, words.k))
     batch = _groups(state, words, known, seen, refused)
-    replies = [r for r in words.llm.ask_all("merge_predicates", Merged, batch) if isinstance(r, Merged)]
-    changes = []
+    answers = words.llm.ask_all("merge_predicates", Merged, batch)
+    replies = [reply for reply in answers if isinstance(reply, Merged)]
+    changes = [
+        Change("merge", names, names, False, f"no reply: {reply.reason}")
+        for row, reply in zip(batch, answers, strict=True)
+        if isinstance(reply, Unanswered) and (names := tuple(p["name"] for p in row["predicates"]))
+    ]
     for pair in (pair for reply in replies for pair in reply.merges):
         if {pair.keep, pair.drop} <= {p.name for p in ruleset.predicates}:
             ruleset, change = certify.merge(ruleset, pair.keep, pair.drop, pair.negated, known, pair.reason)
@@ -299,7 +314,7 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
 def _groups(
     state: Round, words: Words, known: Sequence[Rule], seen: set[str], refused: set[tuple]
 ) -> list[dict[str, object]]:
-    """One request for every component of related predicates with a rule that was seen and something to merge or to drop."""
+    """One request a component of related predicates with a rule that was seen and something to merge or drop."""
     import networkx
 
     predicates = {p.name: p for p in state.ruleset.predicates}
@@ -343,7 +358,8 @@ def _cosines(predicates: Sequence[Predicate], words: Words) -> np.ndarray:
 
 
 def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
-    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k))
+    found = conflicts(ruleset, physical.rules(ruleset.predicates, words.toolbox))
+    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k), conflicts=found)
 
 
 def _key(change: Change) -> tuple:
@@ -405,9 +421,8 @@ def _meaning(predicate: Predicate, toolbox: Toolbox) -> dict[str, object]:
         }
     if predicate.test is None:
         return {}
-    test, known = predicate.test, physical.bound(predicate.test, toolbox)
-    value = list(test.value) if isinstance(test.value, tuple) else test.value
+    known = physical.bound(predicate, toolbox)
     return {
-        "test": {"field": test.field, "op": test.op, "value": value, "measure": test.measure},
-        "field": {"type": known.type, "description": known.description} if known else {},
+        "test": cel.render(predicate.test),
+        "field": {"type": known[0].type, "description": known[0].description} if known else {},
     }

@@ -2,115 +2,174 @@
 
 ShieldAgent's rule tuple r = [P_r, T_r, phi_r, t_r] (Sec. 3.1) with the sentence's modality and its
 verbatim span beside it; a rule set with its predicates is the paper's ASPM (P, R, ·), Eq. 2.
-Rules are read and written as JSON here, and as text that a person edits in `rulefile`.
+Rules are read and written as text, YAML that a person edits and JSON, in `rulefile`.
 
 Predicates: the vocabulary of rules, and how their truth is read off a step.
 
 ShieldAgent's predicate record (Sec. 3.1): a positive snake_case name, a description and keywords;
 an *action* predicate is true when the agent calls one of its tools, a *state* predicate is a fact
-about the user, the session or the arguments.  A state predicate with a `Test` is *grounded*: its
-truth follows from one field.  Without a test it is unknown unless the step's state holds it by name.
+about the user, the session or the arguments.  A state predicate with a test (`logic.facts`) is *grounded*:
+its truth follows from fields of the state and arguments of calls.  Without a test it is unknown unless the
+step's state holds it by name.
 
 Rules from many clauses joined into one set over one vocabulary of predicates.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
-from wb.domain.trace import Step, Value, lookup
-from wb.logic import formula
+from wb.domain.tools import Enumerations
+from wb.domain.trace import Call, Step
+from wb.logic import facts, formula
+from wb.logic.facts import Fact, Path, Size
 from wb.logic.formula import Atom, Constant, Formula, atoms, children
 
 Kind = Literal["action", "state"]
-Operator = Literal["==", "!=", "<", "<=", ">", ">=", "in"]
-COMPARE = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda value, options: value in options,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """`field OP value`, e.g. `state.age >= 18` or `count(book.guests) <= 8`.
-
-    `field` is `state.NAME` or `TOOL.ARGUMENT`; `measure` compares the value itself or how many
-    items it holds.
-    """
-
-    __test__ = False  # not a pytest class
-    field: str
-    op: Operator
-    value: bool | int | float | str | tuple[str, ...]
-    measure: Literal["value", "count"] = "value"
-
-    def __post_init__(self) -> None:
-        if self.op not in COMPARE:
-            raise ValueError(f"op must be one of {list(COMPARE)}; got {self.op!r}")
-        if "." not in self.field:
-            raise ValueError(f"field must be state.NAME or TOOL.ARGUMENT; got {self.field!r}")
-
-    def __str__(self) -> str:
-        subject = f"count({self.field})" if self.measure == "count" else self.field
-        return f"{subject} {self.op} {self.value!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """One proposition of a rule set, true, false or unknown at each step."""
+    """One proposition of a rule set, true, false or unknown at each step.
+
+    `tools` are those that carry out an action predicate.  Of a state predicate they say whose calls its test reads as
+    `call`; without any, it reads the call that is judged, whatever its tool.
+    """
 
     name: str
     kind: Kind
     description: str
     keywords: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    test: Test | None = None
+    test: Fact | None = None
 
     def __post_init__(self) -> None:
         if not formula.NAME.match(self.name):
             raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*; got {self.name!r}")
         if self.kind not in ("action", "state"):
             raise ValueError(f"kind must be 'action' or 'state'; got {self.kind!r}")
-        if self.kind == "state" and self.tools:
-            raise ValueError(f"only an action predicate has tools; {self.name!r} has {self.tools}")
+        if self.test is not None and not isinstance(self.test, Fact):
+            raise ValueError(f"a test is a fact, such as cel.parse('state.age >= 18'); got {self.test!r:.80}")
+        if self.kind == "action" and self.test is not None:
+            raise ValueError(f"an action predicate is tested by its tools alone; {self.name!r} has a test as well")
+        if self.kind == "state" and self.tools and not self.reads_call:
+            raise ValueError(f"a state predicate has tools only if its test reads call; {self.name!r} has {self.tools}")
+
+    @property
+    def reads_call(self) -> bool:
+        """Whether its test reads the arguments of a call."""
+        return self.test is not None and any(path.names[0] == "call" for path in facts.paths(self.test))
+
+    @property
+    def term(self) -> Path | Size | None:
+        """The one path or size that its test measures; None where it has no test or measures several."""
+        measured = facts.terms(self.test) if self.test is not None else ()
+        return measured[0] if len(measured) == 1 else None
 
 
-def truth(predicate: Predicate, step: Step) -> bool | None:
-    """Whether the predicate holds at the step; None where the step does not tell.
+Reader = Callable[[Step, Call | None], bool | None]
 
-    An action predicate is closed-world over the step's calls: what was not called was not done.
+
+def reader(predicate: Predicate, enumerations: Enumerations = MappingProxyType({})) -> Reader:
+    """The predicate as a function of a step and the call that is asked about (None where none is): `truth`, compiled.
+
+    An action predicate is closed-world over the step's calls: what was not called was not done; without a tool it is
+    unknown, for nobody can see it done.  A test of arguments reads the call that is asked about where that is a call
+    of its tools, else the step's calls of them: where they differ, it is unknown.  `enumerations` names the values
+    that a field may have, by owner and name: the test of any other value is unknown.
     """
     if predicate.kind == "action":
-        return any(call.tool in predicate.tools for call in step.calls)
+        tools = predicate.tools
+        if not tools:
+            return lambda step, call: None
+
+        def done(step: Step, call: Call | None) -> bool:
+            for one in step.calls:
+                if one.tool in tools:
+                    return True
+            return False
+
+        return done
     if predicate.test is None:
-        known = step.state.get(predicate.name)
-        return known if isinstance(known, bool) else None
-    return satisfies(predicate.test, lookup(step, predicate.test.field))
+        name = predicate.name
+
+        def told(step: Step, call: Call | None) -> bool | None:
+            known = step.state.get(name)
+            return known if isinstance(known, bool) else None
+
+        return told
+    test = predicate.test
+    return asked(facts.paths(test), predicate.tools, enumerations, lambda declared: facts.compiled(test, declared))
 
 
-def satisfies(test: Test, value: Value) -> bool | None:
-    """Whether a value passes the test; None where the value is absent or of another type."""
-    if test.measure == "count":
-        value = len(value) if isinstance(value, (list, tuple, Mapping)) else None
-    if value is None:
-        return None
-    wanted = test.value[0] if isinstance(test.value, tuple) and test.value else test.value
-    if isinstance(wanted, bool) != isinstance(value, bool) or isinstance(wanted, str) != isinstance(value, str):
-        return None
-    return bool(COMPARE[test.op](value, test.value))
+def asked[Told](
+    paths: Sequence[Path],
+    tools: Sequence[str],
+    enumerations: Enumerations,
+    compiled: Callable[[facts.Enumerations], Callable[[Mapping[str, object]], Told | None]],
+) -> Callable[[Step, Call | None], Told | None]:
+    """What is read of those paths, as a function of a step and the call that is asked about (None where none is).
+
+    Arguments are those of the call that is asked about where its tool is one of `tools` (with none: any tool), else of
+    the step's calls of them (with none: of those that have the arguments), which must tell the same.  `compiled` gives
+    the function of `{"state": ..., "call": ...}` for the enumerations of one tool.
+    """
+    given = [path.names[1] for path in paths if path.names[0] == "call"]
+    other = compiled(_declared(paths, enumerations, ""))
+    if not given:
+        return lambda step, call: other({"state": _record(step.state)})
+    owners = tools or dict.fromkeys(owner for owner, _ in enumerations)
+    by_tool = {tool: compiled(_declared(paths, enumerations, tool)) for tool in owners}
+
+    def told(step: Step, call: Call) -> Told | None:
+        known = by_tool.get(call.tool, other) if type(call.tool) is str else other
+        return known({"state": _record(step.state), "call": _record(call.arguments)})
+
+    def argument(step: Step, call: Call | None) -> Told | None:
+        if call is not None and (not tools or call.tool in tools):
+            return told(step, call)
+        mine = [c for c in step.calls if (c.tool in tools if tools else all(name in c.arguments for name in given))]
+        found = [told(step, one) for one in mine]
+        return found[0] if found and found.count(found[0]) == len(found) else None
+
+    return argument
 
 
-def valuation(predicates: tuple[Predicate, ...], step: Step) -> dict[str, bool | None]:
+def _record(values: Mapping[str, object]) -> dict[str, object]:
+    return values if type(values) is dict else dict(values)
+
+
+def _declared(paths: Sequence[Path], enumerations: Enumerations, tool: str) -> facts.Enumerations:
+    """The enumerations of the paths, `call` being a call of that tool."""
+    owners = {"state": "state", "call": tool}
+    found = {path: enumerations.get((owners[path.names[0]], path.names[1])) for path in paths if len(path.names) == 2}
+    return {path: values for path, values in found.items() if values}
+
+
+def truth(predicate: Predicate, step: Step, call: Call | None = None) -> bool | None:
+    """Whether the predicate holds at the step; None where the step does not tell."""
+    return reader(predicate)(step, call)
+
+
+def source(predicate: Predicate) -> str:
+    """What tells the predicate's truth: the fields and arguments that its test reads, else its own name."""
+    if predicate.test is None:
+        return predicate.name
+    return ", ".join(dict.fromkeys(called(path, predicate.tools) for path in facts.paths(predicate.test)))
+
+
+def called(path: Path, tools: Sequence[str] = ()) -> str:
+    """What a person calls a path: `state.NAME`, or `TOOL.ARGUMENT` for an argument of the calls of one tool."""
+    root, *names = path.names
+    return ".".join((tools[0] if root == "call" and len(tools) == 1 else root, *names))
+
+
+def valuation(predicates: tuple[Predicate, ...], step: Step, call: Call | None = None) -> dict[str, bool | None]:
     """The truth of every predicate at one step, by name."""
-    return {predicate.name: truth(predicate, step) for predicate in predicates}
+    return {predicate.name: truth(predicate, step, call) for predicate in predicates}
 
 
 Modality = Literal["forbid", "permit_only_if", "oblige"]
@@ -199,8 +258,8 @@ class RuleDraft:
 def collect(drafts: Sequence[RuleDraft], undecided: Sequence[Undecided]) -> RuleSet:
     """One rule set: predicates that say the same are one, and no two share a name.
 
-    Two predicates say the same if both have the same test, the same tools, or, without either, the
-    same kind and name. Rules are numbered within their clause: c4.1, c4.2.
+    Two predicates say the same if both have the same test and tools, or, without either, the same kind
+    and name. Rules are numbered within their clause: c4.1, c4.2.
     """
     known: dict[object, Predicate] = {}
     names: set[str] = set()
@@ -227,11 +286,12 @@ def rename(formula: Formula, names: dict[str, str]) -> Formula:
 
 def _shared(predicate: Predicate, known: dict[object, Predicate], names: set[str]) -> Predicate:
     """The predicate of the set that says the same, else this one under a free name."""
-    key = predicate.test or (frozenset(predicate.tools) or None) or (predicate.kind, predicate.name)
+    tools = frozenset(predicate.tools)
+    key = (predicate.test, tools) if predicate.test else tools or (predicate.kind, predicate.name)
     if key not in known:
         name, number = predicate.name, 2
-        if name in names and predicate.test is not None and not predicate.test.field.startswith("state."):
-            name = f"{predicate.test.field.partition('.')[0].lower()}_{name}"
+        if name in names and len(tools) == 1 and predicate.test is not None:
+            name = f"{predicate.tools[0].lower()}_{name}"
         base = name
         while name in names:
             name, number = f"{base}_{number}", number + 1

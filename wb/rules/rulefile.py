@@ -1,373 +1,346 @@
-"""Rule sets on disk: JSON for programs, and a plain text that a person edits.
+"""Rule sets on disk: YAML that a person edits, and JSON of the same form for programs.
 
-    # A rule set: predicates first, then rules. Indented lines are `key: value`.
-    predicate pays (action)
-        description: the agent pays
-        tools: pay, settle_invoice
-
-    predicate of_age (state)
-        description: the user is of age
-        test: state.age >= 18
-
-    rule r1 (permit_only_if)
+    predicates:
+      pays: {kind: action, description: the agent pays, tools: [pay, settle_invoice]}
+      of_age: {kind: state, description: the user is of age, test: state.age >= 18}
+      few_guests: {kind: state, tools: [book_table], test: size(call.guests) <= 8}
+    rules:
+      - id: r1
         text: Only adults may pay.
         formula: ALWAYS (pays IMPLIES of_age)
+        modality: permit_only_if
 
-A rule's modality is forbid, permit_only_if or oblige.  Further keys: `keywords` of a predicate;
-`type` (action or physical), `clause`, `quote` and `parents` of a rule; an `undecided CLAUSE` block
-has `quote` and `reason`.  Lists are separated by commas.  A value that holds a line break, or that
-begins or ends with a space or a quotation mark, is written as a JSON string; a formula may go on
-over further lines, indented deeper.  A test is `FIELD OP VALUE` or `count(FIELD) OP VALUE` with a
-JSON value, `FIELD in ["a", "b"]` for one of several.
+A rule's modality is forbid, permit_only_if or oblige.  A test is CEL (`logic.facts`); where it reads `call`, the
+predicate's tools say whose calls.  Further keys: `keywords` of a predicate; `type` (action or physical), `clause`,
+`quote` and `parents` of a rule; the list `undecided` has entries with `clause`, `quote` and `reason`.
+
+Every scalar is text as it is written (`yes`, `1e3`, `2026-01-01`), a key without a value is absent.  Keys that stand
+twice, anchors, aliases and tags are refused: a text that begins with `!`, `&` or `*` needs quotation marks.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import Any, NoReturn, get_args
 
-from wb.logic.formula import Formula
-from wb.logic.syntax import FormulaError, parse, render
-from wb.rules.rule import Predicate, Rule, RuleSet, Test, Undecided
+import pydantic
+import yaml
 
-KINDS, MODALITIES, TYPES = ("action", "state"), ("forbid", "permit_only_if", "oblige"), ("action", "physical")
-HEADER = re.compile(r'(predicate|rule|undecided)[ \t]+("(?:[^"\\]|\\.)*"|\S+)(?:[ \t]*\(([^()]*)\))?[ \t]*\Z')
-TEST = re.compile(r"(count\()?([\w.]+)(\))?\s*(==|!=|<=|>=|<|>|in\b)\s*(.+)\Z", re.DOTALL)
-KEYS = {
-    "predicate": ("description", "keywords", "tools", "test"),
-    "rule": ("text", "formula", "type", "clause", "quote", "parents"),
-    "undecided": ("quote", "reason"),
+from wb.logic import cel, syntax
+from wb.logic.facts import FactError
+from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
+
+Loc = Sequence[int | str]
+PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml's where PyYAML was built with it: ten times as fast
+WANTED = {
+    "string_type": "a text was required",
+    "list_type": "a list was required",
+    "dict_type": "a mapping was required",
+    "model_type": "a mapping was required",
+    "missing": "it was required",
+    "string_too_short": "a text that is not empty was required",
 }
-LISTS = ("keywords", "tools", "parents")
 
 
 class RuleFileError(ValueError):
     """The file is not a rule set; the message says where, what was required and what was got."""
 
 
+class Form(pydantic.BaseModel):
+    """A mapping of a file: these keys and no others, each of exactly its type."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PredicateForm(Form):
+    """A predicate without its name."""
+
+    kind: Kind
+    description: str = ""
+    keywords: list[str] = []
+    tools: list[str] = []
+    test: str | None = None
+
+
+class RuleForm(Form):
+    """A rule without its id."""
+
+    text: str = ""
+    formula: str = pydantic.Field(min_length=1)
+    modality: Modality
+    type: RuleType = "action"
+    clause: str = ""
+    quote: str = ""
+    parents: list[str] = []
+
+
+class _Named(Form):
+    id: str = pydantic.Field(min_length=1)
+
+
+class _Rule(RuleForm, _Named):
+    """A rule with its id, which comes first."""
+
+
+class _Undecided(Form):
+    clause: str = ""
+    quote: str = ""
+    reason: str = pydantic.Field(min_length=1)
+
+
+class _File(Form):
+    predicates: dict[str, PredicateForm] = {}
+    rules: list[_Rule]
+    undecided: list[_Undecided] = []
+
+
+# ---- rule sets ----------------------------------------------------------------------------------
+
+
 def load(path: str | Path) -> RuleSet:
-    """The rule set of a file, JSON when it begins with `{`, else text."""
+    """The rule set of a file, JSON when it begins with `{`, else YAML."""
     path = Path(path)
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise RuleFileError(f"{path}: a readable rule file was required; got {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise RuleFileError(
-            f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at {error.start}"
-        ) from None
-    return loads(text, source=path.name)
+    return loads(decoded(path, RuleFileError), source=path.name)
 
 
 def loads(text: str, *, source: str = "rules") -> RuleSet:
-    """The rule set of a text, JSON when it begins with `{`, else the plain form."""
+    """The rule set of a text, JSON when it begins with `{`, else YAML."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return loads_text(text, source=source)
+        return read(text, source, RuleFileError).ruleset()
     try:
-        return from_json(json.loads(text.lstrip("\ufeff")), source=source)
+        data = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_once)
     except json.JSONDecodeError as error:
-        raise RuleFileError(
-            f"{source}: JSON was required; got {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        got = f"{error.msg} at line {error.lineno}, column {error.colno}"
+    except ValueError as error:  # a key twice, or a number of 5000 digits
+        got = str(error)
     except RecursionError:
-        raise RuleFileError(f"{source}: JSON nested at most a few levels was required; got hundreds") from None
+        got = "hundreds of nested levels"
+    else:
+        return from_json(data, source=source)
+    raise RuleFileError(f"{source}: JSON was required; got {got}")
 
 
-def to_json(ruleset: RuleSet) -> dict:
-    """The rule set as JSON values, formulas in words; `from_json` gives it back."""
-    return {
-        "predicates": [
-            {
-                "name": p.name,
-                "kind": p.kind,
-                "description": p.description,
-                "keywords": list(p.keywords),
-                "tools": list(p.tools),
-                "test": _test_json(p.test),
-            }
-            for p in ruleset.predicates
-        ],
-        "rules": [
-            {
-                "id": r.id,
-                "text": r.text,
-                "formula": render(r.formula),
-                "modality": r.modality,
-                "type": r.type,
-                "clause": r.clause,
-                "quote": r.quote,
-                "parents": list(r.parents),
-            }
-            for r in ruleset.rules
-        ],
-        "undecided": [{"clause": u.clause, "quote": u.quote, "reason": u.reason} for u in ruleset.undecided],
-    }
-
-
-def from_json(data: Mapping, *, source: str = "rules") -> RuleSet:
+def from_json(data: object, *, source: str = "rules") -> RuleSet:
     """The rule set that `to_json` wrote; `RuleFileError` says where the data are something else."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("rules"), list):
-        raise RuleFileError(
-            f"{source}: an object with the lists 'predicates' and 'rules' was required; got {_shape(data)}"
-        )
-    rows = {key: data.get(key, []) for key in ("predicates", "rules", "undecided")}
-    for key, value in rows.items():
-        if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
-            raise RuleFileError(f"{source}: {key!r} must be a list of objects; got {_shape(value)}")
-    return _ruleset(
-        [_predicate(row, f"{source}: predicates[{i}]") for i, row in enumerate(rows["predicates"])],
-        [_rule(row, f"{source}: rules[{i}]") for i, row in enumerate(rows["rules"])],
-        [_undecided(row, f"{source}: undecided[{i}]") for i, row in enumerate(rows["undecided"])],
-        source,
-    )
+    return Written(data, {}, source, RuleFileError).ruleset()
 
 
-def dumps_text(ruleset: RuleSet) -> str:
-    """The rule set in the plain form; `loads_text` gives it back."""
-    blocks = []
-    for p in ruleset.predicates:
-        blocks.append(
-            _block(
-                f"predicate {p.name} ({p.kind})",
+def to_json(ruleset: RuleSet) -> dict[str, Any]:
+    """The rule set as JSON values, with every key; `from_json` gives it back."""
+    return _form(ruleset).model_dump()
+
+
+def dumps(ruleset: RuleSet) -> str:
+    """The rule set as YAML; `loads` gives it back."""
+    row = {"predicates": {}} | _form(ruleset).model_dump(exclude_defaults=True)
+    return yaml.dump(row, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+
+
+def _form(ruleset: RuleSet) -> _File:
+    return _File(
+        predicates={
+            p.name: PredicateForm(
+                kind=p.kind,
                 description=p.description,
-                keywords=p.keywords,
-                tools=p.tools,
-                test=_test_text(p.test),
+                keywords=list(p.keywords),
+                tools=list(p.tools),
+                test=cel.render(p.test) if p.test is not None else None,
             )
-        )
-    for r in ruleset.rules:
-        blocks.append(
-            _block(
-                f"rule {_quoted(r.id, header=True)} ({r.modality})",
+            for p in ruleset.predicates
+        },
+        rules=[
+            _Rule(
+                id=r.id,
                 text=r.text,
-                formula=render(r.formula),
-                type=r.type if r.type != "action" else "",
+                formula=syntax.render(r.formula),
+                modality=r.modality,
+                type=r.type,
                 clause=r.clause,
                 quote=r.quote,
-                parents=r.parents,
+                parents=list(r.parents),
             )
-        )
-    for u in ruleset.undecided:
-        blocks.append(_block(f"undecided {_quoted(u.clause, header=True)}", quote=u.quote, reason=u.reason))
-    return "\n\n".join(blocks) + "\n"
-
-
-def loads_text(text: str, *, source: str = "rules") -> RuleSet:
-    """The rule set of a plain text; `RuleFileError` names the line that is not of the form."""
-    rows: dict[str, list] = {"predicate": [], "rule": [], "undecided": []}
-    build = {"predicate": _predicate, "rule": _rule, "undecided": _undecided}
-    for kind, row, where in _blocks(text, source):
-        rows[kind].append(build[kind](row, where))
-    return _ruleset(rows["predicate"], rows["rule"], rows["undecided"], source)
-
-
-def _ruleset(
-    predicates: Sequence[Predicate], rules: Sequence[Rule], undecided: Sequence[Undecided], source: str
-) -> RuleSet:
-    try:
-        return RuleSet(tuple(predicates), tuple(rules), tuple(undecided))
-    except ValueError as error:
-        raise RuleFileError(f"{source}: {error}") from None
-
-
-def _predicate(row: Mapping, where: str) -> Predicate:
-    try:
-        return Predicate(
-            _text(row, "name", where, required=True),
-            _one_of(row, "kind", KINDS, where),
-            _text(row, "description", where),
-            _texts(row, "keywords", where),
-            _texts(row, "tools", where),
-            _test(row.get("test"), where),
-        )
-    except RuleFileError:
-        raise
-    except ValueError as error:
-        raise RuleFileError(f"{where}: {error}") from None
-
-
-def _rule(row: Mapping, where: str) -> Rule:
-    return Rule(
-        _text(row, "id", where, required=True),
-        _text(row, "text", where),
-        _formula(row, where),
-        _one_of(row, "modality", MODALITIES, where),
-        _one_of({"type": row.get("type") or "action"}, "type", TYPES, where),
-        _text(row, "clause", where),
-        _text(row, "quote", where),
-        _texts(row, "parents", where),
+            for r in ruleset.rules
+        ],
+        undecided=[_Undecided(clause=u.clause, quote=u.quote, reason=u.reason) for u in ruleset.undecided],
     )
 
 
-def _undecided(row: Mapping, where: str) -> Undecided:
-    return Undecided(
-        _text(row, "clause", where), _text(row, "quote", where), _text(row, "reason", where, required=True)
-    )
+class Written:
+    """The data of a file, with the places of what they hold: every mistake is told with its place."""
 
+    def __init__(self, data: object, lines: Mapping[tuple, int], source: str, error: type[ValueError]) -> None:
+        self.data, self.lines, self.source, self.error = data, lines, source, error
 
-def _formula(row: Mapping, where: str) -> Formula:
-    text = _text(row, "formula", where, required=True)
-    try:
-        return parse(text)
-    except FormulaError as error:
-        raise RuleFileError(f"{where}, formula: {error}") from None
+    def where(self, loc: Loc) -> str:
+        """The file, the line where there are lines, and the path of keys."""
+        known = [self.lines[found] for i in range(len(loc) + 1) if (found := tuple(loc[:i])) in self.lines]
+        line = f", line {known[-1]}" if known else ""
+        return f"{self.source}{line}" + (f": {'.'.join(map(str, loc))}" if loc else "")
 
+    def refuse(self, loc: Loc, message: object) -> NoReturn:
+        """Raise the error of this file about that place."""
+        raise self.error(f"{self.where(loc)}: {message}") from None
 
-def _test(row: object, where: str) -> Test | None:
-    if row is None or row == "":
-        return None
-    if isinstance(row, str):
-        row = _read_test(row, where)
-    if not isinstance(row, Mapping):
-        raise RuleFileError(f"{where}: a test with 'field', 'op' and 'value' was required; got {_shape(row)}")
-    value = row.get("value")
-    if isinstance(value, list) and all(isinstance(v, str) for v in value):
-        value = tuple(value)
-    if not isinstance(value, (bool, int, float, str, tuple)):
-        raise RuleFileError(
-            f"{where}: the test's value must be true, false, a number, a text or a list of texts; got {_shape(value)}"
-        )
-    if (row.get("op") == "in") != isinstance(value, tuple):
-        raise RuleFileError(
-            f"{where}: 'in' needs a list of texts and a list needs 'in'; got {row.get('op')!r} and {_shape(value)}"
-        )
-    measure = _one_of({"measure": row.get("measure", "value")}, "measure", ("value", "count"), where)
-    return Test(_text(row, "field", where, required=True), _text(row, "op", where, required=True), value, measure)
-
-
-def _read_test(text: str, where: str) -> dict:
-    found = TEST.match(text)
-    if found is None or bool(found[1]) != bool(found[3]):
-        raise RuleFileError(f"{where}: a test FIELD OP VALUE was required, such as state.age >= 18; got {text[:80]!r}")
-    try:
-        value = json.loads(found[5])
-    except ValueError:
-        raise RuleFileError(
-            f'{where}: the test\'s value must be JSON, such as 18, true or "gold"; got {found[5][:80]!r}'
-        ) from None
-    return {"field": found[2], "op": found[4], "value": value, "measure": "count" if found[1] else "value"}
-
-
-def _test_json(test: Test | None) -> dict | None:
-    if test is None:
-        return None
-    value = list(test.value) if isinstance(test.value, tuple) else test.value
-    return {"field": test.field, "op": test.op, "value": value, "measure": test.measure}
-
-
-def _test_text(test: Test | None) -> str:
-    if test is None:
-        return ""
-    subject = f"count({test.field})" if test.measure == "count" else test.field
-    return f"{subject} {test.op} {json.dumps(_test_json(test)['value'], ensure_ascii=False)}"
-
-
-def _block(header: str, **values: str | tuple[str, ...]) -> str:
-    lines = [header]
-    for key, value in values.items():
-        if value:
-            items = (value,) if isinstance(value, str) else value
-            lines.append(f"    {key}: {', '.join(_quoted(item, listed=not isinstance(value, str)) for item in items)}")
-    return "\n".join(lines)
-
-
-def _quoted(text: str, *, header: bool = False, listed: bool = False) -> str:
-    """The text as it is where it is read back so, else as a JSON string."""
-    plain = text and text == text.strip() and text[0] != '"' and text[-1] != '"' and text.isprintable()
-    if plain and not (header and not re.fullmatch(r"[^\s()]+", text)) and not (listed and "," in text):
-        return text
-    return json.dumps(text)
-
-
-def _blocks(text: str, source: str) -> list[tuple[str, dict, str]]:
-    """Each block of a plain text: its kind, its values, and where it begins."""
-    blocks: list[tuple[str, dict, str]] = []
-    key, indent = "", 0
-    for number, raw in enumerate(text.lstrip("\ufeff").split("\n"), 1):
-        line, where = raw.strip(), f"{source}, line {number}"
-        if not line or line.startswith("#"):
-            continue
-        here = len(raw) - len(raw.lstrip())
-        if here == 0:
-            blocks.append(_header(line, where))
-            key = ""
-        elif not blocks:
-            raise RuleFileError(
-                f"{where}: 'predicate NAME (kind)' or 'rule ID (modality)' was required before indented lines; got {line[:60]!r}"
-            )
-        elif key == "formula" and here > indent:
-            blocks[-1][1]["formula"] += "\n" + line
+    def checked[Model: pydantic.BaseModel](self, model: type[Model]) -> Model:
+        """The data in that form; the first mistake is raised."""
+        try:
+            return model.model_validate(self.data)
+        except pydantic.ValidationError as error:
+            first = error.errors(include_url=False)[0]
+        kind, loc = first["type"], first["loc"]
+        got = "none" if kind == "missing" else json.dumps(first["input"], ensure_ascii=False, default=str)[:80]
+        if kind == "extra_forbidden":
+            wanted, got = f"a key of {_keys(model, loc[:-1])} was required", repr(loc[-1])
+        elif kind == "literal_error":
+            wanted = f"one of {first['ctx']['expected'].replace(' or ', ', ')} was required"
+        elif kind == "model_type" and not loc:
+            wanted = f"a mapping with the keys {list(model.model_fields)} was required"
         else:
-            key, indent = _entry(line, blocks[-1], where), here
-    return blocks
+            wanted = WANTED.get(kind, first["msg"])
+        self.refuse(loc, f"{wanted}; got {got}")
+
+    def ruleset(self) -> RuleSet:
+        """The data as a rule set."""
+        file = self.checked(_File)
+        predicates = self.predicates(file.predicates, ())
+        rules = [self.rule(row, row.id, ("rules", i)) for i, row in enumerate(file.rules)]
+        undecided = [Undecided(row.clause, row.quote, row.reason) for row in file.undecided]
+        try:
+            return RuleSet(predicates, tuple(rules), tuple(undecided))
+        except ValueError as error:
+            self.refuse((), error)
+
+    def predicates(self, rows: Mapping[str, PredicateForm], loc: Loc) -> tuple[Predicate, ...]:
+        """The predicates of a mapping from their names."""
+        return tuple(self._predicate(name, row, (*loc, "predicates", name)) for name, row in rows.items())
+
+    def _predicate(self, name: str, row: PredicateForm, loc: Loc) -> Predicate:
+        try:
+            test = cel.parse(row.test) if row.test is not None else None
+        except FactError as error:
+            self.refuse((*loc, "test"), error)
+        try:
+            return Predicate(name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)
+        except ValueError as error:
+            self.refuse(loc, error)
+
+    def rule(self, row: RuleForm, name: str, loc: Loc) -> Rule:
+        """The rule of an entry, under that id."""
+        try:
+            formula = syntax.parse(row.formula)
+        except syntax.FormulaError as error:
+            self.refuse((*loc, "formula"), error)
+        return Rule(name, row.text, formula, row.modality, row.type, row.clause, row.quote, tuple(row.parents))
 
 
-def _header(line: str, where: str) -> tuple[str, dict, str]:
-    found = HEADER.match(line) if len(line) < 10_000 else None
-    if found is None:
-        raise RuleFileError(
-            f"{where}: 'predicate NAME (kind)', 'rule ID (modality)' or 'undecided CLAUSE' was required; got {line[:60]!r}"
-        )
-    kind, name, bracket = found[1], _unquoted(found[2], where), found[3] or ""
-    row = {
-        "predicate": {"name": name, "kind": bracket},
-        "rule": {"id": name, "modality": bracket},
-        "undecided": {"clause": name},
-    }[kind]
-    return kind, row, f"{where} ({kind} {name[:40]})"
+# ---- YAML that a person writes ------------------------------------------------------------------
 
 
-def _entry(line: str, block: tuple[str, dict, str], where: str) -> str:
-    kind, row, _ = block
-    key, colon, value = line.partition(":")
-    key = key.strip()
-    if not colon or key not in KEYS[kind]:
-        raise RuleFileError(f"{where}: 'key: value' with a key of {list(KEYS[kind])} was required; got {line[:60]!r}")
-    if key in row:
-        raise RuleFileError(f"{where}: each key once in a block was required; got {key!r} again")
-    row[key] = _listed(value.strip(), where) if key in LISTS else _unquoted(value.strip(), where)
-    return key
-
-
-def _listed(text: str, where: str) -> list[str]:
-    items = re.findall(r'\s*("(?:[^"\\]|\\.)*"|[^,]+)', text)
-    return [_unquoted(item.strip(), where) for item in items if item.strip()]
-
-
-def _unquoted(text: str, where: str) -> str:
-    if not text.startswith('"'):
-        return text
+def decoded(path: Path, error: type[ValueError]) -> str:
+    """The text of a UTF-8 file; `error` where it cannot be read or is none."""
     try:
-        value = json.loads(text)
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as problem:
+        raise error(f"{path}: a readable file was required; got {problem.strerror or problem}") from None
+    except UnicodeDecodeError as problem:
+        line, byte = problem.object[: problem.start].count(b"\n") + 1, problem.object[problem.start]
+        raise error(f"{path.name}, line {line}: UTF-8 text was required; got byte 0x{byte:02x}") from None
+
+
+def read(text: str, source: str, error: type[ValueError]) -> Written:
+    """The texts, lists and mappings of a YAML text; `error` tells the line of what is none of these."""
+    lines: dict[tuple[int | str, ...], int] = {}
+    try:
+        events = yaml.parse(text.removeprefix("\ufeff"), Loader=PARSER)
+        data, (_, begun) = None, (next(events), next(events))
+        if isinstance(begun, yaml.DocumentStartEvent):
+            data, (_, ended) = _value(next(events), events, (), lines), (next(events), next(events))
+            if not isinstance(ended, yaml.StreamEndEvent):
+                raise yaml.MarkedYAMLError(problem="a second document", problem_mark=ended.start_mark)
+        return Written(data, lines, source, error)
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        line, got = mark.line + 1 if mark else 1, getattr(problem, "problem", None) or str(problem).splitlines()[0]
+    except RecursionError:
+        line, got = 1, "hundreds of nested levels"
+    raise error(f"{source}, line {line}: YAML was required; got {got[:200]}")
+
+
+def _value(event: yaml.Event, events: Iterator[yaml.Event], loc: tuple[int | str, ...], lines: dict) -> object:
+    """What an event begins, as text, list or mapping, None where nothing stands; its lines are added to `lines`."""
+    lines.setdefault(loc, event.start_mark.line + 1)
+    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+        got = f"an anchor or alias, {event.anchor}: write it out, or put a text that begins with & or * in quotes"
+        raise yaml.MarkedYAMLError(problem=got, problem_mark=event.start_mark)
+    if event.tag is not None:
+        got = f"a tag, {event.tag}: a text that begins with ! needs quotation marks"
+        raise yaml.MarkedYAMLError(problem=got, problem_mark=event.start_mark)
+    if isinstance(event, yaml.ScalarEvent):
+        return None if not event.style and event.value in ("", "~", "null", "Null", "NULL") else event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = takewhile(lambda one: not isinstance(one, yaml.SequenceEndEvent), events)
+        return [_value(item, events, (*loc, i), lines) for i, item in enumerate(items)]
+    found: dict[str, object] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        problem = "a key that is no text" if not isinstance(key, yaml.ScalarEvent) else ""
+        if not problem and key.value in found:
+            problem = f"the key {key.value[:40]!r} again: each key once was required"
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+        lines[*loc, key.value] = key.start_mark.line + 1
+        found[key.value] = _value(next(events), events, (*loc, key.value), lines)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Mappings over lines, lists of texts in brackets; what any reader of YAML takes for something else is quoted."""
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.Node:
+        return super().represent_mapping(tag, mapping, flow_style=False)
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.Node:
+        flat = bool(sequence) and all(isinstance(item, str) for item in sequence)
+        return super().represent_sequence(tag, sequence, flow_style=flat or not sequence)
+
+    def represent_text(self, text: str) -> yaml.Node:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _special(text) else None)
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def _special(text: str) -> bool:
+    """Whether some reader of YAML takes the text for a number, for yes or no, or breaks it at a character."""
+    if not text.isprintable() or text.lower() in ("y", "n"):
+        return True
+    try:
+        float(text)
     except ValueError:
-        raise RuleFileError(
-            f"{where}: a value that begins with a quotation mark must be a JSON string; got {text[:60]!r}"
-        ) from None
-    return value if isinstance(value, str) else text
+        return text[:2].lower() in ("0x", "0o", "0b")
+    return True
 
 
-def _text(row: Mapping, key: str, where: str, *, required: bool = False) -> str:
-    value = row.get(key, "")
-    if not isinstance(value, str) or (required and not value):
-        raise RuleFileError(f"{where}: a text {key!r} was required; got {_shape(value)}")
-    return value
+def _keys(model: type[pydantic.BaseModel], loc: Loc) -> list[str]:
+    """The keys that the form has at a path."""
+    inner: Any = model
+    for part in loc:
+        inner = (
+            inner.model_fields[part].annotation
+            if isinstance(inner, type) and hasattr(inner, "model_fields")
+            else get_args(inner)[-1]
+        )
+    return list(inner.model_fields)
 
 
-def _texts(row: Mapping, key: str, where: str) -> tuple[str, ...]:
-    value = row.get(key) or []
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise RuleFileError(f"{where}: a list of texts {key!r} was required; got {_shape(value)}")
-    return tuple(value)
-
-
-def _one_of(row: Mapping, key: str, allowed: tuple[str, ...], where: str) -> str:
-    value = row.get(key)
-    if value not in allowed:
-        raise RuleFileError(f"{where}: {key} must be one of {list(allowed)}; got {_shape(value)}")
-    return value
-
-
-def _shape(value: object) -> str:
-    return f"{type(value).__name__} {json.dumps(value, ensure_ascii=False, default=str)[:80]}"
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [key for key, _ in pairs]
+        raise ValueError(f"the keys {sorted({n for n in names if names.count(n) > 1})} more than once in one object")
+    return found

@@ -113,6 +113,20 @@ def newest(here: Project, stage: str, *, policy: str | None = None, model: objec
     )
 
 
+def followed(here: Project, last: Version) -> dict[str, Version]:
+    """A version and all that it was made from, by stage; those that were deleted since are left out."""
+    found = {last.stage: last}
+    waiting = [last]
+    while waiting:
+        for stage, row in waiting.pop().manifest["upstream"].items():
+            folder = here.artifacts / stage / row["key"]
+            manifest = read_manifest(folder / MANIFEST)
+            if manifest is not None and stage not in found:
+                found[stage] = Version(folder, manifest)
+                waiting.append(found[stage])
+    return dict(sorted(found.items()))
+
+
 def read_manifest(path: Path) -> dict | None:
     """A manifest, or None where it is missing or not the one that was written."""
     try:

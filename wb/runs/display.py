@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
@@ -22,14 +24,29 @@ COLOURS = {
 }
 
 
+PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
+QUIET_S = 4.0  # where nothing moves, a line says after this time that the work goes on
+
+
+def console(*, error: bool = False) -> Console:
+    """Standard output, or standard error, as wide as the terminal or wide enough for a file."""
+    found = Console(stderr=error)
+    return found if found.is_terminal else Console(stderr=error, width=PIPED_COLUMNS)
+
+
 class Display:
     """Shows the events of a run while it is open: stage, cell and elapsed time in one moving line.
 
-    Where the console is no terminal, each stage gets one plain line when it is done.
+    Where the console is no terminal, each stage gets one plain line when it is done, and a line says every few
+    seconds (`quiet`) where the work is.
     """
 
-    def __init__(self, stages: Sequence[str], console: Console) -> None:
-        self._console = console
+    def __init__(self, stages: Sequence[str], console: Console, quiet: float = QUIET_S) -> None:
+        self._console, self._quiet = console, quiet
+        self._running: Event | None = None
+        self._began = 0.0
+        self._closed = threading.Event()
+        self._beat = threading.Thread(target=self._say_that_it_goes_on, daemon=True)
         self._width = max(map(len, stages), default=0)
         columns = (
             SpinnerColumn(),
@@ -44,9 +61,12 @@ class Display:
 
     def __enter__(self) -> Display:
         self._progress.start()
+        if not self._console.is_terminal:
+            self._beat.start()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._closed.set()
         self._progress.stop()
 
     def __call__(self, event: Event) -> None:
@@ -54,6 +74,7 @@ class Display:
         if event.what == "running":
             self._move(event)
             return
+        self._running = None
         if event.what in ("made", "kept", "taken") and self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
@@ -64,7 +85,18 @@ class Display:
         )
         self._console.print(line, soft_wrap=True, highlight=False)
 
+    def _say_that_it_goes_on(self) -> None:
+        while not self._closed.wait(self._quiet):
+            event = self._running
+            if event is not None:
+                where = f"cell {event.cell} of {event.cells}" if event.cells else "starting"
+                line = f"{event.stage:{self._width}}  ...      {where}, {time.monotonic() - self._began:.0f} s"
+                self._console.print(line, soft_wrap=True, highlight=False)
+
     def _move(self, event: Event) -> None:
+        if self._running is None:
+            self._began = time.monotonic()
+        self._running = event
         if self._task is None:
             self._task = self._progress.add_task(event.stage, total=None)
         self._progress.update(self._task, completed=event.cell, total=event.cells or None)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from wb import paths
 from wb.paths import digest
+from wb.rules import decisions
 from wb.runs import notebook
 
 ASKS = ("ask", "ask_all", "load")
@@ -71,7 +72,8 @@ def file_digest(path: Path) -> str:
 def policy(value: str, policies: Path) -> Source:
     """The policy that a parameter names, found as `wb.paths.policy` finds it, like all that reads it.
 
-    Its digest covers the files at the top of the folder, or the document with a `tools.json` beside it.
+    Its digest covers the files at the top of the folder, or the document with the `tools.json` and the decisions
+    beside it.
 
     Raises:
         SourceError: there is none.
@@ -80,7 +82,8 @@ def policy(value: str, policies: Path) -> Source:
         path = paths.policy(value, policies).resolve()
     except FileNotFoundError as error:
         raise SourceError(str(error)) from None
-    files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else [path, path.with_name("tools.json")]
+    beside = [path, path.with_name("tools.json"), decisions.place(path)]
+    files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
     return Source(path.name if path.is_dir() else path.stem, digest(found), path)
 
@@ -102,6 +105,12 @@ def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
             found[name] = digest(text)
             waiting |= _used(text, name.rpartition(".")[0])
     return dict(sorted(found.items()))
+
+
+def digests(names: Iterable[str], package: Path) -> dict[str, str]:
+    """The digest of each of these `wb` modules as it is now; those that are gone are left out."""
+    paths = {name: _place(package, name) for name in sorted(names)}
+    return {name: digest(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
 
 
 def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]:

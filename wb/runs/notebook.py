@@ -268,13 +268,15 @@ def execute(
 
     Raises:
         KernelError: a cell failed, or the kernel did not start or died.
+        KeyboardInterrupt: Ctrl-C; the kernel was shut down.
     """
     import nbformat
     from papermill import execute_notebook
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
 
-    papermill_engines.register("wb", _engine())
+    busy = _Busy()
+    papermill_engines.register("wb", _engine(busy))
     try:
         execute_notebook(
             nbformat.reads(text, as_version=4),
@@ -283,16 +285,28 @@ def execute(
             cwd=path.parent,
             engine_name="wb",
             kernel_name="python3",
-            kernel_manager_class=_manager(environment),
+            kernel_manager_class=_manager(environment, busy),
             start_timeout=START_S,
             progress_bar=False,
             on_cell=on_cell,
             name=path.name,
         )
     except PapermillExecutionError as error:
+        if busy.stopped:
+            raise KeyboardInterrupt from None
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
     except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
+        if busy.stopped:
+            raise KeyboardInterrupt from None
         raise KernelError(f"{path.stem}: its kernel must start and live to the last cell; {error}") from None
+
+
+@dataclass(slots=True)
+class _Busy:
+    """Whether a cell is running, and whether its kernel was shut down meanwhile: nbclient does that on Ctrl-C."""
+
+    now: bool = False
+    stopped: bool = False
 
 
 def _reason(error: object) -> str:
@@ -304,7 +318,7 @@ def _reason(error: object) -> str:
     return f"{error.ename}: {error.evalue}" if ours else "\n".join(COLOURS.sub("", line) for line in error.traceback)
 
 
-def _engine() -> type:
+def _engine(busy: _Busy) -> type:
     """papermill's engine, telling the number of each cell before it runs."""
     from papermill.engines import NBClientEngine
 
@@ -314,20 +328,25 @@ def _engine() -> type:
         @classmethod
         def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
             """Run the cells, as papermill does."""
-            on_cell, start = options.pop("on_cell"), nb_man.cell_start
+            on_cell, start, complete = options.pop("on_cell"), nb_man.cell_start, nb_man.cell_complete
 
             def told(cell: object, cell_index: int = 0, **rest: object) -> None:
                 on_cell(cell_index + 1, len(nb_man.nb.cells))
                 start(cell, cell_index, **rest)
+                busy.now = True
 
-            nb_man.cell_start = told
+            def over(*cell: object, **rest: object) -> None:
+                busy.now = False
+                complete(*cell, **rest)
+
+            nb_man.cell_start, nb_man.cell_complete = told, over
             nb_man.nb.metadata.papermill["input_path"] = options.pop("name")  # papermill would put the notebook itself
             return super().execute_managed_notebook(nb_man, kernel_name, **options)
 
     return Told
 
 
-def _manager(environment: Mapping[str, str]) -> type:
+def _manager(environment: Mapping[str, str], busy: _Busy) -> type:
     """A kernel manager for this interpreter, with these variables."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
@@ -336,6 +355,11 @@ def _manager(environment: Mapping[str, str]) -> type:
 
     class Here(AsyncKernelManager):
         """Starts this interpreter, whatever kernel specifications are installed."""
+
+        async def shutdown_kernel(self, *options: object, **named: object) -> None:
+            """Shut the kernel down, and keep in mind whether that was in the middle of a cell."""
+            busy.stopped |= busy.now
+            await super().shutdown_kernel(*options, **named)
 
         @property
         def kernel_spec(self) -> KernelSpec:

@@ -45,6 +45,10 @@ class Event:
 Tell = Callable[[Event], None]
 
 
+class Stopped(KeyboardInterrupt):
+    """A run was stopped by Ctrl-C; the message says what was kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One stage of a plan. `parameters` are all its values, `given` those that differ from the
@@ -93,7 +97,18 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
     source = store.policy_of(here, parameters)
     if source and source.path.parent != here.policies:  # the kernel works in another folder
         given = {**given, "policy": str(source.path)}
+    if parameters.get("runs"):
+        given = {**given, "runs": _runs(str(parameters["runs"]))}
     return Step(book, {**parameters, **given}, given, runs)
+
+
+def _runs(files: str) -> str:
+    """Files of recorded runs by their full paths, read once to find their mistakes before anything runs."""
+    from wb.bench import recorded
+
+    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
+    recorded.read(found)
+    return found
 
 
 def stage_named(name: str, stages: list[str]) -> str:
@@ -110,15 +125,23 @@ def run(here: Project, steps: tuple[Step, ...], tell: Tell) -> dict[str, Version
     Raises:
         KernelError: a notebook failed; finished stages are kept.
         ArtifactError: a stage before the first has no version to take.
+        Stopped: Ctrl-C; finished stages are kept.
     """
     done: dict[str, Version] = {}
     _spending(here).unlink(missing_ok=True)
     for step in steps:
-        artifact.sweep(here, step.stage)
-        upstream = {stage: done[stage] for stage in step.notebook.reads}
-        done[step.stage] = (
-            _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
-        )
+        try:
+            artifact.sweep(here, step.stage)
+            upstream = {stage: done[stage] for stage in step.notebook.reads}
+            done[step.stage] = (
+                _made_or_kept(here, step, upstream, tell) if step.runs else _taken(here, step, upstream, tell)
+            )
+        except KeyboardInterrupt:
+            kept = ", ".join(f"{stage} ({version.key})" for stage, version in done.items()) or "nothing was finished"
+            raise Stopped(
+                f"stopped in {step.stage}; kept: {kept}. The same command goes on from there; replies and proofs that "
+                f"were made in {step.stage} are not asked for again."
+            ) from None
     return done
 
 
@@ -265,7 +288,8 @@ def _executed(
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
     if not (folder / store.FINISH).is_file():
         raise NotebookError(
-            f"{step.notebook.path.name} must call stage.finish(…); it ended without. It is at {_kept_apart(here, step, output)}"
+            f"{step.notebook.path.name} must call stage.finish(…); it ended without. "
+            f"It is at {_kept_apart(here, step, output)}"
         )
     return json.loads((folder / store.FINISH).read_text(encoding="utf-8"))
 

@@ -2,13 +2,15 @@
 
 Every function takes named runs, `{name: value}`, and overlays them in one figure: the values are the
 JSON of the stages' artifacts, so that figures can be drawn without anything being computed again.
-They follow ShieldAgent's Figs. 4 to 6 where there is such a figure.
+They follow ShieldAgent's Figs. 4 to 6 where there is such a figure.  Runs that lie on one another stay
+visible: each has a colour, a dash, a marker and a width of its own, the first the widest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 # Okabe & Ito (2008): eight colours that stay apart for colour-blind readers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 RATES = ("accuracy", "precision", "recall", "fpr")
+DASHES, SYMBOLS = ("solid", "dash", "dashdot", "longdash"), ("circle", "square", "diamond", "cross")
+COLUMN, LETTER, LINE = 330, 6.3, 18  # pixels: a column of the graph, a letter of its labels, a line
 Runs = Mapping[str, Sequence[Mapping[str, object]]]
 
 
@@ -32,44 +36,72 @@ def predicate_count(runs: Runs) -> Figure:
 def vagueness(runs: Runs) -> Figure:
     """Mean vagueness V_r of the rules after each round (solid), and the largest (dotted)."""
     figure = _per_round(runs, "vagueness", "Vagueness of the rules per refinement round", "mean of V_r (cosine)")
-    for colour, (name, rounds) in zip(_colours(), runs.items()):
+    for look, name, rounds in _laid(runs):
         figure.add_scatter(
             x=[r["round"] for r in rounds],
             y=[r["vagueness_max"] for r in rounds],
             mode="lines+markers",
             name=f"{name}, largest",
-            line={"color": colour, "dash": "dot"},
-            marker={"size": 6},
+            line={"color": look.colour, "dash": "dot", "width": max(look.width - 1, 1)},
+            marker={"size": look.size - 2, "symbol": look.symbol},
         )
     return figure
 
 
-def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, seed: int = 0) -> Figure:
+def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, links: bool = False) -> Figure:
     """State predicates, joined where a rule holds both (solid) or their cosine suffices (dotted), coloured
-    by cluster; runs stand side by side. Values: `{"groups": […], "edges": [{"a", "b", "together", "cosine"}]}`."""
+    by cluster; runs stand side by side. Values: `{"groups": […], "edges": [{"a", "b", "together", "cosine"}]}`.
+
+    The predicates of a component stand in one column, a line each, and edges are arcs beside it, so that no
+    name lies on another. Those that nothing ties to another are one line at the end, which lists them.
+    With `links`, a name leads to the place `#predicate-NAME` of the page.
+    """
     from plotly.subplots import make_subplots
 
+    columns = max(3 // max(len(runs), 1), 1)
     figure = make_subplots(
-        cols=max(len(runs), 1), subplot_titles=[f"{name} ({_sizes(run)})" for name, run in runs.items()]
+        cols=max(len(runs), 1),
+        subplot_titles=[f"{name} ({_sizes(run)})" for name, run in runs.items()],
+        horizontal_spacing=0.02,
     )
-    for column, run in enumerate(runs.values(), 1):
-        place = _layout(run, seed)
+    depth = 1
+    for number, run in enumerate(runs.values(), 1):
+        place = _layout(run, columns)
+        bottom = 1 - min((y for _, y in place.values()), default=0)
+        depth = max(depth, bottom + 1)
         for together, dash in ((True, "solid"), (False, "dot")):
             ends = [(e["a"], e["b"]) for e in run["edges"] if bool(e["together"]) is together]
             figure.add_scatter(
-                **_segments(ends, place),
+                **_arcs(ends, place),
                 mode="lines",
-                line={"color": "#999999", "dash": dash, "width": 1},
+                line={"color": "#888888", "dash": dash, "width": 1},
                 hoverinfo="skip",
                 name="in one rule" if together else "similar",
-                showlegend=column == 1,
+                showlegend=number == 1,
                 row=1,
-                col=column,
+                col=number,
             )
-        figure.add_scatter(**_nodes(run["groups"], place), mode="markers+text", showlegend=False, row=1, col=column)
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return _dressed(figure, "State predicates and their clusters", height=560)
+        mode = {"mode": "markers+text", "showlegend": False, "row": 1, "col": number}
+        figure.add_scatter(**_nodes(run["groups"], place, links), **mode)
+        figure.add_scatter(**_folded(run, place, bottom), **mode)
+    figure.update_xaxes(visible=False, range=[-0.3, columns])
+    figure.update_yaxes(visible=False, range=[-depth - 0.5, 1])
+    return _dressed(figure, "State predicates and their clusters", height=int(150 + LINE * depth), legend=-0.02)
+
+
+def clusters(run: Mapping[str, object]) -> list[dict[str, object]]:
+    """The predicates of a graph, one row each: the cluster's number, and which others it is tied to."""
+    rows = [(number, name) for number, group in enumerate(run["groups"], 1) for name in group]
+    tied: dict[str, list[str]] = {name: [] for _, name in rows}
+    for edge in run["edges"]:
+        tied[edge["a"]].append(edge["b"])
+        tied[edge["b"]].append(edge["a"])
+    return [{"predicate": name, "cluster": number, "tied to": ", ".join(sorted(tied[name]))} for number, name in rows]
+
+
+def empty(figure: Figure) -> bool:
+    """Whether a figure has no point to show."""
+    return not any(y is not None for trace in figure.data for y in (trace.y if trace.y is not None else ()))
 
 
 def loss(runs: Runs) -> Figure:
@@ -80,23 +112,23 @@ def loss(runs: Runs) -> Figure:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for dash, (name, circuits) in zip(("solid", "dot", "dash", "dashdot") * len(runs), runs.items()):
+    for look, name, circuits in _laid(runs):
         real = [c for c in circuits if c["source"] == "real"]
         for circuit in (c for c in circuits if c["source"] != "real"):
             figure.add_scatter(
                 **_curve(circuit["losses"]),
                 mode="lines",
-                line={"color": "#BBBBBB", "dash": dash, "width": 1},
+                line={"color": "#BBBBBB", "dash": look.dash, "width": 1},
                 name=f"{_prefix(name, runs)}simulated",
                 legendgroup=f"{name} simulated",
                 hovertext=circuit["action"],
                 showlegend=circuit is next(c for c in circuits if c["source"] != "real"),
             )
-        for colour, circuit in zip(_colours(), real):
+        for colour, circuit in zip(_colours(), real, strict=False):
             figure.add_scatter(
                 **_curve(circuit["losses"]),
                 mode="lines",
-                line={"color": colour, "dash": dash},
+                line={"color": colour, "dash": look.dash, "width": look.width},
                 name=f"{_prefix(name, runs)}{circuit['action']}",
             )
     figure.update_xaxes(title="epoch")
@@ -112,7 +144,7 @@ def weights(runs: Runs) -> Figure:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for colour, (name, circuits) in zip(_colours(), runs.items()):
+    for look, name, circuits in _laid(runs):
         rows = [
             (c["action"], rule, weight, c["source"])
             for c in circuits
@@ -125,9 +157,9 @@ def weights(runs: Runs) -> Figure:
             name=name,
             hovertext=[rule for _, rule, *_ in rows],
             marker={
-                "color": colour,
-                "size": 8,
-                "symbol": ["circle" if row[3] == "real" else "circle-open" for row in rows],
+                "color": look.colour,
+                "size": look.size,
+                "symbol": [look.symbol if row[3] == "real" else f"{look.symbol}-open" for row in rows],
             },
         )
     figure.add_hline(y=1, line={"color": "#999999", "dash": "dot"})
@@ -148,7 +180,7 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
     figure = make_subplots(
         rows=1, cols=len(RATES), shared_yaxes=True, subplot_titles=[r if r != "fpr" else "FPR" for r in RATES]
     )
-    for colour, (name, methods) in zip(_colours(), runs.items()):
+    for look, name, methods in _laid(runs):
         rows = [m for m in methods if m.get("accuracy") is not None and (m["split"] == split or m.get("published"))]
         labels = [_label(m) for m in rows]
         for column, rate in enumerate(RATES, 1):
@@ -161,11 +193,11 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
                     showlegend=column == 1,
                     legendgroup=name,
                     marker={
-                        "color": colour,
-                        "size": 9,
-                        "symbol": ["circle-open" if m.get("published") else "circle" for m in rows],
+                        "color": look.colour,
+                        "size": look.size,
+                        "symbol": [f"{look.symbol}-open" if m.get("published") else look.symbol for m in rows],
                     },
-                    error_x=_bars([m.get(rate) for m in rows], [_interval(m, rate) for m in rows], colour),
+                    error_x=_bars([m.get(rate) for m in rows], [_interval(m, rate) for m in rows], look.colour),
                 ),
                 row=1,
                 col=column,
@@ -178,17 +210,20 @@ def _per_round(runs: Runs, key: str, title: str, unit: str) -> Figure:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for colour, (name, rounds) in zip(_colours(), runs.items()):
+    for look, name, rounds in _laid(runs):
         figure.add_scatter(
             x=[r["round"] for r in rounds],
             y=[r[key] for r in rounds],
             mode="lines+markers",
             name=name,
-            line={"color": colour},
-            marker={"size": 8},
+            line={"color": look.colour, "dash": look.dash, "width": look.width},
+            marker={"size": look.size, "symbol": look.symbol},
         )
     figure.update_xaxes(title="refinement round (0: as extracted)", dtick=1)
-    figure.update_yaxes(title=unit)
+    values = [r[key] for rounds in runs.values() for r in rounds]
+    whole = values and all(isinstance(value, int) for value in values)  # no half rules on the axis
+    step = max(math.ceil((max(values) - min(values)) / 8), 1) if whole else None
+    figure.update_yaxes(title=unit, dtick=step)
     return _dressed(figure, title)
 
 
@@ -214,6 +249,25 @@ def _colours() -> tuple[str, ...]:
     return COLOURS * 40
 
 
+class _Look(NamedTuple):
+    """How one run is drawn; widths and sizes in pixels."""
+
+    colour: str
+    dash: str
+    symbol: str
+    width: float
+    size: float
+
+
+def _laid[V](runs: Mapping[str, V]) -> Iterator[tuple[_Look, str, V]]:
+    """Each run with its look: the first is the widest, so that it shows beside those drawn over it."""
+    for number, (name, value) in enumerate(runs.items()):
+        step = number % len(DASHES)
+        colour = COLOURS[number % len(COLOURS)]
+        width, size = ((5, 3, 2, 1.5)[step], (12, 9, 7, 5)[step]) if len(runs) > 1 else (2, 8)
+        yield _Look(colour, DASHES[step], SYMBOLS[step], width, size), name, value
+
+
 def _prefix(name: str, runs: Mapping[str, object]) -> str:
     return f"{name}: " if len(runs) > 1 else ""
 
@@ -223,49 +277,81 @@ def _sizes(run: Mapping[str, object]) -> str:
     return f"{sum(map(len, groups))} predicates, {len(groups)} clusters"
 
 
-def _layout(run: Mapping[str, object], seed: int) -> dict[str, tuple[float, float]]:
-    """Positions: each connected component by spring layout in a box of its own, boxes on shelves, largest first."""
+def _alone(run: Mapping[str, object]) -> set[str]:
+    """The predicates that nothing ties to another: no edge, and a cluster of their own."""
+    tied = {end for edge in run["edges"] for end in (edge["a"], edge["b"])}
+    return {group[0] for group in run["groups"] if len(group) == 1} - tied
+
+
+def _layout(run: Mapping[str, object], columns: int) -> dict[str, tuple[float, float]]:
+    """Positions: (column, minus the line). Each component is a block of lines, put where there is most room."""
     import networkx
 
-    graph = networkx.Graph()
-    for group in run["groups"]:
-        graph.add_nodes_from(group)
-        graph.add_edges_from(((group[0], other) for other in group[1:]), weight=0.3)
-    graph.add_edges_from(((e["a"], e["b"]) for e in run["edges"]), weight=1.0)
-    parts = sorted((sorted(part) for part in networkx.connected_components(graph)), key=lambda part: (-len(part), part))
-    width = 2.2 * max(len(graph), 1) ** 0.5
-    place, x, y, height = {}, 0.0, 0.0, 0.0
+    graph, home = networkx.Graph(), {}
+    for number, group in enumerate(run["groups"]):
+        home |= dict.fromkeys(group, number)
+        graph.add_edges_from((group[0], other) for other in group[1:])
+    graph.add_edges_from((e["a"], e["b"]) for e in run["edges"])
+    parts = sorted(networkx.connected_components(graph), key=lambda part: (-len(part), min(part)))
+    filled, place = [0] * columns, {}
     for part in parts:
-        side = 1.5 * len(part) ** 0.5 if len(part) > 1 else 1.0
-        if x and x + side > width:
-            x, y, height = 0.0, y - height, 0.0
-        spots = networkx.spring_layout(graph.subgraph(part), seed=seed) if len(part) > 1 else {part[0]: (0.0, 0.0)}
-        place |= {
-            n: (x + side / 2 + 0.35 * side * float(dx), y - side / 2 + 0.35 * side * float(dy))
-            for n, (dx, dy) in spots.items()
-        }
-        x, height = x + side, max(height, side)
+        column = filled.index(min(filled))
+        # neighbours stand close together, clusters in one piece
+        near = {name: i for i, name in enumerate(networkx.utils.reverse_cuthill_mckee_ordering(graph.subgraph(part)))}
+        for line, name in enumerate(sorted(part, key=lambda name: (home[name], near[name]))):
+            place[name] = (float(column), -float(filled[column] + line))
+        filled[column] += len(part) + 1
     return place
 
 
-def _segments(ends: Sequence[tuple[str, str]], place: Mapping[str, tuple[float, float]]) -> dict[str, list]:
-    points = [p for a, b in ends for p in (place[a], place[b], (None, None))]
+def _arcs(ends: Sequence[tuple[str, str]], place: Mapping[str, tuple[float, float]]) -> dict[str, list]:
+    points = [point for a, b in ends for point in (*_arc(place[a], place[b]), (None, None))]
     return {"x": [x for x, _ in points], "y": [y for _, y in points]}
 
 
-def _nodes(groups: Sequence[Sequence[str]], place: Mapping[str, tuple[float, float]]) -> dict[str, object]:
+def _arc(a: tuple[float, float], b: tuple[float, float], pieces: int = 12) -> Iterator[tuple[float, float]]:
+    """Half an ellipse to the left of two lines of one column, the wider the further they are apart."""
+    out = min(0.05 + 0.015 * abs(a[1] - b[1]), 0.24)
+    for i in range(pieces + 1):
+        turn = math.pi * i / pieces
+        yield a[0] - out * math.sin(turn), (a[1] + b[1]) / 2 + (a[1] - b[1]) / 2 * math.cos(turn)
+
+
+def _nodes(groups: Sequence[Sequence[str]], place: Mapping[str, tuple[float, float]], links: bool) -> dict[str, object]:
+    joined = [(number, group) for number, group in enumerate(groups, 1) if place.keys() & set(group)]
     rows = [
-        (name, colour, number) for number, (colour, group) in enumerate(zip(_colours(), groups), 1) for name in group
+        (name, colour, number) for colour, (number, group) in zip(_colours(), joined, strict=False) for name in group
     ]
+    letters = int(0.75 * COLUMN / LETTER)
+    texts = [n if len(n) <= letters else n[: letters - 1] + "…" for n, _, _ in rows]
+    if links:
+        texts = [f'<a href="#predicate-{n}" target="_self">{t}</a>' for t, (n, _, _) in zip(texts, rows, strict=True)]
     return {
         "x": [place[n][0] for n, _, _ in rows],
         "y": [place[n][1] for n, _, _ in rows],
         "hovertext": [f"{n} (cluster {number})" for n, _, number in rows],
         "hoverinfo": "text",
-        "text": [n if len(groups[number - 1]) > 1 else "" for n, _, number in rows],
-        "textposition": "top center",
-        "textfont": {"size": 9},
-        "marker": {"size": 11, "color": [c for _, c, _ in rows], "line": {"color": "white", "width": 1}},
+        "text": texts,
+        "textposition": "middle right",
+        "textfont": {"size": 10},
+        "marker": {"size": 10, "color": [c for _, c, _ in rows], "line": {"color": "white", "width": 1}},
+    }
+
+
+def _folded(run: Mapping[str, object], place: Mapping[str, object], bottom: float) -> dict[str, object]:
+    """One line for the predicates that nothing ties to another; it lists them when it is pointed at."""
+    alone = sorted(_alone(run))
+    listed = [", ".join(alone[i : i + 3]) for i in range(0, len(alone), 3)]
+    said = [f"{len(alone)} more predicate{'s' * (len(alone) != 1)} that nothing ties to another"] if alone else []
+    return {
+        "x": [0.0] * len(said),
+        "y": [-float(bottom)] * len(said),
+        "text": said,
+        "hovertext": ["<br>".join(listed[:24] + ["…"] * (len(listed) > 24))] * len(said),
+        "hoverinfo": "text",
+        "textposition": "middle right",
+        "textfont": {"size": 10},
+        "marker": {"size": 10, "color": "#999999", "symbol": "square"},
     }
 
 

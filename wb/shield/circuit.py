@@ -90,6 +90,9 @@ def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
     return found
 
 
+START = frozenset((0,))  # where every automaton is before the first step
+
+
 def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Outcome]:
     """How a rule may fare when the action is taken, or left, at the last of the steps.
 
@@ -97,16 +100,31 @@ def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str
     anew.  A rule is *kept* unless it is permanently violated: what a later step can still mend
     (RV-LTL's "currently false") is no breach yet (SPEC 4 d).
     """
+    states = START
+    for step in steps[:-1]:
+        states = advanced(machine, states, step)
+    return faring(machine, action, states, steps[-1])
+
+
+def advanced(machine: Automaton | None, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[int]:
+    """Where the rule's automaton may be after the step, from where it may have been before it."""
+    if machine is None:
+        return states
+    letters = _letters(machine.names, step)
+    return frozenset([machine.rows[state][letter] for letter in letters for state in states])
+
+
+def faring(
+    machine: Automaton | None, action: str, states: frozenset[int], step: Mapping[str, bool | None]
+) -> frozenset[Outcome]:
+    """`outcomes` at a step, from where the rule's automaton may be before it."""
     if machine is None:
         return frozenset((Outcome(True, True), Outcome(False, True), Outcome(True, False)))
-    states = {0}
-    for step in steps[:-1]:
-        states = {machine.rows[state][letter] for letter in _letters(machine.names, step) for state in states}
     bit = 1 << machine.names.index(action) if action in machine.names else 0
     kept = [verdict is not False for verdict in machine.settled]
     return frozenset(
         Outcome(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
-        for letter in _letters(machine.names, {**steps[-1], action: False})
+        for letter in _letters(machine.names, {**step, action: False})
         for state in states
     )
 

@@ -1,95 +1,239 @@
 """The shield: ShieldAgent's online decision (Alg. 1) over circuits, weights and epsilon.
 
-Action predicates are read off the trace's last step, their circuits retrieved, every rule followed
-through the trace by its LTLf automaton, and Eq. 5 decides.  The paper's plan of shielding operations
-that assigns predicates by asking models is not here: a predicate that the trace does not tell stays
+Action predicates are read off a step, their circuits retrieved, every rule followed through the
+conversation by its LTLf automaton, and Eq. 5 decides.  The paper's plan of shielding operations
+that assigns predicates by asking models is not here: a predicate that the step does not tell stays
 unknown, and where an unknown could change the decision it is undecided, which does not permit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TextIO
 
-from wb.domain.trace import Trace, Verdict
+from wb.domain import session
+from wb.domain.session import Session
+from wb.domain.tools import Toolbox, enumerations
+from wb.domain.trace import Sentence, Step, Trace, Verdict
 from wb.logic.automaton import Automaton
+from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.rule import Predicate, RuleSet, valuation
+from wb.rules.rule import Predicate, Reader, Rule, RuleSet, reader, source
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference
+
+KEPT = 4096
+TRIED = 6  # unknown predicates of a circuit whose every completion is tried to tell which of them matter
 
 
 @dataclass(frozen=True)
 class Shield:
-    """A guard that denies an action where P1 - P0 of its circuit stays below `epsilon` (-1..1; lower tolerates more)."""
+    """A guard that denies an action where P1 - P0 of its circuit stays below `epsilon` (-1..1; lower tolerates more).
+
+    A name that is not in the toolbox is denied; without a toolbox the tools of the predicates are those that are
+    known, and no enumeration is.  `open` holds the open sentences that bear on each tool: with one, what would be
+    allowed is undecided.
+    """
 
     predicates: tuple[Predicate, ...]
     circuits: Mapping[str, Circuit]
     epsilon: float = 0.0
     machines: Mapping[str, Automaton | None] | None = None
     name: str = "shieldagent"
+    toolbox: Toolbox | None = None
+    open: Mapping[str, Sequence[Sentence]] = field(default_factory=dict)
+    readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
+    rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
+    tools: frozenset[str] = field(init=False, repr=False)
+    _evidence: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _seen: dict[tuple, Verdict | tuple] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if not -1 <= self.epsilon <= 1:
             raise ValueError(f"epsilon bounds a difference of probabilities and must be in -1..1; got {self.epsilon}")
+        rules = {rule.id: rule for c in self.circuits.values() for rule in c.rules}
         if self.machines is None:
-            rules = {rule.id: rule for c in self.circuits.values() for rule in c.rules}
             object.__setattr__(self, "machines", circuit.automata(rules.values()))
+        box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
+        values = enumerations(box) if box is not None else {}
+        object.__setattr__(self, "rules", rules)
+        object.__setattr__(self, "readers", {p.name: reader(p, values) for p in self.predicates})
+        object.__setattr__(
+            self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
+        )
+
+    def decide(self, trace: Trace) -> Verdict:
+        """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
+        return session.decide(self, trace)
+
+    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
+        """A conversation under this shield."""
+        return Session(self, run=run, log=log)
+
+    def watch(self) -> ShieldWatch:
+        """A watch on a conversation that has not begun."""
+        return ShieldWatch(self)
+
+    def evidence(self, tool: str) -> str:
+        """The digest of the rules, weights and bound that judge the tool; empty where no circuit does."""
+        if tool not in self._evidence:
+            if tool not in self.tools:
+                return ""
+            mine = [self.circuits[p.name] for p in self.predicates if tool in p.tools and p.name in self.circuits]
+            said = [[c.action, [(r.id, render(r.formula)) for r in c.rules], [str(w) for w in c.weights]] for c in mine]
+            text = json.dumps([self.epsilon, *said])
+            self._evidence[tool] = hashlib.sha256(text.encode()).hexdigest() if mine else ""
+        return self._evidence[tool]
 
     def infer(self, trace: Trace) -> dict[str, Inference]:
         """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
-        steps = [valuation(self.predicates, step) for step in trace.steps]
-        return {
-            action: circuit.infer(c, {r.id: circuit.outcomes(self.machines[r.id], action, steps) for r in c.rules})
-            for action, c in self.circuits.items()
-            if steps[-1].get(action)
-        }
-
-    def decide(self, trace: Trace) -> Verdict:
-        """Deny where some circuit surely does, else undecided where some circuit may, else allow; with the reasons."""
-        inferred = self.infer(trace)
-        if not inferred:
-            return Verdict("allow", "no rule speaks of what this step does")
-        safe = {action: circuit.safe(inference, self.epsilon) for action, inference in inferred.items()}
-        denied = [inferred[action] for action, answer in safe.items() if answer is False]
-        if denied:
-            violated = tuple(dict.fromkeys(rule for inference in denied for rule in inference.violated))
-            return Verdict("deny", self._because(inferred, violated), violated)
-        if None in safe.values():
-            open_ = [name for action, answer in safe.items() if answer is None for name in inferred[action].unknown]
-            return Verdict(
-                "undecided",
-                f"{self._margins(inferred)}; not known: {self._sentences(open_) or 'hard rules contradict each other'}",
-            )
-        return Verdict("allow", self._margins(inferred))
+        return self._watched(trace).infer(trace.steps[-1])
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
-        """For every rule of every circuit in play: whether it is kept, broken, or not known to be, by id (V_s of Eq. 1)."""
-        steps = [valuation(self.predicates, step) for step in trace.steps]
+        """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
+        watch, step = self._watched(trace), trace.steps[-1]
+        told = watch.read(step)
         found: dict[str, bool | None] = {}
-        for action in self.infer(trace):
+        for action in watch.infer(step):
             for rule in self.circuits[action].rules:
-                taken = {o.taken for o in circuit.outcomes(self.machines[rule.id], action, steps)}
+                taken = {o.taken for o in circuit.faring(self.machines[rule.id], action, watch.states[rule.id], told)}
                 found[rule.id] = taken.pop() if len(taken) == 1 else None
         return found
 
-    def _because(self, inferred: Mapping[str, Inference], violated: tuple[str, ...]) -> str:
-        return f"{self._margins(inferred)}; broken: {self._sentences(violated) or 'no rule in favour'}"
+    def _watched(self, trace: Trace) -> ShieldWatch:
+        watch = self.watch()
+        for step in trace.steps[:-1]:
+            watch.remember(step)
+        return watch
+
+
+class ShieldWatch:
+    """What a shield remembers of one conversation: where each rule's automaton may be.
+
+    What was worked out of that and of a step's truths is kept in the shield, at most `KEPT` results, for next time.
+    """
+
+    def __init__(self, shield: Shield) -> None:
+        self.shield = shield
+        self._at: tuple[frozenset[int], ...] = (circuit.START,) * len(shield.rules)
+        self._readers = tuple(shield.readers.values())
+
+    @property
+    def states(self) -> dict[str, frozenset[int]]:
+        """Where each rule's automaton may be, by rule."""
+        return dict(zip(self.shield.rules, self._at, strict=True))
+
+    def judge(self, step: Step) -> Verdict:
+        """Deny where some circuit surely does, else undecided where some circuit may, else allow; with the reasons.
+
+        The circuits are those of all actions of the step so far, the last call's own arguments being read.
+        """
+        shield, call = self.shield, step.calls[-1]
+        tool = call.tool
+        if type(tool) is not str or tool not in shield.tools:
+            return Verdict("deny", session.stranger(tool, shield.tools))
+        key = (self._at, tuple([read(step, call) for read in self._readers]))
+        verdict = shield._seen.get(key)
+        if verdict is None:
+            told = dict(zip(shield.readers, key[1], strict=True))
+            inferred = self._inferred(told)
+            verdict = self._verdict(told, inferred) if inferred else Verdict("allow", "no rule speaks of what it does")
+            self._keep(key, verdict)
+        return session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
+
+    def remember(self, step: Step) -> None:
+        """Take in a step that is over: its calls were done."""
+        key = (None, self._at, tuple([read(step, None) for read in self._readers]))
+        after = self.shield._seen.get(key)
+        if after is None:
+            told, machines = dict(zip(self.shield.readers, key[2], strict=True)), self.shield.machines
+            after = tuple([circuit.advanced(machines[name], at, told) for name, at in self.states.items()])
+            self._keep(key, after)
+        self._at = after
+
+    def _keep(self, key: tuple, found: Verdict | tuple) -> None:
+        if len(self.shield._seen) >= KEPT:
+            self.shield._seen.clear()
+        self.shield._seen[key] = found
+
+    def infer(self, step: Step) -> dict[str, Inference]:
+        """What each circuit says whose action the step takes, by action."""
+        return self._inferred(self.read(step))
+
+    def read(self, step: Step) -> dict[str, bool | None]:
+        """The truth of every predicate at the step; the last call tells its own arguments alone."""
+        call = step.calls[-1] if step.calls else None
+        return {name: read(step, call) for name, read in self.shield.readers.items()}
+
+    def _inferred(self, told: Mapping[str, bool | None]) -> dict[str, Inference]:
+        return {action: self._circuit(c, told) for action, c in self.shield.circuits.items() if told.get(action)}
+
+    def _circuit(self, c: Circuit, told: Mapping[str, bool | None]) -> Inference:
+        machines, states = self.shield.machines, self.states
+        return circuit.infer(c, {r.id: circuit.faring(machines[r.id], c.action, states[r.id], told) for r in c.rules})
+
+    def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference]) -> Verdict:
+        epsilon = self.shield.epsilon
+        safe = {action: circuit.safe(inference, epsilon) for action, inference in inferred.items()}
+        margins = self._margins(inferred)
+        denied = [inferred[action] for action, answer in safe.items() if answer is False]
+        if denied:
+            violated = tuple(dict.fromkeys(rule for inference in denied for rule in inference.violated))
+            reason = f"{margins}; broken: {self._sentences(violated) or 'no rule in favour'}"
+            quotes = tuple([self._quote(rule) for rule in violated])
+            return Verdict("deny", reason, violated, quotes=quotes)
+        unsure = [action for action, answer in safe.items() if answer is None]
+        if not unsure:
+            return Verdict("allow", margins)
+        rules = dict.fromkeys(name for action in unsure for name in inferred[action].unknown)
+        facts = tuple(dict.fromkeys(fact for action in unsure for fact in self._deciding(action, told)))
+        said = f"; it depends on what is not known: {', '.join(facts)}" if facts else ""
+        why = f"not known: {self._sentences(rules)}" if rules else "hard rules contradict each other"
+        return Verdict("undecided", f"{margins}; {why}{said}", missing=facts)
+
+    def _deciding(self, action: str, told: Mapping[str, bool | None]) -> tuple[str, ...]:
+        """The unknown facts of a circuit that matter: for some truths of the others, another truth is another answer.
+
+        All of them where there are more than `TRIED`; none where only what was done before is unknown.
+        """
+        c = self.shield.circuits[action]
+        names = [n for n in dict.fromkeys(n for r in c.rules for n in r.predicates) if told.get(n) is None]
+        if len(names) <= TRIED:
+            answers = {
+                point: circuit.safe(
+                    self._circuit(c, {**told, **dict(zip(names, point, strict=True))}), self.shield.epsilon
+                )
+                for point in product((False, True), repeat=len(names))
+            }
+            names = [
+                name
+                for i, name in enumerate(names)
+                if any(answers[p] != answers[(*p[:i], not p[i], *p[i + 1 :])] for p in answers)
+            ]
+        sources = {p.name: source(p) for p in self.shield.predicates}
+        return tuple(dict.fromkeys(sources[name] for name in names))
 
     def _margins(self, inferred: Mapping[str, Inference]) -> str:
         shown = (
             f"{action}: {_interval(i)}{', no rule is decisive' * (i.state == 'indecisive')}"
             for action, i in inferred.items()
         )
-        return f"P1 - P0 against {self.epsilon:g}: " + "; ".join(shown)
+        return f"P1 - P0 against {self.shield.epsilon:g}: " + "; ".join(shown)
 
-    def _sentences(self, names: list[str] | tuple[str, ...]) -> str:
-        texts = {rule.id: rule.quote or rule.text for c in self.circuits.values() for rule in c.rules}
-        return " / ".join(dict.fromkeys(texts[name] for name in names))
+    def _sentences(self, names: Sequence[str] | Mapping[str, None]) -> str:
+        return "; ".join([f"“{self._quote(name)}” ({name})" for name in names])
+
+    def _quote(self, name: str) -> str:
+        return self.shield.rules[name].quote or self.shield.rules[name].text or name
 
 
 def to_json(shield: Shield) -> dict[str, object]:
-    """The shield as JSON values: its rules, for each action the weight of each rule, epsilon; `from_json` gives it back."""
+    """The shield as JSON values: rules, for each action the weight of each rule, epsilon; `from_json` reads it."""
     rules = {rule.id: rule for c in shield.circuits.values() for rule in c.rules}
     weights = {
         action: {r.id: "hard" if w == HARD else w for r, w in zip(c.rules, c.weights, strict=True)}
@@ -102,8 +246,10 @@ def to_json(shield: Shield) -> dict[str, object]:
     }
 
 
-def from_json(value: Mapping[str, object]) -> Shield:
-    """The shield that `to_json` described.
+def from_json(
+    value: Mapping[str, object], toolbox: Toolbox | None = None, open: Mapping[str, Sequence[Sentence]] | None = None
+) -> Shield:
+    """The shield that `to_json` described, over the tools and open sentences of today.
 
     Raises:
         ValueError: an entry is missing, or a circuit names a rule that is not there.
@@ -120,7 +266,7 @@ def from_json(value: Mapping[str, object]) -> Shield:
     if strange:
         raise ValueError(f"circuits may name only the shield's rules; got {strange}")
     circuits = circuit.build(ruleset, {action: tuple(row) for action, row in weights.items()}, weights)
-    return Shield(ruleset.predicates, circuits, float(value["epsilon"]))
+    return Shield(ruleset.predicates, circuits, float(value["epsilon"]), toolbox=toolbox, open=open or {})
 
 
 def _interval(inference: Inference) -> str:

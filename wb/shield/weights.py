@@ -130,12 +130,14 @@ def learn_all(
     l2: float = 1e-3,
     rate: float = 0.05,
     epochs: int = 200,
+    tell: Callable[[int, int], object] = lambda done, of: None,
 ) -> dict[str, tuple[Fit, ...]]:
     """One fit a circuit and seed: weights by Adam from a random start, log-normal around the prior.
 
     `epsilon` is the bound that decisions will be held against, in -1..1; `margin` is on the same scale
     as P1 - P0; `l2` is the pull towards the prior.  Without examples the weights are the prior.  All
-    fits share their steps and nothing else: each is what it would be alone.
+    fits share their steps and nothing else: each is what it would be alone.  `tell` is told how many
+    epochs are done, and of how many.
     """
     import torch
     from threadpoolctl import threadpool_limits
@@ -172,6 +174,7 @@ def learn_all(
                 shares @ hinge(weights, differences, labels, epsilon=epsilon, margin=margin) + pulled
             )  # (circuits, seeds)
             losses.append(loss.detach().numpy())
+            tell(epoch, epochs)
             if epoch < epochs:
                 adam.zero_grad()
                 loss.sum().backward()
@@ -269,7 +272,7 @@ def simulated(of: Circuit, known: Sequence[Rule], rng: np.random.Generator, *, p
         start = tuple({name: bool(rng.integers(2)) for name in names} for _ in range(LENGTH))
         safe = _walk(start, lambda steps: _broken(of, machines, laws, steps), of.action, rng)
         rule = focus[i % len(focus)]
-        unsafe = safe and _walk(safe, lambda steps: _held(of, machines, laws, rule, steps), of.action, rng)
+        unsafe = safe and _walk(safe, lambda steps, rule=rule: _held(of, machines, laws, rule, steps), of.action, rng)
         for steps, label in ((safe, 1), (unsafe, -1)):
             if steps:
                 rows.append(differences(of, machines, steps))

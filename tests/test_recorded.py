@@ -1,0 +1,248 @@
+"""Recorded calls are facts: what was executed happened, what failed did not, and a split goes by the run's name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb.bench import compare, evaluate, recorded
+from wb.bench.recorded import Judged, RunsError
+from wb.domain import events, session
+from wb.domain.events import EventError
+from wb.domain.tools import Tool, Toolbox
+from wb.domain.trace import Call, Step, Trace, Verdict
+from wb.domain.turns import Observation, Recognition
+
+
+def text(*lines: dict) -> str:
+    return "\n".join(json.dumps(line) for line in lines)
+
+
+def call(tool: str, run: str = "a", **beside: object) -> dict:
+    return {"run": run, "call": {"tool": tool, "arguments": {}}, **beside}
+
+
+def result(run: str = "a", **beside: object) -> dict:
+    return {"run": run, "result": "done", **beside}
+
+
+@dataclass
+class Spy:
+    """Denies `bad`; keeps every trace that it is asked about."""
+
+    name: str = "spy"
+    asked: list[Trace] = field(default_factory=list)
+
+    def watch(self) -> SpyWatch:
+        return SpyWatch(self)
+
+    def evidence(self, tool: str) -> str:
+        return ""
+
+    def decide(self, trace: Trace) -> Verdict:
+        return session.decide(self, trace)
+
+
+@dataclass
+class SpyWatch:
+    """The steps that were remembered, in full."""
+
+    spy: Spy
+    past: tuple[Step, ...] = ()
+
+    def judge(self, step: Step) -> Verdict:
+        self.spy.asked.append(Trace("seen", (*self.past, step)))
+        return Verdict("deny" if step.calls[-1].tool == "bad" else "allow", "by hand")
+
+    def remember(self, step: Step) -> None:
+        self.past = (*self.past, step)
+
+
+def seen(*lines: dict) -> tuple[list[Judged], list[list[list[str]]]]:
+    """The verdicts, and for each call the tools of every step that the guard was shown."""
+    spy = Spy()
+    judged = list(recorded.judge(spy, [e for run in events.loads(text(*lines)) for e in run.events]))
+    return judged, [[[c.tool for c in step.calls] for step in trace.steps] for trace in spy.asked]
+
+
+def test_what_was_executed_happened_whatever_the_guard_says() -> None:
+    judged, shown = seen(call("bad"), result(), call("pay"), result())
+    assert [j.verdict.decision for j in judged] == ["deny", "allow"]
+    assert shown == [[["bad"]], [["bad"], ["pay"]]]
+
+
+def test_what_failed_did_not_happen_although_the_guard_allowed_it() -> None:
+    _, shown = seen(call("pay"), result(error=True), call("pay"))
+    assert shown[1] == [[], ["pay"]]
+
+
+@pytest.mark.parametrize(("tool", "before"), [("pay", ["pay"]), ("bad", [])])
+def test_without_a_result_a_call_was_done_if_the_guard_allows_it(tool: str, before: list[str]) -> None:
+    assert seen(call(tool), call("look"))[1][1] == [before, ["look"]]
+
+
+def test_calls_of_one_step_are_judged_in_order_with_the_executed_ones_before() -> None:
+    lines = [call("pay", step=0, call_id="x"), call("bad", step=0, call_id="y"), call("look", step=0, call_id="z")]
+    _, shown = seen(*lines, result(call_id="x", error=True), result(call_id="y"), result(call_id="z"), call("pay"))
+    assert shown == [[["pay"]], [["bad"]], [["bad", "look"]], [["bad", "look"], ["pay"]]]
+
+
+def test_words_that_no_call_follows_are_a_step_and_a_field_that_changes_within_a_step_is_forgotten() -> None:
+    spy = Spy()
+    lines = [
+        {"run": "a", "say": {"role": "assistant", "text": "hello"}},
+        {"run": "a", "say": {"role": "user", "text": "pay"}},
+        {"run": "a", "state": {"one": 1, "two": 2}},
+        call("pay", step=3),
+        {"run": "a", "state": {"one": 1, "two": 3}},
+        call("look", step=3),
+        call("look", step=4),
+    ]
+    list(recorded.judge(spy, events.loads(text(*lines))[0].events))
+    assert spy.asked[0].steps == (Step((), {}, "hello"), Step((Call("pay"),), {"one": 1, "two": 2}, ""))
+    assert spy.asked[2].steps[1].state == {"one": 1}
+
+
+EVENT = st.one_of(
+    st.sampled_from(["pay", "bad", "look"]).map(lambda tool: ("call", tool)),
+    st.sampled_from(["user", "assistant"]).map(lambda role: ("say", role)),
+    st.dictionaries(st.sampled_from(["one", "two"]), st.integers(0, 2)).map(lambda fields: ("state", fields)),
+)
+
+
+@given(st.lists(st.tuples(EVENT, st.one_of(st.none(), st.integers(0, 2)), st.booleans()), max_size=12))
+def test_a_recording_of_what_the_guard_allowed_is_judged_as_the_session_was(script: list) -> None:
+    """What was allowed has a result, an error or none; what was not allowed has none, as when the guard was there."""
+    live, replayed, lines = Spy(), Spy(), []
+    talk = session.Session(live)
+    for (kind, what), step, failed in script:
+        if kind == "say":
+            talk.say(what, "words")
+            lines.append({"run": "a", "say": {"role": what, "text": "words"}})
+        elif kind == "state":
+            talk.state(what)
+            lines.append({"run": "a", "state": what})
+        else:
+            lines.append(call(what, **({} if step is None else {"step": step})))
+            if talk.call(what, {}, step).decision == "allow":
+                talk.result("done", error=failed)
+                lines.append(result(error=failed))
+    if lines:
+        list(recorded.judge(replayed, events.loads(text(*lines))[0].events))
+    assert replayed.asked == live.asked
+
+
+def test_runs_that_are_interleaved_keep_to_themselves() -> None:
+    judged, shown = seen(call("pay"), call("look", "b"), call("look"), call("pay", "b"))
+    assert sorted((j.run, j.index, j.tool) for j in judged) == [
+        ("a", 0, "pay"),
+        ("a", 1, "look"),
+        ("b", 0, "look"),
+        ("b", 1, "pay"),
+    ]
+    assert [["pay"], ["look"]] in shown and [["look"], ["pay"]] in shown
+
+
+def test_a_turn_in_free_text_is_recognised_first() -> None:
+    turn = {"run": "a", "turn": {"task": "pay or look"}}
+    happened = events.loads(text(turn, turn, call("look")))[0].events
+    both = Recognition((Step((Call("pay"),)), Step((Call("bad"),))), "either")
+    one = Recognition((Step((Call("pay"),)),), "sure")
+    spy = Spy()
+    judged = list(recorded.judge(spy, happened, lambda turns: [both, one]))
+    assert [(j.index, j.tool, j.verdict.decision) for j in judged] == [
+        (0, "", "undecided"),
+        (1, "pay", "allow"),
+        (2, "look", "allow"),
+    ]
+    assert [[c.tool for c in s.calls] for s in spy.asked[-1].steps] == [["pay"], ["look"]]
+    with pytest.raises(RunsError, match="free-text turns"):
+        list(recorded.judge(Spy(), happened))
+
+
+def test_the_split_goes_by_the_name_and_the_seed_alone() -> None:
+    names = [f"run {n}" for n in range(2000)]
+    sides = [recorded.part(name) for name in names]
+    assert 900 < sides.count("learning") < 1100 and set(sides) == {"learning", "held out"}
+    assert sides == [recorded.part(name) for name in names] != [recorded.part(name, 1) for name in names]
+
+
+def files(folder: Path) -> str:
+    lines = [call("pay", f"r{n}", label="deny" if n % 3 else "allow") for n in range(40)]
+    (folder / "one.jsonl").write_text(text(*lines[:20]), "utf-8")
+    (folder / "two.jsonl").write_text(text(*lines[20:]), "utf-8")
+    return f"{folder / 'one.jsonl'}, {folder / 'two.jsonl'}"
+
+
+def test_learning_and_measuring_share_no_run(tmp_path: Path) -> None:
+    runs = files(tmp_path)
+    whole = recorded.benchmark(tmp_path, runs=runs)
+    taught = recorded.learning(tmp_path, Toolbox((Tool("pay"),)), None, runs=runs)
+    assert {trace.id for trace in taught.traces} == whole.tuned
+    held = {case.id for case in recorded.benchmark(tmp_path, "held out", runs=runs).cases}
+    assert held and whole.tuned and held | whole.tuned == {case.id for case in whole.cases}
+    assert not held & whole.tuned and len(whole.cases) == 40
+    assert all(trace.denied == (int(trace.id[1:-2]) % 3 > 0) for trace in taught.traces)
+    with pytest.raises(RunsError, match="split must be one of"):
+        recorded.benchmark(tmp_path, "tuned", runs=runs)
+
+
+def test_runs_of_two_files_have_names_of_their_own_and_some_call_a_label(tmp_path: Path) -> None:
+    one = files(tmp_path).split(",")[0]
+    with pytest.raises(RunsError, match="'r0' again"):
+        recorded.read(f"{one},{one}")
+    (tmp_path / "bare.jsonl").write_text(text(call("pay")), "utf-8")
+    with pytest.raises(RunsError, match="a label was required"):
+        recorded.read(str(tmp_path / "bare.jsonl"))
+    with pytest.raises(EventError, match="readable file"):
+        recorded.read(str(tmp_path / "absent.jsonl"))
+
+
+def test_a_labelled_call_is_learned_with_what_was_done_before_it() -> None:
+    lines = [call("look"), result(), call("bad", label="deny"), call("pay", label="allow"), result(error=True)]
+    (run,) = events.loads(text(*lines, call("pay", label="allow")))
+    traces = list(recorded.labelled([run]))
+    assert [t.denied for t in traces] == [True, False, False]
+    assert [[c.tool for s in t.steps for c in s.calls] for t in traces] == [
+        ["look", "bad"],
+        ["look", "pay"],
+        ["look", "pay"],
+    ]
+
+
+def test_a_baseline_sees_the_words_the_call_and_the_state() -> None:
+    lines = [
+        {"run": "a", "say": {"role": "user", "text": "pay it"}},
+        {"run": "a", "state": {"age": 9}},
+        call("look"),
+        {"run": "a", "call": {"tool": "pay", "arguments": {"sum": 3}}, "label": "deny"},
+    ]
+    (run,) = events.loads(text(*lines))
+    assert list(recorded.seen(run)) == [
+        ("a#1", Observation("pay it", "", ("look()",), "pay(sum=3)", "", {"age": 9}), True)
+    ]
+
+
+def test_the_table_of_a_notebook_counts_what_the_replay_judged(tmp_path: Path) -> None:
+    benchmark = recorded.benchmark(tmp_path, runs=files(tmp_path))
+    done = compare.measured(Spy(), benchmark, compare.recognised(benchmark, Toolbox(), _Engine()))
+    by_part = {row["split"]: row for row in compare.counted([done], benchmark)}
+    assert set(by_part) == {"all", "learning", "held out"} and by_part["all"]["n"] == 40
+    assert by_part["all"]["counts"] == {"tp": 0, "fp": 0, "fn": 26, "tn": 14, "undecided": 0}
+    again = recorded.outcomes(recorded.judge(Spy(), (e for run in benchmark.runs for e in run.events)))
+    assert evaluate.confusion(again) == evaluate.confusion(done.outcomes)
+    assert [o.case for o in done.outcomes] == [case.id for case in benchmark.cases]
+    assert "held out; 26 are to be denied" in str(benchmark)
+
+
+class _Engine:
+    """An engine with a ledger, which nothing asks."""
+
+    class ledger:
+        class total:
+            queries = 0

@@ -1,0 +1,290 @@
+"""Each sentence of a document has exactly one class; what is not read stays open, and bears on tools."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import prompt_path
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb.domain import policy
+from wb.domain.document import Skipped
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import cel
+from wb.logic.syntax import parse
+from wb.models.client import LLM
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import certify, extract, sentences
+from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
+
+FOREIGN = Toolbox(
+    tools=(
+        Tool("issue_refund", arguments=(Field("amount", "number"),)),
+        Tool("lend_book", arguments=(Field("book", "string"),), keywords=("loan", "renew a loan")),
+        Tool("book_room", arguments=(Field("evening", "string"),), keywords=("reservation",)),
+        Tool("dispense_medicine"),
+        Tool("record_temperature"),
+        Tool("withdraw_money", keywords=("withdrawal", "account")),
+        Tool("print_permit", keywords=("parking permit",)),
+    )
+)
+GOLD = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "gold" / "sentence_classes.tsv").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+
+
+def read(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Reading, ...]:
+    """The readings of a text by the offline grammar."""
+    found = policy.of_text(text, toolbox)
+    llm = LLM(Offline(toolbox))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    return sentences.classify(found, clauses, extract.rules(clauses, found, llm, norms.constrains))
+
+
+def unread(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Reading, ...]:
+    """The readings of a text from which no engine took a clause."""
+    return sentences.classify(policy.of_text(text, toolbox), (), RuleSet())
+
+
+@pytest.mark.parametrize(("expected", "sentence"), GOLD, ids=range(1, len(GOLD) + 1))
+def test_a_constraint_of_another_field_is_never_lost_and_a_plain_statement_blocks_nothing(
+    expected: str, sentence: str
+) -> None:
+    (alone,) = unread(sentence)
+    assert alone.cls == ("open" if expected == "constraint" else "not a constraint"), alone.reason
+    *_, behind = read(f"A user must be a member to withdraw money. {sentence}")
+    assert (behind.cls == "not a constraint") == (expected == "plain"), behind.reason
+
+
+BOX = Toolbox(
+    tools=(
+        Tool("pay_invoice", arguments=(Field("amount", "number"),), keywords=("pay an invoice",)),
+        Tool("send_letter", keywords=("letter",)),
+        Tool("read_file", keywords=("file",)),
+        Tool("greet"),
+    ),
+    state=(
+        Field("member", "boolean", "the user is a member", keywords=("member",)),
+        Field("approved", "boolean", "the invoice is approved", keywords=("approved",)),
+    ),
+)
+HOUSE = """# Invoices
+
+An invoice may be paid only if it is approved. An invoice of a stranger must be examined by moonlight.
+"Stranger" means anybody without an account. The assistant may read any file.
+
+- The assistant must not send:
+    - a letter;
+    - a threat.
+
+# Manners
+
+You must never hum.
+
+| Case | Rule |
+|---|---|
+| Sending a letter | Allowed only if the user is a member. |
+
+This must also be done at night.
+
+# Greetings
+
+The assistant must greet the user.
+"""
+
+
+def by_text(readings: tuple[sentences.Reading, ...], start: str) -> sentences.Reading:
+    (found,) = [r for r in readings if " ".join(r.text.split()).startswith(start)]
+    return found
+
+
+def test_every_sentence_and_every_word_of_the_document_is_in_exactly_one_reading() -> None:
+    readings = read(HOUSE, BOX)
+    found = policy.of_text(HOUSE, BOX)
+    assert all(r.text == found.text[r.start : r.end] and r.cls in sentences.CLASSES and r.reason for r in readings)
+    assert all(a.end <= b.start for a, b in zip(readings, readings[1:], strict=False))
+    left = "".join(found.text[a.end : b.start] for a, b in zip(readings, readings[1:], strict=False))
+    assert not [c for c in left if c.isalnum()]
+    assert len({r.id for r in readings}) == len(readings)
+
+
+def test_the_five_classes_and_what_an_open_sentence_bears_on() -> None:
+    readings = read(HOUSE, BOX)
+    rule = by_text(readings, "An invoice may")
+    assert rule.cls == "rule" and rule.tools == ("pay_invoice",) and rule.rules
+    half = by_text(readings, "An invoice of a stranger")
+    assert half.cls == "open" and "pay_invoice" in half.tools and "greet" not in half.tools
+    assert by_text(readings, '"Stranger"').reason == "a definition"
+    assert by_text(readings, "The assistant may read").reason == "a permission"
+    assert by_text(readings, "Invoices").reason == "a heading"
+    assert by_text(readings, "The assistant must greet").cls == "duty"
+    assert by_text(readings, "The assistant must greet").tools == ("greet",)
+
+
+def test_the_opening_of_a_list_and_the_cells_of_a_row_go_with_what_is_read_from_them() -> None:
+    readings = read(HOUSE, BOX)
+    stem = by_text(readings, "The assistant must not send:")
+    assert stem.cls == "open"  # "a threat" is read into an action that no tool performs
+    assert by_text(readings, "a threat").cls == "open"
+    cell = by_text(readings, "Sending a letter")
+    assert cell.cls == by_text(readings, "Allowed only if").cls == "rule"
+    assert cell.rules == by_text(readings, "Allowed only if").rules
+    assert by_text(readings, "Case").reason == "the title of a column, read with its cells"
+    whole = read(HOUSE.replace("    - a threat.\n", ""), BOX)
+    assert by_text(whole, "The assistant must not send:").cls == "rule"
+
+
+def test_a_sentence_without_words_of_a_tool_bears_on_its_section_and_then_on_all_that_changes_something() -> None:
+    readings = read(HOUSE, BOX)
+    here = by_text(readings, "This must also be done at night.")
+    assert here.cls == "open" and here.tools == ("send_letter",)
+    alone = unread("You must never hum.", BOX)
+    assert alone[0].tools == ("pay_invoice", "send_letter", "read_file", "greet")
+    assert unread("You must never hum.", Toolbox())[0].tools == ()
+
+
+def test_a_word_that_most_tools_have_or_that_stands_in_a_description_names_no_tool() -> None:
+    tools = Toolbox(tuple(Tool(f"{verb}_order", f"a {verb} for the moon") for verb in ("cancel", "change", "return")))
+    (open_,) = unread("An order must never be cancelled by moonlight.", tools)
+    assert open_.tools == ("cancel_order",)
+
+
+def test_a_repeated_sentence_is_read_twice_with_its_own_id() -> None:
+    first, second = unread("You must never hum. You  must never\nhum.", BOX)
+    assert second.id == f"{first.id}-2" and first.cls == second.cls == "open"
+
+
+def test_what_a_quotation_leaves_of_its_sentence_is_open() -> None:
+    found = policy.of_text("Invoices must be paid, and letters must never be sent.", BOX)
+    quoted = policy.Clause("c1", "Invoices must be paid", 0, 21)
+    (reading,) = sentences.classify(found, (quoted,), RuleSet())
+    assert reading.cls == "open" and "letters must never be sent" in reading.reason
+
+
+def test_what_the_reader_of_documents_skipped_never_disappears() -> None:
+    whole = policy.of_text("Personal use is allowed. Never hum. Support is here.", BOX)
+    torn = policy.Policy(
+        whole.name, whole.text, whole.source, BOX, whole.digest, (whole.sentences[0], whole.sentences[2])
+    )
+    assert [r.cls for r in sentences.classify(torn, (), RuleSet())] == ["not a constraint", "open", "not a constraint"]
+    fenced = unread("Support is here.\n\n```\nnever hum\n```\n\n```\nx = 1\n```\n", BOX)
+    assert [(r.cls, r.reason) for r in fenced[1:]] == [
+        ("open", "code fence with the words never"),
+        ("not a constraint", "code fence"),
+    ]
+    page = Skipped(0, 0, "page without text")
+    (scan, _) = sentences.classify(replace(whole, sentences=whole.sentences[:1], skipped=(page,)), (), RuleSet())
+    assert scan.cls == "open" and scan.tools == ("pay_invoice", "send_letter", "read_file", "greet")
+
+
+def test_readings_survive_json_and_are_grouped_by_tool() -> None:
+    readings = read(HOUSE, BOX)
+    assert sentences.from_json(sentences.to_json(readings)) == readings
+    on = sentences.open_on(readings)
+    assert all(r.cls == "open" and tool in r.tools for tool, those in on.items() for r in those)
+    assert sum(sentences.counted(readings).values()) == len(readings)
+
+
+def test_web_tasks_is_read_without_a_waiver_but_for_one_duty() -> None:
+    source = policy.load("web_tasks")
+    llm = LLM(Offline(source.toolbox))
+    clauses = extract.clauses(source, llm, norms.constrains)
+    readings = sentences.classify(source, clauses, extract.rules(clauses, source, llm, norms.constrains))
+    (open_,) = [r for r in readings if r.cls == "open"]
+    assert open_.text.startswith("Session notes must be deleted") and len(open_.tools) == 3
+    covered = {c.start for c in clauses}
+    assert all(r.cls in ("rule", "duty") for r in readings if r.start in covered and r is not open_)
+
+
+def test_rules_that_were_split_and_absorbed_still_lead_back_to_their_sentences() -> None:
+    text = (
+        "An invoice may be paid only if it is approved. Pay an invoice only if the user is a member and it is approved."
+    )
+    source = policy.of_text(text, BOX)
+    clauses = tuple(policy.Clause(f"c{i}", s.text, s.start, s.end) for i, s in enumerate(source.sentences, 1))
+    pay = Predicate("pay", "action", "pay", tools=("pay_invoice",))
+    facts = tuple(Predicate(n, "state", n, test=cel.parse(f"state.{n} == true")) for n in ("approved", "member"))
+    first, second = (
+        Rule(f"c{i}.1", "", parse(formula), "permit_only_if", clause=f"c{i}")
+        for i, formula in enumerate(("ALWAYS (pay IMPLIES approved)", "ALWAYS (pay IMPLIES (member AND approved))"), 1)
+    )
+    before = RuleSet((pay, *facts), (first, second))
+    readings = sentences.classify(source, clauses, before)
+    assert [r.rules for r in readings] == [("c1.1",), ("c2.1",)]
+    parts = [("", "ALWAYS (pay IMPLIES member)"), ("", "ALWAYS (pay IMPLIES approved)")]
+    apart = certify.split(before, second, parts, ()).ruleset
+    heir = next(r for r in apart.rules if r.id == "c2.1_2")
+    after, change = certify.prune(apart, first, [heir], ())
+    assert change.accepted
+    found = sentences.refined(readings, after)
+    assert [r.rules for r in found] == [("c2.1_2",), ("c2.1_1", "c2.1_2")]
+    assert {r.cls for r in found} == {"rule"} and sentences.enforced(after, found) == after
+    assert [set(r.rules) for r in sentences.classify(source, clauses, after)] == [set(r.rules) for r in found]
+    gone = sentences.refined(readings, RuleSet((pay, *facts), (second,)))
+    assert gone[0].cls == "open" and gone[0].tools == ("pay_invoice",)
+
+
+def test_rules_read_from_what_is_no_constraint_are_not_enforced() -> None:
+    source = policy.of_text('"Paying" means sending money. Support is here.', BOX)
+    clause = policy.Clause("c1", source.sentences[0].text, 0, source.sentences[0].end)
+    junk = Rule("c1.1", "", parse("EVENTUALLY mean_money"), "oblige", clause="c1")
+    own = Rule("mine", "", parse("ALWAYS NOT mean_money"), "forbid")
+    ruleset = RuleSet((Predicate("mean_money", "action", ""),), (junk, own))
+    readings = sentences.classify(source, (clause,), ruleset)
+    assert [r.cls for r in readings] == ["not a constraint"] * 2
+    assert sentences.enforced(ruleset, readings).rules == (own,)
+
+
+def test_an_opening_that_was_read_itself_keeps_its_own_class() -> None:
+    source = policy.of_text("You must never do this:\n\n- Pay an invoice.\n- Send a letter.\n", BOX)
+    stem, *items = source.sentences
+    clauses = [policy.Clause(f"c{i}", s.text, s.start, s.end) for i, s in enumerate((stem, *items), 1)]
+    pay = Predicate("pay", "action", "pay", tools=("pay_invoice",))
+    rules = tuple(Rule(f"c{i}.1", "", parse("ALWAYS NOT pay"), "forbid", clause=f"c{i}") for i in (2, 3))
+    undecided = (Undecided("c1", stem.text, "what is meant stands below"),)
+    read_ = sentences.classify(source, clauses, RuleSet((pay,), rules, undecided))
+    assert [r.cls for r in read_] == ["open", "rule", "rule"]
+    assert [r.cls for r in sentences.classify(source, clauses[1:], RuleSet((pay,), rules))] == ["rule"] * 3
+
+
+PIECES = [
+    "# Letters\n\n",
+    "You must never hum. ",
+    "Support is here. ",
+    "The assistant must not send:\n\n- a letter;\n    1. a card\n\n",
+    "| Case | Rule |\n|---|---|\n| Paying | At most two. |\n\n",
+    "```\nnever mind\n```\n\n",
+    "Payment: an invoice must be paid.\n\n",
+    "(a) a letter; ",
+    "> Is it so?\n\n",
+    "![a seal](seal.png) ",
+]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8))
+def test_no_word_of_any_document_is_in_no_reading_or_in_two(pieces: list[str]) -> None:
+    source = policy.of_text("".join(pieces), BOX)
+    readings = sentences.classify(source, (), RuleSet())
+    quiet = {i for s in source.skipped if s.reason in ("blank", "markup", "enumerator") for i in range(s.start, s.end)}
+    covered = Counter(i for r in readings for i in range(r.start, r.end))
+    assert all(n == 1 for n in covered.values())
+    assert all(i in covered or i in quiet for i, c in enumerate(source.text) if c.isalnum())
+    assert [r.start for r in readings] == sorted(r.start for r in readings)
+    assert len({r.id for r in readings}) == len(readings)
+    assert all(r.cls == "open" for r in readings if "never" in r.text)
+
+
+def test_a_language_model_s_rules_are_classed_the_same_way() -> None:
+    source, llm = policy.load(prompt_path.FOLDER), prompt_path.replaying()
+    found = extract.policies(source, llm, norms.constrains)
+    readings = sentences.classify(
+        source, found.clauses, extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
+    )
+    assert sentences.counted(readings) == {"rule": 7, "open": 0, "not a constraint": 4, "duty": 1, "waived": 0}
+    assert by_text(readings, "If a reader withdraws consent").cls == "duty"

@@ -1,0 +1,554 @@
+"""A call is judged as it comes: like the recorded trace, never with what was not done, and never by raising."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import math
+import sys
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import whole
+
+from wb.domain import session
+from wb.domain.session import Session, SessionError
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Open, Step, Trace, permitted
+from wb.guards.contract import assemble, contracts
+from wb.guards.runtime import CallGuard, Guarded, claim
+from wb.logic import cel
+from wb.logic.syntax import parse
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.shield import circuit
+from wb.shield.shield import Shield
+
+ROLES = ("nurse", "physician", "administrator")
+TOOLBOX = Toolbox(
+    (Tool("email", arguments=(Field("to", "array"),)), Tool("ask"), Tool("file"), Tool("delete"), Tool("look")),
+    (Field("role", "string", values=ROLES), Field("agreed", "boolean"), Field("age", "integer")),
+)
+PREDICATES = (
+    *(Predicate(t.name, "action", "", tools=(t.name,)) for t in TOOLBOX.tools),
+    Predicate("fly", "action", ""),
+    Predicate("few", "state", "", test=cel.parse("size(call.to) <= 10"), tools=("email",)),
+    Predicate("nurse", "state", "", test=cel.parse('state.role == "nurse"')),
+    Predicate("physician", "state", "", test=cel.parse('state.role == "physician"')),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("agreed", "state", ""),
+)
+TEXTS = {
+    "few": "ALWAYS (email IMPLIES few)",
+    "asked": "ALWAYS (email IMPLIES ONCE ask)",
+    "not_both": "ALWAYS NOT (file AND delete)",
+    "once": "ALWAYS (file IMPLIES NOT PREVIOUSLY ONCE file)",
+    "admin": "ALWAYS (delete IMPLIES (NOT nurse AND NOT physician))",
+    "agreed": "ALWAYS (delete IMPLIES (agreed SINCE ask))",
+}
+RULES = RuleSet(
+    PREDICATES,
+    tuple(Rule(name, "", parse(text), "forbid", quote=f"Sentence {name}.") for name, text in TEXTS.items()),
+)
+MANY, SOME = {"to": ["x"] * 50}, {"to": ["x"]}
+
+
+def guard(rules: RuleSet = RULES, **options: object) -> CallGuard:
+    """Code that denies where a condition of the contract fails, for every tool."""
+    entries = []
+    for made in contracts(TOOLBOX, rules):
+        tests = [f"    if not ({item.condition}):\n        return (False, {item.rule!r})\n" for item in made.items]
+        code = f"{made.signature}\n{''.join(tests)}    return (True, 'no rule is broken')\n"
+        entries.append(Guarded(made, assemble(code, made), "proved"))
+    return CallGuard("veriguard", rules, tuple(entries), frozenset({"proved"}), **{"toolbox": TOOLBOX} | options)
+
+
+def shield(rules: RuleSet = RULES, **options: object) -> Shield:
+    """One circuit an action, of all rules that mention it."""
+    actions = [p.name for p in rules.predicates if p.kind == "action"]
+    by_action = {name: [r.id for r in rules.rules if name in r.predicates] for name in actions}
+    built = circuit.build(rules, {name: ids for name, ids in by_action.items() if ids})
+    return Shield(rules.predicates, built, **{"toolbox": TOOLBOX} | options)
+
+
+KINDS = pytest.mark.parametrize("kind", [guard, shield])
+GUARD, SHIELD = guard(), shield()
+FINE = {"role": "administrator", "agreed": True, "age": 30}
+
+
+def ready(judge: CallGuard | Shield, **state: object) -> Session:
+    """A session in which a question was asked."""
+    one = Session(judge)
+    one.state({**FINE, **state})
+    assert permitted(one.call("ask"))
+    return one
+
+
+@KINDS
+def test_a_second_call_of_a_step_is_judged_by_its_own_arguments(kind) -> None:
+    one = ready(kind())
+    assert permitted(one.call("email", SOME, step=1))
+    assert one.call("email", MANY, step=1).violated == ("few",)
+    last = Step((Call("email", SOME), Call("email", MANY)), FINE)
+    assert kind().decide(Trace("t", (Step((Call("ask"),), FINE), last))).violated == ("few",)
+
+
+@KINDS
+def test_calls_of_one_step_share_it_and_others_do_not(kind) -> None:
+    one = ready(kind())
+    assert permitted(one.call("file", step="s"))
+    assert one.call("delete", step="s").violated == ("not_both",)
+    assert permitted(one.call("delete", step="t"))
+    alone = ready(kind())
+    assert permitted(alone.call("file")) and permitted(alone.call("delete"))
+
+
+@KINDS
+def test_what_was_done_counts_and_what_was_denied_does_not(kind) -> None:
+    one = ready(kind())
+    assert permitted(one.call("file"))
+    assert one.call("file").violated == ("once",)
+    other = Session(kind())
+    other.state(FINE)
+    assert other.call("email", SOME).violated == ("asked",), "nobody asked"
+    assert other.call("email", SOME).violated == ("asked",)
+    one = ready(kind(), role="nurse")
+    assert not permitted(one.call("delete", step=1))
+    assert permitted(one.call("file", step=1)), "the deletion beside it was denied"
+
+
+@KINDS
+def test_a_call_that_failed_was_not_done(kind) -> None:
+    one = Session(kind())
+    one.state(FINE)
+    one.call("ask")
+    one.result("no line", error=True)
+    assert one.call("email", SOME).violated == ("asked",)
+    one.call("ask", call_id="q")
+    one.result("yes", call_id="q")
+    assert permitted(one.call("email", SOME))
+
+
+@KINDS
+def test_a_failure_that_comes_too_late_ends_permission(kind) -> None:
+    one = Session(kind())
+    one.state(FINE)
+    assert permitted(one.call("ask", call_id="q"))
+    assert permitted(one.call("email", SOME))
+    one.result("timed out", call_id="q", error=True)
+    assert one.call("email", SOME).decision == "undecided"
+    fine = Session(kind())
+    fine.state({**FINE, "role": "nurse"})
+    fine.call("ask")
+    assert fine.call("delete", call_id="d").decision == "deny"
+    fine.call("look")
+    fine.result("denied", call_id="d", error=True)
+    assert permitted(fine.call("look")), "what was denied was not remembered"
+
+
+def test_results_without_a_call_are_refused() -> None:
+    one = Session(GUARD)
+    with pytest.raises(SessionError, match="a call without a result"):
+        one.result("x")
+    one.call("look", call_id="a")
+    one.result("x")
+    with pytest.raises(SessionError, match="a call without a result"):
+        one.result("x")
+    with pytest.raises(SessionError, match="a call without a result"):
+        one.result("x", call_id="b", error=True)
+    one.call("look", call_id="c")
+    with pytest.raises(SessionError, match="id of its own"):
+        one.call("look", call_id="c")
+    with pytest.raises(SessionError, match="step's number or name"):
+        one.call("look", step=1.5)
+
+
+def test_words_that_no_call_follows_are_a_step() -> None:
+    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES PREVIOUSLY ask)"), "forbid"),))
+    one = ready(guard(rules))
+    one.say("assistant", "I shall file it.")
+    assert permitted(one.call("file")), "its words belong to the call"
+    one = ready(guard(rules))
+    one.say("assistant", "Shall I?")
+    one.say("user", "Yes.")
+    assert one.call("file").violated == ("r",), "a message came between"
+
+
+def test_a_state_replaces_the_one_before() -> None:
+    one = ready(GUARD)
+    one.state({"role": "administrator"})
+    verdict = one.call("delete")
+    assert (verdict.decision, verdict.missing) == ("undecided", ("agreed SINCE ask",))
+
+
+def test_a_step_in_two_states_remembers_what_they_agree_on() -> None:
+    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES ONCE (ask AND agreed))"), "forbid"),))
+    for second, decision in ((True, "allow"), (False, "undecided")):
+        one = Session(guard(rules))
+        one.state({"agreed": True})
+        one.call("ask", step=1)
+        one.state({"agreed": second})
+        one.call("look", step=1)
+        assert one.call("file").decision == decision
+
+
+# ---- both ways agree ------------------------------------------------------------------------------
+
+CALLS = st.sampled_from(
+    [Call("email", SOME), Call("email", MANY), Call("email"), *map(Call, ("ask", "file", "delete"))]
+)
+STATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from((*ROLES, "visitor", None)),
+        "agreed": st.sampled_from((True, False, None)),
+    },
+)
+RUNS = st.lists(st.tuples(STATES, st.lists(CALLS, max_size=3)), max_size=5)
+
+
+@settings(max_examples=150)
+@given(RUNS, st.sampled_from((GUARD, SHIELD)))
+def test_a_session_says_what_the_recorded_trace_gets(run: list, judge: CallGuard | Shield) -> None:
+    one, done = Session(judge), []
+    for number, (state, calls) in enumerate(run):
+        one.state(state)
+        if not calls:
+            one.say("assistant", "")
+            one.say("user", "")
+        kept: tuple[Call, ...] = ()
+        for call in calls:
+            verdict = one.call(call.tool, call.arguments, step=number)
+            alone = judge.decide(Trace("t", (*done, Step((*kept, call), state))))
+            assert (verdict.decision, verdict.violated) == (alone.decision, alone.violated)
+            assert kept or verdict == alone, "to the word, where there is one call"
+            kept = (*kept, call) if permitted(verdict) else kept
+        done.append(Step(kept, state))
+
+
+@settings(max_examples=150)
+@given(RUNS, STATES, CALLS)
+def test_monitors_decide_as_the_whole_trace_evaluated_again(run: list, state: dict, call: Call) -> None:
+    steps = [Step(tuple(calls[:1]), {**at, "role": "administrator"}) for at, calls in run]
+    trace = Trace("t", (*steps, Step((call,), {**state, "role": "administrator"})))
+    verdict, old = GUARD.decide(trace), whole.decide(GUARD, trace)
+    assert (verdict.decision, verdict.violated) == (old.decision, old.violated)
+
+
+def test_a_session_remembers_a_bounded_amount() -> None:
+    one = ready(GUARD)
+
+    def go(count: int) -> None:
+        for i in range(count):
+            one.say("assistant", "next")
+            one.call("email", SOME if i % 2 else MANY, call_id=f"c{one._index}")
+            one.result("ok")
+
+    def blocks() -> int:
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    go(500)
+    before = blocks()
+    go(1000)
+    assert blocks() - before < 100, "blocks of memory, for a thousand calls"
+    for _ in range(session.UNANSWERED + 50):
+        one.call("look", call_id=f"c{one._index}")
+    assert len(one._late) <= session.UNANSWERED
+
+
+@KINDS
+@pytest.mark.parametrize("arguments", [SOME, MANY], ids=["allow", "deny"])
+def test_a_decision_takes_as_many_steps_of_work_late_as_early(kind, arguments) -> None:
+    """Counted in function calls, so that no clock is asked; `bench/sessions.py` has the times."""
+    one, counts = ready(kind()), []
+    for steps in (5, 2000):
+        for _ in range(steps):
+            one.call("email", arguments)
+        events: list[str] = []
+        sys.setprofile(lambda frame, event, arg, events=events: events.append(event))
+        one.call("email", arguments)
+        sys.setprofile(None)
+        counts.append(len(events))
+    assert counts[0] == counts[1] < 400
+
+
+# ---- fail closed ----------------------------------------------------------------------------------
+
+
+@KINDS
+@pytest.mark.parametrize("tool", ["Email", "EMAIL", "e-mail", "", "fly", 7, None, ["email"]])
+def test_a_name_that_is_no_tool_is_denied_for_that_reason(kind, tool) -> None:
+    verdict = ready(kind()).call(tool, SOME)
+    assert verdict.decision == "deny" and ("there is no such tool" in verdict.reason) == (type(tool) is str)
+    assert ("email is spelt otherwise" in verdict.reason) == (tool in ("Email", "EMAIL"))
+
+
+def test_a_tool_without_a_guard_is_denied_for_that_reason() -> None:
+    lacking = CallGuard("g", RULES, GUARD.guarded[1:], frozenset({"proved"}), TOOLBOX)
+    verdict = Session(lacking).call("email", SOME)
+    assert verdict.decision == "deny" and "there is no guard" in verdict.reason
+
+
+@KINDS
+def test_a_value_outside_its_enumeration_is_none_of_the_others(kind) -> None:
+    """ "Only the administrator" may have become "not the nurse and not the physician": a visitor is neither."""
+    assert permitted(ready(kind()).call("delete"))
+    verdict = ready(kind(), role="visitor").call("delete")
+    assert verdict.decision == "undecided" and "state.role" in verdict.missing
+    assert ready(kind(), role="nurse").call("delete").violated == ("admin",)
+    assert permitted(ready(kind(toolbox=Toolbox(TOOLBOX.tools)), role="visitor").call("delete")), "nothing is declared"
+
+
+@KINDS
+def test_an_action_that_no_tool_performs_is_unknown(kind) -> None:
+    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES NOT fly)"), "forbid"),))
+    verdict = ready(kind(rules)).call("file")
+    assert (verdict.decision, verdict.missing) == ("undecided", ("fly",))
+
+
+class Hostile:
+    """A value that raises whatever it is asked."""
+
+    def _refuse(self, *_: object) -> None:
+        raise RuntimeError(self)
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __len__ = __iter__ = __bool__ = _refuse
+    __repr__ = __str__ = __getitem__ = __contains__ = __int__ = __float__ = keys = _refuse
+
+
+class Lying(list):
+    """A list that raises when it is counted."""
+
+    def __len__(self) -> int:
+        raise RecursionError
+
+
+def nested(depth: int) -> list:
+    """A list in a list in a list."""
+    found: list = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+VALUES = [Hostile(), Lying(), nested(100_000), 10**6000, math.nan, math.inf, -math.inf, "\ud800", b"x", {Hostile}, 1j]
+
+
+@KINDS
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+@pytest.mark.parametrize("logged", [False, True])
+def test_a_hostile_value_ends_in_a_verdict_and_never_raises(kind, value, logged) -> None:
+    rules = RuleSet(
+        PREDICATES,
+        (
+            *RULES.rules,
+            Rule("adult", "", parse("ALWAYS (delete IMPLIES adult)"), "forbid"),
+            Rule("adults", "", parse("ALWAYS (look IMPLIES ONCE (adult AND few))"), "forbid"),
+        ),
+    )
+    log = io.StringIO()
+    bad = {**FINE, "age": value, "role": value, "agreed": value}
+    for arguments, state in (({"to": value}, bad), (value, bad), ({}, bad)):
+        one = Session(kind(rules), log=log if logged else None)
+        one.state(FINE)
+        one.call("ask")
+        one.state(state)
+        for tool in ("email", "delete", "look"):
+            verdict = one.call(tool, arguments)
+            countable = type(value) is list and type(arguments) is dict  # a list of one list is one recipient
+            if (tool == "email" and not countable) or (tool == "delete" and type(value) is not int):
+                assert not permitted(verdict)
+        assert not permitted(one.call(value))
+        trace = Trace("t", (Step((Call("email", arguments),), state), Step((Call("look", arguments),), state)))
+        assert kind(rules).decide(trace).decision in ("allow", "deny", "undecided")
+    assert all(json.loads(line) for line in log.getvalue().splitlines())
+
+
+def test_a_judge_that_breaks_denies_and_says_so() -> None:
+    class Broken:
+        name = "broken"
+
+        def watch(self):
+            return self
+
+        def judge(self, step):
+            raise KeyError("gone")
+
+        def remember(self, step):
+            raise KeyError("gone")
+
+        def evidence(self, tool):
+            return ""
+
+    verdict = Session(Broken()).call("email")
+    assert (verdict.decision, verdict.grade) == ("deny", "error") and "gone" in verdict.reason
+    trace = Trace("t", (Step(), Step((Call("email"),))))
+    assert session.decide(Broken(), trace).grade == "error"
+
+
+# ---- reasons --------------------------------------------------------------------------------------
+
+
+@KINDS
+def test_the_reason_names_every_rule_that_is_broken_with_its_sentence(kind) -> None:
+    one = Session(kind())
+    one.state(FINE)
+    verdict = one.call("email", MANY)
+    assert verdict.violated == ("few", "asked") and verdict.quotes == ("Sentence few.", "Sentence asked.")
+    assert all(
+        f"“{quote}” ({rule})" in verdict.reason for rule, quote in zip(verdict.violated, verdict.quotes, strict=True)
+    )
+
+
+FACTS = tuple(Predicate(name, "state", "") for name in ("p", "q", "r", "s"))
+BODIES = st.recursive(
+    st.sampled_from("pqrs"),
+    lambda inner: st.one_of(
+        st.builds("(NOT {})".format, inner),
+        st.builds("({} AND {})".format, inner, inner),
+        st.builds("({} OR {})".format, inner, inner),
+        st.builds("({} IMPLIES {})".format, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=80)
+@given(st.lists(BODIES, min_size=1, max_size=2), st.dictionaries(st.sampled_from("pqrs"), st.booleans()))
+@pytest.mark.parametrize("kind", [guard, shield])
+def test_what_is_missing_are_exactly_the_facts_that_matter(kind, bodies: list, known: dict) -> None:
+    rules = RuleSet(
+        (*PREDICATES[:5], *FACTS),
+        tuple(Rule(f"r{i}", "", parse(f"ALWAYS (look IMPLIES {body})"), "forbid") for i, body in enumerate(bodies)),
+    )
+    judge = kind(rules)
+
+    def decision(state: dict) -> str:
+        return judge.decide(Trace("t", (Step((Call("look"),), state),))).decision
+
+    free = [name for name in "pqrs" if name not in known]
+    filled = [{**known, **dict(zip(free, point, strict=True))} for point in product((False, True), repeat=len(free))]
+    answers = {tuple(sorted(state.items())): decision(state) for state in filled}
+    matter = {
+        name
+        for name in free
+        for state in filled
+        if answers[tuple(sorted(state.items()))] != answers[tuple(sorted({**state, name: not state[name]}.items()))]
+    }
+    verdict = judge.decide(Trace("t", (Step((Call("look"),), known),)))
+    surely = set(answers.values()).pop() if len(set(answers.values())) == 1 else "undecided"
+    # a circuit takes its rules' unknowns for independent: it may not know what follows from two rules together
+    assert verdict.decision == surely or (kind is shield and verdict.decision == "undecided")
+    assert set(verdict.missing) == (matter if verdict.decision == "undecided" else set())
+
+
+SENTENCES = (Open("a1", "Mail with care."), Open("b2", "Mail politely."))
+
+
+@KINDS
+def test_an_open_sentence_holds_what_would_be_allowed_and_nothing_else(kind) -> None:
+    judge = kind(open={"email": SENTENCES})
+    verdict = ready(judge).call("email", SOME)
+    assert (verdict.decision, verdict.open) == ("undecided", ("a1", "b2"))
+    assert "“Mail with care.” (a1)" in verdict.reason and "“Mail politely.” (b2)" in verdict.reason
+    assert permitted(ready(kind()).call("email", SOME)) and permitted(ready(judge).call("file"))
+    denied = ready(judge).call("email", MANY)
+    assert (denied.decision, denied.violated, denied.open) == ("deny", ("few",), ("a1", "b2"))
+    unsure = ready(judge).call("email", {})
+    assert (unsure.decision, unsure.open) == ("undecided", ("a1", "b2")) and "email.to" in " ".join(unsure.missing)
+
+
+def test_an_open_sentence_holds_a_tool_that_no_rule_speaks_of() -> None:
+    assert permitted(ready(shield()).call("look"))
+    assert ready(shield(open={"look": SENTENCES[:1]})).call("look").decision == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("grade", "rules", "open_", "said"),
+    [
+        ("proved", 2, 0, "proved"),
+        ("proved", 2, 1, "proved for 2 rules, 1 sentence open"),
+        ("tested", 1, 3, "tested for 1 rule, 3 sentences open"),
+        ("tested", 1, 0, "tested"),
+        ("proved", 0, 0, "free"),
+        ("proved", 0, 2, "no rule"),
+        ("error", 2, 0, "error"),
+        ("stub", 0, 0, "stub"),
+    ],
+)
+def test_proved_is_said_only_where_there_are_rules_and_no_sentence_is_open(grade, rules, open_, said) -> None:
+    assert claim(Guarded(GUARD.guarded[0].contract, "", grade), rules, open_) == said
+
+
+def test_a_guard_claims_for_each_tool() -> None:
+    claims = guard(open={"email": SENTENCES, "look": SENTENCES}).claims()
+    assert claims == {
+        "email": "proved for 2 rules, 2 sentences open",
+        "ask": "free",
+        "file": "proved",
+        "delete": "proved",
+        "look": "no rule",
+    }
+
+
+# ---- the log --------------------------------------------------------------------------------------
+
+
+@KINDS
+def test_every_decision_is_logged_with_its_evidence(kind) -> None:
+    log, judge = io.StringIO(), kind(open={"look": SENTENCES[:1]})
+    one = judge.session(run="r1", log=log)
+    one.state(FINE)
+    one.call("ask", step=3)
+    one.call("email", MANY)
+    one.call("look")
+    rows = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(r["run"], r["step"], r["index"], r["tool"], r["decision"]) for r in rows] == [
+        ("r1", 3, 0, "ask", "allow"),
+        ("r1", None, 1, "email", "deny"),
+        ("r1", None, 2, "look", "undecided"),
+    ]
+    assert rows[1]["arguments"] == MANY and rows[1]["violated"] == ["few"] and rows[1]["quotes"] == ["Sentence few."]
+    assert rows[2]["open"] == ["a1"] and rows[0]["time"] < rows[2]["time"]
+    assert [r["evidence"] for r in rows] == [judge.evidence(r["tool"]) for r in rows] and len(rows[1]["evidence"]) == 64
+    assert {r["guard"] for r in rows} == {judge.name}
+
+
+def test_a_log_is_appended_to(tmp_path) -> None:
+    for _ in range(2):
+        assert permitted(GUARD.session(log=tmp_path / "log.jsonl").call("ask"))
+    assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 2
+    with pytest.raises(SessionError, match="a log that can be written"):
+        GUARD.session(log=str(tmp_path)).call("ask")
+
+
+def test_a_log_that_cannot_be_written_stops_the_call() -> None:
+    closed = io.StringIO()
+    closed.close()
+    with pytest.raises(SessionError, match="a log that can be written"):
+        Session(GUARD, log=closed).call("ask")
+
+
+def test_a_call_whose_decision_was_not_logged_was_not_done() -> None:
+    class Once(io.StringIO):
+        def flush(self) -> None:
+            if self.getvalue().count("\n") == 1:
+                raise OSError("no space left")
+
+    one = Session(GUARD, log=Once())
+    one.state(FINE)
+    with pytest.raises(SessionError, match="no space left"):
+        one.call("ask")
+    assert one.call("email", SOME).violated == ("asked",)
+
+
+def test_what_cannot_be_put_on_record_does_not_run() -> None:
+    log = io.StringIO()
+    one = Session(GUARD, log=log)
+    assert permitted(one.call("ask", {"x": [1]}))
+    verdict = one.call("ask", {"x": math.nan})
+    assert (verdict.decision, verdict.grade) == ("deny", "error") and "on record" in verdict.reason
+    assert json.loads(log.getvalue().splitlines()[1])["arguments"] is None

@@ -1,0 +1,134 @@
+"""What a guard can ever decide, against trying every combination of values by a program of its own."""
+
+from __future__ import annotations
+
+import json
+
+import recount
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb.bench import summary
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards import contract
+from wb.guards.runtime import Guarded
+from wb.logic import cel, semantics
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.sentences import Reading
+from wb.runs import artifact
+
+BOX = Toolbox(
+    (Tool("lend", arguments=(Field("books", "array"), Field("shelf", "string", values=("a", "b")))), Tool("ring")),
+    (Field("age", "integer"), Field("card", "boolean"), Field("role", "string", values=("guest", "chief"))),
+)
+PREDICATES = (
+    Predicate("lend", "action", "", tools=("lend",)),
+    Predicate("ring", "action", "", tools=("ring",)),
+    Predicate("sing", "action", ""),
+    Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("old", "state", "", test=cel.parse("state.age >= 65")),
+    Predicate("carded", "state", "", test=cel.parse("state.card == true")),
+    Predicate("chief", "state", "", test=cel.parse('state.role == "chief"')),
+    Predicate("guest", "state", "", test=cel.parse('state.role == "guest"')),
+    Predicate("few", "state", "", test=cel.parse("size(call.books) <= 2"), tools=("lend",)),
+    Predicate("near", "state", "", test=cel.parse('call.shelf in ["a", "b"]'), tools=("lend",)),
+    Predicate("sober", "state", ""),
+)
+TERMS = (
+    "adult",
+    "old",
+    "carded",
+    "chief",
+    "guest",
+    "few",
+    "near",
+    "sober",
+    "ONCE ring",
+    "ONCE sober",
+    "ring",
+    "ONCE sing",
+    "TRUE",
+    "FALSE",
+)
+
+
+def ruleset(*bodies: str) -> RuleSet:
+    texts = [f"ALWAYS (lend IMPLIES ({body}))" for body in bodies]
+    rules = [Rule(f"r{i}", text, semantics.parse(text), "forbid") for i, text in enumerate(texts, 1)]
+    return RuleSet(PREDICATES, tuple(rules))
+
+
+def guarded(rules: RuleSet, grade: str = "proved") -> tuple[Guarded, ...]:
+    return tuple(Guarded(c, "", grade) for c in contract.contracts(BOX, rules))
+
+
+def told(rules: RuleSet, *readings: Reading, grade: str = "proved") -> summary.Summary:
+    return summary.summary("p", "offline", BOX, readings, rules, rules, guarded(rules, grade))
+
+
+def opened(name: str, *tools: str) -> Reading:
+    return Reading(name, name, 0, 1, (), "open", "by hand", (), tools)
+
+
+BODY = st.recursive(
+    st.sampled_from(TERMS),
+    lambda part: st.one_of(
+        part.map(lambda a: f"NOT ({a})"),
+        st.tuples(part, st.sampled_from(["AND", "OR", "IMPLIES"]), part).map(lambda p: f"({p[0]}) {p[1]} ({p[2]})"),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(BODY, min_size=0, max_size=3), st.booleans())
+def test_what_a_guard_can_decide_is_what_trying_all_values_finds(bodies: list[str], waiting: bool) -> None:
+    rules = ruleset(*bodies)
+    (made,) = (c for c in contract.contracts(BOX, rules) if c.tool == "lend")
+    row = {
+        "contract": made.lines(),
+        "rules": [item.rule for item in made.items],
+        "parameters": json.loads(json.dumps(summary.parameters(made, rules, BOX))),
+    }
+    found = told(rules, *([opened("s1", "lend")] if waiting else [])).tools[0]
+    assert (found.fate, found.allows, found.denies) == recount.fate(row, "proved", ["s1"] if waiting else [])
+
+
+def test_a_tool_without_rules_or_open_sentences_is_free_and_one_that_is_unproved_blocked() -> None:
+    rules = ruleset("adult")
+    lend, ring = told(rules).tools
+    assert (lend.fate, lend.allows, lend.denies) == ("guarded", "can", "can")
+    assert (ring.fate, ring.allows, ring.denies) == ("free", "can", "never")
+    assert {t.fate for t in told(rules, grade="tested").tools} == {"blocked"}
+    assert [t.fate for t in told(rules, opened("s", "ring")).tools] == ["guarded", "blocked"]
+
+
+def test_an_enumeration_has_no_values_but_its_own() -> None:
+    """Whoever is neither a guest nor the chief is nobody that the toolbox knows of."""
+    assert told(ruleset("NOT chief AND NOT guest")).tools[0].allows == "never"
+    assert told(ruleset("chief OR guest")).tools[0].denies == "never"
+
+
+def test_a_fact_that_nobody_declares_must_be_told() -> None:
+    lend = told(ruleset("sober", "adult OR sober")).tools[0]
+    assert (lend.fate, lend.allows, lend.needs) == ("blocked", "only if told", ("sober",))
+    either = told(ruleset("adult OR sober")).tools[0]
+    assert (either.fate, either.allows, either.needs) == ("guarded", "can", ())
+    assert told(ruleset("ONCE sing")).tools[0].allows == "only if told", "no tool sings"
+
+
+def test_too_many_combinations_are_said_to_be_so(monkeypatch) -> None:
+    monkeypatch.setattr(summary, "MOST", 2)
+    lend = told(ruleset("adult AND carded AND few AND chief AND sober")).tools[0]
+    assert lend.allows == "not settled"
+
+
+def test_the_lines_count_what_the_summary_holds() -> None:
+    rules = ruleset("adult", "sober")
+    found = json.loads(artifact.dumps(told(rules, opened("s", "ring")), "summary"))
+    said = dict((line[:17].strip(), line[17:]) for line in summary.lines(found))
+    assert said["sentences"] == "1: 0 rule, 1 open, 0 not a constraint, 0 duty, 0 waived"
+    assert said["rules"] == "2 read, 2 after refinement: 2 in guards, 0 in no guard"
+    assert said["tools"] == "2: 0 free, 0 guarded, 2 blocked"
+    assert said["can never allow"] == "1: ring" and said["only if told"] == "1: lend (sober)"
+    assert said["proved"] == "1 of 1 tools with rules, no open sentence bearing on them"

@@ -1,0 +1,262 @@
+"""Recorded runs before a guard: what it says of each call, and how often it is right.
+
+In a recording the calls are facts: what was executed there happened, whatever the guard says of it.  A call
+counts as executed if its result stands in the recording without an error, and as not executed if that result is
+an error.  Where the recording has no result for a call, it was done only if the guard allows it, as in a session.
+Calls of one step are judged in their order, each with the executed ones of its step before it.
+
+Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import batched
+from pathlib import Path
+from typing import Literal
+
+from wb.bench import evaluate, mind2web
+from wb.bench.evaluate import Outcome
+from wb.bench.mind2web import Benchmark, Case, Labelled
+from wb.domain import events, session
+from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
+from wb.domain.session import Judge, Watch
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Step, Trace, Value, Verdict
+from wb.domain.turns import Observation, Recognition
+from wb.models.client import LLM
+
+AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
+Part = Literal["learning", "held out"]
+PARTS: tuple[Part, Part] = ("learning", "held out")
+Recognise = Callable[[Sequence[Observation]], Sequence[Recognition]]
+
+
+class RunsError(ValueError):
+    """Recorded runs cannot be used as they are; the message says what was required and what was got."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One call of a recording with its verdict. `index` counts the calls of its run from 0; a free-text turn is one
+    call, and `tool` is empty where it may be several things or none."""
+
+    run: str
+    index: int
+    tool: str
+    label: Label | None
+    verdict: Verdict
+
+    @property
+    def id(self) -> str:
+        """The call's name among those of a file."""
+        return f"{self.run}#{self.index}"
+
+
+def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None = None) -> Iterator[Judged]:
+    """The guard's verdict on every call, run by run as they come; a call comes out once its step is over.
+
+    `recognise` tells what a free-text turn is.
+
+    Raises:
+        RunsError: there is a free-text turn and nothing that recognises it.
+    """
+    going: dict[str, _Going] = {}
+    for some in batched(happened, AT_ONCE):
+        turns = [event.what for event in some if isinstance(event.what, Observation)]
+        if turns and recognise is None:
+            raise RunsError(f"tools called by name were required; run {some[0].run!r} has free-text turns")
+        found = iter(recognise(turns) if turns else ())
+        for event in some:
+            run = going.setdefault(event.run, _Going(event.run, guard.watch()))
+            yield from run.follow(event, next(found) if isinstance(event.what, Observation) else None)
+    for run in going.values():
+        yield from run.close()
+
+
+def outcomes(judged: Iterable[Judged]) -> tuple[Outcome, ...]:
+    """The labelled ones among judged calls, for `evaluate`."""
+    return tuple(Outcome(j.id, j.label == "deny", j.verdict) for j in judged if j.label is not None)
+
+
+def read(files: str) -> tuple[Run, ...]:
+    """The runs of one file of JSON lines or of several, comma separated; each run stands in one file only.
+
+    Raises:
+        EventError: a line is not what it must be.
+        RunsError: two files have a run of the same name, or no call has a label.
+    """
+    runs: dict[str, Run] = {}
+    for name in files.split(","):
+        for run in events.read(name.strip()):
+            if run.id in runs:
+                raise RunsError(f"{name.strip()}: runs of its own were required; got {run.id!r} again")
+            runs[run.id] = run
+    if not any(isinstance(e.what, Asked) and e.what.label for run in runs.values() for e in run.events):
+        raise RunsError(f"{files}: at least one call with a label was required; got none in {len(runs)} runs")
+    return tuple(runs.values())
+
+
+def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: int = 0) -> Benchmark:
+    """What a policy is measured on: the labelled calls of recorded runs (files as in `read`), else its own benchmark.
+
+    Raises:
+        RunsError: the split is none of the file's: all, learning, held out.
+    """
+    if not runs:
+        return mind2web.of_policy(policy, split)
+    if split not in ("all", *PARTS):
+        raise RunsError(f"split must be one of {['all', *PARTS]}; got {split!r}")
+    kept = tuple(run for run in read(runs) if split in ("all", part(run.id, seed)))
+    cases = [(run, Case(name, turn, denied)) for run in kept for name, turn, denied in seen(run)]
+    learned = frozenset(case.id for run, case in cases if part(run.id, seed) == "learning")
+    return Benchmark(tuple(case for _, case in cases), learned, kept, PARTS)
+
+
+def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
+    """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark."""
+    if not runs:
+        return mind2web.runs(policy, toolbox, llm)
+    return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == "learning"))
+
+
+def part(run: str, seed: int = 0) -> Part:
+    """On which side of the split a run is: half of all names each, told by SHA-256 of the seed and the name."""
+    return "learning" if hashlib.sha256(f"{seed}:{run}".encode()).digest()[0] % 2 else "held out"
+
+
+def labelled(runs: Iterable[Run]) -> tuple[Trace, ...]:
+    """Every labelled call as a trace that ends with it, for learning.
+
+    The steps before it hold what was executed; a call without a result counts as executed unless it is to be denied.
+    """
+    return tuple(trace for run in runs for trace in _labelled(run))
+
+
+def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
+    """Every labelled call of a run as a baseline sees it: its name, the turn in words, whether it is to be denied."""
+    said: dict[str, list[str]] = {}
+    state: Mapping[str, Value] = {}
+    done: list[str] = []
+    number = 0
+    for event in run.events:
+        match event.what:
+            case Say(role, text):
+                said.setdefault(role, []).append(text)
+            case State(values):
+                state = values
+            case Asked(call, label):
+                shown = f"{call.tool}({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
+                if label is not None:
+                    words = "\n".join(said.get("user", ()))
+                    agent = (said.get("assistant") or [""])[-1]
+                    yield (
+                        f"{run.id}#{number}",
+                        Observation(words, "", tuple(done), shown, agent, state),
+                        label == "deny",
+                    )
+                done.append(shown)
+                number += 1
+            case Observation():
+                number += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call of the step that is going on, and the state before it."""
+
+    asked: Asked
+    state: Mapping[str, Value]
+
+
+@dataclass(slots=True)
+class _Going:
+    """One run as far as it has been read. Its steps are those of a session (`wb.domain.session`)."""
+
+    run: str
+    watch: Watch
+    state: Mapping[str, Value] = field(default_factory=dict)
+    words: Step | None = None  # of the assistant, which may belong to the next call
+    present: Step | None = None  # the present step as it began
+    number: int | None = None
+    index: int = 0
+    calls: list[_Asked] = field(default_factory=list)
+    failed: dict[int, bool] = field(default_factory=dict)  # by position in the step: whether the result is an error
+
+    def follow(self, event: Event, recognition: Recognition | None) -> Iterator[Judged]:
+        """Take in one more event; the verdicts on the calls of a step that is over with it."""
+        match event.what:
+            case Say(role, text):
+                if self.words is not None:
+                    yield from self._begin(None, self.words)
+                self.words = Step((), self.state, text) if role == "assistant" else None
+            case State(values):
+                self.state = values
+            case Asked() as asked:
+                if event.step is None or event.step != self.number or self.present is None:
+                    text = self.words.text if self.words is not None else ""
+                    yield from self._begin(event.step, Step((), self.state, text))
+                self.words = None
+                self.calls.append(_Asked(asked, self.state))
+            case Result(failed=failed, call_id=call_id):
+                names = [call.asked.call_id for call in self.calls]
+                if names and (call_id is None or call_id in names):  # else it answers a step that is over
+                    self.failed[len(names) - 1 if call_id is None else names.index(call_id)] = failed
+            case Observation():
+                yield from self.close()
+                yield self._turn(recognition or Recognition((), "nothing recognises free text"))
+
+    def close(self) -> Iterator[Judged]:
+        """Judge the calls of the present step and remember what was done."""
+        if self.present is None:
+            return
+        step = self.present
+        for position, (asked, state) in enumerate((call.asked, call.state) for call in self.calls):
+            verdict = session.judged(self.watch, Step((*step.calls, asked.call), state, step.text))
+            yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
+            self.index += 1
+            if not self.failed.get(position, verdict.decision != "allow"):
+                known = {name: value for name, value in step.state.items() if name in state and state[name] == value}
+                step = Step((*step.calls, asked.call), known, step.text)
+        self.watch.remember(step)
+        self.present, self.number, self.calls, self.failed = None, None, [], {}
+
+    def _begin(self, number: int | None, step: Step) -> Iterator[Judged]:
+        yield from self.close()
+        self.present, self.number = step, number
+
+    def _turn(self, recognition: Recognition) -> Judged:
+        verdict = evaluate.agreed(recognition, lambda step: session.judged(self.watch, step))
+        step = recognition.steps[0] if recognition.sure else None
+        if step is not None and verdict.decision == "allow":
+            self.watch.remember(step)
+        self.index += 1
+        tool = step.calls[0].tool if step is not None and len(step.calls) == 1 else ""
+        return Judged(self.run, self.index - 1, tool, None, verdict)
+
+
+def _labelled(run: Run) -> Iterator[Trace]:
+    calls = (event.what for event in run.events if isinstance(event.what, Asked))
+    watch = _Ideal(frozenset(id(asked.call) for asked in calls if asked.label == "deny"))
+    going = _Going(run.id, watch)
+    for judged in (j for event in (*run.events, None) for j in (going.follow(event, None) if event else going.close())):
+        if judged.label is not None:
+            yield Trace(judged.id, (*watch.before, watch.asked), judged.label == "deny")
+
+
+@dataclass(slots=True)
+class _Ideal:
+    """A watch that knows the calls to be denied; it keeps the last step that it was asked about and those before."""
+
+    denied: frozenset[int]
+    before: tuple[Step, ...] = ()
+    asked: Step = field(default_factory=Step)
+
+    def judge(self, step: Step) -> Verdict:
+        self.asked = step
+        return Verdict("deny" if id(step.calls[-1]) in self.denied else "allow", "so its label says")
+
+    def remember(self, step: Step) -> None:
+        self.before = (*self.before, step)

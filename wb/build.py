@@ -1,0 +1,208 @@
+"""A policy to guards in one call: `wb.build("path/to/policy")`.
+
+It is the run of `wb run` up to the proofs: the same notebooks, the same versions, kept as long as nothing that they
+depend on changes.  What a run left is then loaded from its files; nothing is computed twice, and nothing heavy is
+imported where everything is there.
+
+    import wb
+
+    guards = wb.build("web_tasks")
+    session = guards.session()
+    session.state({"age": 17})
+    verdict = session.call("post_message", {"text": "hello"})
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, TextIO
+
+from wb import paths
+from wb.domain import policy as documents
+from wb.domain.session import Session
+from wb.guards import contract, runtime
+from wb.rules import rulefile, sentences
+from wb.runs import artifact, key, pipeline
+from wb.runs.artifact import ArtifactError, Version
+from wb.runs.pipeline import Event, Step, Tell
+from wb.shield import shield
+
+if TYPE_CHECKING:
+    from wb.bench.recorded import Judged
+    from wb.domain.session import Judge
+    from wb.domain.tools import Toolbox
+    from wb.domain.turns import Observation, Recognition
+    from wb.paths import Project
+    from wb.rules.rule import RuleSet
+    from wb.rules.sentences import Reading
+    from wb.shield.shield import Shield
+
+LAST = "6"  # the stage whose results a guard needs last
+FINAL = "veriguard"
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a run made of a policy. `guards` holds "veriguard" (proved code alone), "toolguard" (tested code) and
+    "shieldagent" (the shield); `versions` the version of each stage that it was loaded from."""
+
+    toolbox: Toolbox
+    rules: RuleSet
+    sentences: tuple[Reading, ...]
+    shield: Shield
+    guards: Mapping[str, Judge]
+    versions: Mapping[str, Version] = field(repr=False)
+    model: str = "offline"
+
+    def guard(self, name: str = FINAL) -> Judge:
+        """The guard of that name; `ValueError` names those there are."""
+        if name not in self.guards:
+            raise ValueError(f"a guard must be one of {sorted(self.guards)}; got {name!r}")
+        return self.guards[name]
+
+    def session(self, guard: str = FINAL, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
+        """A conversation whose calls the guard judges as they come: `.say`, `.state`, `.call`, `.result`.
+
+        `log` is a path, or an open text file, that gets one JSON line a decision.
+        """
+        return Session(self.guard(guard), run=run, log=log)
+
+    def judge(self, runs: str | Path, guard: str = FINAL) -> Iterator[Judged]:
+        """A guard's verdict on every call of a file of recorded runs (JSON lines), as they come; see `recorded`.
+
+        Raises:
+            ValueError: there is no such guard, or a line of the file is not what it must be.
+        """
+        from wb.bench import recorded
+        from wb.domain import events
+
+        return recorded.judge(self.guard(guard), events.stream(runs), self._recognised)
+
+    @property
+    def quotes(self) -> dict[str, str]:
+        """The sentence of each rule, by rule."""
+        return {rule.id: rule.quote or rule.text for rule in self.rules.rules}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each sentence, by its id."""
+        return {reading.id: reading.text for reading in self.sentences}
+
+    def _recognised(self, turns: Sequence[Observation]) -> Sequence[Recognition]:
+        """What free-text turns are, told by the engine that the run was made with."""
+        from wb.domain.turns import recognise
+        from wb.models import client, embeddings
+        from wb.offline import engine
+
+        here = paths.project()
+        encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")
+        asked = client.connect(self.model, offline=engine.Offline(self.toolbox, encoder), replies_dir=here.replies)
+        return recognise(turns, self.toolbox, asked)
+
+
+def build(policy: str | Path, model: str = "offline", **parameters: object) -> Built:
+    """Rules, sentences, shield and guards of a policy: a name under `policies/`, a folder, or one document.
+
+    Stages that are finished and unchanged are kept; what is made says so on standard error.  `parameters` are those
+    of the notebooks, such as `max_rounds=1`.
+
+    Raises:
+        ValueError: there is no such policy or parameter, or a stage failed; what was required and got is said.
+        pipeline.Stopped: Ctrl-C; finished stages are kept.
+    """
+    here = paths.project()
+    steps = plan(here, policy, model, **parameters)
+    with _Shown(steps) as tell:
+        return load(str(policy), pipeline.run(here, steps, tell))
+
+
+def plan(here: Project, policy: str | Path, model: str = "offline", **parameters: object) -> tuple[Step, ...]:
+    """The stages that `build` runs or keeps."""
+    values = {"policy": str(policy), "model": model, **{name: str(value) for name, value in parameters.items()}}
+    return pipeline.plan(here, values, last=LAST)
+
+
+def newest(policy: str | Path, model: str | None = None) -> Built | None:
+    """The guards of the newest finished run of the policy; None where there is none, or where its files, `wb` or its
+    prompts have changed since, so that another run would make others."""
+    here = paths.project()
+    source = key.policy(str(policy), here.policies)
+    try:
+        proofs = artifact.newest(here, "06_nagini_verification", policy=source.digest, model=model)
+        weights = artifact.newest(here, "04_weight_learning", policy=source.digest, model=proofs.manifest["model"])
+    except ArtifactError:
+        return None
+    versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
+    rules = [v.manifest["upstream"]["02_vagueness_scoring"]["files"]["rules.json"] for v in (weights, proofs)]
+    whole = len({stage[:2] for stage in versions}) == int(LAST) and rules[0] == rules[1]
+    return load(str(policy), versions) if whole and all(_fresh(here, v) for v in versions.values()) else None
+
+
+def load(policy: str, versions: Mapping[str, Version]) -> Built:
+    """What a run of the policy left, by stage, as rules, shield and guards.
+
+    Raises:
+        ArtifactError: a file was changed or lost since it was written.
+        ToolError: `tools.json` is malformed.
+    """
+    read = {stage.partition("_")[0]: version for stage, version in versions.items()}
+    toolbox = documents.toolbox(policy)
+    rules = rulefile.from_json(read["02"].read("rules.json"))
+    readings = sentences.from_json(read["02"].read("sentences.json"))
+    required = contract.contracts(toolbox, rules)
+    waiting = sentences.open_on(readings)
+    weighed = shield.from_json(read["04"].read("shield.json"), toolbox, waiting)
+    tested = runtime.from_rows(read["05"].read("candidates.json"), required)
+    proved = runtime.from_rows(read["06"].read("guards.json"), required)
+    guards: dict[str, Judge] = {
+        "veriguard": runtime.CallGuard("veriguard", rules, proved, frozenset({"proved"}), toolbox, waiting),
+        "toolguard": runtime.CallGuard("toolguard", rules, tested, frozenset({"tested", "proved"}), toolbox, waiting),
+        "shieldagent": weighed,
+    }
+    return Built(toolbox, rules, readings, weighed, guards, dict(versions), str(read["01"].manifest["model"]))
+
+
+def _fresh(here: Project, version: Version) -> bool:
+    """Whether a version was made with the modules and prompts of today."""
+    modules: Mapping[str, str] = version.manifest["modules"]
+    now = key.digests(modules, here.package)
+    return version.manifest["mode"] == "batch" and now == modules and artifact.current(here, version)
+
+
+class _Shown:
+    """Shows a run on standard error, from the first stage that has to be made."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self._stages = [step.stage for step in steps]
+        self._display: object = None
+
+    def __enter__(self) -> Tell:
+        return self._tell
+
+    def __exit__(self, *error: object) -> None:
+        if self._display is not None:
+            self._display.__exit__(*error)
+
+    def _tell(self, event: Event) -> None:
+        if self._display is None and event.what == "kept":
+            return
+        if self._display is None:
+            from wb.runs import display
+
+            self._display = display.Display(self._stages, display.console(error=True)).__enter__()
+        self._display(event)
+
+
+class _Callable(ModuleType):
+    """This module can be called, so that `wb.build` means one thing: `wb.build(…)` is `wb.build.build(…)`."""
+
+    def __call__(self, policy: str | Path, model: str = "offline", **parameters: object) -> Built:
+        """See `build`."""
+        return build(policy, model, **parameters)
+
+
+sys.modules[__name__].__class__ = _Callable

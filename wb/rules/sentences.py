@@ -1,0 +1,397 @@
+"""Every sentence of a document has one class, and an open one bears on tools: nothing passes in silence.
+
+ShieldAgent extracts policies from a document (Sec. 3.2.2) and says nothing of what it did not read.  Here
+each sentence ends as one of five: *rule* (read completely), *open* (undecided, unread, or grounded in part),
+*not a constraint* (for a reason that can be seen in its words), *duty* (read completely, but no call can
+break it), *waived* (by a person).  Both engines share this: only the document, the clauses, the rules and
+the undecided are looked at, and the closed lists of English words for force, exception and limit in `words`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+
+from wb.domain.clauses import identities, pieces
+from wb.domain.document import Sentence
+from wb.domain.policy import Clause, Policy
+from wb.logic import automaton
+from wb.rules import words
+from wb.rules.decisions import Decision, clause_id
+from wb.rules.extract import negative
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.words import Bearing
+
+Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
+CLASSES: tuple[Class, ...] = get_args(Class)
+_EMPTY = {
+    "label": "a label, read with the sentence behind it",
+    "column title": "the title of a column, read with its cells",
+    "image": "an image: what it shows is not read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of one sentence: `policy.text[start:end] == text`.
+
+    `id` names the sentence by its text, whatever its place: twelve hexadecimal digits, "-2" for the second
+    sentence of the same words.  `reason` says why it is in its class.  `tools` are, for `open`, those that
+    the sentence bears on; for `rule` those that its rules can forbid; for `duty` those that it asks for.
+    """
+
+    id: str
+    text: str
+    start: int
+    end: int
+    headings: tuple[str, ...]
+    cls: Class
+    reason: str
+    rules: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+def classify(
+    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, decisions: Sequence[Decision] = ()
+) -> tuple[Reading, ...]:
+    """The class of every sentence of the document, in order.
+
+    The rule set may be as extracted or refined: a rule counts for the clauses of its parents too.  A
+    decision counts for the sentence of its id if the text is the same; its own rules must have been joined
+    (`decisions.join`).
+    """
+    every = pieces(policy)
+    ids = identities(s.text for s in every)
+    decided = {d.id: d for d in decisions}
+    of_clause = _by_clause(clauses, ruleset)
+    bearing = Bearing(policy.toolbox)
+    lost: dict[str, list[str]] = {}
+    for undecided in ruleset.undecided:
+        if not undecided.clause:
+            lost.setdefault(" ".join(undecided.quote.split()), []).append(undecided.reason)
+    first = [
+        _decided(decided[i], of_clause)
+        if i in decided and decided[i].speaks_of(s.text)
+        else _read(s, mine, of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
+        for i, s, mine in zip(ids, every, _covering(every, clauses), strict=True)
+    ]
+    fates = _stems(every, _rows(every, first))
+    readings = [
+        Reading(i, s.text, s.start, s.end, s.headings, fate.cls, fate.reason, tuple(r.id for r in fate.rules))
+        for i, s, fate in zip(ids, every, fates, strict=True)
+    ]
+    return _with_tools(readings, every, fates, bearing)
+
+
+def settled(policy: Policy, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
+    """The decisions about sentences as they now are, and the stale ones, whose sentence is gone or was changed."""
+    every = pieces(policy)
+    texts = dict(zip(identities(s.text for s in every), (s.text for s in every), strict=True))
+    current = tuple(d for d in decisions if d.id in texts and d.speaks_of(texts[d.id]))
+    return current, tuple(d for d in decisions if d not in current)
+
+
+def open_on(readings: Iterable[Reading]) -> dict[str, tuple[Reading, ...]]:
+    """The open sentences that bear on each tool, in the order of the document; tools without any are absent."""
+    found: dict[str, list[Reading]] = {}
+    for reading in readings:
+        for tool in reading.tools if reading.cls == "open" else ():
+            found.setdefault(tool, []).append(reading)
+    return {tool: tuple(those) for tool, those in found.items()}
+
+
+def refined(readings: Iterable[Reading], ruleset: RuleSet) -> tuple[Reading, ...]:
+    """The readings with the rules that a refinement made of theirs: those that they are parents of, or stayed.
+
+    A sentence none of whose rules is left is open.
+    """
+    heirs: dict[str, list[str]] = {}
+    for rule in ruleset.rules:
+        for name in dict.fromkeys((rule.id, *rule.parents)):
+            heirs.setdefault(name, []).append(rule.id)
+    found = []
+    for reading in readings:
+        rules = tuple(dict.fromkeys(new for old in reading.rules for new in heirs.get(old, ())))
+        gone = reading.rules and not rules and reading.cls in ("rule", "duty")
+        kept = replace(reading, cls="open", reason="none of its rules is left after refinement") if gone else reading
+        found.append(replace(kept, rules=rules))
+    return tuple(found)
+
+
+def enforced(ruleset: RuleSet, readings: Iterable[Reading]) -> RuleSet:
+    """The rules in force: without those of waived sentences and of no constraints; rules of no clause stay."""
+    named = {rule for reading in readings for rule in reading.rules}
+    rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
+    return replace(ruleset, rules=rules).without_unused()
+
+
+def counted(readings: Iterable[Reading]) -> dict[str, int]:
+    """How many sentences are in each class, all classes named."""
+    found = Counter(reading.cls for reading in readings)
+    return {cls: found[cls] for cls in CLASSES}
+
+
+def to_json(readings: Iterable[Reading]) -> list[dict[str, object]]:
+    """Readings as JSON values, for `sentences.json`."""
+    return [{**asdict(r), **{k: list(getattr(r, k)) for k in ("headings", "rules", "tools")}} for r in readings]
+
+
+def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Reading, ...]:
+    """Readings from what `to_json` gave."""
+    lists = ("headings", "rules", "tools")
+    return tuple(Reading(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """A class with its reason, the rules that it is about, the predicates in them, and whether words alone told it."""
+
+    cls: Class
+    reason: str
+    rules: tuple[Rule, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
+    worded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Clausal:
+    """What was made of one clause: its rules, the predicates in them, and the reasons why something is undecided."""
+
+    rules: tuple[Rule, ...]
+    predicates: tuple[Predicate, ...]
+    reasons: tuple[str, ...]
+
+
+def _by_clause(clauses: Sequence[Clause], ruleset: RuleSet) -> dict[str, _Clausal]:
+    rules: dict[str, list[Rule]] = {}
+    for rule in ruleset.rules:
+        if rule.type == "action":
+            owners = (rule.clause, *(parent.rpartition(".")[0] for parent in rule.parents))
+            for owner in dict.fromkeys(owners):
+                rules.setdefault(owner, []).append(rule)
+    reasons: dict[str, list[str]] = {}
+    for undecided in ruleset.undecided:
+        reasons.setdefault(undecided.clause, []).append(undecided.reason)
+    known = {p.name: p for p in ruleset.predicates}
+    return {
+        name: _Clausal(
+            tuple(rules.get(name, ())),
+            tuple(known[n] for n in dict.fromkeys(n for r in rules.get(name, ()) for n in r.predicates)),
+            tuple(reasons.get(name, ())),
+        )
+        for name in {c.id for c in clauses} | rules.keys() | reasons.keys()
+    }
+
+
+def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list[Clause]]:
+    """The clauses that share characters with each sentence."""
+    found: list[list[Clause]] = [[] for _ in every]
+    ends = [s.end for s in every]
+    for clause in clauses:
+        k = bisect_right(ends, clause.start)
+        while k < len(every) and every[k].start < clause.end:
+            found[k].append(clause)
+            k += 1
+    return found
+
+
+def _decided(decision: Decision, of_clause: Mapping[str, _Clausal]) -> _Fate:
+    """The fate that a person gave a sentence."""
+    if decision.decision == "waive":
+        return _Fate("waived", decision.why)
+    if decision.decision == "not a constraint":
+        return _Fate("not a constraint", f"decided by a person: {decision.why}")
+    own = of_clause.get(clause_id(decision.id))
+    if own is None or not own.rules:
+        return _Fate("open", "a person's rules for this sentence were required in the rule set; got none of them")
+    return _Fate("rule", f"the rules of a person: {decision.why}", own.rules, own.predicates)
+
+
+def _read(
+    sentence: Sentence,
+    mine: Sequence[Clause],
+    of_clause: Mapping[str, _Clausal],
+    bearing: Bearing,
+    lost: Sequence[str],
+) -> _Fate:
+    """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither."""
+    if not mine and lost:
+        return _Fate("open", "; ".join(lost))
+    if not mine:
+        return _by_words(sentence, bearing)
+    made = [of_clause[c.id] for c in mine]
+    rules = tuple(dict.fromkeys(r for m in made for r in m.rules))
+    predicates = tuple(dict.fromkeys(p for m in made for p in m.predicates))
+    missing = incomplete(predicates)
+    reasons = [*dict.fromkeys(reason for m in made for reason in m.reasons), *lost, *_unread(sentence, mine)]
+    if not rules and not reasons:
+        reasons = ["no rule was read from it, and no reason was given"]
+    if reasons or missing:
+        if not lost and not any(_grounded(r, predicates) for r in rules) and (reason := words.harmless(sentence.text)):
+            return _Fate("not a constraint", reason)
+        return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
+    if not any(_breakable(rule) for rule in rules):
+        return _Fate("duty", "read completely; no call can break it", rules, predicates)
+    return _Fate("rule", "read completely", rules, predicates)
+
+
+def incomplete(predicates: Iterable[Predicate]) -> tuple[str, ...]:
+    """What the predicates lack: actions that no tool performs, facts that no field decides."""
+    return tuple(
+        f"no tool performs {p.name!r}" if p.kind == "action" else f"no field decides {p.name!r}"
+        for p in predicates
+        if (not p.tools if p.kind == "action" else p.test is None)
+    )
+
+
+def _grounded(rule: Rule, predicates: Iterable[Predicate]) -> bool:
+    """Whether a tool performs an action of the rule."""
+    return any(p.name in rule.predicates and p.kind == "action" and p.tools for p in predicates)
+
+
+def _breakable(rule: Rule) -> bool:
+    """Whether some steps break the rule for ever, so that a call can be the one that does; yes where unknown."""
+    try:
+        return False in automaton.compile(rule.formula).settled
+    except automaton.AutomatonError:
+        return True
+
+
+def _unread(sentence: Sentence, clauses: Sequence[Clause]) -> list[str]:
+    """Reasons for the parts of a sentence that no clause covers and that have the words of a constraint."""
+    left, at = [], sentence.start
+    for clause in sorted(clauses, key=lambda c: c.start):
+        left.append(sentence.text[max(at - sentence.start, 0) : max(clause.start - sentence.start, 0)])
+        at = max(at, clause.end)
+    left.append(sentence.text[max(at - sentence.start, 0) :])
+    return [f"a part was not read: {' '.join(part.split())!r}" for part in left if words.forced(part)]
+
+
+def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
+    """The fate of a sentence that no clause covers."""
+    if sentence.kind == "gap":
+        return _gap(sentence)
+    if sentence.kind == "heading":
+        marks = words.forced(sentence.text)
+        if marks and not sentence.text.rstrip().endswith("?"):
+            return _Fate("open", f"a heading with the words of a constraint ({marks})")
+        return _Fate("not a constraint", "a heading")
+    reason, plain = words.verdict(
+        sentence.text,
+        bearing,
+        opening=next(iter(sentence.stems[::-1]), ""),
+        title=" / ".join(sentence.headings[-1:]),
+        fragment=sentence.kind in ("item", "cell") or bool(sentence.stems),
+    )
+    return _Fate("not a constraint" if plain else "open", reason, worded=True)
+
+
+def _gap(gap: Sentence) -> _Fate:
+    """The fate of what is in no sentence, by the reason why it was skipped."""
+    marks = words.forced(gap.text)
+    if gap.label in _EMPTY and not marks:
+        return _Fate("not a constraint", _EMPTY[gap.label])
+    if gap.label and gap.text:
+        return _Fate(
+            "open" if marks else "not a constraint", f"{gap.label}{f' with the words {marks}' if marks else ''}"
+        )
+    return _Fate("open", f"{gap.label or 'no sentence'}: what the reader of documents skipped is not known")
+
+
+def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
+    """A cell that words alone tell of goes with the cells of its row that were read."""
+    found = list(fates)
+    for k, cell in enumerate(every):
+        if cell.kind == "cell" and fates[k].worded:
+            read = [fates[j] for j in _beside(every, k) if not fates[j].worded]
+            if read:
+                found[k] = replace(_joined(read), reason="a cell, read with the rest of its row")
+    return found
+
+
+def _beside(every: Sequence[Sentence], k: int) -> list[int]:
+    """The places of the other cells of a cell's row: they stand next to it, one cell after the other."""
+    found = []
+    for step in (-1, 1):
+        j = k + step
+        while 0 <= j < len(every) and every[j].kind == "cell":
+            same = _same_row(every[k], every[j])
+            if not same and every[j].row != every[k].row:
+                break
+            found += [j] if same else []
+            j += step
+    return sorted(found)
+
+
+def _same_row(cell: Sentence, other: Sentence) -> bool:
+    """Whether two cells stand in one row: each is among the other's cells."""
+    mine, theirs = (tuple(c for _, c in s.row) for s in (cell, other))
+    return any(other.text in c for c in mine) and any(cell.text in c for c in theirs)
+
+
+def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
+    """The opening of a list goes with its items, the innermost first."""
+    found = list(fates)
+    for k in reversed(range(len(every))):
+        if every[k].kind != "stem":
+            continue
+        items = [found[j] for j in range(k + 1, len(every)) if any(u.endswith(every[k].text) for u in every[j].stems)]
+        if items and found[k].worded:
+            found[k] = replace(_joined(items), reason=f"the opening of a list of {len(items)}, read with its items")
+    return found
+
+
+def _joined(fates: Sequence[_Fate]) -> _Fate:
+    """The fate of what several share: open if one is, else a rule, a duty, waived, no constraint."""
+    order: tuple[Class, ...] = ("open", "rule", "duty", "waived", "not a constraint")
+    cls = min((f.cls for f in fates), key=order.index)
+    return _Fate(
+        cls,
+        "",
+        tuple(dict.fromkeys(r for f in fates for r in f.rules)),
+        tuple(dict.fromkeys(p for f in fates for p in f.predicates)),
+    )
+
+
+def _with_tools(
+    readings: Sequence[Reading], every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing
+) -> tuple[Reading, ...]:
+    """The readings with the tools they bear on: by words, else those of their section, else all that change things."""
+    own = [
+        _own(reading, sentence, fate, bearing) for reading, sentence, fate in zip(readings, every, fates, strict=True)
+    ]
+    by_section: dict[tuple[str, ...], set[str]] = {}
+    for reading, tools in zip(readings, own, strict=True):
+        if reading.cls != "not a constraint":
+            by_section.setdefault(reading.headings, set()).update(tools)
+    return tuple(
+        replace(
+            reading,
+            tools=tools
+            if tools or reading.cls != "open"
+            else bearing.ordered(by_section.get(reading.headings, ())) or bearing.mutating(),
+        )
+        for reading, tools in zip(readings, own, strict=True)
+    )
+
+
+def _own(reading: Reading, sentence: Sentence, fate: _Fate, bearing: Bearing) -> tuple[str, ...]:
+    """The tools that a sentence itself names, by its rules or by its words."""
+    restricted = {
+        tool
+        for rule in fate.rules
+        for p in fate.predicates
+        if p.kind == "action"
+        and p.name in rule.predicates
+        and (reading.cls != "rule" or negative(rule.formula, p.name))
+        for tool in p.tools
+    }
+    if reading.cls != "open":
+        return bearing.ordered(restricted)
+    context = (*sentence.stems, sentence.label, *(cell for _, cell in sentence.row))
+    spoken = bearing.sharing(" ".join((sentence.text, *context)))
+    shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
+    return bearing.ordered({*restricted, *spoken, *shaped})

@@ -1,0 +1,296 @@
+"""Words that decide what a sentence may be: of force, exception and limit; and those it shares with tools.
+
+Closed lists of English words, the same for every engine.  They never make a rule: they say whether a
+sentence that no rule was read from may be left aside, for a reason that can be seen in it, or stays open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from wb.domain.tools import Toolbox
+
+_AGENT = r"(?:agents?|assistants?|bots?|representatives?|operators?|employees?|staff|you|we)"
+_USER = (
+    r"(?:users?|customers?|clients?|guests?|patients?|visitors?|readers?|students?|pupils?|"
+    r"tenants?|persons?|people|anyone|anybody|everyone|everybody|nobody|who)"
+)
+_PARTY = re.compile(rf"\b(?:{_AGENT}|{_USER})\b", re.I)
+_EVERYBODY = re.compile(
+    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|students|"
+    r"pupils|tenants|readers|applicants|residents|employees|minors|children|adults|everyone|everybody))\s+"
+    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|with\b)[a-z]+",
+    re.I,
+)
+_EXEMPT = re.compile(
+    r"\b(?:need not|needn't|(?:do|does)(?: not|n't) (?:\w+ly )?(?:need|have) to|no need to|"
+    r"not (?:required|obliged|necessary)|not limited to|reserves? the right)\b|\b(?:is|are) exempt\b",
+    re.I,
+)
+_FORCE = re.compile(
+    r"\b(?:must|shall|should|ought|ha(?:s|ve|d) to|needs? to|need(?:s|ed)? (?:an?|the)\b|cannot|can not|can't|"
+    r"could not|(?:may|might) not|never|required|requires?|requirements?|mandatory|compulsory|obligat\w+|obliged|"
+    r"prohibit\w*|forbid\w*|banned|unacceptable|impermissible|disallow\w*|"
+    r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|\w+able)|"
+    r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|expected to|supposed to|"
+    r"(?<!held )responsible for \w+ing|subject to|remember to|make sure|be (?:sure|careful|cautious|aware)|take care|"
+    r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
+    r"(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
+    r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
+    rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)",
+    re.I,
+)
+_DENIED = re.compile(r"\b(?:is|are|be|been)(?: not|n't) (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt)\b", re.I)
+_SUBORDINATE = re.compile(r"\b(?:if|when|whether|that|who|which|because|unless)\b[^,;]*", re.I)
+_LIMIT = re.compile(
+    r"(?<!-)\b(?:only|solely|exclusively|except\w*|unless|without|until|other than|instead of|rather than|but not|"
+    r"but of|nothing but|not both|(?<!leave )(?<!let )alone|(?<=, )not (?:by|to|for|in|on|at|with|from)|"
+    r"at (?:the )?(?:most|least|latest)|up to|"
+    r"(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|larger) than|"
+    r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed|s)?|capped|maximum|"
+    r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
+    r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
+    r"provided (?:that|the)|on condition|in so far as|the same|different|once per|"
+    r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
+    re.I,
+)
+_AMOUNT = re.compile(
+    r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:%|percent\b|dollars?\b|euros?\b|usd\b|eur\b)|\b\d+ free\b|"
+    r"\b(?:\d+|one|two|three|a single) \w+(?: \w+)? (?:per|for each|each)\b",
+    re.I,
+)
+_PERMIT = re.compile(
+    r"\b(?:may|can|could|might)\b|\ballows? (?:you|users?|customers?)\b|"
+    r"\b(?:is|are) (?:\w+ly )?(?:allowed|permitted|free|welcome|entitled|eligible|able)\b",
+    re.I,
+)
+_CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
+_ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
+_FORBIDDING = re.compile(
+    r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?)\b", re.I
+)
+_ADVICE = re.compile(
+    r"\A\W*consider \w+ing\b|\b(?:we|i) (?:\w+ly )?(?:recommend|suggest)\b|\bgood idea\b|\b(?:is|are) recommended\b",
+    re.I,
+)
+_HEDGE = re.compile(
+    r"\b(?:usually|typically|commonly|often|sometimes|mostly|probably|significantly|(?<!at )(?<!the )most)\b", re.I
+)
+_MEANS = re.compile(
+    r"\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?|means?)\b|\bmeans\b|\bcounts? as\b|"
+    r"\b(?:is|are) defined as\b|\brefers to\b|\bdenotes?\b",
+    re.I,
+)
+_HOLDS = re.compile(
+    r"\A(?:[\w'-]+ ){1,6}?(?:also )?(?:includes?|consists? of|comprises?|is composed of)\b|"
+    r"\A(?:an? |the )?[\w'-]+(?:[, ]+[\w'-]+){0,6}? (?:is|are) not (?:an? )?[\w'-]+\.?\Z",
+    re.I,
+)
+_EXAMPLE = re.compile(r"\A\W*(?:for (?:example|instance)|e\.g\.)", re.I)
+_QUESTION = re.compile(r"\?[\"'”’)]*\Z")
+_INDICATIVE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|does|did|will|would|can|could|may|might|isn't|aren't|wasn't|doesn't|it's|"
+    r"there's|that's)\b|\A\W*(?i:the|an?|this|these|those|that|it|they|our|your|its|their|each|every|most|some|many|"
+    r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
+)
+_LEAD = re.compile(
+    r"\A\W*(?:(?:next|then|first|second|finally|also|so|now|please|always|otherwise|instead|afterwards|"
+    r"in (?:particular|addition|general)|on [\w ]{2,20}|for [\w ]{2,30}|"
+    r"(?:if|when|after|before|once) [^,]{2,80}),?\s+)+",
+    re.I,
+)
+_ORDERS = frozenset(
+    """accept access add adhere advise allow announce answer apply approve archive ask assess assign attach authenticate
+ avoid back block book buy call cancel change charge check choose clear click close collect compare compensate
+ complete confirm connect consider consult contact continue copy create decline delete deny destroy determine disable
+ discard disclose display do document download edit email enable encrypt end enter escalate establish examine exclude
+ exercise explain export file fill find finish follow forward get give go grant handle hand hide hold identify ignore
+ include inform insert inspect install investigate invite issue keep label lay leave let list lock log look mail
+ maintain make mark mention monitor move notify obtain offer open order pass pause pay perform place post prepare
+ present prevent print proceed process prohibit protect provide publish purchase put quarantine quote raise read
+ record redact refer refund refuse register reject release remind remove rename renew repeat replace reply report
+ request require reschedule reserve reset resolve respond restore restrict retain retrieve return review revoke
+ rotate route run save scan schedule search select sell send serve set share ship show sign skip start state stop
+ store submit suspend switch take tell terminate test track transfer treat turn update upgrade upload use validate
+ verify visit wait warn wear wipe withdraw write""".split()
+)
+
+
+def forced(text: str) -> str:
+    """The words of force in a text, exemptions aside; empty for none."""
+    said = _EXEMPT.sub(" ", plain(text))
+    return ", ".join(filter(None, (_shown(_FORCE, said), _shown(_DENIED, _SUBORDINATE.sub(" ", said)))))
+
+
+def harmless(text: str) -> str:
+    """Why a sentence is a definition or advice; empty where it is neither, or also has the words of force or limit."""
+    said = _EXEMPT.sub(" ", plain(text))
+    if forced(text):
+        return ""
+    if _MEANS.search(said):
+        return "a definition"
+    if _LIMIT.search(said) or _AMOUNT.search(said):
+        return ""
+    return "a definition" if _HOLDS.search(plain(text)) else "advice" if _ADVICE.search(said) else ""
+
+
+def verdict(
+    text: str, bearing: Bearing, *, opening: str = "", title: str = "", fragment: bool = False
+) -> tuple[str, bool]:
+    """What can be said of a sentence that no rule was read from: the reason, and whether it is no constraint.
+
+    `opening` is that of the list it stands in and `title` the innermost heading; a `fragment` may be without
+    a verb; `bearing` tells the words of the tools.  Without a positive reason it stays open.
+    """
+    said = plain(text)
+    bare = _EXEMPT.sub(" ", said)
+    force = forced(text) or forced(opening)
+    limit = _shown(_LIMIT, bare) or _shown(_LIMIT, plain(opening)) or _shown(_AMOUNT, bare)
+    if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never)\b", said, re.I):
+        return "a question", True
+    if _EXAMPLE.search(said) and not re.search(r"\b(?:must|shall|never|cannot|do not|don't)\b", bare, re.I):
+        return "an example", True
+    if force:
+        return f"the words of a constraint that was not read ({force})", False
+    if reason := harmless(text):
+        return reason, True
+    if verb := _order(said):
+        return f"an order that was not read ({verb})", False
+    if _EXEMPT.search(said) and not limit:
+        return "an exemption, or a right kept", True
+    if _PERMIT.search(said):
+        return _permission(said, limit, bool(_PARTY.search(said) or bearing.sharing(said)))
+    if limit and not _HEDGE.search(said):
+        return f"a limit or an exception that was not read ({limit})", False
+    if forced(title) or _FORBIDDING.search(title):
+        return f"a thing named under the title {title!r}", False
+    if _EVERYBODY.match(said) and not _HEDGE.search(said):
+        return "says what users do", False
+    if _does(said) and (condition := _CONDITION.search(said)):
+        return f"says when an agent does something ({condition.group().lower()})", False
+    if done := _does(said) and bearing.sharing(_does(said)):
+        return f"says what an agent does, as {', '.join(done)} does", False
+    if _INDICATIVE.search(said):
+        return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
+    if not fragment and not (len(said.split()) <= 3 and not re.search(r"[.!;]\Z", said)):
+        return "nothing was read from it, and nothing in its words says that it is no constraint", False
+    if limit or re.search(r"\d", said):
+        return "a limit without a verb", False
+    return "names a thing, says nothing of it", True
+
+
+def _does(said: str) -> str:
+    """What an agent is said to do, in the present tense; empty where nothing is."""
+    found = re.match(
+        rf"(?:(?:the|an?|our|each|every|all)\s+)?{_AGENT}\s+(?:\w+ly\s+)?(?!is\b|are\b|has\b|have\b)([\w']+)",
+        said,
+        re.I,
+    )
+    return found[1] if found else ""
+
+
+def _permission(said: str, limit: str, party: bool) -> tuple[str, bool]:
+    """What a sentence with the words of a permission is: open where it may mean "only then"."""
+    if limit and not (_HEDGE.search(said) and not party):
+        return f"a permission with a limit or an exception ({limit})", False
+    if _ALSO.search(said) or not party or _HEDGE.search(said):
+        return "a permission", True
+    condition = _CONDITION.search(said)
+    if condition:
+        return f"a permission under a condition, which may mean 'only then' ({condition.group().lower()})", False
+    return "a permission", True
+
+
+def _order(said: str) -> str:
+    """The verb of a sentence in the imperative; empty for none."""
+    rest = said[m.end() :] if (m := _LEAD.match(said)) else said
+    found = re.match(r"([A-Za-z]+)(?:[.!]?\Z|\s+(?!is\b|are\b|was\b|were\b|will\b|has\b|have\b|of\b)\w)", rest)
+    return found[1].lower() if found and found[1].lower() in _ORDERS else ""
+
+
+def _shown(pattern: re.Pattern[str], text: str) -> str:
+    return ", ".join(dict.fromkeys(m.group().strip(" .:;,(").lower() for m in pattern.finditer(text)))
+
+
+def plain(text: str) -> str:
+    """The words of a text without Markdown marks, line breaks and curly quotation marks."""
+    text = re.sub(r"[*`_]{1,3}(?=\S)|(?<=\S)[*`_]{1,3}", "", text.replace("’", "'").replace("‘", "'"))
+    return " ".join(text.split())
+
+
+_FUNCTION = frozenset(
+    """a about above action actions after again agent all also always an and any api are as assistant at be because been
+ before being between both but by call calls can cannot could customer database did do does during each either else
+ for from given has have he her his how id ids if in include info information into is it its itself least made make
+ may might more most must name need never no nor not of on once one only onto or other our out over own per person
+ please request requests same shall she should so some such take taken than that the their them then there these they
+ this those through to tool tools two under until up upon use used user users using was we were what when where
+ whether which while who whose will with within without would yes you your""".split()
+)
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in """paid:pay sent:send bought:buy sold:sell given:give gave:give written:write wrote:write
+ kept:keep told:tell chosen:choose chose:choose lost:lose stolen:steal left:leave found:find held:hold got:get
+ flown:fly flew:fly  flies:fly hidden:hide shown:show made:make""".split()
+)
+_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ed es s e y".split()
+
+
+def stem(word: str) -> str:
+    """The word without its English endings; good for comparing words, not for showing them."""
+    word = _IRREGULAR.get(word, word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """The stems of the words of a text in order, function words left out."""
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).replace("_", " ").lower()
+    text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b", "", text))
+    return tuple(stem(w) for w in re.findall(r"[a-z]{2,}", text) if w not in _FUNCTION)
+
+
+class Bearing:
+    """The words of each tool: of its name, of its arguments' names, and its keywords as whole phrases.
+
+    Descriptions are not looked at.  Function words, words for the agent and the user, and words that more
+    than half of the tools have, name no tool.
+    """
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self.toolbox = toolbox
+        single: dict[str, set[str]] = {}
+        self._phrases: dict[str, tuple[str, ...]] = {}
+        for tool in toolbox.tools:
+            phrases = {stems(k) for k in tool.keywords}
+            own = stems(" ".join((tool.name, *(a.name for a in tool.arguments))))
+            single[tool.name] = {*own, *(stem(k.lower()) for k in tool.keywords if k.isalpha())}
+            self._phrases[tool.name] = tuple(f" {' '.join(p)} " for p in phrases if len(p) > 1)
+        counts = Counter(word for found in single.values() for word in found)
+        common = {word for word, n in counts.items() if 2 * n > len(toolbox.tools)}
+        self._words = {name: found - common for name, found in single.items()}
+
+    def sharing(self, text: str) -> tuple[str, ...]:
+        """The tools that share a content word with the text, in the order of the toolbox."""
+        said = stems(text)
+        found = set(said)
+        joined = f" {' '.join(said)} "
+        return tuple(
+            tool.name
+            for tool in self.toolbox.tools
+            if self._words[tool.name] & found or any(phrase in joined for phrase in self._phrases[tool.name])
+        )
+
+    def mutating(self) -> tuple[str, ...]:
+        """The tools that change something; one that does not say so counts as one that does."""
+        return tuple(t.name for t in self.toolbox.tools if getattr(t, "mutating", None) is not False)
+
+    def ordered(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names in the order of the toolbox."""
+        wanted = set(names)
+        return tuple(t.name for t in self.toolbox.tools if t.name in wanted)

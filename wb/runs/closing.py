@@ -1,0 +1,69 @@
+"""How a run ends in the terminal: what came of this policy, what was measured, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from wb.bench import summary
+from wb.runs import report
+from wb.runs.artifact import Version
+
+SUMMARY, RESULTS, DRAFT = "summary.json", "results.json", "decisions.draft.yaml"
+BESIDE = (
+    "copy it beside the policy as decisions.yaml, beside a single document as NAME.decisions.yaml; decide, run again"
+)
+Table = tuple[tuple[str, ...], ...]
+
+
+def tables(done: Sequence[Version]) -> tuple[tuple[str, Table], ...]:
+    """The result tables, where something was measured."""
+    results = _found(done, RESULTS)
+    if results is None:
+        return ()
+    measured = any(row.get("accuracy") is not None and not row.get("published") for row in _methods(results))
+    return report.tables(results.read(RESULTS)) if measured else ()
+
+
+def lines(done: Sequence[Version]) -> tuple[str, ...]:
+    """The policy's summary, findings, and the places of what was made, one a line."""
+    rows: list[tuple[str, object]] = []
+    told = _found(done, SUMMARY)
+    head = tuple(summary.lines(told.read(SUMMARY))) if told else ()
+    results = _found(done, RESULTS)
+    rows += _unmeasured(_methods(results)) if results else []
+    rows += [
+        ("finding", f"{v.stage}: {v.manifest['summary']['findings']}")
+        for v in done
+        if "findings" in v.manifest["summary"]
+    ]
+    draft = _found(done, DRAFT)
+    if draft and told and told.read(SUMMARY)["sentences"]["open"]:
+        rows.append(("to decide", f"{draft.folder / DRAFT} ({BESIDE})"))
+    rows += [("results", results.folder / RESULTS)] if results else [("last stage", done[-1].folder)]
+    return ("", *head, *(f"{name:17}{text}" for name, text in rows))
+
+
+def reportable(done: Sequence[Version]) -> bool:
+    """Whether the run reached an evaluation, which a report is made of."""
+    return _found(done, RESULTS) is not None
+
+
+def _unmeasured(methods: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """One line for all methods that have no figures for the same reason."""
+    if methods and not any(row.get("accuracy") is not None for row in methods):
+        return [("measured", "nothing: this policy has no labelled runs; -p runs=FILE measures it on recorded ones")]
+    by_reason: dict[str, list[str]] = {}
+    for row in methods:
+        if row.get("reason"):
+            by_reason.setdefault(str(row["reason"]), []).append(str(row["method"]))
+    return [("not run", f"{', '.join(names)}: {reason}") for reason, names in by_reason.items()]
+
+
+def _methods(results: Version) -> Sequence[Mapping[str, object]]:
+    found = results.read(RESULTS)
+    return found.get("methods", ()) if isinstance(found, Mapping) else ()
+
+
+def _found(done: Sequence[Version], name: str) -> Version | None:
+    """The last version that wrote a file of that name."""
+    return next((version for version in reversed(done) if name in version.digests), None)

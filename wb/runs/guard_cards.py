@@ -1,0 +1,190 @@
+"""What a person sees of guards: contracts, code, proofs, counterexamples, planted faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from wb.guards import examples, synthesis
+from wb.guards.contract import Contract, Unguarded
+from wb.guards.examples import Example
+from wb.guards.faults import Judged, Planted
+from wb.guards.runtime import CallGuard, Guarded
+from wb.guards.synthesis import Complaint, Draft
+from wb.rules.rule import RuleSet
+from wb.runs.cards import Badge, Card, Cards, Code, Part, Table, mapping, table
+
+
+def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
+    """A tool's guard: what is claimed of it, its rules, its code, and what speaks against it."""
+    said = tuple(dict.fromkeys(f"{item.rule}: {item.text}" for item in entry.contract.items))
+    return Card(
+        entry.contract.tool,
+        claim or entry.grade,
+        (
+            ("rules", said or ("no rule",)),
+            ("code", Code(entry.source, "python")),
+            ("why not better", entry.reason),
+            *((f"found by {c.check}", _complaint(c)) for c in complaints),
+        ),
+    )
+
+
+def draft(one: Draft) -> Card:
+    """A guard in the making: its grade, its newest code, how often it was written, and what is wrong with it."""
+    card = guard(synthesis.guarded(one), one.complaints)
+    return Card(card.title, card.badge, (*card.parts, ("attempts", str(len(one.attempts)))))
+
+
+def drafts(found: Iterable[Draft], most: int = 2) -> Cards:
+    """Guards in the making, at most `most` of them."""
+    found = list(found)
+    return Cards(tuple(map(draft, found[:most])), max(len(found) - most, 0), "there is no guard")
+
+
+def contracts(found: Iterable[Contract]) -> Cards:
+    """What guards must satisfy: signature, statements, and the rules that they come from."""
+    return Cards(
+        tuple(
+            Card(
+                one.tool,
+                "",
+                (
+                    ("contract", Code("\n".join((one.signature, *(f"    {line}" for line in one.lines()))), "python")),
+                    ("rules", tuple(f"{item.rule} from {item.clause}: {item.text}" for item in one.items)),
+                ),
+            )
+            for one in found
+        ),
+        none="no tool has a rule",
+    )
+
+
+def unguarded(found: Iterable[Unguarded], ruleset: RuleSet) -> Table:
+    """The rules that no guard of a tool can decide, with their sentences and why."""
+    said = {one.id: one.quote or one.text for one in ruleset.rules}
+    rows = ({"rule": one.rule, "sentence": said[one.rule], "why no guard": one.reason} for one in found)
+    return table(rows, none="every rule is in a guard")
+
+
+def cases(found: Iterable[Example], title: str = "") -> Table:
+    """The examples of a contract: arguments, and the decision that they must get."""
+    rows = (
+        {
+            "kind": one.kind,
+            "decision": Badge("allow" if one.allowed else "deny"),
+            "arguments": Code(_call(one.arguments)),
+            "breaks": one.rule,
+        }
+        for one in found
+    )
+    return table(rows, title=title, none="there is no example")
+
+
+def candidates(rows: Iterable[Mapping[str, object]]) -> Table:
+    """Candidates as they are kept: how well each was tested, and why not better; those with rules first."""
+    shown = [
+        {
+            "tool": row["tool"],
+            "grade": Badge(str(row["grade"])),
+            **{name: len(row[name]) for name in ("rules", "examples", "attempts")},
+            "why not better": row["reason"],
+        }
+        for row in rows
+    ]
+    return table(sorted(shown, key=lambda row: not row["rules"]), none="the policy has no tools")
+
+
+def claims(guard: CallGuard) -> Table:
+    """What may be said of each tool's guard."""
+    return table(({"tool": tool, "claim": Badge(claim)} for tool, claim in guard.claims().items()), none="no tools")
+
+
+def abilities(tools: Iterable[object]) -> Table:
+    """What each tool's guard can decide (`summary.Tool`): its fate, what bears on it, whether it can allow and deny."""
+    rows = [mapping(one) for one in tools]
+    shown = (
+        {
+            "tool": row["tool"],
+            "fate": Badge(str(row["fate"])),
+            "grade": Badge(str(row["grade"])),
+            "rules": len(row["rules"]),
+            "open": len(row["open"]),
+            "allows": row["allows"],
+            "denies": row["denies"],
+            "needs to be told": ", ".join(row["needs"]),
+        }
+        for row in rows
+    )
+    return table(shown, none="the policy has no tools")
+
+
+def grades(entries: Iterable[Guarded], title: str = "") -> Table:
+    """All guards, a row each, those without the best grade first."""
+    rows = [
+        {
+            "tool": one.contract.tool,
+            "grade": Badge(one.grade),
+            "rules": len(one.contract.items),
+            "why not better": one.reason,
+        }
+        for one in entries
+    ]
+    return table(sorted(rows, key=lambda row: row["grade"].text == "proved"), title=title, none="there is no tool")
+
+
+def fault(planted: Planted | None, broken: Draft | None) -> Card:
+    """A planted fault and what the verifier says of it, with the values on which the code was run to confirm it."""
+    if planted is None:
+        return Card("planted fault", "", (("not shown", "there is no proved guard to break"),))
+    found = next(iter(broken.complaints), None) if broken else None
+    shown = dict(found.arguments) if found else {}
+    return Card(
+        planted.contract.tool,
+        "not proved" if found else "proved",
+        (
+            ("planted", Code(planted.mutant.change)),
+            ("code", Code(planted.mutant.source, "python")),
+            ("the verifier says", getattr(found, "said", "") if found else ""),
+            ("so", found.message if found else ""),
+            ("counterexample", Code(_call(found.arguments)) if found and found.arguments else ""),
+            ("must be", "" if not found or found.allowed is None else "allowed" if found.allowed else "denied"),
+            (
+                "the planted guard answers",
+                str(examples.answer(planted.mutant.source, found.arguments)) if shown else "",
+            ),
+            ("the guard as it was answers", str(examples.answer(planted.source, found.arguments)) if shown else ""),
+        ),
+    )
+
+
+def fates(judged: Iterable[Judged], title: str = "") -> Table:
+    """What became of planted faults, the worst first, with the values that tell each from the guard."""
+    order = ("survived", "unsettled", "equivalent", "refuted")
+    rows = sorted(judged, key=lambda one: order.index(one.fate))
+    return table(
+        (
+            {
+                "fate": Badge(one.fate),
+                "fault": one.mutant.operator,
+                "tool": one.tool,
+                "change": Code(one.mutant.change),
+                "differs where": Code(_call(one.witness)) if one.witness else "",
+            }
+            for one in rows
+        ),
+        title=title,
+        none="no fault was planted",
+    )
+
+
+def _complaint(complaint: Complaint) -> Part:
+    """What a check found wrong, with the arguments that show it."""
+    if not complaint.arguments:
+        return complaint.message
+    wanted = {True: "must be allowed", False: "must be denied", None: ""}[complaint.allowed]
+    return (complaint.message, Code(f"{_call(complaint.arguments)}  {wanted}".rstrip()))
+
+
+def _call(arguments: Sequence[tuple[str, object]]) -> str:
+    """Arguments as they are written in a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in arguments)
