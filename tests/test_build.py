@@ -115,7 +115,7 @@ def test_a_session_judges_and_logs(built: wb.build.Built) -> None:
 
 
 def test_an_unchanged_policy_is_there_at_once_and_nothing_heavy_is_imported(short: tuple) -> None:
-    """Processor time of the call alone in a process of its own, the best of three: on an idle machine, the elapsed time."""
+    """Processor time of the call alone, the best of three processes: on an idle machine, the elapsed time."""
     code = (
         "import sys, time, wb\n"
         "began = time.process_time()\n"

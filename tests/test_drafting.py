@@ -148,7 +148,7 @@ def test_clauses_are_found_through_the_parents_of_a_refined_rule() -> None:
     assert [c.id for c in found] == ["c1", "c2", "c3"]
 
 
-RIGHT = "def policy_water_plant(age: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, 'c1')\n    return (True, 'allowed')\n"
+RIGHT = "def policy_water_plant(age: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, 'c1')\n    return (True, 'allowed')\n"  # noqa: E501
 
 
 def test_a_candidate_that_fails_goes_back_with_the_arguments_and_is_tested_again() -> None:

@@ -40,7 +40,7 @@ def policy_book(age: int, level: str, count_guests: int, once_confirmed: bool) -
         return (False, "not confirmed")
     return (True, "allowed")
 """
-PAY = "def policy_pay(once_book: bool) -> Tuple[bool, str]:\n    if not once_book:\n        return (False, 'no booking')\n    return (True, 'allowed')\n"
+PAY = "def policy_pay(once_book: bool) -> Tuple[bool, str]:\n    if not once_book:\n        return (False, 'no booking')\n    return (True, 'allowed')\n"  # noqa: E501
 LOOK = "def policy_look() -> Tuple[bool, str]:\n    return (True, 'no rule')\n"
 CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
 
@@ -188,7 +188,7 @@ STEPS = st.builds(
 def test_the_guard_agrees_with_the_rules_semantics_on_every_completion(
     before: list, tool: str, data: st.DataObject
 ) -> None:
-    """The oracle: LTLf on each way to fill in what the trace does not tell; the guard denies (allows) where all ways do.
+    """The oracle: LTLf on each way to fill in what the trace does not tell; the guard denies (allows) where all do.
 
     Unknown fields are filled with values, not predicates, so that what two predicates share stays shared.
     """

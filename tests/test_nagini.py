@@ -46,11 +46,11 @@ TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)), Tool("pay"
 CONTRACTS = {c.tool: c for c in contract.contracts(TOOLS, RULES)}
 GUARDS = {
     "book": (
-        'def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, "young")\n'
-        '    if level != "gold" and level != "silver" and count_guests >= 6:\n        return (False, "many")\n    return (True, "allowed")\n'
+        'def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, "young")\n'  # noqa: E501
+        '    if level != "gold" and level != "silver" and count_guests >= 6:\n        return (False, "many")\n    return (True, "allowed")\n'  # noqa: E501
     ),
     "pay": (
-        'def policy_pay(once_confirmed: bool, active: bool) -> Tuple[bool, str]:\n    if not active:\n        return (False, "inactive")\n'
+        'def policy_pay(once_confirmed: bool, active: bool) -> Tuple[bool, str]:\n    if not active:\n        return (False, "inactive")\n'  # noqa: E501
         '    if not once_confirmed:\n        return (False, "unconfirmed")\n    return (True, "allowed")\n'
     ),
     "look": 'def policy_look() -> Tuple[bool, str]:\n    return (True, "no rule")\n',
@@ -286,7 +286,7 @@ def test_a_time_limit_of_nothing_is_refused() -> None:
 
 def test_the_worker_ends_when_the_process_that_started_it_is_killed() -> None:
     """A killed run must leave no Java behind; the worker's own watch is started here without Java."""
-    child = f"import os, sys; sys.path.insert(0, {str(nagini.WORKER.parent)!r}); import nagini_worker; nagini_worker._end_with(os.getppid())"
+    child = f"import os, sys; sys.path.insert(0, {str(nagini.WORKER.parent)!r}); import nagini_worker; nagini_worker._end_with(os.getppid())"  # noqa: E501
     parent = subprocess.Popen(
         [
             sys.executable,

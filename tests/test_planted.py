@@ -373,7 +373,7 @@ for line in sys.stdin:
 
 
 class Copy(NamedTuple):
-    """A copy of the project in which one file at a time is changed, and a process that forks one for each run of tests."""
+    """A copy of the project, one file of which is changed at a time, and a process that forks one for each run."""
 
     folder: Path
     runner: subprocess.Popen

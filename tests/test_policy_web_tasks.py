@@ -41,9 +41,9 @@ BY_HAND = {
 NEGATED = {
     "A user must be a member to shop.": "A user must not be a member to shop.",
     "A user who is not vaccinated cannot book a flight.": "A user who is vaccinated cannot book a flight.",
-    "A user without a driver's licence must not buy or rent a car.": "A user with a driver's licence must not buy or rent a car.",
+    "A user without a driver's licence must not buy or rent a car.": "A user with a driver's licence must not buy or rent a car.",  # noqa: E501
     "A user under 18 cannot book a hotel.": "A user must be under 18 to book a hotel.",
-    "Only domestic users may search for films, music or videos.": "Only users who are not domestic may search for films, music or videos.",
+    "Only domestic users may search for films, music or videos.": "Only users who are not domestic may search for films, music or videos.",  # noqa: E501
     "A user under 15 cannot apply for a job.": "Only users under 15 may apply for a job.",
 }
 OF_SENTENCE = dict(

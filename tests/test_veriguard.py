@@ -25,7 +25,7 @@ RULES = RuleSet(PREDICATES, tuple(Rule(f"r{i}", t, semantics.parse(t), "forbid")
 TOOLS = Toolbox((Tool("book", arguments=(Field("guests", "array"),)),))
 (BOOK,) = contract.contracts(TOOLS, RULES)
 RIGHT = (
-    "def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, 'young')\n"
+    "def policy_book(age: int, level: str, count_guests: int) -> Tuple[bool, str]:\n    if age < 18:\n        return (False, 'young')\n"  # noqa: E501
     "    if level != 'gold' and count_guests > 5:\n        return (False, 'many')\n    return (True, 'allowed')\n"
 )
 WRONG = {

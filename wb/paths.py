@@ -88,3 +88,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
         os.fsync(file.fileno())
     os.chmod(temporary, 0o644)
     os.replace(temporary, path)
+
+
+def decisions(policy: Path) -> Path:
+    """Where a person's decisions about a policy stand: in its folder, or beside its single document."""
+    return policy / "decisions.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.decisions.yaml")

@@ -4,7 +4,7 @@ A proof is worth what its contract refuses.  Five kinds of fault are planted in 
 another comparison, a constant one off, a dropped rule, a negation, a swapped field.  Each mutant is
 given to Nagini under the same contract; one that still proves must decide as the guard does.
 
-Contracts that would prove anything, or nothing: refused before Nagini is asked (SPEC 4 w).
+Contracts that would prove anything, or nothing: refused before Nagini is asked.
 
 Nagini accepts `Requires(False)`, `Assume(False)` and a bare `Ensures(True)` (`nagini.md`, Sec. 5).  A
 statement is judged by its truth over all values that its constants tell apart, so a tautology is
@@ -187,7 +187,7 @@ def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: 
 
 
 def planted(proved: Sequence[tuple[Contract, str]]) -> Planted | None:
-    """One fault to show: a limit moved by one where a guard has a limit, else another single place; None without guards."""
+    """One fault to show: a limit moved by one where a guard has one, else another single place; None without guards."""
     made = [(contract, guard, m) for contract, guard in proved for m in mutants(guard)]
     for operator in ("constant", "comparison", "negation", "dropped rule"):
         for contract, guard, m in made:

@@ -3,7 +3,7 @@
 Nagini (Eilers & Müller, CAV 2018) verifies a Python function against its contract, as VeriGuard uses
 it (Sec. 3.2.2).  Start-up costs seconds, a file about one, so sources that begin with `HEADER` and
 hold functions alone are verified together in one file and their findings told apart by line.
-Unproved does not mean wrong (SPEC 4 v): Nagini is sound, modular and may be too weak.
+Unproved does not mean wrong: Nagini is sound, modular and may be too weak.
 """
 
 from __future__ import annotations

@@ -183,13 +183,13 @@ def completions(
         chosen: dict[str, Value] = {}
         depth = iter(range(1_000_000))
 
-        def choose(name: str) -> Value:
-            if name not in chosen:
-                level = next(depth)
+        def choose(name: str) -> Value:  # it is used before the next turn of the loop
+            if name not in chosen:  # noqa: B023
+                level = next(depth)  # noqa: B023
                 if level == len(path):
                     path.append([name, 0])
-                chosen[name] = unknown[name][path[level][1]]
-            return chosen[name]
+                chosen[name] = unknown[name][path[level][1]]  # noqa: B023
+            return chosen[name]  # noqa: B023
 
         outcome = run(**known, **{name: _Unknown(name, choose) for name in unknown})
         yield dict(chosen), outcome

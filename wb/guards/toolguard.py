@@ -34,7 +34,7 @@ def tested_guard(
 
 
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
-    """The candidates that `to_row` kept, as drafts for the contracts of today; a tool without one has an empty draft."""
+    """What `to_row` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
     code = {row["tool"]: str(row["code"]) for row in rows}
     return tuple(Draft(c, (Attempt(code.get(c.tool, "# there is no candidate\n")),)) for c in required)
 

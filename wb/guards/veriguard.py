@@ -2,8 +2,8 @@
 
 The verification stage of VeriGuard (Sec. 3.2.2): {C_pre} p {C_post} by Nagini, the counterexample to
 the author of the code, until it proves or the budget is spent.  What the author is told is found by
-running the code (`counterexample`), so that the same code is asked about in the same words in every run.  The contract is never weakened to fit
-the code (SPEC 4 u).  A proof counts only if the `Refute(False)` probe shows that the function's body
+running the code (`counterexample`), so that the same code is asked about in the same words in every
+run.  The contract is never weakened to fit the code.  A proof counts only if the `Refute(False)` probe shows that the function's body
 can be reached.  At run time a tool whose guard is missing, unproved or broken is denied.
 """
 
@@ -29,7 +29,7 @@ SILENT = "the prover gave no answer; no values that break the rules were found b
 def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_rounds: int = 3) -> tuple[Draft, ...]:
     """The drafts after checks, tests, proofs and at most `max_rounds` repairs; `synthesis.guarded` grades them.
 
-    A draft about which nothing is known but that the prover timed out or crashed stays as it is: there is nothing to repair.
+    A draft of which nothing is known but that the prover timed out or crashed stays as it is: nothing is to be repaired.
     """
 
     def ask(rows: Sequence[Draft]) -> list[str | None]:
@@ -90,7 +90,8 @@ def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, .
 def _said(proof_: Proof) -> str:
     """What the prover said, whole: its status and each finding with its branch and values."""
     rows = [
-        f"{f.message}{' where ' * bool(f.branch)}{' and '.join(f.branch)}{f' {dict(f.counterexample)}' if f.counterexample else ''}"
+        f"{f.message}{' where ' * bool(f.branch)}{' and '.join(f.branch)}"
+        f"{f' {dict(f.counterexample)}' if f.counterexample else ''}"
         for f in proof_.findings
     ]
     return f"{proof_.status}: {'; '.join(rows) or 'no reason given'}"
@@ -114,7 +115,7 @@ def counterexample(contract: Contract, source: str) -> Complaint | None:
         return bool(got) is not allowed, f"{'allowed' if got else 'denied'}: {reason}"
 
     try:
-        for chosen, (breaks, got) in sandbox.completions(wrong, {}, points, limit=LIMIT):
+        for chosen, (breaks, _) in sandbox.completions(wrong, {}, points, limit=LIMIT):
             if breaks:
                 whole = {**{n: v[0] for n, v in points.items()}, **chosen}
                 break

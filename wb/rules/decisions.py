@@ -29,6 +29,7 @@ from typing import Literal, Protocol
 import pydantic
 import yaml
 
+from wb import paths
 from wb.domain.tools import Toolbox
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
@@ -71,7 +72,7 @@ class Read(Protocol):
 
 def place(policy: Path) -> Path:
     """Where the decisions about a policy stand: in its folder, or beside its single document."""
-    return policy / "decisions.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.decisions.yaml")
+    return paths.decisions(policy)
 
 
 def load(path: Path) -> tuple[Decision, ...]:

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from wb import paths
 from wb.paths import digest
-from wb.rules import decisions
 from wb.runs import notebook
 
 ASKS = ("ask", "ask_all", "load")
@@ -82,7 +81,7 @@ def policy(value: str, policies: Path) -> Source:
         path = paths.policy(value, policies).resolve()
     except FileNotFoundError as error:
         raise SourceError(str(error)) from None
-    beside = [path, path.with_name("tools.json"), decisions.place(path)]
+    beside = [path, path.with_name("tools.json"), paths.decisions(path)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
     return Source(path.name if path.is_dir() else path.stem, digest(found), path)

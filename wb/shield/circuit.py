@@ -2,8 +2,8 @@
 
 ShieldAgent, Eqs. 4 and 5.  With every state predicate known only two worlds remain, the action taken
 or not, so that P1 - P0 = tanh(D/2) with D the weighted count of rules kept by taking the action minus
-those kept by leaving it (SPEC 4 a).  An unknown predicate makes D an interval.  That no rule tells
-the two worlds apart is a state of its own and not a zero (SPEC 4 b).  `enumerate_worlds` is the
+those kept by leaving it.  An unknown predicate makes D an interval.  That no rule tells
+the two worlds apart is a state of its own and not a zero.  `enumerate_worlds` is the
 definition written out, the oracle of the closed form and the one place with the paper's global Z.
 """
 
@@ -98,7 +98,7 @@ def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str
 
     A step maps predicates to True, False or None; what is None or absent may be either, at each step
     anew.  A rule is *kept* unless it is permanently violated: what a later step can still mend
-    (RV-LTL's "currently false") is no breach yet (SPEC 4 d).
+    (RV-LTL's "currently false") is no breach yet.
     """
     states = START
     for step in steps[:-1]:
@@ -162,7 +162,7 @@ def relative(difference: float) -> float:
 def safe(inference: Inference, epsilon: float = 0.0) -> bool | None:
     """Eq. 5: whether P1 - P0 >= epsilon; None where an unknown decides it or hard rules contradict.
 
-    Without a decisive rule the difference is 0, so that any epsilon <= 0 permits (SPEC 4 b).
+    Without a decisive rule the difference is 0, so that any epsilon <= 0 permits.
     """
     if not -1 <= epsilon <= 1:
         raise ValueError(f"epsilon bounds a difference of probabilities and must be in -1..1; got {epsilon}")

@@ -2,7 +2,7 @@
 
 Two state predicates are neighbours when a rule holds both or their cosine reaches theta.  Spectral
 clustering (von Luxburg 2007) cuts that graph; clusters that split a co-occurring pair are joined by
-union-find until none does.  Settled here where the paper is silent (SPEC 4 h, i): an isolated
+union-find until none does.  Settled here where the paper is silent: an isolated
 predicate is its own cluster, k comes from the eigengap unless given, and a rule without state
 predicates hangs on its actions directly.
 """
@@ -195,7 +195,7 @@ def by_action(ruleset: RuleSet, groups: Sequence[Sequence[str]]) -> Mapping[str,
     """For each action predicate, the ids of its circuit's rules (Alg. 3, lines 15 to 25).
 
     A rule cluster joins the circuit whole when one of its rules mentions the action; a rule that
-    mentions the action and no state predicate joins alone (SPEC 4 h).
+    mentions the action and no state predicate joins alone.
     """
     bundles = [frozenset(rules) for rules in rule_clusters(ruleset, groups)]
     found = {}

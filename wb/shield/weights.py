@@ -2,7 +2,7 @@
 
 Each example is one invocation of a circuit's action: per rule, how much better the rule fares when the
 action is taken than when it is not (+1, 0 or -1), and a label: +1 safe, -1 unsafe.  The loss is the
-paper's hinge on P1 - P0 = tanh(D/2), with what the paper leaves open settled as in SPEC 4 j: weights
+paper's hinge on P1 - P0 = tanh(D/2), with what the paper leaves open settled here: weights
 are softplus of free parameters and so never negative, there is a margin, the distance to the decision
 bound epsilon is what is hinged, and a quadratic term pulls every weight towards 1, so that a rule
 that no example exercises keeps its say.
