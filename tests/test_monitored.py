@@ -48,7 +48,7 @@ def names_of(predicates, steps, unknown=False) -> list[frozenset]:
 
 
 def watched(formulas, traces):
-    """The final verdicts by single monitors, all at once and bits, which must agree with each other and the definition."""
+    """The final verdicts by single monitors, all at once and bits, which must agree with the definition."""
     together = Monitors(formulas)
     single = [Monitor(formula) for formula in formulas]
     by_bits = bits.holds_all(formulas, traces)

@@ -6,7 +6,7 @@ given to Nagini under the same contract; one that still proves must decide as th
 
 Contracts that would prove anything, or nothing: refused before Nagini is asked.
 
-Nagini accepts `Requires(False)`, `Assume(False)` and a bare `Ensures(True)` (`nagini.md`, Sec. 5).  A
+Nagini accepts `Requires(False)`, `Assume(False)` and a bare `Ensures(True)`.  A
 statement is judged by its truth over all values that its constants tell apart, so a tautology is
 refused however it is written.  `contract.probe` asks the prover the same question its own way.
 """

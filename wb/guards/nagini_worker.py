@@ -46,7 +46,7 @@ def _service() -> object:
 
 
 def _verify(service: object, source: str) -> dict[str, object]:
-    """One file's answer. Nagini raises what it did not foresee (`nagini.md`, Sec. 4): that is a crash."""
+    """One file's answer. Nagini raises what it did not foresee: that is a crash."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "guard.py"
         path.write_text(source, encoding="utf-8")

@@ -3,8 +3,9 @@
 The verification stage of VeriGuard (Sec. 3.2.2): {C_pre} p {C_post} by Nagini, the counterexample to
 the author of the code, until it proves or the budget is spent.  What the author is told is found by
 running the code (`counterexample`), so that the same code is asked about in the same words in every
-run.  The contract is never weakened to fit the code.  A proof counts only if the `Refute(False)` probe shows that the function's body
-can be reached.  At run time a tool whose guard is missing, unproved or broken is denied.
+run.  The contract is never weakened to fit the code.  A proof counts only if the `Refute(False)` probe
+shows that the function's body can be reached.  At run time a tool whose guard is missing, unproved or
+broken is denied.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SILENT = "the prover gave no answer; no values that break the rules were found b
 def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_rounds: int = 3) -> tuple[Draft, ...]:
     """The drafts after checks, tests, proofs and at most `max_rounds` repairs; `synthesis.guarded` grades them.
 
-    A draft of which nothing is known but that the prover timed out or crashed stays as it is: nothing is to be repaired.
+    A draft of which nothing is known but that the prover timed out or crashed stays as it is: nothing can be repaired.
     """
 
     def ask(rows: Sequence[Draft]) -> list[str | None]:
@@ -115,7 +116,7 @@ def counterexample(contract: Contract, source: str) -> Complaint | None:
         return bool(got) is not allowed, f"{'allowed' if got else 'denied'}: {reason}"
 
     try:
-        for chosen, (breaks, _) in sandbox.completions(wrong, {}, points, limit=LIMIT):
+        for chosen, (breaks, got) in sandbox.completions(wrong, {}, points, limit=LIMIT):  # noqa: B007 - `got` is told below
             if breaks:
                 whole = {**{n: v[0] for n, v in points.items()}, **chosen}
                 break

@@ -43,7 +43,8 @@ WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 FUNCTION_WORDS = frozenset(
     "that this these those with without from into onto upon over under than then them they their there where when "
     "while which what whose whom will would shall should must have having been being does done before after only "
-    "unless until every each also other another same such some both either neither about against between during through user users "
+    "unless until every each also other another same such some both either neither about against between during "
+    "through user users "
     "agent".split()
 )
 STEM = 4  # letters that two words must begin with alike to speak of one thing
