@@ -128,14 +128,12 @@ def clauses(found: Iterable[Clause], title: str = "") -> Table:
 
 def changes(found: Iterable[object], title: str = "") -> Table:
     """Proposed changes of a rule set (`certify.Change`), each with its certificate or the reason of its refusal."""
-    return table(
-        (
-            {"change": one.kind, "of": ", ".join(one.before), "certificate": one.certificate, "lost": one.loss}
-            for one in found
-        ),
-        title=title,
-        none="there is none",
-    )
+    rows = [
+        {"change": one.kind, "of": ", ".join(one.before), "certificate": one.certificate, "lost": one.loss}
+        for one in found
+    ]
+    columns = ("change", "of", "certificate", *(["lost"] if any(row["lost"] for row in rows) else []))
+    return table(rows, *columns, title=title, none="there is none")
 
 
 def sentence(reading: object) -> Card:
