@@ -39,7 +39,7 @@ STYLE = """<style>
 .wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35)}
 .wb thead th{border-bottom:2px solid rgba(128,128,128,.6);cursor:pointer}
 .wb td.number,.wb th.number{font-variant-numeric:tabular-nums}.wb td.prose{overflow-wrap:anywhere}
-.wb code{border-radius:4px;padding:.1em .35em;font-size:12px;white-space:pre-wrap}
+.wb code{border-radius:4px;padding:.1em .35em;font-size:12px}
 .wb.card{max-width:62em!important}.wb.card th{font-weight:500;opacity:.75}.wb.card td{overflow-wrap:anywhere;width:100%}
 .wb.card th,.wb.card td{border-bottom:none}.wb q{quotes:"“" "”"}.wb ul{margin:0;padding-left:1.2em}
 </style>"""
@@ -287,7 +287,8 @@ def to_html(value: object) -> str:
         case Code(text, "python"):
             return _highlighted(text)
         case Code(text):
-            return f'<code style="{GROUND}">{html.escape(text)}</code>' if text else ""
+            space = "normal" if len(text) > PROSE else "nowrap"
+            return f'<code style="{GROUND};white-space:{space}">{html.escape(text)}</code>' if text else ""
         case Quote(text):
             return f"<q>{html.escape(text)}</q>" if text else ""
         case Badge(text):

@@ -144,7 +144,7 @@ def fault(planted: Planted | None, broken: Draft | None) -> Card:
         (
             ("planted", Code(planted.mutant.change)),
             ("code", Code(planted.mutant.source, "python")),
-            ("the verifier says", getattr(found, "said", "") if found else ""),
+            ("the verifier says", found.said if found else ""),
             ("so", found.message if found else ""),
             ("counterexample", Code(_call(found.arguments)) if found and found.arguments else ""),
             ("must be", "" if not found or found.allowed is None else "allowed" if found.allowed else "denied"),

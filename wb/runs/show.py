@@ -45,7 +45,7 @@ def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
 def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | None = None) -> Card:
     """A rule: its sentence, its words, its formula, and what it binds: tools, tests, and facts that no field tells."""
     predicates = [ruleset.predicate(name) for name in one.predicates]
-    tools = tuple(dict.fromkeys(tool for p in predicates for tool in p.tools))
+    tools = tuple(dict.fromkeys(tool for p in predicates if p.kind == "action" for tool in p.tools))
     tests = tuple(
         Code(f"{p.name}: {cel.render(p.test)}") for p in predicates if p.kind == "state" and p.test is not None
     )
@@ -128,14 +128,12 @@ def clauses(found: Iterable[Clause], title: str = "") -> Table:
 
 def changes(found: Iterable[object], title: str = "") -> Table:
     """Proposed changes of a rule set (`certify.Change`), each with its certificate or the reason of its refusal."""
-    return table(
-        (
-            {"change": one.kind, "of": ", ".join(one.before), "certificate": one.certificate, "lost": one.loss}
-            for one in found
-        ),
-        title=title,
-        none="there is none",
-    )
+    rows = [
+        {"change": one.kind, "of": ", ".join(one.before), "certificate": one.certificate, "lost": one.loss}
+        for one in found
+    ]
+    columns = ("change", "of", "certificate", *(["lost"] if any(row["lost"] for row in rows) else []))
+    return table(rows, *columns, title=title, none="there is none")
 
 
 def sentence(reading: object) -> Card:
@@ -174,19 +172,19 @@ def sentences(readings: Iterable[object], *classes: str, title: str = "") -> Tab
 def verdict(given: Verdict, ruleset: RuleSet | None = None, *, of: str = "", readings: Iterable[object] = ()) -> Card:
     """A decision: its reason, the violated rules with their sentences, what is missing, which sentences are open."""
     known = {one.id: one.quote or one.text for one in (ruleset.rules if ruleset else ())}
-    quoted = dict(zip(given.violated, getattr(given, "quotes", ()), strict=False))
+    quoted = dict(zip(given.violated, given.quotes, strict=False))
     texts = {str(row["id"]): str(row["text"]) for row in map(mapping, readings)}
     broken = tuple(
         (name, Quote(text)) if (text := quoted.get(name) or known.get(name)) else name for name in given.violated
     )
-    unread = tuple((name, Quote(texts[name])) if name in texts else name for name in getattr(given, "open", ()))
+    unread = tuple((name, Quote(texts[name])) if name in texts else name for name in given.open)
     return Card(
         of or "verdict",
         given.decision,
         (
             ("because", given.reason),
             ("violated", broken),
-            ("missing", ", ".join(getattr(given, "missing", ()))),
+            ("missing", ", ".join(given.missing)),
             ("open", unread),
             ("evidence", given.grade if given.grade != "none" else ""),
         ),
