@@ -17,7 +17,8 @@ from wb.offline import grounding, norms
 
 ROLES = "reader passenger driver visitor patient student diver tenant".split()
 NOUNS = """passport licence ticket badge deposit membership permit visa voucher receipt reservation prescription
- certificate helmet wristband invitation subscription insurance contract signature account password token key card locker referral
+ certificate helmet wristband invitation subscription insurance contract signature account password token key card
+ locker referral
  diploma warranty guarantor escort appointment invoice mandate lanyard pass stamp waiver registration consent""".split()
 SHAPES = (
     "A {role} without a valid {noun} must not reserve a room.",
