@@ -171,7 +171,7 @@ def environment(desk):
 
 
 def run_all_cells(page, patience_s=180):
-    """Press Run > Run All Cells once the right kernel is connected; wait until each has its number or one failed."""
+    """Press Run > Run All Cells once the right kernel is connected; wait until each cell is numbered, or one failed."""
     page.get_by_text(KERNEL_IS_IDLE).wait_for(timeout=90_000)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
