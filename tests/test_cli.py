@@ -78,7 +78,7 @@ def test_help_imports_nothing_heavy():
         (["run", "-p", "factor=x"], "wb: 02_count.ipynb: factor must be of type int, like its default 2; got 'x'"),
         (
             ["run", "--policy", "absent"],
-            "wb: policy must be one of ['rules'], a folder or a document; got 'absent', and nothing is there",
+            "['rules'], a folder or a document; got 'absent', and nothing is there",
         ),
         (
             ["show", "9"],
@@ -152,10 +152,10 @@ def test_a_report_lands_where_it_is_wanted(here, tmp_path):
 def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
     from wb.runs import artifact
 
-    cli._conclude(here, artifact.newest(here, "04_join"))
+    cli._conclude(here, {"04_join": artifact.newest(here, "04_join")})
     told = capsys.readouterr().out
-    assert "veriguard" in told and "96.0 [92, 98]" in told and "direct was not run: it needs a model" in told
-    path = told.split("report   ")[-1].strip()
+    assert "veriguard" in told and "96.0 [92, 98]" in told and "not run          direct: it needs a model" in told
+    path = told.split("report  ")[-1].strip()
     assert path.startswith(str(here.artifacts / "reports")) and path.endswith(".html")
 
 

@@ -137,6 +137,15 @@ def test_a_recording_of_what_the_guard_allowed_is_judged_as_the_session_was(scri
     assert replayed.asked == live.asked
 
 
+def test_what_stands_before_a_line_that_is_refused_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_text(text(call("pay"), result(), call("bad"), result(), call("look")) + '\n{"run": NaN}\n', "utf-8")
+    found = recorded.judge(Spy(), events.stream(path))
+    assert [next(found).tool, next(found).tool] == ["pay", "bad"]
+    with pytest.raises(EventError, match="line 6: a finite number was required"):
+        next(found)
+
+
 def test_runs_that_are_interleaved_keep_to_themselves() -> None:
     judged, shown = seen(call("pay"), call("look", "b"), call("look"), call("pay", "b"))
     assert sorted((j.run, j.index, j.tool) for j in judged) == [

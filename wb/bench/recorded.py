@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import batched
 from pathlib import Path
 from typing import Literal
 
@@ -64,7 +63,7 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
         RunsError: there is a free-text turn and nothing that recognises it.
     """
     going: dict[str, _Going] = {}
-    for some in batched(happened, AT_ONCE):
+    for some in _read_ahead(happened):
         turns = [event.what for event in some if isinstance(event.what, Observation)]
         if turns and recognise is None:
             raise RunsError(f"tools called by name were required; run {some[0].run!r} has free-text turns")
@@ -74,6 +73,21 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
             yield from run.follow(event, next(found) if isinstance(event.what, Observation) else None)
     for run in going.values():
         yield from run.close()
+
+
+def _read_ahead(happened: Iterable[Event]) -> Iterator[list[Event]]:
+    """The events in parts; where a line is refused, first all that stands before it."""
+    some: list[Event] = []
+    try:
+        for event in happened:
+            some.append(event)
+            if len(some) == AT_ONCE:
+                yield some
+                some = []
+    except events.EventError:
+        yield some
+        raise
+    yield some
 
 
 def outcomes(judged: Iterable[Judged]) -> tuple[Outcome, ...]:

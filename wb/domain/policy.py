@@ -137,7 +137,9 @@ def _document(folder: Path, name: str | None) -> Path:
     found = [folder / candidate for candidate in NAMES if (folder / candidate).is_file()]
     if not found:  # a folder with one document needs no certain name
         kinds = {Path(candidate).suffix for candidate in NAMES}
-        found = [p for p in folder.iterdir() if p.suffix.lower() in kinds and p.is_file()]
+        found = [
+            p for p in folder.iterdir() if p.suffix.lower() in kinds and p.is_file() and p.stem.lower() != "readme"
+        ]
         if len(found) != 1:
             found = []
     if len(found) == 1:
