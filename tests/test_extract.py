@@ -282,6 +282,7 @@ def test_a_sound_reply_becomes_a_rule():
         (with_test("state.age"), "is of type integer: compare it with a value"),
         (with_test('state.keys == "a"'), "compared by its size"),
         (with_test("size(state.age) <= 3"), "a size is of a list"),
+        (with_test("size(state.level) <= 3"), "a size is of a list"),
         (with_test("size(state.keys) <= 2.5"), "a whole number"),
         (
             {"predicates": [{"name": "open_gate", "kind": "deed"}, {"name": "registered", "kind": "state"}]},

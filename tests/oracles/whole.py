@@ -119,7 +119,7 @@ def _known(
 
 def _typed(value: Value, parameter: Parameter) -> sandbox.Value | None:
     if parameter.measure == "count":
-        return len(value) if isinstance(value, (list, tuple, str)) else None
+        return len(value) if isinstance(value, (list, tuple)) else None
     return value if type(value) is PYTHON[parameter.type] else None
 
 

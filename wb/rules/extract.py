@@ -388,8 +388,8 @@ def _class(operand: Operand, fields: dict[Path, Field]) -> str:
         case Scalar(type=kind):
             return _LITERALS[kind]
         case Size(of):
-            if fields[of].type not in ("array", "string"):
-                raise ValueError(f"a size is of a list or a text; {cel.render(of)} is of type {fields[of].type}")
+            if fields[of].type != "array":
+                raise ValueError(f"a size is of a list; {cel.render(of)} is of type {fields[of].type}")
             return "a number"
         case Path():
             if fields[operand].type not in _CLASSES:
