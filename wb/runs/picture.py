@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from plotly.graph_objects import Figure
 
-PIXELS = 100  # of the plotly figure, to an inch
+PIXELS = 100  # to an inch: plotly's JupyterLab extension shows the picture point by point until it is pointed at
 WIDTH, HEIGHT = 860, 400  # pixels, where the figure names none: an output of a notebook is about so wide
-SHARPNESS = 140  # dots to an inch
 DASHES = {"solid": "-", "dot": ":", "dash": "--", "dashdot": "-.", "longdash": (0, (8, 3))}
 SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "triangle-up": "^"}
 SIDES = {"right": ("left", "center"), "left": ("right", "center"), "top": ("center", "bottom")}
@@ -38,15 +37,13 @@ class NoPicture(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure as a notebook shows it: by plotly where that can run, else as a still picture."""
+    """A figure as a notebook shows it: a still picture, which plotly makes a living one where it can run."""
 
     figure: Figure
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
         plotly = {"application/vnd.plotly.v1+json": self.figure.to_plotly_json() | {"config": {"displaylogo": False}}}
-        size = {"width": self.figure.layout.width or WIDTH, "height": self.figure.layout.height or HEIGHT}
-        data = _plain(plotly) | {"image/png": picture(self.figure), "text/plain": repr(self)}
-        return data, {"image/png": size}  # the picture has more points than that, to be sharp
+        return _plain(plotly) | {"image/png": picture(self.figure), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return f"figure: {_words(self.figure.layout.title.text or 'untitled')}"
@@ -76,7 +73,7 @@ def picture(figure: Figure) -> bytes:
     size = ((layout.width or WIDTH) / PIXELS, (layout.height or HEIGHT) / PIXELS)
     with matplotlib.rc_context({"text.parse_math": False, "font.size": 9}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a letter without a shape is a box
-        canvas = Canvas(figsize=size, dpi=SHARPNESS, layout="constrained", facecolor="white")
+        canvas = Canvas(figsize=size, dpi=PIXELS, layout="constrained", facecolor="white")
         FigureCanvasAgg(canvas)
         places = _axes(canvas, figure)
         for trace in figure.data:
