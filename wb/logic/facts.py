@@ -267,6 +267,13 @@ def reading(operand: Operand, enumerations: Enumerations | None = None) -> Calla
 def _path(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], object]:
     root, first, *deeper = names
 
+    def direct(values: object) -> object:
+        try:
+            record = values[root] if type(values) is dict else None
+            return record.get(first) if type(record) is dict else None
+        except Exception:  # no such record, or a key that is no text and raises when it is compared
+            return None
+
     def read(values: object) -> object:
         try:
             record = values.get(root) if type(values) is dict else None
@@ -277,7 +284,7 @@ def _path(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], object]:
             return None
         return value
 
-    return read
+    return read if deeper else direct
 
 
 def _listed(read: Callable[[Mapping[str, object]], object], options: tuple) -> Callable[[Mapping[str, object]], object]:

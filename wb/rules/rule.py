@@ -117,29 +117,33 @@ def asked[Told](
     the step's calls of them (with none: of those that have the arguments), which must tell the same.  `compiled` gives
     the function of `{"state": ..., "call": ...}` for the enumerations of one tool.
     """
-    given = [path.names[1] for path in paths if path.names[0] == "call"]
+    names = [path.names[1] for path in paths if path.names[0] == "call"]
     other = compiled(_declared(paths, enumerations, ""))
-    if not given:
-        return lambda step, call: other({"state": _record(step.state)})
+    if not names:
+
+        def known(step: Step, call: Call | None) -> Told | None:
+            state = step.state
+            return other({"state": state if type(state) is dict else dict(state)})
+
+        return known
     owners = tools or dict.fromkeys(owner for owner, _ in enumerations)
     by_tool = {tool: compiled(_declared(paths, enumerations, tool)) for tool in owners}
 
     def told(step: Step, call: Call) -> Told | None:
         known = by_tool.get(call.tool, other) if type(call.tool) is str else other
-        return known({"state": _record(step.state), "call": _record(call.arguments)})
+        state, given = step.state, call.arguments
+        if type(state) is not dict or type(given) is not dict:
+            state, given = dict(state), dict(given)
+        return known({"state": state, "call": given})
 
     def argument(step: Step, call: Call | None) -> Told | None:
         if call is not None and (not tools or call.tool in tools):
             return told(step, call)
-        mine = [c for c in step.calls if (c.tool in tools if tools else all(name in c.arguments for name in given))]
+        mine = [c for c in step.calls if (c.tool in tools if tools else all(name in c.arguments for name in names))]
         found = [told(step, one) for one in mine]
         return found[0] if found and found.count(found[0]) == len(found) else None
 
     return argument
-
-
-def _record(values: Mapping[str, object]) -> dict[str, object]:
-    return values if type(values) is dict else dict(values)
 
 
 def _declared(paths: Sequence[Path], enumerations: Enumerations, tool: str) -> facts.Enumerations:
