@@ -15,7 +15,7 @@ imported where everything is there.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -35,14 +35,32 @@ if TYPE_CHECKING:
     from wb.bench.recorded import Judged
     from wb.domain.session import Judge
     from wb.domain.tools import Toolbox
+    from wb.domain.trace import Grade
     from wb.domain.turns import Observation, Recognition
     from wb.paths import Project
     from wb.rules.rule import RuleSet
     from wb.rules.sentences import Reading
-    from wb.shield.shield import Shield
 
 LAST = "6"  # the stage whose results a guard needs last
 FINAL = "veriguard"
+
+
+class Guards(Mapping[str, "Judge"]):
+    """Guards by name, each compiled when it is first asked for."""
+
+    def __init__(self, made: Mapping[str, Callable[[], Judge]]) -> None:
+        self._made, self._ready = dict(made), {}
+
+    def __getitem__(self, name: str) -> Judge:
+        if name not in self._ready:
+            self._ready[name] = self._made[name]()
+        return self._ready[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 @dataclass(frozen=True)
@@ -53,7 +71,6 @@ class Built:
     toolbox: Toolbox
     rules: RuleSet
     sentences: tuple[Reading, ...]
-    shield: Shield
     guards: Mapping[str, Judge]
     versions: Mapping[str, Version] = field(repr=False)
     model: str = "offline"
@@ -81,6 +98,11 @@ class Built:
         from wb.domain import events
 
         return recorded.judge(self.guard(guard), events.stream(runs), self._recognised)
+
+    @property
+    def shield(self) -> Judge:
+        """ShieldAgent's guard, `guards["shieldagent"]`."""
+        return self.guards["shieldagent"]
 
     @property
     def quotes(self) -> dict[str, str]:
@@ -153,17 +175,24 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
     toolbox = documents.toolbox(policy)
     rules = rulefile.from_json(read["02"].read("rules.json"))
     readings = sentences.from_json(read["02"].read("sentences.json"))
-    required = contract.contracts(toolbox, rules)
     waiting = sentences.open_on(readings)
-    weighed = shield.from_json(read["04"].read("shield.json"), toolbox, waiting)
-    tested = runtime.from_rows(read["05"].read("candidates.json"), required)
-    proved = runtime.from_rows(read["06"].read("guards.json"), required)
-    guards: dict[str, Judge] = {
-        "veriguard": runtime.CallGuard("veriguard", rules, proved, frozenset({"proved"}), toolbox, waiting),
-        "toolguard": runtime.CallGuard("toolguard", rules, tested, frozenset({"tested", "proved"}), toolbox, waiting),
-        "shieldagent": weighed,
-    }
-    return Built(toolbox, rules, readings, weighed, guards, dict(versions), str(read["01"].manifest["model"]))
+    proved, tested, weighed = (
+        read[stage].read(name)
+        for stage, name in (("06", "guards.json"), ("05", "candidates.json"), ("04", "shield.json"))
+    )
+
+    def guard(name: str, rows: Sequence[dict[str, str]], accepted: frozenset[Grade]) -> Judge:
+        kept = runtime.from_rows(rows, contract.contracts(toolbox, rules))
+        return runtime.CallGuard(name, rules, kept, accepted, toolbox, waiting)
+
+    guards = Guards(
+        {
+            "veriguard": lambda: guard("veriguard", proved, frozenset({"proved"})),
+            "toolguard": lambda: guard("toolguard", tested, frozenset({"tested", "proved"})),
+            "shieldagent": lambda: shield.from_json(weighed, toolbox, waiting),
+        }
+    )
+    return Built(toolbox, rules, readings, guards, dict(versions), str(read["01"].manifest["model"]))
 
 
 def _fresh(here: Project, version: Version) -> bool:
