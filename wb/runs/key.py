@@ -95,13 +95,13 @@ def cell_digests(cells: Iterable[str]) -> tuple[str, ...]:
 def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
     """The `wb` modules that code uses, directly or through another one, by dotted name, with the digest of each."""
     found: dict[str, str] = {}
-    waiting = {name for tree in notebook.trees(cells) for name in _imported(tree)}
+    waiting = set(_imported_by(tuple(cells)))
     while waiting:
         name = waiting.pop()
         path = _place(package, name)
         if name not in found and path.is_file():
             text = path.read_text(encoding="utf-8")
-            found[name] = digest(text)
+            found[name] = _text_digest(text)
             waiting |= _used(text, name.rpartition(".")[0])
     return dict(sorted(found.items()))
 
@@ -133,6 +133,17 @@ def _place(package: Path, name: str) -> Path:
     """The file of a module by its dotted name: a module, or the `__init__` of a folder."""
     path = package.joinpath(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@lru_cache(maxsize=1024)
+def _text_digest(text: str) -> str:
+    return digest(text)
+
+
+@lru_cache(maxsize=64)
+def _imported_by(cells: tuple[str, ...]) -> frozenset[str]:
+    """What may be `wb` modules in the import statements of cells."""
+    return frozenset(name for tree in notebook.trees(cells) for name in _imported(tree))
 
 
 @lru_cache(maxsize=1024)

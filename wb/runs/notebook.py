@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +67,12 @@ def load(path: Path) -> Notebook:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotebookError(f"a notebook was required at {path}; there is none") from None
+    return _parsed(path, text)
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, text: str) -> Notebook:
+    """The notebook that a text is; the same text is read once in a process."""
     cells = [cell for cell in _cells(text, path) if cell["cell_type"] == "code"]
     tagged = [cell for cell in cells if "parameters" in cell.get("metadata", {}).get("tags", [])]
     if len(tagged) != 1:
