@@ -238,9 +238,9 @@ DEFECTS = (
     ),
     Defect(
         "a value outside its enumeration is believed",
-        "wb/domain/trace",
-        "told = known if listed else judge",
-        "told = judge",
+        "wb/logic/facts",
+        "return _listed(_path(names), declared[operand]) if declared.get(operand) else _path(names)",
+        "return _path(names)",
         "test_session.py::test_a_value_outside_its_enumeration_is_none_of_the_others",
     ),
     Defect(
