@@ -21,7 +21,7 @@ from wb.paths import project
 from wb.runs import artifact
 
 ROOT = Path(__file__).resolve().parents[1]
-SMALL = ("-p", "mutants=20", "-p", "timeout_s=60")
+SMALL = ("-p", "mutants=4", "-p", "timeout_s=60")
 HEAVY = ("torch", "plotly", "papermill", "nbformat", "sentence_transformers", "sklearn", "rich", "stormpy")
 
 
@@ -51,7 +51,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
 def built(short: tuple, monkeypatch: pytest.MonkeyPatch) -> wb.build.Built:
     monkeypatch.setenv("WB_ARTIFACTS", str(short[0]))
     monkeypatch.setenv("WB_REPLIES", "replay")
-    return wb.build(prompt_path.FOLDER, prompt_path.MODEL, mutants=20, timeout_s=60.0)
+    return wb.build(prompt_path.FOLDER, prompt_path.MODEL, mutants=4, timeout_s=60.0)
 
 
 def test_a_run_ends_with_what_came_of_this_policy_as_counted_again_from_its_files(short: tuple) -> None:
@@ -119,9 +119,9 @@ def test_an_unchanged_policy_is_there_at_once_and_nothing_heavy_is_imported(shor
     code = (
         "import sys, time, wb\n"
         "began = time.process_time()\n"
-        f"wb.build({str(prompt_path.FOLDER)!r}, {prompt_path.MODEL!r}, mutants=20, timeout_s=60.0)\n"
+        f"wb.build({str(prompt_path.FOLDER)!r}, {prompt_path.MODEL!r}, mutants=4, timeout_s=60.0)\n"
         "first, began = time.process_time() - began, time.process_time()\n"
-        f"wb.build({str(prompt_path.FOLDER)!r}, {prompt_path.MODEL!r}, mutants=20, timeout_s=60.0)\n"
+        f"wb.build({str(prompt_path.FOLDER)!r}, {prompt_path.MODEL!r}, mutants=4, timeout_s=60.0)\n"
         f"print(first, time.process_time() - began, [n for n in {HEAVY} if n in sys.modules])"
     )
     rows = []

@@ -44,32 +44,19 @@ def run(command: str, tree: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, shell=True, cwd=tree, env=environment, capture_output=True, text=True, timeout=1200)
 
 
-def test_recordings_can_be_replayed_and_made_again_by_readme_s_commands(tmp_path) -> None:
-    """All of the section, in its order: the shared recordings, the example, and the same recordings made anew.
-
-    Recording proves the guards again in a folder of its own, so what a prover happens to answer shows as other names.
-    """
+def test_recordings_are_replayed_by_readme_s_commands(tmp_path) -> None:
+    """The example of the section in a clean copy: no call, no key, every stage; the general form is its beginning."""
     tree = copied(tmp_path / "tree")
-    recorded = {path.name for path in (ROOT / FIXTURE / "replies").iterdir()}
-    found = readme.commands("Record and share replies")
-    assert [c.split()[0] for c in found] == ["cp", "WB_REPLIES=replay", "cp", "WB_REPLIES=replay", "python"]
-    for command in found:
-        if FIXTURE.as_posix() not in command:
-            for name, filled in PLACEHOLDERS.items():
-                command = command.replace(name, filled)
+    *general, copy, replay = readme.commands("Record and share replies")
+    for command, example in zip(general, (copy, replay), strict=True):
+        for name, filled in PLACEHOLDERS.items():
+            command = command.replace(name, filled)
+        assert example.startswith(command)
+    for command in (copy, replay):
         done = run(command, tree)
         assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        if command.startswith("WB_REPLIES=replay"):
-            ledgers = [json.loads(path.read_text("utf-8")) for path in (tree / "artifacts").glob("0*/*/ledger.json")]
-            assert (
-                sum(row["total"]["calls"] for row in ledgers) == 0
-                and sum(row["total"]["replayed"] for row in ledgers) > 30
-            )
-            # the next replay proves everything again
-            assert list((tree / "artifacts" / "cache" / "nagini").iterdir())
-            shutil.rmtree(tree / "artifacts" / "cache" / "nagini")
-            shutil.rmtree(tree / "artifacts" / "06_nagini_verification")
-    assert {path.name for path in (tree / FIXTURE / "replies").iterdir()} == recorded
+    ledgers = [json.loads(path.read_text("utf-8")) for path in (tree / "artifacts").glob("0*/*/ledger.json")]
+    assert sum(row["total"]["calls"] for row in ledgers) == 0 < 30 < sum(row["total"]["replayed"] for row in ledgers)
 
 
 @pytest.mark.parametrize(
