@@ -1,4 +1,8 @@
-"""From a policy to guards in one call: the run of `wb run`, loaded; the same versions, the same verdicts."""
+"""From a policy to guards in one call: the run of `wb run`, loaded; the same versions, the same verdicts.
+
+Run by hand (`python -m pytest tests/whole_build.py`), not with the suite: the proofs of its policy take minutes where a
+planted fault makes the solver diverge.
+"""
 
 from __future__ import annotations
 
