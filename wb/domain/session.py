@@ -15,6 +15,8 @@ from typing import Protocol, TextIO
 
 from wb.domain.trace import Call, Sentence, Step, Trace, Value, Verdict
 
+WRITTEN = 64  # verdicts whose record is kept as text
+STRICT = json.JSONEncoder(allow_nan=False).encode
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
 
 
@@ -60,7 +62,7 @@ class Session:
     """
 
     def __init__(self, judge: Judge, *, run: str = "session", log: str | Path | TextIO | None = None) -> None:
-        self.judge, self.run = judge, run
+        self.judge, self.run, self._name = judge, run, json.dumps(run)
         self._watch, self._log = judge.watch(), log
         self._state: dict[str, Value] = {}
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
@@ -71,6 +73,7 @@ class Session:
         self._last: int | str | None = None
         self._spoilt = ""
         self._index = 0
+        self._written: dict[tuple[str | None, int], tuple[str, Verdict]] = {}
 
     def say(self, role: str, text: str) -> None:
         """Somebody, such as `user` or `assistant`, said something."""
@@ -164,30 +167,17 @@ class Session:
 
     def _record(self, asked: Call, step: int | str | None, verdict: Verdict) -> Verdict:
         """Write the decision down; a call whose arguments cannot be written does not run."""
-        named = type(asked.tool) is str
         try:
-            arguments = json.dumps(asked.arguments, allow_nan=False)
+            arguments = STRICT(asked.arguments)
         except Exception as error:
             arguments = "null"
             verdict = _broken(asked.tool, f"its arguments cannot be put on record: {_said(error)}")
         try:
-            row = {
-                "time": datetime.now(UTC).isoformat(),
-                "run": self.run,
-                "step": step,
-                "index": self._index,
-                "tool": asked.tool if named else _said(asked.tool),
-                "decision": verdict.decision,
-                "reason": verdict.reason,
-                "violated": verdict.violated,
-                "quotes": verdict.quotes,
-                "missing": verdict.missing,
-                "open": verdict.open,
-                "grade": verdict.grade,
-                "guard": self.judge.name,
-                "evidence": self.judge.evidence(asked.tool) if named else "",
-            }
-            line = f'{json.dumps(row)[:-1]}, "arguments": {arguments}}}\n'
+            line = (
+                f'{{"time": "{datetime.now(UTC).isoformat()}", "run": {self._name}, '
+                f'"step": {"null" if step is None else STRICT(step)}, "index": {self._index}, '
+                f'{self._told(asked.tool, verdict)}, "arguments": {arguments}}}\n'
+            )
             if isinstance(self._log, str | Path):
                 with open(self._log, "a", encoding="utf-8") as file:
                     file.write(line)
@@ -197,6 +187,32 @@ class Session:
         except Exception as error:
             raise SessionError(f"a log that can be written was required; got {_said(error)}") from error
         return verdict
+
+    def _told(self, tool: object, verdict: Verdict) -> str:
+        """What is put on record of a verdict, written once while equal ones follow."""
+        named = type(tool) is str
+        key = (tool if named else None, id(verdict))
+        kept = self._written.get(key)
+        if kept is None:
+            row = {
+                "tool": tool if named else _said(tool),
+                "decision": verdict.decision,
+                "reason": verdict.reason,
+                "violated": verdict.violated,
+                "quotes": verdict.quotes,
+                "missing": verdict.missing,
+                "open": verdict.open,
+                "grade": verdict.grade,
+                "guard": self.judge.name,
+                "evidence": self.judge.evidence(tool) if named else "",
+            }
+            if len(self._written) >= WRITTEN:
+                self._written.clear()
+            kept = self._written[key] = (
+                STRICT(row)[1:-1],
+                verdict,
+            )  # the verdict is held, so that its id stays its own
+        return kept[0]
 
 
 def judged(watch: Watch, step: Step) -> Verdict:

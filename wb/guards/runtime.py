@@ -26,11 +26,13 @@ from wb.logic import facts
 from wb.logic.formula import Formula
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import Reader, RuleSet, asked, reader, source
+from wb.rules.rule import Reader, RuleSet, asked, declared, plain, reader, source
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 PYTHON = {"int": int, "bool": bool, "str": str}
+Own = Callable[[object, object], sandbox.Value | None]  # of the state and the arguments of the call that is judged
+Other = Callable[[Step, Call], sandbox.Value | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,9 @@ class CallWatch:
             return Verdict("deny", f"{call.tool}: there is no guard for this tool")
         if one.program is None:
             return Verdict("deny", f"{tool}: {one.reason}", grade=one.grade)
-        known = [read(step, call) for read in one.reads]
+        state, given = plain(step.state), plain(call.arguments)
+        known = [read(state, given) for read in one.own]
+        known += [read(step, call) for read in one.others]
         if one.past is not None:
             known += self._by_tool[tool].peek({name: read(step, call) for name, read in one.facts.items()})
         verdict = one.judge(known)
@@ -179,15 +183,17 @@ class Loaded:
         self.conditions: dict[str, Program] = {}  # by rule
         self.whole: Callable[..., tuple] = dict  # all of them at once
         self.verdicts: dict[object, Verdict] = {}  # those given where all was known, by what the code said
-        self.reads: tuple[Callable[[Step, Call], sandbox.Value | None], ...] = ()
+        self.own: tuple[Own, ...] = ()  # what reads the state and the call that is judged
+        self.others: tuple[Other, ...] = ()  # what reads other calls of the step
         self.facts: dict[str, Reader] = {}  # what its past subformulas are over
         self.past: Past | None = None
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         if program is None:
             return
-        here = [p for p in contract.parameters if p.past is None]
-        back = [p for p in contract.parameters if p.past is not None]
-        names, order = [p.name for p in (*here, *back)], [p.name for p in contract.parameters]
+        here, back = ([p for p in contract.parameters if (p.past is None) is now] for now in (True, False))
+        own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
+        others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
+        names, order = [*own, *others, *[p.name for p in back]], [p.name for p in contract.parameters]
         if [name for name, _ in program.types] != order:
             self.program, self.reason, self.grade = None, "its guard cannot be run: it has other parameters", "error"
             return
@@ -195,7 +201,7 @@ class Loaded:
         by_text = {text: condition(contract, text) for text in contract.conditions}
         self.conditions = {item.rule: by_text[item.condition] for item in contract.items}
         self.whole = condition(contract, f"({''.join(f'{item.condition}, ' for item in contract.items)})").run
-        self.reads = tuple(_read(p, ruleset, values) for p in here)
+        self.own, self.others = tuple(own.values()), tuple(others.values())
         if back:
             self.past = Past(*[p.past for p in back])
             self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
@@ -203,7 +209,7 @@ class Loaded:
     def judge(self, read: Sequence[sandbox.Value | None]) -> Verdict:
         """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
 
-        What was read are the values of `reads`, and then those of `past`.
+        What was read are the values of `own`, of `others` and of `past`, in this order.
         """
         known = [read[i] for i in self._at]
         try:
@@ -338,32 +344,34 @@ def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:
     )
 
 
-def _read(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Callable[[Step, Call], sandbox.Value | None]:
+def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: Enumerations) -> Own | None:
+    """What fills a parameter from the state and a call of the tool alone; None where it reads more than these."""
+    if parameter.fact is not None:
+        predicate = ruleset.predicate(parameter.fact)
+        if predicate.kind == "action" or (predicate.tools and tool not in predicate.tools):
+            return None
+        test = facts.Path(("state", predicate.name)) if predicate.test is None else predicate.test
+        return facts.compiled(test, declared(facts.paths(test), {} if predicate.test is None else values, tool))
+    term, owner = _term(parameter)
+    if owner not in ("state", tool):
+        return None
+    return facts.typed(term, PYTHON[parameter.type], declared(facts.paths(term), values, tool))
+
+
+def _other(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Other:
     """What fills a parameter that does not look back, as a function of the step and the call that is asked about."""
     if parameter.fact is not None:
         return reader(ruleset.predicate(parameter.fact), values)
+    term, owner = _term(parameter)
     kind = PYTHON[parameter.type]
+    return asked(facts.paths(term), (owner,), values, lambda given: facts.typed(term, kind, given))
+
+
+def _term(parameter: Parameter) -> tuple[facts.Path | facts.Size, str]:
+    """What a parameter with a field measures, and whose it is: `state`, or the tool of the argument."""
     owner, _, name = parameter.field.partition(".")
     path = facts.Path(("state" if owner == "state" else "call", name))
-    term = facts.Size(path) if parameter.measure == "count" else path
-
-    def typed(declared: facts.Enumerations) -> Callable[[Mapping[str, object]], sandbox.Value | None]:
-        read = facts.reading(term, declared)
-
-        def one(record: Mapping[str, object]) -> sandbox.Value | None:
-            value = read(record)
-            return value if type(value) is kind else None
-
-        return one
-
-    if owner == "state" and parameter.measure == "value" and (owner, name) not in values:
-
-        def told(step: Step, call: Call) -> sandbox.Value | None:
-            value = step.state.get(name)  # what `asked` gives in this plain case, in one call: most are of it
-            return value if type(value) is kind else None
-
-        return told
-    return asked((path,), () if owner == "state" else (owner,), values, typed)
+    return (facts.Size(path) if parameter.measure == "count" else path), owner
 
 
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
@@ -407,8 +415,6 @@ def _deciding(
 
 
 def _answer(outcome: object) -> sandbox.Outcome:
-    match outcome:
-        case (bool() as allowed, str() as reason) if isinstance(outcome, tuple):
-            return allowed, reason
-        case _:
-            raise ValueError(f"a guard answers (bool, str); got {outcome!r}")
+    if type(outcome) is tuple and len(outcome) == 2 and type(outcome[0]) is bool and type(outcome[1]) is str:
+        return outcome
+    raise ValueError(f"a guard answers (bool, str); got {outcome!r}")

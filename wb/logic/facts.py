@@ -134,7 +134,8 @@ class Disjunction:
 
 Fact = Path | Scalar | Comparison | OneOf | Negation | Conjunction | Disjunction
 Node = Fact | Size
-Compiled = Callable[[Mapping[str, object]], bool | None]
+Reading = Callable[[object, object], object]  # of what `state` and `call` stand for
+Compiled = Callable[[object, object], bool | None]
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -212,11 +213,15 @@ def holds(fact: Fact, values: Mapping[str, object], enumerations: Enumerations |
     Raises for no value: only exact bool, int, finite float, str, list, tuple and dict are read, all else is unknown.
     A path in `enumerations` with at least one value has no others: one that it does not list is unknown.
     """
-    return compiled(fact, enumerations)(values)
+    try:
+        state, call = (values.get("state"), values.get("call")) if type(values) is dict else (None, None)
+    except Exception:  # a key that is no text may raise when it is compared
+        state = call = None
+    return compiled(fact, enumerations)(state, call)
 
 
 def compiled(fact: Fact, enumerations: Enumerations | None = None) -> Compiled:
-    """The function `values -> holds(fact, values, enumerations)`, for a fact that is asked often."""
+    """The function `state, call -> holds(fact, {"state": state, "call": call}, enumerations)`, if asked often."""
     declared = enumerations or {}
     match fact:
         case Comparison(op, left, Scalar() as limit):
@@ -232,7 +237,7 @@ def compiled(fact: Fact, enumerations: Enumerations | None = None) -> Compiled:
         case Disjunction(parts):
             return _joined(tuple(compiled(part, declared) for part in parts), decides=True)
         case Path() | Scalar(type="bool"):
-            return _truth(reading(fact, declared))
+            return typed(fact, bool, declared)
         case _:
             raise FactError(f"a fact, true or false, was required; got {fact!r:.80}")
 
@@ -245,106 +250,124 @@ def _class(value: object) -> str | None:
     return "string" if kind is str else "bool" if kind is bool else None
 
 
-def reading(operand: Operand, enumerations: Enumerations | None = None) -> Callable[[Mapping[str, object]], object]:
-    """The function that gives an operand's value; None where it is unknown."""
+def reading(operand: Operand, enumerations: Enumerations | None = None) -> Reading:
+    """The function that gives an operand's value, of `state` and `call`; None where it is unknown."""
     declared = enumerations or {}
     match operand:
         case Scalar(value):
-            return lambda values: value
+            return lambda state, call: value
         case Size(of):
             inner = reading(of, declared)
 
-            def size(values: Mapping[str, object]) -> int | None:
-                value = inner(values)
+            def size(state: object, call: object) -> int | None:
+                value = inner(state, call)
                 kind = type(value)
                 return len(value) if kind is list or kind is tuple else None
 
             return size
         case Path(names):
-            return _listed(_path(names), declared[operand]) if declared.get(operand) else _path(names)
+            options = declared.get(operand)
+            return _listed(_path(names), options) if options else _path(names)
 
 
-def _path(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], object]:
+def typed[T](operand: Operand, kind: type[T], enumerations: Enumerations | None = None) -> Callable[..., T | None]:
+    """`reading`, of a value that is exactly of that type; None for any other."""
+    read = reading(operand, enumerations)
+
+    def one(state: object, call: object) -> T | None:
+        value = read(state, call)
+        return value if type(value) is kind else None
+
+    return one
+
+
+def _path(names: tuple[str, ...]) -> Reading:
     root, first, *deeper = names
 
-    def direct(values: object) -> object:
+    def known(state: object, call: object) -> object:
         try:
-            record = values[root] if type(values) is dict else None
-            return record.get(first) if type(record) is dict else None
-        except Exception:  # no such record, or a key that is no text and raises when it is compared
+            return state.get(first) if type(state) is dict else None
+        except Exception:  # a key that is no text may raise when it is compared
             return None
 
-    def read(values: object) -> object:
+    def given(state: object, call: object) -> object:
         try:
-            record = values.get(root) if type(values) is dict else None
-            value = record.get(first) if type(record) is dict else None
+            return call.get(first) if type(call) is dict else None
+        except Exception:
+            return None
+
+    outer = known if root == "state" else given
+
+    def read(state: object, call: object) -> object:
+        value = outer(state, call)
+        try:
             for name in deeper:
                 value = value.get(name) if type(value) is dict else None
-        except Exception:  # a key that is no text may raise when it is compared
+        except Exception:
             return None
         return value
 
-    return read if deeper else direct
+    return read if deeper else outer
 
 
-def _listed(read: Callable[[Mapping[str, object]], object], options: tuple) -> Callable[[Mapping[str, object]], object]:
+def _listed(read: Reading, options: tuple) -> Reading:
+    if all(type(option) is str for option in options):
+        texts = frozenset(options)
+
+        def text(state: object, call: object) -> str | None:
+            value = read(state, call)
+            return value if type(value) is str and value in texts else None
+
+        return text
     allowed = frozenset((_class(option), option) for option in options)
 
-    def one(values: Mapping[str, object]) -> object:
-        value = read(values)
+    def one(state: object, call: object) -> object:
+        value = read(state, call)
         kind = _class(value)
         return value if kind is not None and (kind, value) in allowed else None
 
     return one
 
 
-def _comparison(compare: Callable[[object, object], bool], left: Callable, right: Callable) -> Compiled:
-    def test(values: Mapping[str, object]) -> bool | None:
-        one, other = left(values), right(values)
+def _comparison(compare: Callable[[object, object], bool], left: Reading, right: Reading) -> Compiled:
+    def test(state: object, call: object) -> bool | None:
+        one, other = left(state, call), right(state, call)
         kind = _class(one)
         return compare(one, other) if kind is not None and kind is _class(other) else None
 
     return test
 
 
-def _limit(compare: Callable[[object, object], bool], read: Callable, limit: Scalar) -> Compiled:
+def _limit(compare: Callable[[object, object], bool], read: Reading, limit: Scalar) -> Compiled:
     """The same where the right side is known: what nearly every fact is, so the fast way."""
     bound, wanted = limit.value, type(limit.value)
 
-    def same(values: Mapping[str, object]) -> bool | None:
-        value = read(values)
+    def same(state: object, call: object) -> bool | None:
+        value = read(state, call)
         return compare(value, bound) if type(value) is wanted else None
 
-    def number(values: Mapping[str, object]) -> bool | None:
-        value = read(values)
+    def number(state: object, call: object) -> bool | None:
+        value = read(state, call)
         kind = type(value)
         return compare(value, bound) if kind is int or (kind is float and math.isfinite(value)) else None
 
     return number if _kind(limit) == "number" else same
 
 
-def _one_of(item: Callable, options: tuple[Scalar, ...]) -> Compiled:
+def _one_of(item: Reading, options: tuple[Scalar, ...]) -> Compiled:
     wanted, kind = frozenset(option.value for option in options), _kind(options[0]) if options else None
 
-    def test(values: Mapping[str, object]) -> bool | None:
-        value = item(values)
+    def test(state: object, call: object) -> bool | None:
+        value = item(state, call)
         found = _class(value)
         return value in wanted if found is not None and kind in (None, found) else None
 
     return test
 
 
-def _truth(read: Callable) -> Compiled:
-    def test(values: Mapping[str, object]) -> bool | None:
-        value = read(values)
-        return value if value is True or value is False else None
-
-    return test
-
-
 def _negation(body: Compiled) -> Compiled:
-    def test(values: Mapping[str, object]) -> bool | None:
-        value = body(values)
+    def test(state: object, call: object) -> bool | None:
+        value = body(state, call)
         return None if value is None else not value
 
     return test
@@ -353,10 +376,10 @@ def _negation(body: Compiled) -> Compiled:
 def _joined(parts: tuple[Compiled, ...], *, decides: bool) -> Compiled:
     """`||` where a true part decides, `&&` where a false one does; else unknown if a part is."""
 
-    def test(values: Mapping[str, object]) -> bool | None:
+    def test(state: object, call: object) -> bool | None:
         whole: bool | None = not decides
         for part in parts:
-            value = part(values)
+            value = part(state, call)
             if value is decides:
                 return decides
             if value is None:

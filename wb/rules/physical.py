@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from wb.domain.tools import Field, Toolbox
-from wb.logic.facts import Size, compiled
+from wb.logic.facts import Size, holds
 from wb.logic.formula import Always, And, Atom, Formula, Iff, Implies, Not, Or, atoms, conjunction
 from wb.logic.samples import assigned, samples
 from wb.rules.rule import Predicate, Rule, RuleSet, source
@@ -71,9 +71,8 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
         return None
     fields = bound(left, toolbox)
     whole = isinstance(left.term, Size) or (bool(fields) and all(field.type == "integer" for field in fields))
-    one, other = compiled(left.test), compiled(right.test)
     values = [assigned(left.term, value) for value in samples(left.term, left.test, right.test, whole=whole)]
-    seen = {(one(known), other(known)) for known in values}
+    seen = {(holds(left.test, known), holds(right.test, known)) for known in values}
     return _relation(a, b, {pair for pair in seen if None not in pair})
 
 

@@ -109,32 +109,24 @@ def asked[Told](
     paths: Sequence[Path],
     tools: Sequence[str],
     enumerations: Enumerations,
-    compiled: Callable[[facts.Enumerations], Callable[[Mapping[str, object]], Told | None]],
+    compiled: Callable[[facts.Enumerations], Callable[[object, object], Told | None]],
 ) -> Callable[[Step, Call | None], Told | None]:
     """What is read of those paths, as a function of a step and the call that is asked about (None where none is).
 
     Arguments are those of the call that is asked about where its tool is one of `tools` (with none: any tool), else of
     the step's calls of them (with none: of those that have the arguments), which must tell the same.  `compiled` gives
-    the function of `{"state": ..., "call": ...}` for the enumerations of one tool.
+    the function of `state` and `call` for the enumerations of one tool.
     """
     names = [path.names[1] for path in paths if path.names[0] == "call"]
-    other = compiled(_declared(paths, enumerations, ""))
+    other = compiled(declared(paths, enumerations, ""))
     if not names:
-
-        def known(step: Step, call: Call | None) -> Told | None:
-            state = step.state
-            return other({"state": state if type(state) is dict else dict(state)})
-
-        return known
+        return lambda step, call: other(plain(step.state), None)
     owners = tools or dict.fromkeys(owner for owner, _ in enumerations)
-    by_tool = {tool: compiled(_declared(paths, enumerations, tool)) for tool in owners}
+    by_tool = {tool: compiled(declared(paths, enumerations, tool)) for tool in owners}
 
     def told(step: Step, call: Call) -> Told | None:
         known = by_tool.get(call.tool, other) if type(call.tool) is str else other
-        state, given = step.state, call.arguments
-        if type(state) is not dict or type(given) is not dict:
-            state, given = dict(state), dict(given)
-        return known({"state": state, "call": given})
+        return known(plain(step.state), plain(call.arguments))
 
     def argument(step: Step, call: Call | None) -> Told | None:
         if call is not None and (not tools or call.tool in tools):
@@ -146,7 +138,12 @@ def asked[Told](
     return argument
 
 
-def _declared(paths: Sequence[Path], enumerations: Enumerations, tool: str) -> facts.Enumerations:
+def plain(record: Mapping[str, object]) -> dict[str, object]:
+    """The record as a dict, which is what facts read; a dict is given back as it is."""
+    return record if type(record) is dict else dict(record)
+
+
+def declared(paths: Sequence[Path], enumerations: Enumerations, tool: str) -> facts.Enumerations:
     """The enumerations of the paths, `call` being a call of that tool."""
     owners = {"state": "state", "call": tool}
     found = {path: enumerations.get((owners[path.names[0]], path.names[1])) for path in paths if len(path.names) == 2}
