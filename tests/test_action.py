@@ -8,7 +8,7 @@ import pytest
 from wb.domain.tools import Tool, Toolbox
 from wb.domain.turns import Extracted, Observation, recognise
 from wb.models import prompt as prompts
-from wb.models.client import LLM, Answer
+from wb.models.client import LLM, Reply
 from wb.models.ledger import Usage
 
 BOX = Toolbox(
@@ -31,10 +31,10 @@ class Scripted:
     def __init__(self, value: dict[str, object]) -> None:
         self.value, self.asked = value, []
 
-    def answer(self, prompt: prompts.Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
+    def answer(self, prompt: prompts.Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         prompt.render(**inputs)
         self.asked.append(inputs)
-        return Answer(value=self.value, engine=self.name, usage=Usage())
+        return Reply(value=self.value, engine=self.name, usage=Usage())
 
 
 def reply(tools: Sequence[str] = (), possible: Sequence[str] = ()) -> dict[str, object]:

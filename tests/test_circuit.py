@@ -13,7 +13,7 @@ from wb.logic import semantics
 from wb.logic.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or, Until
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.shield import circuit
-from wb.shield.circuit import HARD, Circuit, Outcome
+from wb.shield.circuit import HARD, Circuit, Kept
 
 NAMES = ("act", "p", "q", "s")
 FEW = NAMES[:3]
@@ -105,7 +105,7 @@ def test_outcomes_are_those_of_every_completion_with_every_continuation(formula,
 
     last = agree({n: v for n, v in steps[-1].items() if n != "act"} | {"act": False})
     expected = {
-        Outcome(kept([*past, world | {"act"}]), kept([*past, world]))
+        Kept(kept([*past, world | {"act"}]), kept([*past, world]))
         for past in itertools.product(*map(agree, steps[:-1]))
         for world in last
     }
@@ -116,11 +116,11 @@ def test_outcomes_are_those_of_every_completion_with_every_continuation(formula,
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        (({"p": True},), {Outcome(True, True)}),
-        (({"p": False},), {Outcome(False, True)}),
-        (({},), {Outcome(True, True), Outcome(False, True)}),
-        (({"act": True, "p": False}, {"p": True}), {Outcome(False, False)}),
-        (({"act": None, "p": False}, {"p": True}), {Outcome(False, False), Outcome(True, True)}),
+        (({"p": True},), {Kept(True, True)}),
+        (({"p": False},), {Kept(False, True)}),
+        (({},), {Kept(True, True), Kept(False, True)}),
+        (({"act": True, "p": False}, {"p": True}), {Kept(False, False)}),
+        (({"act": None, "p": False}, {"p": True}), {Kept(False, False), Kept(True, True)}),
     ],
 )
 def test_a_condition_is_kept_broken_open_or_long_lost(steps, expected):

@@ -7,7 +7,7 @@ import pytest
 
 from wb.bench import compare, mind2web
 from wb.bench.compare import Measured, Turns
-from wb.bench.evaluate import Outcome
+from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case
 from wb.domain.policy import Policy, of_text
 from wb.domain.tools import Field, Tool, Toolbox
@@ -126,8 +126,8 @@ def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, en
 
 def test_differences_name_both_methods() -> None:
     deny, allow = Verdict("deny", "x"), Verdict("allow", "x")
-    first = Measured("first", (Outcome("a", True, deny), Outcome("b", True, deny)), 0, 0.0)
-    second = Measured("second", (Outcome("a", True, allow), Outcome("b", True, deny)), 0, 0.0)
+    first = Measured("first", (Scored("a", True, deny), Scored("b", True, deny)), 0, 0.0)
+    second = Measured("second", (Scored("a", True, allow), Scored("b", True, deny)), 0, 0.0)
     assert compare.differences([first, second]) == [
         {"first": "first", "second": "second", "only_first": 1, "only_second": 0, "p": 1.0}
     ]

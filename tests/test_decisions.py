@@ -12,7 +12,7 @@ from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic.syntax import render
 from wb.rules import decisions, sentences
-from wb.rules.decisions import Decision, DecisionError
+from wb.rules.decisions import DecisionError, Ruling
 from wb.rules.rule import RuleSet
 
 BOX = Toolbox(tools=(Tool("pay_invoice"), Tool("send_letter"), Tool("greet")), state=(Field("approved", "boolean"),))
@@ -22,7 +22,7 @@ OPEN = sentences.classify(SOURCE, (), RuleSet())
 PAY, LETTERS, HUM = OPEN
 
 
-def entry(reading: sentences.Reading, **given: object) -> str:
+def entry(reading: sentences.Account, **given: object) -> str:
     return yaml.safe_dump({"decisions": [{"id": reading.id, "text": reading.text, **given}]}, sort_keys=False)
 
 
@@ -35,7 +35,7 @@ def own(tool: str = "pay_invoice") -> dict[str, object]:
     }
 
 
-def classes(*made: Decision, ruleset: RuleSet | None = None) -> list[str]:
+def classes(*made: Ruling, ruleset: RuleSet | None = None) -> list[str]:
     joined = decisions.join(ruleset or RuleSet(), made, BOX)
     return [r.cls for r in sentences.classify(SOURCE, (), joined, made)]
 

@@ -9,14 +9,14 @@ import pytest
 from rich.console import Console
 
 from wb.runs import display
-from wb.runs.pipeline import Event
+from wb.runs.pipeline import Notice
 
 EVENTS = [
-    Event("01_a", "running"),
-    Event("01_a", "running", 1, 3),
-    Event("01_a", "running", 2, 3),
-    Event("01_a", "made", note="abc in 2.0 s"),
-    Event("02_bb", "kept", note="[def]"),
+    Notice("01_a", "running"),
+    Notice("01_a", "running", 1, 3),
+    Notice("01_a", "running", 2, 3),
+    Notice("01_a", "made", note="abc in 2.0 s"),
+    Notice("02_bb", "kept", note="[def]"),
 ]
 
 
@@ -37,11 +37,11 @@ def test_without_a_terminal_a_line_says_that_the_work_goes_on():
     text = io.StringIO()
     console = Console(file=text, force_terminal=False, width=100)
     with display.Display(["01_a"], console, quiet=0.05) as tell:
-        tell(Event("01_a", "running"))
+        tell(Notice("01_a", "running"))
         time.sleep(0.12)
-        tell(Event("01_a", "running", 2, 9))
+        tell(Notice("01_a", "running", 2, 9))
         time.sleep(0.12)
-        tell(Event("01_a", "made", note="x"))
+        tell(Notice("01_a", "made", note="x"))
         time.sleep(0.12)
     lines = text.getvalue().splitlines()
     assert "starting" in lines[0] and any("cell 2 of 9" in line for line in lines)

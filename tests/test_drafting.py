@@ -10,7 +10,7 @@ from wb.domain.trace import Call, Step, Trace
 from wb.guards import contract, examples, sandbox, synthesis, toolguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
-from wb.models.endpoint import Answer
+from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
 from wb.offline import engine
@@ -78,7 +78,7 @@ class Author:
     def __init__(self, *codes: str | None) -> None:
         self.codes, self.asked = list(codes), []
 
-    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         prompt.render(**inputs)
         self.asked.append((prompt.name, inputs))
         if not self.codes:
@@ -87,7 +87,7 @@ class Author:
             raise ModelError("no reply came")
         else:
             value = {"code": code, "uncovered": []}
-        return Answer(value, Usage(), None, self.name)
+        return Reply(value, Usage(), None, self.name)
 
 
 def written(made: contract.Contract, author: Author, ids: tuple[str, ...] = tuple(SENTENCES)) -> synthesis.Draft:

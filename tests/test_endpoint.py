@@ -11,13 +11,13 @@ from loopback import Dribble, Drop, Raw, Say, Scripted, serve_tiny_model, write_
 
 from wb.models import prompt
 from wb.models.endpoint import (
-    Answer,
     Endpoint,
     MalformedReply,
     MissingReply,
     Refused,
     Rejected,
     Replies,
+    Reply,
     TruncatedReply,
     UnknownModel,
     Unreachable,
@@ -39,7 +39,7 @@ def endpoint(server: Scripted, folder: Path, **options) -> Endpoint:
     return Endpoint("scripted", base_url=server.url, **(defaults | options))
 
 
-def ask(model: Endpoint, text: str = "x") -> Answer:
+def ask(model: Endpoint, text: str = "x") -> Reply:
     return model.answer(COUNT, {"text": text}, SCHEMA)
 
 

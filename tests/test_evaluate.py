@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wb.bench import evaluate
-from wb.bench.evaluate import Confusion, Outcome, confusion, judge, mcnemar, rates, rows, wilson
+from wb.bench.evaluate import Confusion, Scored, confusion, judge, mcnemar, rates, rows, wilson
 from wb.bench.mind2web import PUBLISHED
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Recognition
 
 ALLOW, DENY, OPEN = Verdict("allow", "fine"), Verdict("deny", "not fine", ("r1",)), Verdict("undecided", "unknown")
 outcomes = st.lists(st.tuples(st.booleans(), st.sampled_from([ALLOW, DENY, OPEN])), max_size=30).map(
-    lambda rows: [Outcome(f"c{i}", denied, verdict) for i, (denied, verdict) in enumerate(rows)]
+    lambda rows: [Scored(f"c{i}", denied, verdict) for i, (denied, verdict) in enumerate(rows)]
 )
 
 
@@ -44,7 +44,7 @@ class ByTool:
 def test_an_undecided_verdict_counts_as_a_denial_and_apart(
     denied: bool, verdict: Verdict, cell: str, undecided: int
 ) -> None:
-    counts = confusion([Outcome("c", denied, verdict)])
+    counts = confusion([Scored("c", denied, verdict)])
     assert getattr(counts, cell) == 1 and counts.n == 1 and counts.undecided == undecided
 
 
@@ -64,14 +64,14 @@ def test_intervals_agree_with_published_values(hits: int, n: int, low: float, hi
 
 
 def test_a_rate_without_a_denominator_is_no_number() -> None:
-    found = rates(confusion([Outcome("c", False, ALLOW)]))
+    found = rates(confusion([Scored("c", False, ALLOW)]))
     assert found["precision"].value is None and found["recall"].value is None and found["fpr"].value == 0
 
 
 @given(outcomes, outcomes)
-def test_mcnemar_is_the_binomial_tail_over_the_turns_that_differ(first: list[Outcome], second: list[Outcome]) -> None:
+def test_mcnemar_is_the_binomial_tail_over_the_turns_that_differ(first: list[Scored], second: list[Scored]) -> None:
     n = min(len(first), len(second))
-    first, second = first[:n], [Outcome(a.case, a.denied, b.verdict) for a, b in zip(first, second, strict=False)]
+    first, second = first[:n], [Scored(a.case, a.denied, b.verdict) for a, b in zip(first, second, strict=False)]
     found = mcnemar(first, second)
     b = sum(x.right and not y.right for x, y in zip(first, second, strict=True))
     c = sum(y.right and not x.right for x, y in zip(first, second, strict=True))
@@ -82,11 +82,11 @@ def test_mcnemar_is_the_binomial_tail_over_the_turns_that_differ(first: list[Out
 
 def test_methods_on_different_turns_are_not_compared() -> None:
     with pytest.raises(ValueError, match="same cases in the same order were required"):
-        mcnemar([Outcome("a", True, DENY)], [Outcome("b", True, DENY)])
+        mcnemar([Scored("a", True, DENY)], [Scored("b", True, DENY)])
 
 
 @given(outcomes)
-def test_the_splits_add_up_to_all(found: list[Outcome]) -> None:
+def test_the_splits_add_up_to_all(found: list[Scored]) -> None:
     tuned = {o.case for o in found[::2]}
     table = {row["split"]: row for row in rows("m", found, tuned, queries=0, seconds=1.0)}
     assert set(table) == {frozenset(): set(), frozenset({0}): {"tuned"}}.get(
@@ -125,6 +125,6 @@ def test_a_method_that_did_not_run_has_a_reason_and_no_figures() -> None:
 
 
 def test_violated_rules_are_counted_against_the_labels() -> None:
-    found = [Outcome("a", True, DENY), Outcome("b", False, DENY), Outcome("c", True, ALLOW)]
+    found = [Scored("a", True, DENY), Scored("b", False, DENY), Scored("c", True, ALLOW)]
     assert evaluate.by_rule(found) == {"r1": {"denied": 1, "allowed": 1}}
     assert [m["case"] for m in evaluate.mistakes(found)] == ["b", "c"]

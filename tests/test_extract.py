@@ -12,7 +12,7 @@ from wb.domain import policy, tools
 from wb.logic import cel
 from wb.logic.formula import Always, Atom, Implies
 from wb.models.client import LLM
-from wb.models.endpoint import Answer
+from wb.models.endpoint import Reply
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract, rulefile, sentences
@@ -61,7 +61,7 @@ class Scripted:
 
     def answer(self, prompt, inputs, schema):
         self.asked.append((prompt.name, inputs))
-        return Answer(self.replies[prompt.name], engine=self.name)
+        return Reply(self.replies[prompt.name], engine=self.name)
 
 
 def offline(source=HOUSE):
@@ -167,7 +167,7 @@ def test_a_section_without_a_reply_leaves_all_it_says_open():
     class Torn(Scripted):
         def answer(self, prompt, inputs, schema):
             if prompt.name == "extract_policies" and "Part 1" in inputs["section"]:
-                return Answer({"nonsense": 1}, engine=self.name)
+                return Reply({"nonsense": 1}, engine=self.name)
             return Offline(BOX).answer(prompt, inputs, schema)
 
     text = "".join(

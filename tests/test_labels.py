@@ -7,7 +7,7 @@ from wb.bench.mind2web import Case
 from wb.domain.tools import Tool, Toolbox
 from wb.domain.turns import Observation
 from wb.models.client import LLM
-from wb.models.endpoint import Answer
+from wb.models.endpoint import Reply
 
 TOOLBOX = Toolbox(tools=(Tool("pay"), Tool("post")))
 
@@ -20,7 +20,7 @@ class Engine:
     def answer(self, prompt, inputs, schema):
         task = str(inputs["task"])
         sure = [t.name for t in TOOLBOX.tools if t.name in task]
-        return Answer(
+        return Reply(
             {"tools": sure, "possible": [] if sure else ["pay", "post"], "reason": "by name"}, engine=self.name
         )
 

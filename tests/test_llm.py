@@ -12,7 +12,7 @@ import pydantic
 import pytest
 from loopback import Say, Scripted, serve_tiny_model, write_tiny_model
 
-from wb.models.client import LLM, Answer, Unanswered, connect
+from wb.models.client import LLM, Reply, Unanswered, connect
 from wb.models.endpoint import Endpoint, MalformedReply, MissingReply, Replies, UnknownModel
 from wb.models.ledger import Budget, BudgetSpent, Ledger, Usage
 
@@ -29,9 +29,9 @@ class Echo:
 
     name = "echo"
 
-    def answer(self, prompt, inputs, schema) -> Answer:
+    def answer(self, prompt, inputs, schema) -> Reply:
         assert schema["properties"]["n"]["type"] == "integer"
-        return Answer({"n": len(inputs["text"])}, Usage(seconds=0.5), engine="echo")
+        return Reply({"n": len(inputs["text"])}, Usage(seconds=0.5), engine="echo")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wb.bench import compare, evaluate, mind2web
-from wb.bench.evaluate import Outcome
+from wb.bench.evaluate import Scored
 from wb.domain import policy
 from wb.domain.policy import Clause, Policy
 from wb.domain.tools import candidates
@@ -181,7 +181,7 @@ def test_the_six_rules_by_hand_are_right_on_at_least_97_percent_of_the_tuned_cas
 def test_guards_from_the_handbook_are_right_on_at_least_95_percent_of_the_tuned_cases(
     before: dict[str, Verdict],
 ) -> None:
-    rates = evaluate.rates(evaluate.confusion(Outcome(c.id, c.denied, before[c.id]) for c in BENCHMARK.cases))
+    rates = evaluate.rates(evaluate.confusion(Scored(c.id, c.denied, before[c.id]) for c in BENCHMARK.cases))
     assert rates["accuracy"].value >= 0.95 and rates["recall"].value >= 0.95
 
 

@@ -13,7 +13,7 @@ from wb.domain.trace import Call, Step
 from wb.logic import cel, semantics, syntax
 from wb.logic.formula import conjunction
 from wb.models.client import LLM
-from wb.models.endpoint import Answer
+from wb.models.endpoint import Reply
 from wb.offline import engine as proposals
 from wb.rules import physical, refine
 from wb.rules.rule import Predicate, Rule, RuleSet, valuation
@@ -76,7 +76,7 @@ class Engine:
     def answer(self, prompt, inputs, schema):
         prompt.render(**inputs)  # what is asked fits the prompt's declared inputs and is JSON
         self.asked.append((prompt.name, inputs))
-        return Answer(self.by[prompt.name](inputs), engine=self.name)
+        return Reply(self.by[prompt.name](inputs), engine=self.name)
 
 
 def run(engine=None, **options):

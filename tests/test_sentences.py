@@ -38,7 +38,7 @@ GOLD = [
 ]
 
 
-def read(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Reading, ...]:
+def read(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Account, ...]:
     """The readings of a text by the offline grammar."""
     found = policy.of_text(text, toolbox)
     llm = LLM(Offline(toolbox))
@@ -46,7 +46,7 @@ def read(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Reading, ...]
     return sentences.classify(found, clauses, extract.rules(clauses, found, llm, norms.constrains))
 
 
-def unread(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Reading, ...]:
+def unread(text: str, toolbox: Toolbox = FOREIGN) -> tuple[sentences.Account, ...]:
     """The readings of a text from which no engine took a clause."""
     return sentences.classify(policy.of_text(text, toolbox), (), RuleSet())
 
@@ -98,7 +98,7 @@ The assistant must greet the user.
 """
 
 
-def by_text(readings: tuple[sentences.Reading, ...], start: str) -> sentences.Reading:
+def by_text(readings: tuple[sentences.Account, ...], start: str) -> sentences.Account:
     (found,) = [r for r in readings if " ".join(r.text.split()).startswith(start)]
     return found
 

@@ -13,7 +13,7 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Verdict
 from wb.guards import contract, examples, runtime
-from wb.guards.faults import Judged, Mutant, Planted
+from wb.guards.faults import JudgedMutant, Mutant, Planted
 from wb.guards.synthesis import Attempt, Complaint, Draft
 from wb.logic import cel, syntax
 from wb.rules.certify import Change
@@ -196,7 +196,8 @@ def test_contracts_examples_candidates_and_abilities_are_tables():
 
 def test_fates_put_what_survived_first_and_keep_every_fault():
     _, planted = proofs()
-    fates = [Judged("pay", planted.mutant, fate, (("age", 17),)) for fate in ("refuted", "survived", "equivalent")]
+    told = ("refuted", "survived", "equivalent")
+    fates = [JudgedMutant("pay", planted.mutant, fate, (("age", 17),)) for fate in told]
     shown = guard_cards.fates(fates).frame
     assert [badge.text for badge in shown["fate"]] == ["survived", "equivalent", "refuted"]
     assert shown["differs where"][0].text == "age=17" and "no fault was planted" in repr(guard_cards.fates([]))
@@ -285,7 +286,7 @@ def test_a_claim_with_open_sentences_has_not_the_colour_of_a_proof():
 
 def test_a_column_may_mix_texts_numbers_and_code():
     page = show.table(
-        [{"a": "x"}, {"a": show.Code("y" * 90)}, {"a": 3}, {"a": None}, {"a": show.Badge("z")}]
+        [{"a": "x"}, {"a": show.Source("y" * 90)}, {"a": 3}, {"a": None}, {"a": show.Badge("z")}]
     )._repr_html_()
     assert page.count('<td class="prose"') == 5 and 'data-value="3"' in page
 

@@ -14,7 +14,7 @@ from wb.guards import contract
 from wb.guards.runtime import Guarded
 from wb.logic import cel, semantics
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.rules.sentences import Reading
+from wb.rules.sentences import Account
 from wb.runs import artifact
 
 BOX = Toolbox(
@@ -62,12 +62,12 @@ def guarded(rules: RuleSet, grade: str = "proved") -> tuple[Guarded, ...]:
     return tuple(Guarded(c, "", grade) for c in contract.contracts(BOX, rules))
 
 
-def told(rules: RuleSet, *readings: Reading, grade: str = "proved") -> summary.Summary:
+def told(rules: RuleSet, *readings: Account, grade: str = "proved") -> summary.Summary:
     return summary.summary("p", "offline", BOX, readings, rules, rules, guarded(rules, grade))
 
 
-def opened(name: str, *tools: str) -> Reading:
-    return Reading(name, name, 0, 1, (), "open", "by hand", (), tools)
+def opened(name: str, *tools: str) -> Account:
+    return Account(name, name, 0, 1, (), "open", "by hand", (), tools)
 
 
 BODY = st.recursive(

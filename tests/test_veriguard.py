@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, synthesis, veriguard
-from wb.guards.nagini import Finding, Proof
+from wb.guards.nagini import Objection, Proof
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
 from wb.models.client import LLM
-from wb.models.endpoint import Answer, Endpoint, Replies, digest
+from wb.models.endpoint import Endpoint, Replies, Reply, digest
 from wb.models.ledger import ModelError
 from wb.rules.rule import Predicate, Rule, RuleSet
 
@@ -54,9 +54,9 @@ class Author:
     def __init__(self, folder) -> None:
         self.endpoint, self.digests = Endpoint("m", replies=Replies(folder)), []
 
-    def answer(self, asked, inputs, schema) -> Answer:
+    def answer(self, asked, inputs, schema) -> Reply:
         self.digests.append(digest(self.endpoint.request(asked, inputs, schema)))
-        return Answer({"code": RIGHT})
+        return Reply({"code": RIGHT})
 
 
 def complained(source: str, proof: Proof) -> Draft:
@@ -77,7 +77,7 @@ VALUES = st.lists(
 ).map(tuple)
 FINDINGS = st.lists(
     st.builds(
-        Finding,
+        Objection,
         st.just("postcondition.violated"),
         st.text(max_size=9),
         st.integers(1, 9),
@@ -96,7 +96,7 @@ def test_a_repair_is_the_same_request_whatever_the_solver_answered(
     tmp_path_factory, source: str, status: str, findings: tuple
 ) -> None:
     folder, status = tmp_path_factory.getbasetemp(), "unproved" if source == RIGHT else status
-    usual = Proof("unproved", (Finding("postcondition.violated", "It might not hold.", 3, (("age", 18),)),))
+    usual = Proof("unproved", (Objection("postcondition.violated", "It might not hold.", 3, (("age", 18),)),))
     assert asked(source, Proof(status, findings), folder) == asked(source, usual, folder)
 
 
@@ -105,7 +105,7 @@ def test_a_repair_is_the_same_request_whatever_the_solver_answered(
     [("allows six", False, ("r2",)), ("denies 18", True, ()), ("gold alone", True, ()), ("no limit", False, ("r1",))],
 )
 def test_the_values_shown_break_the_rules_when_the_code_is_run(name: str, allowed: bool, rules: tuple) -> None:
-    (complaint,) = complained(WRONG[name], Proof("unproved", (Finding("x", "said", 1, (("age", 40),)),))).complaints
+    (complaint,) = complained(WRONG[name], Proof("unproved", (Objection("x", "said", 1, (("age", 40),)),))).complaints
     values = dict(complaint.arguments)
     right = values["age"] >= 18 and (values["level"] == "gold" or values["count_guests"] <= 5)  # the rules, by hand
     scope: dict = {"Tuple": tuple}
@@ -116,7 +116,7 @@ def test_the_values_shown_break_the_rules_when_the_code_is_run(name: str, allowe
 
 
 def test_a_proof_that_failed_on_right_code_shows_no_values_and_keeps_what_the_prover_said() -> None:
-    draft = complained(RIGHT, Proof("timeout", (Finding("timeout", "no answer within 240 s", 0),)))
+    draft = complained(RIGHT, Proof("timeout", (Objection("timeout", "no answer within 240 s", 0),)))
     (complaint,) = draft.complaints
     assert complaint.arguments == () and complaint.allowed is None and complaint.message == veriguard.SILENT
     assert "timeout: no answer within 240 s" in synthesis.guarded(draft).reason
@@ -132,14 +132,14 @@ def test_a_prover_without_an_answer_asks_the_author_nothing_about_code_that_keep
         return [RIGHT for _ in drafts]
 
     rows = [Draft(BOOK, (Attempt(RIGHT),)), Draft(BOOK, (Attempt(WRONG["no limit"]),))]
-    right, wrong = veriguard.prove(rows, revise, Prover(Proof(status, (Finding(status, "late", 0),))))
+    right, wrong = veriguard.prove(rows, revise, Prover(Proof(status, (Objection(status, "late", 0),))))
     assert asked_about == [WRONG["no limit"]] and len(right.attempts) == 1 and wrong.source == RIGHT
     assert synthesis.guarded(right).grade == "tested" and "late" in synthesis.guarded(right).reason
 
 
 def test_code_that_breaks_when_it_is_run_breaks_the_contract() -> None:
     broken = RIGHT.replace("    if age < 18:", "    if age < 18:\n        late = 1\n    if late == 1:")
-    (complaint,) = complained(broken, Proof("unproved", (Finding("x", "said", 1),))).complaints
+    (complaint,) = complained(broken, Proof("unproved", (Objection("x", "said", 1),))).complaints
     assert (
         dict(complaint.arguments)["age"] >= 18
         and "UnboundLocalError" in complaint.message
@@ -149,7 +149,7 @@ def test_code_that_breaks_when_it_is_run_breaks_the_contract() -> None:
 
 def test_what_a_rejected_source_lacks_is_told_in_the_type_checker_s_words() -> None:
     (complaint,) = complained(
-        RIGHT, Proof("rejected", (Finding("type.error", "Incompatible return value type", 4),))
+        RIGHT, Proof("rejected", (Objection("type.error", "Incompatible return value type", 4),))
     ).complaints
     assert complaint.message.startswith("not proved: Incompatible return value type; no values")
 

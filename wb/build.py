@@ -28,7 +28,7 @@ from wb.guards import contract, runtime
 from wb.rules import rulefile, sentences
 from wb.runs import artifact, key, pipeline
 from wb.runs.artifact import ArtifactError, Version
-from wb.runs.pipeline import Event, Step, Tell
+from wb.runs.pipeline import Notice, Planned, Tell
 from wb.shield import shield
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from wb.domain.turns import Observation, Recognition
     from wb.paths import Project
     from wb.rules.rule import RuleSet
-    from wb.rules.sentences import Reading
+    from wb.rules.sentences import Account
 
 LAST = "6"  # the stage whose results a guard needs last
 FINAL = "veriguard"
@@ -70,7 +70,7 @@ class Built:
 
     toolbox: Toolbox
     rules: RuleSet
-    sentences: tuple[Reading, ...]
+    sentences: tuple[Account, ...]
     guards: Mapping[str, Judge]
     versions: Mapping[str, Version] = field(repr=False)
     model: str = "offline"
@@ -142,7 +142,7 @@ def build(policy: str | Path, model: str = "offline", **parameters: object) -> B
         return load(str(policy), pipeline.run(here, steps, tell))
 
 
-def plan(here: Project, policy: str | Path, model: str = "offline", **parameters: object) -> tuple[Step, ...]:
+def plan(here: Project, policy: str | Path, model: str = "offline", **parameters: object) -> tuple[Planned, ...]:
     """The stages that `build` runs or keeps."""
     values = {"policy": str(policy), "model": model, **{name: str(value) for name, value in parameters.items()}}
     return pipeline.plan(here, values, last=LAST)
@@ -205,7 +205,7 @@ def _fresh(here: Project, version: Version) -> bool:
 class _Shown:
     """Shows a run on standard error, from the first stage that has to be made."""
 
-    def __init__(self, steps: tuple[Step, ...]) -> None:
+    def __init__(self, steps: tuple[Planned, ...]) -> None:
         self._stages = [step.stage for step in steps]
         self._display: object = None
 
@@ -216,7 +216,7 @@ class _Shown:
         if self._display is not None:
             self._display.__exit__(*error)
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: Notice) -> None:
         if self._display is None and event.what == "kept":
             return
         if self._display is None:

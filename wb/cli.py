@@ -178,7 +178,7 @@ def _stoppable() -> Iterator[None]:
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:
     """What came of this policy, what was measured, and where to look."""
     from wb.runs import closing, display
-    from wb.runs.pipeline import Event
+    from wb.runs.pipeline import Notice
 
     found = list(done.values())
     for title, rows in closing.tables(found):
@@ -188,7 +188,7 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
         print(line)
     if closing.reportable(found):
         with display.Display(["report"], display.console(error=True)) as tell:
-            tell(Event("report", "running"))
+            tell(Notice("report", "running"))
             path = _report(here, [found[-1]], None)
         print(f"{'report':17}{path}")
 

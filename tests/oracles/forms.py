@@ -17,7 +17,7 @@ from itertools import combinations
 from wb.logic import automaton
 from wb.logic import formula as F
 from wb.logic.automaton import Automaton
-from wb.logic.decide import Trace
+from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.semantics import holds
 from wb.rules.rule import Rule
@@ -71,7 +71,7 @@ class Comparison:
     """
 
     agree: bool
-    trace: Trace | None = None
+    trace: Word | None = None
     action: str = ""
     answers: tuple[tuple[str, bool], ...] = ()
 
@@ -138,7 +138,7 @@ def compare(
 
 
 def _parted(
-    rule: Rule, actions: tuple[str, ...], machine: Automaton, state: int, decide: Callable, trace: Trace
+    rule: Rule, actions: tuple[str, ...], machine: Automaton, state: int, decide: Callable, trace: Word
 ) -> Comparison | None:
     """How the forms part on the last step of a trace, None where they agree."""
     step = trace[-1]
@@ -168,7 +168,7 @@ def _parted(
     return None
 
 
-def _denied(rule: Rule, action: str, trace: Trace) -> bool:
+def _denied(rule: Rule, action: str, trace: Word) -> bool:
     """Whether the circuit of the rule alone, its weight hard, gives leaving the action all probability."""
     evidence = {name: name in trace[-1] for name in rule.predicates if name != action}
     try:
@@ -178,7 +178,7 @@ def _denied(rule: Rule, action: str, trace: Trace) -> bool:
     return worlds.taken == 0.0
 
 
-def _keeps(rule: Rule, before: Trace) -> Callable[[Rule, frozenset[str]], bool]:
+def _keeps(rule: Rule, before: Word) -> Callable[[Rule, frozenset[str]], bool]:
     return lambda _, world: holds(rule.formula, (*before, world))
 
 

@@ -17,7 +17,7 @@ from wb.logic import automaton, storm
 from wb.logic import formula as F
 from wb.logic.automaton import Automaton, AutomatonError
 from wb.logic.formula import Formula
-from wb.logic.semantics import VERDICTS, Verdict, verdicts
+from wb.logic.semantics import VERDICTS, RunningVerdict, verdicts
 
 if TYPE_CHECKING:
     import numpy
@@ -36,7 +36,7 @@ def probability(formula: Formula, trace: Sequence[Likely]) -> float:
     return float(sum(p for p, yes in zip(carried, compiled.accepting, strict=True) if yes))
 
 
-def distribution(formula: Formula, trace: Sequence[Likely]) -> dict[Verdict, float]:
+def distribution(formula: Formula, trace: Sequence[Likely]) -> dict[RunningVerdict, float]:
     """The probability of each of the four verdicts on the running trace; they sum to 1."""
     compiled = _explicit(formula)
     found = dict.fromkeys(VERDICTS, 0.0)

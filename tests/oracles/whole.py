@@ -123,7 +123,7 @@ def _typed(value: Value, parameter: Parameter) -> sandbox.Value | None:
     return value if type(value) is PYTHON[parameter.type] else None
 
 
-def _answer(outcome: object) -> sandbox.Outcome:
+def _answer(outcome: object) -> sandbox.Answered:
     match outcome:
         case (bool() as allowed, str() as reason) if isinstance(outcome, tuple):
             return allowed, reason

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 
 from wb.bench import baselines, evaluate, mind2web, recorded
-from wb.bench.evaluate import Outcome
+from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark
 from wb.domain import policy as documents
 from wb.domain import turns as action
@@ -62,7 +62,7 @@ class Measured:
     """One method's outcomes on the benchmark, with the queries and seconds of its way from a turn to a verdict."""
 
     method: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Scored, ...]
     queries: int
     seconds: float
 
@@ -224,5 +224,5 @@ def _seen(benchmark: Benchmark) -> list[Trace]:
     return [baselines.observed(case.observation, name=case.id) for case in benchmark.cases]
 
 
-def _outcomes(benchmark: Benchmark, verdicts: Sequence[Verdict]) -> tuple[Outcome, ...]:
-    return tuple(Outcome(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))
+def _outcomes(benchmark: Benchmark, verdicts: Sequence[Verdict]) -> tuple[Scored, ...]:
+    return tuple(Scored(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))

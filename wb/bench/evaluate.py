@@ -21,7 +21,7 @@ RATES = ("accuracy", "precision", "recall", "fpr")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Scored:
     """One judged turn: its id, whether it is to be denied (the label), and the verdict."""
 
     case: str
@@ -84,12 +84,12 @@ def agreed(recognition: Recognition, judged: Callable[[Step], Verdict]) -> Verdi
     return Verdict("undecided", f"the turn may be several things, judged differently: {recognition.reason}")
 
 
-def run(guard: Guard, cases: Sequence[Case], recognitions: Sequence[Recognition]) -> tuple[Outcome, ...]:
+def run(guard: Guard, cases: Sequence[Case], recognitions: Sequence[Recognition]) -> tuple[Scored, ...]:
     """The guard's verdict on every case, given what each turn was recognised as."""
-    return tuple(Outcome(c.id, c.denied, judge(r, guard, name=c.id)) for c, r in zip(cases, recognitions, strict=True))
+    return tuple(Scored(c.id, c.denied, judge(r, guard, name=c.id)) for c, r in zip(cases, recognitions, strict=True))
 
 
-def confusion(outcomes: Iterable[Outcome]) -> Confusion:
+def confusion(outcomes: Iterable[Scored]) -> Confusion:
     """The counts over these outcomes."""
     counts = dict.fromkeys(("tp", "fp", "fn", "tn", "undecided"), 0)
     for outcome in outcomes:
@@ -119,7 +119,7 @@ def wilson(hits: int, n: int) -> Rate:
     return Rate(hits / n, float(interval.low), float(interval.high))
 
 
-def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
+def mcnemar(first: Sequence[Scored], second: Sequence[Scored]) -> McNemar:
     """The exact test that two methods are right equally often on the same turns; p is 1 when they never differ.
 
     Raises:
@@ -141,7 +141,7 @@ def mcnemar(first: Sequence[Outcome], second: Sequence[Outcome]) -> McNemar:
 
 def rows(
     method: str,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[Scored],
     tuned: Collection[str],
     *,
     queries: int,
@@ -192,7 +192,7 @@ def published(row: Published) -> dict[str, object]:
     }
 
 
-def by_rule(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
+def by_rule(outcomes: Iterable[Scored]) -> dict[str, dict[str, int]]:
     """For each rule that a verdict names as violated: how many of those turns were to be denied, and how many not."""
     table: dict[str, dict[str, int]] = {}
     for outcome in outcomes:
@@ -202,7 +202,7 @@ def by_rule(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
     return dict(sorted(table.items()))
 
 
-def mistakes(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
+def mistakes(outcomes: Iterable[Scored]) -> list[dict[str, object]]:
     """The turns that were judged wrongly: id, label, decision and reason."""
     return [
         {
@@ -217,7 +217,7 @@ def mistakes(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
 
 
 def _row(
-    method: str, split: str, outcomes: Sequence[Outcome], queries: int, seconds: float, total: int
+    method: str, split: str, outcomes: Sequence[Scored], queries: int, seconds: float, total: int
 ) -> dict[str, object]:
     counts = confusion(outcomes)
     found: Mapping[str, Rate] = rates(counts)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from wb.bench import evaluate, mind2web
-from wb.bench.evaluate import Outcome
+from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
 from wb.domain import events, session
 from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
@@ -28,8 +28,8 @@ from wb.domain.turns import Observation, Recognition
 from wb.models.client import LLM
 
 AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
-Part = Literal["learning", "held out"]
-PARTS: tuple[Part, Part] = ("learning", "held out")
+Split = Literal["learning", "held out"]
+SPLITS: tuple[Split, Split] = ("learning", "held out")
 Recognise = Callable[[Sequence[Observation]], Sequence[Recognition]]
 
 
@@ -90,9 +90,9 @@ def _read_ahead(happened: Iterable[Event]) -> Iterator[list[Event]]:
     yield some
 
 
-def outcomes(judged: Iterable[Judged]) -> tuple[Outcome, ...]:
+def outcomes(judged: Iterable[Judged]) -> tuple[Scored, ...]:
     """The labelled ones among judged calls, for `evaluate`."""
-    return tuple(Outcome(j.id, j.label == "deny", j.verdict) for j in judged if j.label is not None)
+    return tuple(Scored(j.id, j.label == "deny", j.verdict) for j in judged if j.label is not None)
 
 
 def read(files: str) -> tuple[Run, ...]:
@@ -121,12 +121,12 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
     """
     if not runs:
         return mind2web.of_policy(policy, split)
-    if split not in ("all", *PARTS):
-        raise RunsError(f"split must be one of {['all', *PARTS]}; got {split!r}")
+    if split not in ("all", *SPLITS):
+        raise RunsError(f"split must be one of {['all', *SPLITS]}; got {split!r}")
     kept = tuple(run for run in read(runs) if split in ("all", part(run.id, seed)))
     cases = [(run, Case(name, turn, denied)) for run in kept for name, turn, denied in seen(run)]
     learned = frozenset(case.id for run, case in cases if part(run.id, seed) == "learning")
-    return Benchmark(tuple(case for _, case in cases), learned, kept, PARTS)
+    return Benchmark(tuple(case for _, case in cases), learned, kept, SPLITS)
 
 
 def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
@@ -136,7 +136,7 @@ def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", 
     return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == "learning"))
 
 
-def part(run: str, seed: int = 0) -> Part:
+def part(run: str, seed: int = 0) -> Split:
     """On which side of the split a run is: half of all names each, told by SHA-256 of the seed and the name."""
     return "learning" if hashlib.sha256(f"{seed}:{run}".encode()).digest()[0] % 2 else "held out"
 

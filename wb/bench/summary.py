@@ -22,7 +22,7 @@ from wb.logic import facts
 from wb.logic import formula as f
 from wb.rules import sentences
 from wb.rules.rule import Predicate, RuleSet
-from wb.rules.sentences import Reading
+from wb.rules.sentences import Account
 
 Allows = Literal["can", "never", "only if told", "not settled"]
 Denies = Literal["can", "never", "not settled"]
@@ -32,7 +32,7 @@ MOST = 50_000  # combinations of values that are tried before a question is left
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolFate:
     """One tool: the rules and open sentences that bear on it, its guard's grade, whether it can ever be allowed and
     denied, and the facts without which it is never allowed (`needs`)."""
 
@@ -54,14 +54,14 @@ class Summary:
     model: str
     sentences: Mapping[str, int]
     rules: Mapping[str, int]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolFate, ...]
 
 
 def summary(
     policy: str,
     model: str,
     toolbox: Toolbox,
-    readings: Sequence[Reading],
+    readings: Sequence[Account],
     extracted: RuleSet,
     refined: RuleSet,
     guarded: Sequence[Guarded],
@@ -131,22 +131,22 @@ def _names(tools: Sequence[Mapping[str, object]], key: str, value: str) -> str:
 def _tool(
     name: str,
     entry: Guarded | None,
-    waiting: Sequence[Reading],
+    waiting: Sequence[Account],
     ruleset: RuleSet,
     toolbox: Toolbox,
     accepted: Sequence[str],
-) -> Tool:
+) -> ToolFate:
     opened = tuple(reading.id for reading in waiting)
     if entry is None:
-        return Tool(name, "blocked", (), opened, "none", "never", "can")
+        return ToolFate(name, "blocked", (), opened, "none", "never", "can")
     rules = tuple(dict.fromkeys(item.rule for item in entry.contract.items))
     allows, denies, needs = reach(entry.contract, ruleset, toolbox)
     if entry.grade not in accepted:
-        return Tool(name, "blocked", rules, opened, entry.grade, "never", "can")
+        return ToolFate(name, "blocked", rules, opened, entry.grade, "never", "can")
     if opened:
         allows, needs = "never", ()
     fate: Fate = "free" if not rules and not opened else "blocked" if allows in ("never", "only if told") else "guarded"
-    return Tool(name, fate, rules, opened, entry.grade, allows, denies, needs)
+    return ToolFate(name, fate, rules, opened, entry.grade, allows, denies, needs)
 
 
 def reach(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> tuple[Allows, Denies, tuple[str, ...]]:

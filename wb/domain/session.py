@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from wb.domain.trace import Call, Sentence, Step, Trace, Value, Verdict
+from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
 
 WRITTEN = 64  # verdicts whose record is kept as text
 STRICT = json.JSONEncoder(allow_nan=False).encode
@@ -263,7 +263,7 @@ def joined(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
-def held(verdict: Verdict, tool: str, sentences: Sequence[Sentence]) -> Verdict:
+def held(verdict: Verdict, tool: str, sentences: Sequence[Quoted]) -> Verdict:
     """The verdict with the open sentences that bear on the tool: what would be allowed becomes undecided."""
     if not sentences:
         return verdict

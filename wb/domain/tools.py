@@ -109,11 +109,11 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
     return tuple(t for t in toolbox.tools if t.examples) or toolbox.tools
 
 
-Enumerations = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
+DeclaredValues = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
 _OF_TYPE = {"boolean": lambda text: {"True": True, "False": False}[text], "integer": int, "number": float}
 
 
-def enumerations(toolbox: Toolbox) -> Enumerations:
+def enumerations(toolbox: Toolbox) -> DeclaredValues:
     """The values that fields may have, by owner (`state` or a tool) and name, where they are declared."""
     fields = [("state", toolbox.state), *((tool.name, tool.arguments) for tool in toolbox.tools)]
     return {

@@ -51,7 +51,7 @@ Decision = Literal["allow", "deny", "undecided"]
 Grade = Literal["proved", "bounded", "tested", "stub", "error", "none"]
 
 
-class Sentence(Protocol):
+class Quoted(Protocol):
     """A sentence of the policy, by its id."""
 
     id: str

@@ -14,18 +14,18 @@ from typing import Literal
 
 from wb.guards import sandbox
 from wb.guards.contract import Contract
-from wb.guards.sandbox import Program, TooMany, Value
+from wb.guards.sandbox import Argument, Program, TooMany
 
-Kind = Literal["compliance", "violation", "boundary"]
+ExampleKind = Literal["compliance", "violation", "boundary"]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """Arguments of a guard and the decision they must get; `rule` is the one that a violation breaks."""
 
-    kind: Kind
+    kind: ExampleKind
     rule: str
-    arguments: tuple[tuple[str, Value], ...]
+    arguments: tuple[tuple[str, Argument], ...]
     allowed: bool
 
 
@@ -57,7 +57,7 @@ def program(contract: Contract, expression: str) -> Program:
     return Program(loaded.name, loaded.types, loaded.run, met, loaded.exact)
 
 
-def points(contract: Contract, *sources: str) -> dict[str, tuple[Value, ...]]:
+def points(contract: Contract, *sources: str) -> dict[str, tuple[Argument, ...]]:
     """The values that tell the sources apart and that the contract's `Requires` let in: no count is negative."""
     counts = {p.name for p in contract.parameters if p.measure == "count"}
     found = sandbox.points(*sources)
@@ -80,19 +80,19 @@ def failures(tested: Program, cases: Sequence[Example]) -> tuple[tuple[Example, 
     return tuple(found)
 
 
-def answer(source: str, arguments: Sequence[tuple[str, Value]]) -> tuple[bool, str]:
+def answer(source: str, arguments: Sequence[tuple[str, Argument]]) -> tuple[bool, str]:
     """What a guard's source says of the arguments."""
     return sandbox.load(source).run(**dict(arguments))
 
 
-def difference(one: Program, other: Program, over: Mapping[str, tuple[Value, ...]]) -> dict[str, Value] | None:
+def difference(one: Program, other: Program, over: Mapping[str, tuple[Argument, ...]]) -> dict[str, Argument] | None:
     """Arguments on which two guards decide differently, tried over all those values; None where there are none.
 
     Raises:
         TooMany: the values could not all be tried, so nothing is known.
     """
 
-    def differ(**values: Value) -> tuple[bool, str]:
+    def differ(**values: Argument) -> tuple[bool, str]:
         return bool(one.run(**values)[0]) != bool(other.run(**values)[0]), ""
 
     for chosen, (differs, _) in sandbox.completions(differ, {}, over, limit=200_000):
@@ -101,7 +101,7 @@ def difference(one: Program, other: Program, over: Mapping[str, tuple[Value, ...
     return None
 
 
-def _found(contract: Contract, wanted: Program) -> dict[str, Value] | None:
+def _found(contract: Contract, wanted: Program) -> dict[str, Argument] | None:
     """Arguments for which the program is true; None where there are none, or too many to try."""
     try:
         for chosen, (true, _) in sandbox.completions(wanted.run, {}, wanted.points):
@@ -116,12 +116,12 @@ def _function(contract: Contract, expression: str) -> str:
     return f"{contract.signature}\n    return ({expression}, '')\n"
 
 
-def _items(arguments: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def _items(arguments: Mapping[str, Argument]) -> tuple[tuple[str, Argument], ...]:
     return tuple(arguments.items())
 
 
 def _once(rows: Sequence[Example]) -> tuple[Example, ...]:
-    kept: dict[tuple[tuple[str, Value], ...], Example] = {}
+    kept: dict[tuple[tuple[str, Argument], ...], Example] = {}
     for row in rows:
         kept.setdefault(row.arguments, row)
     return tuple(kept.values())

@@ -117,7 +117,7 @@ class _Plain(ast.NodeTransformer):
 
 Operator = Literal["comparison", "constant", "dropped rule", "negation", "swapped field"]
 OPERATORS: tuple[Operator, ...] = ("comparison", "constant", "dropped rule", "negation", "swapped field")
-Fate = Literal["refuted", "equivalent", "survived", "unsettled"]
+Effect = Literal["refuted", "equivalent", "survived", "unsettled"]
 FLIPS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 
 
@@ -132,14 +132,14 @@ class Mutant:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedMutant:
     """A mutant's fate: `refuted` (Nagini does not accept it, and a witness decides otherwise), `equivalent` on
     every value, `survived` (proved though a witness decides otherwise: the contract is weak), or `unsettled`."""
 
     tool: str
     mutant: Mutant
-    fate: Fate
-    witness: tuple[tuple[str, sandbox.Value], ...] = ()
+    fate: Effect
+    witness: tuple[tuple[str, sandbox.Argument], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def choose(made: Sequence[Sequence[Mutant]], most: int) -> tuple[tuple[int, Muta
     return tuple(turns[:most])
 
 
-def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 40) -> tuple[Judged, ...]:
+def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 40) -> tuple[JudgedMutant, ...]:
     """The fate of at most `most` mutants of the proved guards, all given to Nagini together."""
     rows = [(*proved[i], made) for i, made in choose([mutants(guard) for _, guard in proved], most)]
     sources = [assemble(made.source, contract) for contract, _, made in rows]
@@ -196,7 +196,7 @@ def planted(proved: Sequence[tuple[Contract, str]]) -> Planted | None:
     return None
 
 
-def table(fates: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
+def table(fates: Sequence[JudgedMutant]) -> tuple[tuple[str, ...], ...]:
     """How many mutants of each operator met which fate, with a head and a last row of sums."""
     kinds = ("refuted", "equivalent", "survived", "unsettled")
     rows = [(o, *(sum(j.mutant.operator == o and j.fate == k for j in fates) for k in kinds)) for o in OPERATORS]
@@ -211,25 +211,25 @@ def _decides_otherwise(contract: Contract, guard: str, made: Mutant) -> bool:
         return False
 
 
-def _witness(contract: Contract, guard: str, made: Mutant) -> dict[str, sandbox.Value] | None:
+def _witness(contract: Contract, guard: str, made: Mutant) -> dict[str, sandbox.Argument] | None:
     """Arguments on which the mutant decides otherwise than the guard."""
     points = examples.points(contract, assemble(guard, contract), assemble(made.source, contract))
     return examples.difference(sandbox.load(guard), sandbox.load(made.source), points)
 
 
-def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> Judged:
+def _fate(contract: Contract, guard: str, mutant: Mutant, status: str) -> JudgedMutant:
     try:
         witness = _witness(contract, guard, mutant)
     except sandbox.TooMany:
-        return Judged(contract.tool, mutant, "unsettled")
+        return JudgedMutant(contract.tool, mutant, "unsettled")
     shown = tuple((witness or {}).items())
     if status == "proved":
-        return Judged(contract.tool, mutant, "survived" if shown else "equivalent", shown)
+        return JudgedMutant(contract.tool, mutant, "survived" if shown else "equivalent", shown)
     if status in ("unproved", "rejected"):  # rejected: mypy sees that a branch cannot be reached
-        return Judged(
+        return JudgedMutant(
             contract.tool, mutant, "refuted" if shown else "equivalent" if status == "rejected" else "unsettled", shown
         )
-    return Judged(contract.tool, mutant, "unsettled", shown)
+    return JudgedMutant(contract.tool, mutant, "unsettled", shown)
 
 
 def _faults(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[Operator, ast.AST | None]]:

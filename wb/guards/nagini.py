@@ -38,7 +38,7 @@ STORE = re.compile(r"^\s+(\w+) -> ([^,\n]+),?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Objection:
     """One complaint: its code, what it says, the line in the source, and values that show it.
 
     `counterexample` holds the parameters that Nagini gave a value to; texts are opaque to it and absent.
@@ -59,7 +59,7 @@ class Proof:
     """
 
     status: Status
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Objection, ...] = ()
     digest: str = ""
 
     def __bool__(self) -> bool:
@@ -165,7 +165,7 @@ class Verifier:
         try:
             row = json.loads(path.read_text(encoding="utf-8"))
             findings = tuple(
-                Finding(
+                Objection(
                     f["code"],
                     f["message"],
                     f["line"],
@@ -255,17 +255,17 @@ def _proof(source: str, answer: Mapping[str, object], start: int, end: int, alon
 
 
 def _lost(source: str, status: Status, message: str, code: str = "") -> Proof:
-    return Proof(status, (Finding(code or status, message, 0),), digest(source))
+    return Proof(status, (Objection(code or status, message, 0),), digest(source))
 
 
-def _finding(row: Mapping[str, object], offset: int) -> Finding:
+def _finding(row: Mapping[str, object], offset: int) -> Objection:
     old = str(row.get("counterexample") or "").split("Old heap")[0]
     values = tuple((name, value) for name, text in STORE.findall(old) if (value := _value(text)) is not None)
     message = re.sub(rf"\b{NAME}_\d+\b", NAME, " ".join(str(row[k]) for k in ("message", "reason") if row.get(k)))
     branch = tuple(
         re.sub(r"\bnot not ", "", re.sub(r" at \S+$", "", str(b))) for b in row.get("branchConditions") or ()
     )
-    return Finding(str(row["code"]), message, int(row["startLine"]) - offset, values, branch)
+    return Objection(str(row["code"]), message, int(row["startLine"]) - offset, values, branch)
 
 
 def _value(text: str) -> bool | int | None:

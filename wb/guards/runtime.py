@@ -17,8 +17,8 @@ from typing import TextIO
 
 from wb.domain import session
 from wb.domain.session import Session
-from wb.domain.tools import Enumerations, Toolbox, enumerations
-from wb.domain.trace import Call, Grade, Sentence, Step, Trace, Verdict
+from wb.domain.tools import DeclaredValues, Toolbox, enumerations
+from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract, assemble
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
@@ -31,8 +31,8 @@ from wb.rules.rule import Reader, RuleSet, asked, declared, plain, reader, sourc
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 PYTHON = {"int": int, "bool": bool, "str": str}
-Own = Callable[[object, object], sandbox.Value | None]  # of the state and the arguments of the call that is judged
-Other = Callable[[Step, Call], sandbox.Value | None]
+Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
+Other = Callable[[Step, Call], sandbox.Argument | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class CallGuard:
     guarded: tuple[Guarded, ...]
     accepted: frozenset[Grade]
     toolbox: Toolbox | None = None
-    open: Mapping[str, Sequence[Sentence]] = field(default_factory=dict)
+    open: Mapping[str, Sequence[Quoted]] = field(default_factory=dict)
     programs: Mapping[str, Program] = field(init=False, repr=False)
     loaded: Mapping[str, Loaded] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
@@ -169,7 +169,7 @@ class Loaded:
         program: Program | None,
         reason: str,
         ruleset: RuleSet,
-        values: Enumerations,
+        values: DeclaredValues,
     ) -> None:
         self.entry, self.program = entry, program
         self.reason = reason or ("" if program else "its guard cannot be run")
@@ -206,7 +206,7 @@ class Loaded:
             self.past = Past(*[p.past for p in back])
             self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
 
-    def judge(self, read: Sequence[sandbox.Value | None]) -> Verdict:
+    def judge(self, read: Sequence[sandbox.Argument | None]) -> Verdict:
         """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
 
         What was read are the values of `own`, of `others` and of `past`, in this order.
@@ -218,7 +218,7 @@ class Loaded:
             tool = self.entry.contract.tool
             return Verdict("deny", f"{tool}: its guard broke: {type(error).__name__}: {error}", grade="error")
 
-    def _sure(self, known: Sequence[sandbox.Value]) -> Verdict:
+    def _sure(self, known: Sequence[sandbox.Argument]) -> Verdict:
         """The verdict where every value is known; equal ones are made once."""
         allowed, said = _answer(self.program.run(*known))
         if allowed:
@@ -238,7 +238,7 @@ class Loaded:
                 self.verdicts[key] = verdict
         return verdict
 
-    def _unsure(self, known: Mapping[str, sandbox.Value | None]) -> Verdict:
+    def _unsure(self, known: Mapping[str, sandbox.Argument | None]) -> Verdict:
         """The verdict where some values are unknown: every way to fill them in that the code can tell is tried."""
         tool, grade, program = self.entry.contract.tool, self.grade, self.program
         unknown = {n: program.points[n] for n, v in known.items() if v is None}
@@ -344,7 +344,7 @@ def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:
     )
 
 
-def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: Enumerations) -> Own | None:
+def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: DeclaredValues) -> Own | None:
     """What fills a parameter from the state and a call of the tool alone; None where it reads more than these."""
     if parameter.fact is not None:
         predicate = ruleset.predicate(parameter.fact)
@@ -358,7 +358,7 @@ def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: Enumerations
     return facts.typed(term, PYTHON[parameter.type], declared(facts.paths(term), values, tool))
 
 
-def _other(parameter: Parameter, ruleset: RuleSet, values: Enumerations) -> Other:
+def _other(parameter: Parameter, ruleset: RuleSet, values: DeclaredValues) -> Other:
     """What fills a parameter that does not look back, as a function of the step and the call that is asked about."""
     if parameter.fact is not None:
         return reader(ruleset.predicate(parameter.fact), values)
@@ -383,7 +383,7 @@ def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
     return f"size({parameter.field})" if parameter.measure == "count" else parameter.field
 
 
-def _outcomes(program: Program, told: Mapping[str, sandbox.Value], known: Mapping[str, object]) -> set[bool]:
+def _outcomes(program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object]) -> set[bool]:
     """What a condition may be, over the unknown values; both where there are too many to try."""
     unknown = {n: program.points[n] for n, v in known.items() if v is None}
     try:
@@ -393,7 +393,7 @@ def _outcomes(program: Program, told: Mapping[str, sandbox.Value], known: Mappin
 
 
 def _deciding(
-    program: Program, told: Mapping[str, sandbox.Value], unknown: Mapping[str, tuple[sandbox.Value, ...]]
+    program: Program, told: Mapping[str, sandbox.Argument], unknown: Mapping[str, tuple[sandbox.Argument, ...]]
 ) -> tuple[str, ...]:
     """The unknown parameters that matter: for some values of the others, another value of this one is another answer.
 
@@ -414,7 +414,7 @@ def _deciding(
     return tuple(found)
 
 
-def _answer(outcome: object) -> sandbox.Outcome:
+def _answer(outcome: object) -> sandbox.Answered:
     if type(outcome) is tuple and len(outcome) == 2 and type(outcome[0]) is bool and type(outcome[1]) is str:
         return outcome
     raise ValueError(f"a guard answers (bool, str); got {outcome!r}")

@@ -17,8 +17,8 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-Value = bool | int | str
-Outcome = tuple[bool, str]
+Argument = bool | int | str
+Answered = tuple[bool, str]
 CONTRACT = frozenset({"Requires", "Ensures", "Refute", "Assert", "Assume", "Decreases"})
 TYPES = {"int": int, "bool": bool, "str": str}
 ALLOWED = (
@@ -73,8 +73,8 @@ class Program:
 
     name: str
     types: tuple[tuple[str, str], ...]
-    run: Callable[..., Outcome]
-    points: Mapping[str, tuple[Value, ...]]
+    run: Callable[..., Answered]
+    points: Mapping[str, tuple[Argument, ...]]
     exact: bool
 
 
@@ -126,7 +126,7 @@ def strip_or_refuse(source: str) -> str:
         raise UnsafeSource(f"line {error.lineno}: Python was required; got {error.msg}") from None
 
 
-def points(*sources: str) -> dict[str, tuple[Value, ...]]:
+def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
     """For each parameter the values that tell the sources apart: every constant it meets, and its neighbours."""
     trees = [ast.parse(source) for source in sources]
     types = {
@@ -137,7 +137,7 @@ def points(*sources: str) -> dict[str, tuple[Value, ...]]:
         for a in n.args.args
         if a.annotation
     }
-    met: dict[str, set[Value]] = {name: set() for name in types}
+    met: dict[str, set[Argument]] = {name: set() for name in types}
     for node in (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Compare)):
         sides = [node.left, *node.comparators]
         constants = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
@@ -167,12 +167,12 @@ def simple(function: ast.FunctionDef) -> bool:
 
 
 def completions(
-    run: Callable[..., Outcome],
-    known: Mapping[str, Value],
-    unknown: Mapping[str, tuple[Value, ...]],
+    run: Callable[..., Answered],
+    known: Mapping[str, Argument],
+    unknown: Mapping[str, tuple[Argument, ...]],
     *,
     limit: int = 20_000,
-) -> Iterator[tuple[dict[str, Value], Outcome]]:
+) -> Iterator[tuple[dict[str, Argument], Answered]]:
     """Every outcome over the unknown values, with the unknown values that it read.
 
     A value is chosen only when the program reads it, so a chain of early returns over n unknown
@@ -180,10 +180,10 @@ def completions(
     """
     path: list[list[object]] = []
     for _ in range(limit):
-        chosen: dict[str, Value] = {}
+        chosen: dict[str, Argument] = {}
         depth = iter(range(1_000_000))
 
-        def choose(name: str) -> Value:  # it is used before the next turn of the loop
+        def choose(name: str) -> Argument:  # it is used before the next turn of the loop
             if name not in chosen:  # noqa: B023
                 level = next(depth)  # noqa: B023
                 if level == len(path):
@@ -214,10 +214,10 @@ class _Unknown:
     __slots__ = ("choose", "name")
     __hash__ = None
 
-    def __init__(self, name: str, choose: Callable[[str], Value]) -> None:
+    def __init__(self, name: str, choose: Callable[[str], Argument]) -> None:
         self.name, self.choose = name, choose
 
-    def read(self) -> Value:
+    def read(self) -> Argument:
         """The chosen value."""
         return self.choose(self.name)
 
@@ -253,7 +253,7 @@ def _check_names(function: ast.FunctionDef) -> None:
             raise UnsafeSource(f"line {node.lineno}: one function was required; got {node.name!r} inside it")
 
 
-def _domain(kind: str, met: set[Value]) -> tuple[Value, ...]:
+def _domain(kind: str, met: set[Argument]) -> tuple[Argument, ...]:
     if kind == "bool":
         return (False, True)
     if kind == "str":

@@ -25,7 +25,7 @@ from wb.guards import contract as contracts
 from wb.guards import examples, faults, sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract
 from wb.guards.runtime import Guarded
-from wb.guards.sandbox import UnsafeSource, Value
+from wb.guards.sandbox import Argument, UnsafeSource
 from wb.logic import cel
 from wb.logic.syntax import render
 from wb.models.client import LLM, Unanswered
@@ -43,7 +43,7 @@ class Complaint:
 
     check: str
     message: str
-    arguments: tuple[tuple[str, Value], ...] = ()
+    arguments: tuple[tuple[str, Argument], ...] = ()
     allowed: bool | None = None
     said: str = ""
 

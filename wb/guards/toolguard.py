@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Sentence
+from wb.domain.trace import Quoted
 from wb.guards import runtime
 from wb.guards.contract import Contract
 from wb.guards.examples import examples
@@ -27,7 +27,7 @@ def tested_guard(
     ruleset: RuleSet,
     guards: Sequence[Guarded],
     toolbox: Toolbox | None = None,
-    open: Mapping[str, Sequence[Sentence]] | None = None,
+    open: Mapping[str, Sequence[Quoted]] | None = None,
 ) -> CallGuard:
     """The guard that runs tested candidates, and denies where there is none; `toolbox` and `open` as in `CallGuard`."""
     return CallGuard("toolguard", ruleset, tuple(guards), frozenset({"tested", "proved"}), toolbox, open or {})

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Sentence
+from wb.domain.trace import Quoted
 from wb.guards import contract as contracts
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract
@@ -62,7 +62,7 @@ def proved_guard(
     ruleset: RuleSet,
     guards: Sequence[Guarded],
     toolbox: Toolbox | None = None,
-    open: Mapping[str, Sequence[Sentence]] | None = None,
+    open: Mapping[str, Sequence[Quoted]] | None = None,
 ) -> CallGuard:
     """The final guard: runs proved code alone, denies the rest; `toolbox` and `open` as in `CallGuard`."""
     return CallGuard("veriguard", ruleset, tuple(guards), frozenset({"proved"}), toolbox, open or {})
@@ -107,7 +107,7 @@ def counterexample(contract: Contract, source: str) -> Complaint | None:
     tested, wanted = sandbox.load(source), examples.program(contract, contract.allows)
     points = examples.points(contract, contracts.assemble(source, contract))
 
-    def wrong(**values: sandbox.Value) -> tuple[bool, str]:
+    def wrong(**values: sandbox.Argument) -> tuple[bool, str]:
         allowed = bool(wanted.run(**values)[0])
         try:
             got, reason = tested.run(**values)

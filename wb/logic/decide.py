@@ -18,7 +18,7 @@ from wb.logic import formula as F
 from wb.logic.automaton import Automaton, AutomatonError
 from wb.logic.bdd import ALL, NONE, StepsError, StepSets
 from wb.logic.formula import Formula
-from wb.logic.sat import Bounded, Trace
+from wb.logic.sat import Bounded, Word
 from wb.logic.semantics import holds
 
 FEW = 4  # formulas whose product is searched at once
@@ -37,7 +37,7 @@ class Answer:
 
     question: str
     yes: bool
-    witness: Trace | None = None
+    witness: Word | None = None
     core: tuple[Formula, ...] = ()
 
     def __bool__(self) -> bool:
@@ -106,7 +106,7 @@ def conjuncts(formula: Formula) -> tuple[Formula, ...]:
     return tuple(parts)
 
 
-def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tuple[Trace | None, tuple[Formula, ...]]:
+def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tuple[Word | None, tuple[Formula, ...]]:
     """A shortest trace that satisfies all formulas, and no others; or None and formulas that no trace satisfies.
 
     A `solver` keeps what it learned for the next question about some of the same formulas.
@@ -160,7 +160,7 @@ def _exists(question: str, target: tuple[Formula, ...], premises: Formula, *, ye
     return Answer(question, not yes, None, tuple(formula for formula in core(searched) if formula not in target))
 
 
-def _recheck(formulas: Sequence[Formula], trace: Trace) -> None:
+def _recheck(formulas: Sequence[Formula], trace: Word) -> None:
     """The independent check of a witness; a failure is a defect of `automaton`, and is never passed on as an answer."""
     for formula in formulas:
         if not holds(formula, trace):
@@ -169,7 +169,7 @@ def _recheck(formulas: Sequence[Formula], trace: Trace) -> None:
             )
 
 
-def _product_of(formulas: Sequence[Formula], effort: int = MAX_EFFORT) -> Trace | None:
+def _product_of(formulas: Sequence[Formula], effort: int = MAX_EFFORT) -> Word | None:
     """A shortest trace that satisfies all formulas, with the fewest predicates true, None when there is none."""
     if not formulas:
         return (frozenset(),)
@@ -179,7 +179,7 @@ def _product_of(formulas: Sequence[Formula], effort: int = MAX_EFFORT) -> Trace 
     return trace
 
 
-def _product(automata: Sequence[Automaton], effort: int) -> Trace | None:
+def _product(automata: Sequence[Automaton], effort: int) -> Word | None:
     """A shortest trace that all automata accept, None when there is none; `AutomatonError` beyond the effort."""
     try:
         return _searched(_Product(automata, effort))
@@ -231,7 +231,7 @@ class _Product:
         return all([one.accepting[q] for one, q in zip(self.automata, state, strict=True)])
 
 
-def _searched(product: _Product) -> Trace | None:
+def _searched(product: _Product) -> Word | None:
     start = (0,) * len(product.automata)
     came: dict[tuple[int, ...], tuple[tuple[int, ...], int] | None] = {start: None}
     level = [start]
@@ -265,7 +265,7 @@ def _letters(one: Automaton, steps: StepSets) -> list[tuple[int, int]]:
     return list(kinds.values())
 
 
-def _path(came: dict, state: tuple[int, ...], steps: StepSets) -> Trace:
+def _path(came: dict, state: tuple[int, ...], steps: StepSets) -> Word:
     """The steps that led to a state, each with the fewest predicates true."""
     trace = []
     while came[state] is not None:

@@ -134,7 +134,7 @@ class Disjunction:
 
 Fact = Path | Scalar | Comparison | OneOf | Negation | Conjunction | Disjunction
 Node = Fact | Size
-Reading = Callable[[object, object], object]  # of what `state` and `call` stand for
+Read = Callable[[object, object], object]  # of what `state` and `call` stand for
 Compiled = Callable[[object, object], bool | None]
 
 
@@ -250,7 +250,7 @@ def _class(value: object) -> str | None:
     return "string" if kind is str else "bool" if kind is bool else None
 
 
-def reading(operand: Operand, enumerations: Enumerations | None = None) -> Reading:
+def reading(operand: Operand, enumerations: Enumerations | None = None) -> Read:
     """The function that gives an operand's value, of `state` and `call`; None where it is unknown."""
     declared = enumerations or {}
     match operand:
@@ -281,7 +281,7 @@ def typed[T](operand: Operand, kind: type[T], enumerations: Enumerations | None 
     return one
 
 
-def _path(names: tuple[str, ...]) -> Reading:
+def _path(names: tuple[str, ...]) -> Read:
     root, first, *deeper = names
 
     def known(state: object, call: object) -> object:
@@ -310,7 +310,7 @@ def _path(names: tuple[str, ...]) -> Reading:
     return read if deeper else outer
 
 
-def _listed(read: Reading, options: tuple) -> Reading:
+def _listed(read: Read, options: tuple) -> Read:
     if all(type(option) is str for option in options):
         texts = frozenset(options)
 
@@ -329,7 +329,7 @@ def _listed(read: Reading, options: tuple) -> Reading:
     return one
 
 
-def _comparison(compare: Callable[[object, object], bool], left: Reading, right: Reading) -> Compiled:
+def _comparison(compare: Callable[[object, object], bool], left: Read, right: Read) -> Compiled:
     def test(state: object, call: object) -> bool | None:
         one, other = left(state, call), right(state, call)
         kind = _class(one)
@@ -338,7 +338,7 @@ def _comparison(compare: Callable[[object, object], bool], left: Reading, right:
     return test
 
 
-def _limit(compare: Callable[[object, object], bool], read: Reading, limit: Scalar) -> Compiled:
+def _limit(compare: Callable[[object, object], bool], read: Read, limit: Scalar) -> Compiled:
     """The same where the right side is known: what nearly every fact is, so the fast way."""
     bound, wanted = limit.value, type(limit.value)
 
@@ -354,7 +354,7 @@ def _limit(compare: Callable[[object, object], bool], read: Reading, limit: Scal
     return number if _kind(limit) == "number" else same
 
 
-def _one_of(item: Reading, options: tuple[Scalar, ...]) -> Compiled:
+def _one_of(item: Read, options: tuple[Scalar, ...]) -> Compiled:
     wanted, kind = frozenset(option.value for option in options), _kind(options[0]) if options else None
 
     def test(state: object, call: object) -> bool | None:

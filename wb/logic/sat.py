@@ -14,7 +14,7 @@ from types import TracebackType
 from wb.logic import formula as F
 from wb.logic.formula import Formula
 
-Trace = tuple[frozenset[str], ...]
+Word = tuple[frozenset[str], ...]
 TRUE = 1  # the literal of the constant; its negation is false
 
 
@@ -30,7 +30,7 @@ class Bounded:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def trace(self, formulas: Sequence[Formula], length: int) -> tuple[Trace | None, tuple[Formula, ...]]:
+    def trace(self, formulas: Sequence[Formula], length: int) -> tuple[Word | None, tuple[Formula, ...]]:
         """A trace of that many steps that satisfies all formulas, no predicate of which could be false alone.
 
         With None, no trace of that length satisfies even the formulas returned, any fewer of which one does.
@@ -58,7 +58,7 @@ class _Length:
         self.rows: dict[Formula, tuple[int, ...]] = {F.TRUE: (TRUE,) * length, F.FALSE: (-TRUE,) * length}
         self.atoms: dict[str, tuple[int, ...]] = {}
 
-    def solve(self, formulas: Sequence[Formula]) -> tuple[Trace | None, tuple[Formula, ...]]:
+    def solve(self, formulas: Sequence[Formula]) -> tuple[Word | None, tuple[Formula, ...]]:
         roots = {self.row(formula)[0]: formula for formula in formulas}
         if not self.solver.solve(assumptions=list(roots)):
             return None, tuple(roots[literal] for literal in self._blamed(list(roots)))
@@ -73,7 +73,7 @@ class _Length:
                 kept = rest
         return kept
 
-    def _trimmed(self, roots: list[int], names: set[str]) -> Trace:
+    def _trimmed(self, roots: list[int], names: set[str]) -> Word:
         """The trace found, with predicates made false one by one while all roots still hold."""
         places = [(literal, name, step) for name in sorted(names) for step, literal in enumerate(self.atoms[name])]
         true, kept = set(self.solver.get_model()), list(roots)

@@ -32,8 +32,8 @@ __all__ = [
     "Monitor",
     "Monitors",
     "Past",
+    "RunningVerdict",
     "Truths",
-    "Verdict",
     "holds",
     "parse",
     "render",
@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 KEPT = 4096
-Step = Collection[str]
-Verdict = Literal["permanently_true", "currently_true", "currently_false", "permanently_false"]
-VERDICTS: tuple[Verdict, ...] = ("permanently_true", "currently_true", "currently_false", "permanently_false")
+Valuation = Collection[str]
+RunningVerdict = Literal["permanently_true", "currently_true", "currently_false", "permanently_false"]
+VERDICTS: tuple[RunningVerdict, ...] = ("permanently_true", "currently_true", "currently_false", "permanently_false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ KLEENE = Truths(True, False, lambda step, names: tuple(map(step.get, names)), _n
 """Kleene's strong three values, None for unknown; a step maps names to truths, and what it leaves out is unknown."""
 
 
-def holds(formula: Formula, trace: Sequence[Step], at: int = 0) -> bool:
+def holds(formula: Formula, trace: Sequence[Valuation], at: int = 0) -> bool:
     """Whether the formula is true at step `at` (0 is the first) of a non-empty trace."""
     if not 0 <= at < len(trace):
         raise ValueError(
@@ -195,13 +195,13 @@ class Monitor:
             row += [rows[then] for then in nexts] + [verdict]
         self._row = self._start = rows[0]
 
-    def step(self, state: Step) -> Verdict:
+    def step(self, state: Valuation) -> RunningVerdict:
         """Read one step, the set of names true in it, and give the verdict on the trace so far."""
         self._row = row = self._row[self._letter(state)]
         return row[-1]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RunningVerdict:
         """The verdict on the steps read so far."""
         return self._row[-1]
 
@@ -242,7 +242,7 @@ class Monitors:
         self._start = np.array(starts, np.intp)
         self._at = self._start.copy()
 
-    def step(self, state: Step) -> numpy.ndarray:
+    def step(self, state: Valuation) -> numpy.ndarray:
         """Read one step and give the verdicts on the trace so far, codes of shape (formulas,)."""
 
         true = [self._names[name] for name in state if name in self._names]
@@ -255,7 +255,7 @@ class Monitors:
         return self._codes.take(self._at)
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[RunningVerdict, ...]:
         """The verdict of each formula on the steps read so far."""
         return tuple(VERDICTS[code] for code in self._codes[self._at])
 
@@ -264,7 +264,7 @@ class Monitors:
         self._at = self._start.copy()
 
 
-def verdicts(compiled: automaton.Automaton) -> tuple[Verdict, ...]:
+def verdicts(compiled: automaton.Automaton) -> tuple[RunningVerdict, ...]:
     """The verdict of each state of an automaton."""
     return tuple(
         f"{'currently' if settled is None else 'permanently'}_{str(yes if settled is None else settled).lower()}"

@@ -19,12 +19,12 @@ from typing import Protocol, TypeVar
 import pydantic
 
 from wb.models import prompt as prompts
-from wb.models.endpoint import Answer, Endpoint, MalformedReply, Replies
+from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply
 from wb.models.ledger import Budget, Ledger, ModelError, Price
 from wb.models.prompt import Prompt
 
-Reply = TypeVar("Reply", bound=pydantic.BaseModel)
-Progress = Callable[[str, int, int], None]
+Form = TypeVar("Form", bound=pydantic.BaseModel)
+OnProgress = Callable[[str, int, int], None]
 
 
 class Engine(Protocol):
@@ -32,7 +32,7 @@ class Engine(Protocol):
 
     name: str
 
-    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         """A JSON object that should match the schema, with what it took."""
 
 
@@ -48,7 +48,7 @@ class LLM:
     """An engine with a ledger: asks, checks the type of each reply, counts."""
 
     def __init__(
-        self, engine: Engine, ledger: Ledger | None = None, workers: int = 4, progress: Progress | None = None
+        self, engine: Engine, ledger: Ledger | None = None, workers: int = 4, progress: OnProgress | None = None
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be 1 or more; got {workers}")
@@ -60,7 +60,7 @@ class LLM:
         """The name of the engine; every artifact made from its replies carries it."""
         return self.engine.name
 
-    def ask(self, prompt_name: str, reply_type: type[Reply], **inputs: object) -> Reply:
+    def ask(self, prompt_name: str, reply_type: type[Form], **inputs: object) -> Form:
         """The reply to `prompts/PROMPT_NAME.md` with these inputs (JSON values).
 
         Raises:
@@ -81,8 +81,8 @@ class LLM:
             raise
 
     def ask_all(
-        self, prompt_name: str, reply_type: type[Reply], batch: Iterable[Mapping[str, object]]
-    ) -> list[Reply | Unanswered]:
+        self, prompt_name: str, reply_type: type[Form], batch: Iterable[Mapping[str, object]]
+    ) -> list[Form | Unanswered]:
         """The replies to many requests, in their order, at most `workers` at a time.
 
         Every finished reply is kept whatever happens to the others.
@@ -92,7 +92,7 @@ class LLM:
                 model, a missing recording), once the requests under way have finished.
         """
         rows = list(batch)
-        replies: list[Reply | Unanswered] = [Unanswered(prompt_name, "not asked")] * len(rows)
+        replies: list[Form | Unanswered] = [Unanswered(prompt_name, "not asked")] * len(rows)
         pool = ThreadPoolExecutor(max_workers=self.workers)
         try:
             futures = {pool.submit(self.ask, prompt_name, reply_type, **row): i for i, row in enumerate(rows)}
@@ -109,7 +109,7 @@ class LLM:
             pool.shutdown(wait=True, cancel_futures=True)
         return replies
 
-    def _exchange(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object], **how: bool) -> Reply:
+    def _exchange(self, prompt: Prompt, reply_type: type[Form], inputs: Mapping[str, object], **how: bool) -> Form:
         """A reply, asked for once more where the first is malformed; `MalformedReply` where the second is too."""
         try:
             return self._once(prompt, reply_type, inputs, **how)
@@ -118,7 +118,7 @@ class LLM:
             corrected = prompt.corrected(error.text, error.problem)
         return self._once(corrected, reply_type, inputs, **how)
 
-    def _once(self, prompt: Prompt, reply_type: type[Reply], inputs: Mapping[str, object], **how: bool) -> Reply:
+    def _once(self, prompt: Prompt, reply_type: type[Form], inputs: Mapping[str, object], **how: bool) -> Form:
         """One reply, checked; its usage and whatever went wrong in the ledger."""
         try:
             answer = self.engine.answer(prompt, inputs, reply_type.model_json_schema(), **how)
@@ -172,7 +172,7 @@ def connect(
     replies_dir: str | Path,
     ledger: Ledger | None = None,
     workers: int = 4,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> LLM:
     """The model of that name: `offline` is the engine given, any other name is asked at the endpoint.

@@ -146,7 +146,7 @@ SECRET = 12  # characters: a shorter key (`x`, `test`) is none, it stands in ord
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """An engine's reply: a JSON object, what it took, the digest of its recording (None: not recorded),
     who answered, and what went wrong on the way. `renewable`: it was read from a recording that may be asked anew."""
 
@@ -264,7 +264,7 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.name!r})"  # never the key
 
-    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Answer:
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Reply:
         """The model's reply, from its recording where there is one; `anew` asks again and replaces a recording.
 
         Raises:
@@ -300,7 +300,7 @@ class Endpoint:
             "settings": dict(self.settings),
         }
 
-    def _answer(self, request: dict, reply: Mapping, course: _Course, renewable: bool) -> Answer:
+    def _answer(self, request: dict, reply: Mapping, course: _Course, renewable: bool) -> Reply:
         text, key = reply["text"], digest(request)
         try:
             value = json.loads(_unfenced(text))
@@ -310,7 +310,7 @@ class Endpoint:
             problem = f"not JSON: {error}"
         if problem:
             raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key, renewable)
-        return Answer(value, course.usage, key, self.name, tuple(course.events), renewable)
+        return Reply(value, course.usage, key, self.name, tuple(course.events), renewable)
 
     def _ask(self, request: dict, course: _Course) -> dict:
         """The reply from the network, with retries; `course` records each attempt."""

@@ -43,7 +43,7 @@ from wb.logic.facts import Comparison, Fact, Negation, OneOf, Path, Scalar, Size
 from wb.logic.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
 from wb.logic.syntax import render
 from wb.models.embeddings import Encoder
-from wb.models.endpoint import Answer
+from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
 from wb.offline import grounding, lexicon, norms
@@ -395,7 +395,7 @@ class Offline:
     name: str = "offline"
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
-    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Answer:
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         """The reply of the prompt's technique; no tokens, no money, no network.
 
         Raises:
@@ -408,7 +408,7 @@ class Offline:
             )
         began = time.perf_counter()
         value = techniques[prompt.name](inputs)
-        return Answer(value, Usage(seconds=time.perf_counter() - began), None, self.name)
+        return Reply(value, Usage(seconds=time.perf_counter() - began), None, self.name)
 
     def techniques(self) -> dict[str, Technique]:
         """What answers each prompt, by the prompt's name."""

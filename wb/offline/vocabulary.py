@@ -66,7 +66,7 @@ _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split(
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Roots:
     """The roots of one tool or field: of its name, of all its text, the verbs a tool is called by, and
     the roots of each keyword, which counts where a phrase holds all of it."""
 
@@ -165,14 +165,14 @@ def tool_words(toolbox: Toolbox, names: Sequence[str]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4_000)
-def field_words(field: Field) -> Words:
+def field_words(field: Field) -> Roots:
     """The roots of a field: of its name, and of its description and keywords."""
     name = frozenset(lexicon.root(w) for w in lexicon.tokens(field.name))
     spoken = frozenset(lexicon.roots(k) for k in field.keywords) - {frozenset()}
-    return Words(name, lexicon.roots(f"{field.description} {' '.join(field.keywords)}"), frozenset(), spoken)
+    return Roots(name, lexicon.roots(f"{field.description} {' '.join(field.keywords)}"), frozenset(), spoken)
 
 
-def _score(roots: list[str], words: Words, rarity: dict[str, float], around: frozenset[str]) -> float:
+def _score(roots: list[str], words: Roots, rarity: dict[str, float], around: frozenset[str]) -> float:
     """How well a tool fits a verb and its object; 0 where one of the two is not in its vocabulary."""
     verb, objects = roots[0], set(roots[1:])
     group = SYNONYMS.get(verb, frozenset((verb,)))
@@ -214,7 +214,7 @@ class _Same:
         return isinstance(other, _Same) and other.toolbox is self.toolbox
 
 
-def _index(toolbox: Toolbox) -> dict[str, Words]:
+def _index(toolbox: Toolbox) -> dict[str, Roots]:
     return _indexed(_Same(toolbox))
 
 
@@ -223,18 +223,18 @@ def _rarity(toolbox: Toolbox) -> dict[str, float]:
 
 
 @lru_cache(maxsize=16)
-def _indexed(same: _Same) -> dict[str, Words]:
+def _indexed(same: _Same) -> dict[str, Roots]:
     return {tool.name: _tool_words(tool) for tool in same.toolbox.tools}
 
 
-def _tool_words(tool: Tool) -> Words:
+def _tool_words(tool: Tool) -> Roots:
     name = [lexicon.root(w) for w in lexicon.tokens(tool.name)]
     spoken = frozenset(lexicon.roots(k) for k in tool.keywords)
     described = lexicon.roots(
         " ".join((tool.description, *tool.examples, *tool.keywords, *(a.name for a in tool.arguments)))
     )
     opening = lexicon.content(tool.description)[:1]
-    return Words(
+    return Roots(
         frozenset(name),
         described,
         frozenset((name[0], *(lexicon.root(w) for w in opening))),
@@ -361,7 +361,7 @@ def _signs(field: Field) -> frozenset[str]:
     return negation.signs(f"{field.name} {first}")
 
 
-def _fit(words: set[str], known: Words) -> float:
+def _fit(words: set[str], known: Roots) -> float:
     """How much of a field the words name: the part of its name, or 1 and more for a whole keyword."""
     spoken = max((len(k) for k in known.phrases if k <= words), default=0)
     named = len(words & known.strong) / len(known.strong)

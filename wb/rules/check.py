@@ -19,7 +19,7 @@ from functools import partial
 from wb.logic import decide, pairs
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
-from wb.logic.decide import Trace
+from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.sat import Bounded
 from wb.rules import lint, physical
@@ -55,7 +55,7 @@ class Report:
     predicates: int
     physical: int
     satisfiable: bool | None
-    witness: Trace | None
+    witness: Word | None
     core: tuple[str, ...]
     vacuous: tuple[str, ...]
     equivalent: tuple[tuple[str, str], ...]
@@ -181,7 +181,7 @@ def _quoted(blame: Blame, ruleset: RuleSet) -> Blame:
     return Blame(blame.rule, blame.by, tuple(said.get(name, name) for name in (blame.rule, *blame.by)))
 
 
-def shown(trace: Trace) -> str:
+def shown(trace: Word) -> str:
     """A trace as text: its steps, each the predicates that are true in it."""
     return " ; ".join("{" + ", ".join(sorted(step)) + "}" for step in trace)
 

@@ -39,7 +39,7 @@ class DecisionError(ValueError):
     """A file is not one of decisions; the message says on which line, what was required and what was got."""
 
 
-class Decision(Form):
+class Ruling(Form):
     """What a person decided about one sentence, and why; `predicates` and `rules` as in a rule file."""
 
     id: str = pydantic.Field(pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
@@ -55,7 +55,7 @@ class Decision(Form):
 
 
 class _File(Form):
-    decisions: list[Decision] = []
+    decisions: list[Ruling] = []
 
 
 class Read(Protocol):
@@ -75,7 +75,7 @@ def place(policy: Path) -> Path:
     return paths.decisions(policy)
 
 
-def load(path: Path) -> tuple[Decision, ...]:
+def load(path: Path) -> tuple[Ruling, ...]:
     """The decisions of a file; none where there is no file.
 
     Raises:
@@ -86,7 +86,7 @@ def load(path: Path) -> tuple[Decision, ...]:
     return loads(decoded(path, DecisionError), source=path.name)
 
 
-def loads(text: str, *, source: str = "decisions.yaml") -> tuple[Decision, ...]:
+def loads(text: str, *, source: str = "decisions.yaml") -> tuple[Ruling, ...]:
     """The decisions of a text that are made: entries without a decision are left out."""
     written = read(text, source, DecisionError)
     if written.data is None:
@@ -148,7 +148,7 @@ def clause_id(sentence: str) -> str:
     return f"decided-{sentence}"
 
 
-def join(ruleset: RuleSet, decisions: Iterable[Decision], toolbox: Toolbox) -> RuleSet:
+def join(ruleset: RuleSet, decisions: Iterable[Ruling], toolbox: Toolbox) -> RuleSet:
     """The rule set with the rules that a person wrote, each quoting its sentence.
 
     Predicates of the same name and binding are one; another of a name that is taken gets a number.
@@ -162,7 +162,7 @@ def join(ruleset: RuleSet, decisions: Iterable[Decision], toolbox: Toolbox) -> R
     return ruleset
 
 
-def _joined(ruleset: RuleSet, decision: Decision, toolbox: Toolbox) -> RuleSet:
+def _joined(ruleset: RuleSet, decision: Ruling, toolbox: Toolbox) -> RuleSet:
     own = fragment(decision)
     known = {tool.name for tool in toolbox.tools}
     strange = sorted({tool for p in own.predicates for tool in p.tools} - known)
@@ -181,7 +181,7 @@ def _joined(ruleset: RuleSet, decision: Decision, toolbox: Toolbox) -> RuleSet:
     return replace(ruleset, predicates=tuple(predicates), rules=(*ruleset.rules, *rules))
 
 
-def fragment(decision: Decision, written: Written | None = None, loc: Loc = ()) -> RuleSet:
+def fragment(decision: Ruling, written: Written | None = None, loc: Loc = ()) -> RuleSet:
     """The rules of a decision as a rule set of their own; `DecisionError` where they are none, at its place."""
     clause = clause_id(decision.id)
     written = written or Written(None, {}, f"sentence {decision.id}", DecisionError)
@@ -201,7 +201,7 @@ def _binding(predicate: Predicate) -> tuple:
     return predicate.kind, predicate.tools, predicate.test
 
 
-def _checked(one: Decision, written: Written, loc: Loc) -> None:
+def _checked(one: Ruling, written: Written, loc: Loc) -> None:
     """`DecisionError` where an entry lacks what its decision needs, or has what it cannot use."""
     if one.decision is None:
         return

@@ -88,7 +88,7 @@ class RulesReply(pydantic.BaseModel):
     undecided: list[str] = []
 
 
-class Extracted(NamedTuple):
+class Accounted(NamedTuple):
     """The clauses of a policy, and what the replies did not account for: pass `lost` on to `rules`."""
 
     clauses: tuple[Clause, ...]
@@ -100,7 +100,7 @@ def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, .
     return policies(policy, llm, constrains).clauses
 
 
-def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Extracted:
+def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
     """The constraints of a policy in the order of the document, each with its verbatim span.
 
     `constrains` tells the words of a constraint: where a quotation stands in several places, such a sentence is meant.
@@ -155,7 +155,7 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Extracted:
         Clause(f"c{i}", c.text, c.start, c.end, c.headings, c.context, c.definitions, c.scope)
         for i, c in enumerate(ordered, 1)
     )
-    return Extracted(numbered, tuple(lost))
+    return Accounted(numbered, tuple(lost))
 
 
 def _misquoted(quote: str, policy: Policy, section: tuple[int, int]) -> Undecided:

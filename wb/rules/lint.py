@@ -19,13 +19,13 @@ from typing import Literal
 from wb.logic import decide
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
-from wb.logic.decide import Trace
+from wb.logic.decide import Word
 from wb.logic.facts import Comparison, Scalar
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
 from wb.rules.rule import Rule, RuleSet
 
-Kind = Literal["polarity", "never_fires", "forbids_always", "negative_name", "two_meanings", "undecided"]
+Suspicion = Literal["polarity", "never_fires", "forbids_always", "negative_name", "two_meanings", "undecided"]
 NEGATIVE = re.compile(r"not|no|non|never|without|cannot|cant|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
 AFFIRMED = frozenset(
     "under until unless unit united unique uniform universal union university understand understood "
@@ -58,11 +58,11 @@ class Finding:
     text of a formula that may have been meant.
     """
 
-    kind: Kind
+    kind: Suspicion
     rules: tuple[str, ...]
     message: str
     predicate: str = ""
-    trace: Trace | None = None
+    trace: Word | None = None
     expected: Literal["denied", "allowed", ""] = ""
     suggestion: str = ""
 
@@ -84,12 +84,12 @@ def of_rule(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> tupl
     return tuple(finding for finding in found if finding is not None)
 
 
-def forbidden(formula: Formula, action: str, given: Iterable[Formula] = ()) -> Trace | None:
+def forbidden(formula: Formula, action: str, given: Iterable[Formula] = ()) -> Word | None:
     """A shortest trace that breaks the formula only because the action is taken; None where none does."""
     return decide.shortest((F.Not(formula), _never(formula, action), *given))[0]
 
 
-def required(formula: Formula, action: str, given: Iterable[Formula] = ()) -> Trace | None:
+def required(formula: Formula, action: str, given: Iterable[Formula] = ()) -> Word | None:
     """A shortest trace that keeps the formula only because the action is taken; None where none does."""
     return decide.shortest((formula, F.Not(_never(formula, action)), *given))[0]
 
@@ -168,7 +168,7 @@ def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _unrecorded(rule: Rule, name: str) -> Trace | None:
+def _unrecorded(rule: Rule, name: str) -> Word | None:
     """A trace that the rule allows, but would not if the predicate's name were read without its negation."""
     flipped = F.substitute(rule.formula, {F.Atom(name): F.Not(F.Atom(name))})
     try:
@@ -237,7 +237,7 @@ def _sentence(rule: Rule) -> str:
     return rule.quote or rule.text
 
 
-def _both_true(ruleset: RuleSet, rule: Rule, name: str) -> Trace | None:
+def _both_true(ruleset: RuleSet, rule: Rule, name: str) -> Word | None:
     """A trace that the rule allows, with the predicate and the rule's actions true in one step."""
     done = F.conjunction((F.Atom(name), *(F.Atom(predicate.name) for predicate in ruleset.actions(rule))))
     try:

@@ -184,7 +184,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Setting:
     """What refinement needs beside the rules: model, encoder, toolbox, Eq. 3's k, and the cosine of kinship."""
 
     llm: LLM
@@ -214,7 +214,7 @@ def refine(
     asked about together; the toolbox sharpens what is known of the predicates' fields.  `tell` is told
     how many rounds are done, and of how many.
     """
-    words = Words(llm, encoder, toolbox or Toolbox(), k, similarity)
+    words = Setting(llm, encoder, toolbox or Toolbox(), k, similarity)
     if max_rounds < 0 or budget < 0:
         raise ValueError(f"max_rounds and budget must be 0 or more; got {max_rounds} and {budget}")
     rounds = [_measured(0, ruleset.without_unused(), words)]
@@ -237,7 +237,7 @@ def refine(
     return tuple(rounds)
 
 
-def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
+def verify(state: Round, waiting: Iterable[str], words: Setting, budget: int) -> tuple[RuleSet, set[str], list[Change]]:
     """Refinement of the `budget` vaguest waiting rules: the rule set after it, the ids asked about, the changes."""
     scores = of_rules(state.ruleset, state.vagueness)
     asked = vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
@@ -265,7 +265,7 @@ def verify(state: Round, waiting: Iterable[str], words: Words, budget: int) -> t
     return ruleset, set(asked), changes
 
 
-def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSet, list[Change]]:
+def _clarified(ruleset: RuleSet, wording: Wording, words: Setting) -> tuple[RuleSet, list[Change]]:
     """Other words for a predicate where they make it less vague; none where it is gone or says so already."""
     old = next((p for p in ruleset.predicates if p.name == wording.name), None)
     if old is None or (old.name, old.description) == (wording.new_name, wording.description):
@@ -281,7 +281,7 @@ def _clarified(ruleset: RuleSet, wording: Wording, words: Words) -> tuple[RuleSe
     return after, [replace(change, reason=reason.replace("would become", "became"))]
 
 
-def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
+def prune(state: Round, words: Setting, seen: set[str], refused: set[tuple]) -> tuple[RuleSet, list[Change]]:
     """Redundancy pruning, asked for group by group: merges of predicates and removal of rules; rule set and changes.
 
     Only groups with a rule among those `seen` by this round's refinement are asked about, so that a
@@ -312,7 +312,7 @@ def prune(state: Round, words: Words, seen: set[str], refused: set[tuple]) -> tu
 
 
 def _groups(
-    state: Round, words: Words, known: Sequence[Rule], seen: set[str], refused: set[tuple]
+    state: Round, words: Setting, known: Sequence[Rule], seen: set[str], refused: set[tuple]
 ) -> list[dict[str, object]]:
     """One request a component of related predicates with a rule that was seen and something to merge or drop."""
     import networkx
@@ -346,7 +346,7 @@ def _groups(
     return batch
 
 
-def _cosines(predicates: Sequence[Predicate], words: Words) -> np.ndarray:
+def _cosines(predicates: Sequence[Predicate], words: Setting) -> np.ndarray:
     """The cosine of every pair, shape (n, n); -1 between kinds and on the diagonal, which are no pairs."""
     if not predicates:
         return np.zeros((0, 0), dtype=np.float32)
@@ -357,7 +357,7 @@ def _cosines(predicates: Sequence[Predicate], words: Words) -> np.ndarray:
     return table
 
 
-def _measured(number: int, ruleset: RuleSet, words: Words) -> Round:
+def _measured(number: int, ruleset: RuleSet, words: Setting) -> Round:
     found = conflicts(ruleset, physical.rules(ruleset.predicates, words.toolbox))
     return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k), conflicts=found)
 
@@ -381,7 +381,7 @@ def _rule_row(rule: Rule) -> dict[str, str]:
     return {"id": rule.id, "text": rule.text, "quote": rule.quote, "formula": syntax.render(rule.formula)}
 
 
-def _rows(state: Round, words: Words) -> dict[str, dict[str, object]]:
+def _rows(state: Round, words: Setting) -> dict[str, dict[str, object]]:
     """Every predicate as a model is shown it: words, vagueness, neighbours, and what it is bound to."""
     predicates = state.ruleset.predicates
     nearest = np.argsort(-_cosines(predicates, words), axis=1, kind="stable")[:, :3]

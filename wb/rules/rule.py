@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from wb.domain.tools import Enumerations
+from wb.domain.tools import DeclaredValues
 from wb.domain.trace import Call, Step
 from wb.logic import facts, formula
 from wb.logic.facts import Fact, Path, Size
@@ -73,7 +73,7 @@ class Predicate:
 Reader = Callable[[Step, Call | None], bool | None]
 
 
-def reader(predicate: Predicate, enumerations: Enumerations = MappingProxyType({})) -> Reader:
+def reader(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType({})) -> Reader:
     """The predicate as a function of a step and the call that is asked about (None where none is): `truth`, compiled.
 
     An action predicate is closed-world over the step's calls: what was not called was not done; without a tool it is
@@ -108,7 +108,7 @@ def reader(predicate: Predicate, enumerations: Enumerations = MappingProxyType({
 def asked[Told](
     paths: Sequence[Path],
     tools: Sequence[str],
-    enumerations: Enumerations,
+    enumerations: DeclaredValues,
     compiled: Callable[[facts.Enumerations], Callable[[object, object], Told | None]],
 ) -> Callable[[Step, Call | None], Told | None]:
     """What is read of those paths, as a function of a step and the call that is asked about (None where none is).
@@ -143,7 +143,7 @@ def plain(record: Mapping[str, object]) -> dict[str, object]:
     return record if type(record) is dict else dict(record)
 
 
-def declared(paths: Sequence[Path], enumerations: Enumerations, tool: str) -> facts.Enumerations:
+def declared(paths: Sequence[Path], enumerations: DeclaredValues, tool: str) -> facts.Enumerations:
     """The enumerations of the paths, `call` being a call of that tool."""
     owners = {"state": "state", "call": tool}
     found = {path: enumerations.get((owners[path.names[0]], path.names[1])) for path in paths if len(path.names) == 2}

@@ -20,7 +20,7 @@ from wb.domain.document import Sentence
 from wb.domain.policy import Clause, Policy
 from wb.logic import automaton
 from wb.rules import words
-from wb.rules.decisions import Decision, clause_id
+from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.words import Bearing
@@ -35,7 +35,7 @@ _EMPTY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Account:
     """What became of one sentence: `policy.text[start:end] == text`.
 
     `id` names the sentence by its text, whatever its place: twelve hexadecimal digits, "-2" for the second
@@ -55,8 +55,8 @@ class Reading:
 
 
 def classify(
-    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, decisions: Sequence[Decision] = ()
-) -> tuple[Reading, ...]:
+    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, decisions: Sequence[Ruling] = ()
+) -> tuple[Account, ...]:
     """The class of every sentence of the document, in order.
 
     The rule set may be as extracted or refined: a rule counts for the clauses of its parents too.  A
@@ -80,13 +80,13 @@ def classify(
     ]
     fates = _stems(every, _rows(every, first))
     readings = [
-        Reading(i, s.text, s.start, s.end, s.headings, fate.cls, fate.reason, tuple(r.id for r in fate.rules))
+        Account(i, s.text, s.start, s.end, s.headings, fate.cls, fate.reason, tuple(r.id for r in fate.rules))
         for i, s, fate in zip(ids, every, fates, strict=True)
     ]
     return _with_tools(readings, every, fates, bearing)
 
 
-def settled(policy: Policy, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
+def settled(policy: Policy, decisions: Sequence[Ruling]) -> tuple[tuple[Ruling, ...], tuple[Ruling, ...]]:
     """The decisions about sentences as they now are, and the stale ones, whose sentence is gone or was changed."""
     every = pieces(policy)
     texts = dict(zip(identities(s.text for s in every), (s.text for s in every), strict=True))
@@ -94,16 +94,16 @@ def settled(policy: Policy, decisions: Sequence[Decision]) -> tuple[tuple[Decisi
     return current, tuple(d for d in decisions if d not in current)
 
 
-def open_on(readings: Iterable[Reading]) -> dict[str, tuple[Reading, ...]]:
+def open_on(readings: Iterable[Account]) -> dict[str, tuple[Account, ...]]:
     """The open sentences that bear on each tool, in the order of the document; tools without any are absent."""
-    found: dict[str, list[Reading]] = {}
+    found: dict[str, list[Account]] = {}
     for reading in readings:
         for tool in reading.tools if reading.cls == "open" else ():
             found.setdefault(tool, []).append(reading)
     return {tool: tuple(those) for tool, those in found.items()}
 
 
-def refined(readings: Iterable[Reading], ruleset: RuleSet) -> tuple[Reading, ...]:
+def refined(readings: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...]:
     """The readings with the rules that a refinement made of theirs: those that they are parents of, or stayed.
 
     A sentence none of whose rules is left is open.
@@ -121,28 +121,28 @@ def refined(readings: Iterable[Reading], ruleset: RuleSet) -> tuple[Reading, ...
     return tuple(found)
 
 
-def enforced(ruleset: RuleSet, readings: Iterable[Reading]) -> RuleSet:
+def enforced(ruleset: RuleSet, readings: Iterable[Account]) -> RuleSet:
     """The rules in force: without those of waived sentences and of no constraints; rules of no clause stay."""
     named = {rule for reading in readings for rule in reading.rules}
     rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
     return replace(ruleset, rules=rules).without_unused()
 
 
-def counted(readings: Iterable[Reading]) -> dict[str, int]:
+def counted(readings: Iterable[Account]) -> dict[str, int]:
     """How many sentences are in each class, all classes named."""
     found = Counter(reading.cls for reading in readings)
     return {cls: found[cls] for cls in CLASSES}
 
 
-def to_json(readings: Iterable[Reading]) -> list[dict[str, object]]:
+def to_json(readings: Iterable[Account]) -> list[dict[str, object]]:
     """Readings as JSON values, for `sentences.json`."""
     return [{**asdict(r), **{k: list(getattr(r, k)) for k in ("headings", "rules", "tools")}} for r in readings]
 
 
-def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Reading, ...]:
+def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Account, ...]:
     """Readings from what `to_json` gave."""
     lists = ("headings", "rules", "tools")
-    return tuple(Reading(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows)
+    return tuple(Account(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list
     return found
 
 
-def _decided(decision: Decision, of_clause: Mapping[str, _Clausal]) -> _Fate:
+def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal]) -> _Fate:
     """The fate that a person gave a sentence."""
     if decision.decision == "waive":
         return _Fate("waived", decision.why)
@@ -357,8 +357,8 @@ def _joined(fates: Sequence[_Fate]) -> _Fate:
 
 
 def _with_tools(
-    readings: Sequence[Reading], every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing
-) -> tuple[Reading, ...]:
+    readings: Sequence[Account], every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing
+) -> tuple[Account, ...]:
     """The readings with the tools they bear on: by words, else those of their section, else all that change things."""
     own = [
         _own(reading, sentence, fate, bearing) for reading, sentence, fate in zip(readings, every, fates, strict=True)
@@ -378,7 +378,7 @@ def _with_tools(
     )
 
 
-def _own(reading: Reading, sentence: Sentence, fate: _Fate, bearing: Bearing) -> tuple[str, ...]:
+def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) -> tuple[str, ...]:
     """The tools that a sentence itself names, by its rules or by its words."""
     restricted = {
         tool

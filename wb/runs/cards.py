@@ -64,7 +64,7 @@ ROWS = 12  # rows from which a table scrolls inside its cell
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class Source:
     """A text in a formal language: a formula ("text") or a program ("python")."""
 
     text: str
@@ -85,7 +85,7 @@ class Badge:
     text: str
 
 
-Part = str | Code | Quote | Badge | tuple
+Content = str | Source | Quote | Badge | tuple
 
 
 class _Shown:
@@ -155,7 +155,7 @@ class Card(_Shown):
 
     title: str
     badge: str = ""
-    parts: tuple[tuple[str, Part], ...] = ()
+    parts: tuple[tuple[str, Content], ...] = ()
 
     def html(self) -> str:
         """The card as HTML."""
@@ -181,7 +181,7 @@ class Card(_Shown):
         head = f"{self.title} [{self.badge}]" if self.badge else self.title
         return "\n".join([head, *(f"  {name}: {to_text(part)}" for name, part in self._said())])
 
-    def _said(self) -> list[tuple[str, Part]]:
+    def _said(self) -> list[tuple[str, Content]]:
         return [(name, part) for name, part in self.parts if to_text(part)]
 
 
@@ -268,7 +268,7 @@ def _td(value: object, kind: str) -> str:
 def to_text(value: object) -> str:
     """Any part of a table or card as plain text."""
     match value:
-        case Code() | Quote() | Badge():
+        case Source() | Quote() | Badge():
             return value.text
         case bool():
             return "yes" if value else "no"
@@ -284,9 +284,9 @@ def to_text(value: object) -> str:
 def to_html(value: object) -> str:
     """Any part of a table or card as HTML, escaped."""
     match value:
-        case Code(text, "python"):
+        case Source(text, "python"):
             return _highlighted(text)
-        case Code(text):
+        case Source(text):
             space = "normal" if len(text) > PROSE else "nowrap"
             return f'<code style="{GROUND};white-space:{space}">{html.escape(text)}</code>' if text else ""
         case Quote(text):
@@ -314,9 +314,9 @@ def _highlighted(source: str) -> str:
 
 def _markdown(value: object) -> str:
     match value:
-        case Code(text, "python"):
+        case Source(text, "python"):
             return f"\n\n```python\n{text.replace('```', '` ` `').rstrip()}\n```"
-        case Code(text):
+        case Source(text):
             return f"`{text.replace('`', 'ˋ')}`"
         case Quote(text):
             return f"“{_safe(text)}”"

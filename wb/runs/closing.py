@@ -12,10 +12,10 @@ SUMMARY, RESULTS, DRAFT = "summary.json", "results.json", "decisions.draft.yaml"
 BESIDE = (
     "copy it beside the policy as decisions.yaml, beside a single document as NAME.decisions.yaml; decide, run again"
 )
-Table = tuple[tuple[str, ...], ...]
+Rows = tuple[tuple[str, ...], ...]
 
 
-def tables(done: Sequence[Version]) -> tuple[tuple[str, Table], ...]:
+def tables(done: Sequence[Version]) -> tuple[tuple[str, Rows], ...]:
     """The result tables, where something was measured."""
     results = _found(done, RESULTS)
     if results is None:

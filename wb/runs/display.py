@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from wb.runs.pipeline import Event
+from wb.runs.pipeline import Notice
 
 COLOURS = {
     "made": "green",
@@ -43,7 +43,7 @@ class Display:
 
     def __init__(self, stages: Sequence[str], console: Console, quiet: float = QUIET_S) -> None:
         self._console, self._quiet = console, quiet
-        self._running: Event | None = None
+        self._running: Notice | None = None
         self._began = 0.0
         self._closed = threading.Event()
         self._beat = threading.Thread(target=self._say_that_it_goes_on, daemon=True)
@@ -69,7 +69,7 @@ class Display:
         self._closed.set()
         self._progress.stop()
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Notice) -> None:
         """Show one event."""
         if event.what == "running":
             self._move(event)
@@ -93,7 +93,7 @@ class Display:
                 line = f"{event.stage:{self._width}}  ...      {where}, {time.monotonic() - self._began:.0f} s"
                 self._console.print(line, soft_wrap=True, highlight=False)
 
-    def _move(self, event: Event) -> None:
+    def _move(self, event: Notice) -> None:
         if self._running is None:
             self._began = time.monotonic()
         self._running = event

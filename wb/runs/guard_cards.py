@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from wb.guards import examples, synthesis
 from wb.guards.contract import Contract, Unguarded
 from wb.guards.examples import Example
-from wb.guards.faults import Judged, Planted
+from wb.guards.faults import JudgedMutant, Planted
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
 from wb.rules.rule import RuleSet
-from wb.runs.cards import Badge, Card, Cards, Code, Part, Table, mapping, table
+from wb.runs.cards import Badge, Card, Cards, Content, Source, Table, mapping, table
 
 
 def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
@@ -22,7 +22,7 @@ def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = 
         claim or entry.grade,
         (
             ("rules", said or ("no rule",)),
-            ("code", Code(entry.source, "python")),
+            ("code", Source(entry.source, "python")),
             ("why not better", entry.reason),
             *((f"found by {c.check}", _complaint(c)) for c in complaints),
         ),
@@ -49,7 +49,10 @@ def contracts(found: Iterable[Contract]) -> Cards:
                 one.tool,
                 "",
                 (
-                    ("contract", Code("\n".join((one.signature, *(f"    {line}" for line in one.lines()))), "python")),
+                    (
+                        "contract",
+                        Source("\n".join((one.signature, *(f"    {line}" for line in one.lines()))), "python"),
+                    ),
                     ("rules", tuple(f"{item.rule} from {item.clause}: {item.text}" for item in one.items)),
                 ),
             )
@@ -72,7 +75,7 @@ def cases(found: Iterable[Example], title: str = "") -> Table:
         {
             "kind": one.kind,
             "decision": Badge("allow" if one.allowed else "deny"),
-            "arguments": Code(_call(one.arguments)),
+            "arguments": Source(_call(one.arguments)),
             "breaks": one.rule,
         }
         for one in found
@@ -142,11 +145,11 @@ def fault(planted: Planted | None, broken: Draft | None) -> Card:
         planted.contract.tool,
         "not proved" if found else "proved",
         (
-            ("planted", Code(planted.mutant.change)),
-            ("code", Code(planted.mutant.source, "python")),
+            ("planted", Source(planted.mutant.change)),
+            ("code", Source(planted.mutant.source, "python")),
             ("the verifier says", found.said if found else ""),
             ("so", found.message if found else ""),
-            ("counterexample", Code(_call(found.arguments)) if found and found.arguments else ""),
+            ("counterexample", Source(_call(found.arguments)) if found and found.arguments else ""),
             ("must be", "" if not found or found.allowed is None else "allowed" if found.allowed else "denied"),
             (
                 "the planted guard answers",
@@ -157,7 +160,7 @@ def fault(planted: Planted | None, broken: Draft | None) -> Card:
     )
 
 
-def fates(judged: Iterable[Judged], title: str = "") -> Table:
+def fates(judged: Iterable[JudgedMutant], title: str = "") -> Table:
     """What became of planted faults, the worst first, with the values that tell each from the guard."""
     order = ("survived", "unsettled", "equivalent", "refuted")
     rows = sorted(judged, key=lambda one: order.index(one.fate))
@@ -167,8 +170,8 @@ def fates(judged: Iterable[Judged], title: str = "") -> Table:
                 "fate": Badge(one.fate),
                 "fault": one.mutant.operator,
                 "tool": one.tool,
-                "change": Code(one.mutant.change),
-                "differs where": Code(_call(one.witness)) if one.witness else "",
+                "change": Source(one.mutant.change),
+                "differs where": Source(_call(one.witness)) if one.witness else "",
             }
             for one in rows
         ),
@@ -177,12 +180,12 @@ def fates(judged: Iterable[Judged], title: str = "") -> Table:
     )
 
 
-def _complaint(complaint: Complaint) -> Part:
+def _complaint(complaint: Complaint) -> Content:
     """What a check found wrong, with the arguments that show it."""
     if not complaint.arguments:
         return complaint.message
     wanted = {True: "must be allowed", False: "must be denied", None: ""}[complaint.allowed]
-    return (complaint.message, Code(f"{_call(complaint.arguments)}  {wanted}".rstrip()))
+    return (complaint.message, Source(f"{_call(complaint.arguments)}  {wanted}".rstrip()))
 
 
 def _call(arguments: Sequence[tuple[str, object]]) -> str:

@@ -15,12 +15,12 @@ from wb.rules import rulefile
 from wb.rules.rule import Rule, RuleSet
 from wb.runs import cards, show
 from wb.runs.artifact import Version
-from wb.runs.cards import Badge, Code, Quote
+from wb.runs.cards import Badge, Quote, Source
 
 CLASSES = ("rule", "open", "duty", "waived", "not a constraint")
 FATES = ("guarded", "blocked", "free")
 
-Run = Mapping[str, Version]
+Versions = Mapping[str, Version]
 Row = Mapping[str, object]
 
 
@@ -36,7 +36,7 @@ class Found:
     findings: tuple[str, ...]
 
 
-def read(run: Run) -> Found:
+def read(run: Versions) -> Found:
     """What a run kept of its policy: the newest stage that wrote a file counts.
 
     Raises:
@@ -164,7 +164,7 @@ def _tool(row: Row, guard: Row, rules: Mapping[str, Rule], texts: Mapping[str, s
             ("rules", tuple((r, Quote(rules[r].quote or rules[r].text)) if r in rules else r for r in row["rules"])),
             ("open", tuple((name, Quote(texts.get(name, ""))) for name in row["open"])),
             ("why not better", str(guard.get("reason", ""))),
-            ("code", Code(str(guard.get("source", "")), "python")),
+            ("code", Source(str(guard.get("source", "")), "python")),
         ),
     )
     head = f"{cards.to_html(Badge(str(row['fate'])))} <b>{html.escape(str(row['tool']))}</b> {html.escape(told)}"

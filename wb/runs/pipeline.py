@@ -28,21 +28,21 @@ from wb.runs.artifact import ArtifactError, Version
 from wb.runs.key import Inputs
 from wb.runs.notebook import KernelError, Notebook, NotebookError
 
-What = Literal["running", "made", "kept", "taken", "waiting", "damaged", "changed"]
+About = Literal["running", "made", "kept", "taken", "waiting", "damaged", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Notice:
     """What a run has to say while it goes on. `cell` of `cells` is given while a stage is running."""
 
     stage: str
-    what: What
+    what: About
     cell: int = 0
     cells: int = 0
     note: str = ""
 
 
-Tell = Callable[[Event], None]
+Tell = Callable[[Notice], None]
 
 
 class Stopped(KeyboardInterrupt):
@@ -50,7 +50,7 @@ class Stopped(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Planned:
     """One stage of a plan. `parameters` are all its values, `given` those that differ from the
     notebook's own by the caller's wish; `runs` is False for a stage before `--from`."""
 
@@ -67,7 +67,7 @@ class Step:
 
 def plan(
     here: Project, values: Mapping[str, str], *, first: str | None = None, last: str | None = None
-) -> tuple[Step, ...]:
+) -> tuple[Planned, ...]:
     """The stages of a run up to `last`, with typed parameters.
 
     `values` are texts as given on the command line; each reaches every notebook that declares it.
@@ -91,7 +91,7 @@ def plan(
     return tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
 
 
-def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: bool) -> Step:
+def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: bool) -> Planned:
     given = {name: notebook.typed(book, name, text) for name, text in values.items() if name in book.defaults}
     parameters = {**book.defaults, **given}
     source = store.policy_of(here, parameters)
@@ -99,7 +99,7 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
         given = {**given, "policy": str(source.path)}
     if parameters.get("runs"):
         given = {**given, "runs": _runs(str(parameters["runs"]))}
-    return Step(book, {**parameters, **given}, given, runs)
+    return Planned(book, {**parameters, **given}, given, runs)
 
 
 def _runs(files: str) -> str:
@@ -119,7 +119,7 @@ def stage_named(name: str, stages: list[str]) -> str:
     return found[0]
 
 
-def run(here: Project, steps: tuple[Step, ...], tell: Tell) -> dict[str, Version]:
+def run(here: Project, steps: tuple[Planned, ...], tell: Tell) -> dict[str, Version]:
     """Carry out a plan; the version of each stage that the run ends with.
 
     Raises:
@@ -145,7 +145,7 @@ def run(here: Project, steps: tuple[Step, ...], tell: Tell) -> dict[str, Version
     return done
 
 
-def inputs_of(here: Project, step: Step, upstream: Mapping[str, Version]) -> Inputs:
+def inputs_of(here: Project, step: Planned, upstream: Mapping[str, Version]) -> Inputs:
     """What the result of a step depends on.
 
     Raises:
@@ -166,7 +166,7 @@ def inputs_of(here: Project, step: Step, upstream: Mapping[str, Version]) -> Inp
     )
 
 
-def _taken_files(step: Step, version: Version) -> dict[str, str]:
+def _taken_files(step: Planned, version: Version) -> dict[str, str]:
     names = step.notebook.files[version.stage]
     missing = sorted(set(names or ()) - set(version.digests))
     if missing:
@@ -176,7 +176,7 @@ def _taken_files(step: Step, version: Version) -> dict[str, str]:
     return {name: digest for name, digest in version.digests.items() if names is None or name in names}
 
 
-def _made_or_kept(here: Project, step: Step, upstream: Mapping[str, Version], tell: Tell) -> Version:
+def _made_or_kept(here: Project, step: Planned, upstream: Mapping[str, Version], tell: Tell) -> Version:
     inputs = inputs_of(here, step, upstream)
     found = lookup(here, inputs, tell)
     if found is None:
@@ -185,7 +185,7 @@ def _made_or_kept(here: Project, step: Step, upstream: Mapping[str, Version], te
             if found is None:
                 return _made(here, step, inputs, upstream, tell)
     os.utime(found.folder / artifact.MANIFEST)  # the version used last is the newest
-    tell(Event(step.stage, "kept", note=found.key))
+    tell(Notice(step.stage, "kept", note=found.key))
     return found
 
 
@@ -197,18 +197,18 @@ def lookup(here: Project, inputs: Inputs, tell: Tell) -> Version | None:
             if not damaged:
                 return version
             tell(
-                Event(
+                Notice(
                     inputs.stage,
                     "damaged",
                     note=f"{version.key}: {', '.join(damaged)} changed or lost; making it again",
                 )
             )
     for folder in artifact.unreadable(here, inputs.stage):
-        tell(Event(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
+        tell(Notice(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
     return None
 
 
-def _silent(event: Event) -> None:
+def _silent(event: Notice) -> None:
     """Tell nobody."""
 
 
@@ -222,7 +222,7 @@ def _lock(here: Project, inputs: Inputs, tell: Tell) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        tell(Event(inputs.stage, "waiting", note="another run is at work on it"))
+        tell(Notice(inputs.stage, "waiting", note="another run is at work on it"))
         lock.acquire()
     try:
         yield
@@ -230,14 +230,14 @@ def _lock(here: Project, inputs: Inputs, tell: Tell) -> Iterator[None]:
         lock.release()
 
 
-def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Version:
+def _made(here: Project, step: Planned, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Version:
     """Execute a notebook in a new workplace and seal what it wrote."""
     source = store.policy_of(here, step.parameters)
     if source:
         policy.load(source.path)  # a document that cannot be read is found before a kernel starts
     place = artifact.workplace(here, step.stage)
     started = time.monotonic()
-    tell(Event(step.stage, "running"))
+    tell(Notice(step.stage, "running"))
     try:
         done = _executed(here, step, upstream, place.folder, tell)
         sealed = _unless_changed(here, step, inputs, upstream, tell)
@@ -252,12 +252,12 @@ def _made(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Vers
     finally:
         shutil.rmtree(place.folder, ignore_errors=True)  # gone already where it was sealed
         place.lock.release()
-    tell(Event(step.stage, "made", note=f"{version.key} in {time.monotonic() - started:.1f} s"))
+    tell(Notice(step.stage, "made", note=f"{version.key} in {time.monotonic() - started:.1f} s"))
     return version
 
 
 def _executed(
-    here: Project, step: Step, upstream: Mapping[str, Version], folder: Path, tell: Tell
+    here: Project, step: Planned, upstream: Mapping[str, Version], folder: Path, tell: Tell
 ) -> Mapping[str, object]:
     """Run the notebook in a workplace; returns what it said at its finish."""
     handover = {
@@ -282,7 +282,7 @@ def _executed(
             output,
             parameters=step.given,
             environment=environment,
-            on_cell=lambda cell, cells: tell(Event(step.stage, "running", cell, cells)),
+            on_cell=lambda cell, cells: tell(Notice(step.stage, "running", cell, cells)),
         )
     except KernelError as error:
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None
@@ -299,7 +299,7 @@ def _spending(here: Project) -> Path:
     return here.artifacts / ".spending" / f"{os.getpid()}.jsonl"
 
 
-def _kept_apart(here: Project, step: Step, output: Path) -> Path:
+def _kept_apart(here: Project, step: Planned, output: Path) -> Path:
     """Save a failed notebook where no finished version is looked for."""
     target = here.artifacts / step.stage / artifact.FAILED / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.ipynb"
     target.parent.mkdir(exist_ok=True)
@@ -308,7 +308,9 @@ def _kept_apart(here: Project, step: Step, output: Path) -> Path:
     return target
 
 
-def _unless_changed(here: Project, step: Step, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell) -> Inputs:
+def _unless_changed(
+    here: Project, step: Planned, inputs: Inputs, upstream: Mapping[str, Version], tell: Tell
+) -> Inputs:
     """The inputs, or a mark on them that no later run looks for: what ran may not be what was keyed."""
     now = inputs_of(here, step, upstream)
     if now.static == inputs.static:
@@ -317,14 +319,14 @@ def _unless_changed(here: Project, step: Step, inputs: Inputs, upstream: Mapping
         f"wb/{name.replace('.', '/')}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name]
     )
     tell(
-        Event(
+        Notice(
             step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"
         )
     )
     return replace(inputs, mode="changed")
 
 
-def _taken(here: Project, step: Step, upstream: Mapping[str, Version], tell: Tell) -> Version:
+def _taken(here: Project, step: Planned, upstream: Mapping[str, Version], tell: Tell) -> Version:
     """The version of a stage that is not to be run: the exact one, else the newest with the same parameters."""
     inputs = inputs_of(here, step, upstream)
     found = lookup(here, inputs, tell)
@@ -342,5 +344,5 @@ def _taken(here: Project, step: Step, upstream: Mapping[str, Version], tell: Tel
                 f"--from needs a finished {step.stage} with these parameters; there is none: run without --from"
             )
         found = same[0]
-        tell(Event(step.stage, "taken", note=f"{found.key}, though code, prompts or inputs have changed since"))
+        tell(Notice(step.stage, "taken", note=f"{found.key}, though code, prompts or inputs have changed since"))
     return found

@@ -17,7 +17,7 @@ from pathlib import Path
 from wb.paths import Project
 from wb.runs import artifact, cards, outcome, plots, show
 from wb.runs.artifact import ArtifactError, Version
-from wb.runs.outcome import Run
+from wb.runs.outcome import Versions
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
@@ -94,14 +94,14 @@ def find(here: Project, name: str | None) -> Version:
     return found[0]
 
 
-def named(here: Project, versions: Sequence[Version]) -> dict[str, Run]:
+def named(here: Project, versions: Sequence[Version]) -> dict[str, Versions]:
     """Each run, by what sets it apart from the others: policy, model, parameters, else code, else its key."""
     runs = [artifact.followed(here, version) for version in versions]
     names = names_of(runs)
     return dict(zip(names, runs, strict=True))
 
 
-def names_of(runs: Sequence[Run]) -> tuple[str, ...]:
+def names_of(runs: Sequence[Versions]) -> tuple[str, ...]:
     """A short name for each run, no two alike, such as `max_rounds=1`.
 
     Named is what differs: policies and models by their names, parameters as `name=value`, with the stage's number
@@ -124,7 +124,7 @@ def names_of(runs: Sequence[Run]) -> tuple[str, ...]:
     )
 
 
-def _traits(run: Run) -> dict[str, str]:
+def _traits(run: Versions) -> dict[str, str]:
     """What a run was made with, by name."""
     values: dict[str, dict[str, str]] = {}
     for stage, version in run.items():
@@ -148,7 +148,7 @@ def _trait(name: str, value: str) -> str:
     return value if name in ("policy", "model") else f"{name}={value}"
 
 
-def page(runs: Mapping[str, Run]) -> str:
+def page(runs: Mapping[str, Versions]) -> str:
     """The report on runs by name, as one HTML text."""
     from plotly.offline import get_plotlyjs
 
@@ -196,7 +196,7 @@ def not_run(methods: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     return tuple(f"{row['method']} was not run: {row['reason']}" for row in methods if row.get("reason"))
 
 
-def _figure(drawing: Drawing, runs: Mapping[str, Run]) -> str:
+def _figure(drawing: Drawing, runs: Mapping[str, Versions]) -> str:
     """One figure over all runs that have its data, with a way to what it shows, or a line that says who has none."""
     values, keys = {}, []
     for name, run in runs.items():
@@ -225,7 +225,7 @@ def _figure(drawing: Drawing, runs: Mapping[str, Run]) -> str:
     return f'<figure>{drawn}<figcaption>{source}<a href="#{drawing.more}">What it shows</a></figcaption></figure>{note}'
 
 
-def _section(name: str, run: Run, anchor: str) -> str:
+def _section(name: str, run: Versions, anchor: str) -> str:
     """What one run found out, its rules, guards and results, and the versions that it consists of."""
     kept = outcome.read(run)
     findings = "".join(f"<p><b>Finding.</b> {html.escape(line)}</p>" for line in kept.findings)
@@ -244,7 +244,7 @@ def _section(name: str, run: Run, anchor: str) -> str:
     )
 
 
-def _results(run: Run, anchor: str) -> str:
+def _results(run: Versions, anchor: str) -> str:
     last = list(run.values())[-1]
     results = last.read("results.json") if "results.json" in last.digests else {}
     results = results if isinstance(results, dict) else {}
@@ -257,7 +257,7 @@ def _results(run: Run, anchor: str) -> str:
     return f'<div id="{anchor}results">{measured}{notes}</div>' if measured or notes else ""
 
 
-def _versions(run: Run) -> str:
+def _versions(run: Versions) -> str:
     rows = [
         {
             "stage": stage,

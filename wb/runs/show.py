@@ -13,7 +13,7 @@ from wb.domain.policy import Clause
 from wb.domain.trace import Verdict
 from wb.logic import cel, syntax
 from wb.rules.rule import Rule, RuleSet
-from wb.runs.cards import Badge, Card, Cards, Code, Note, Quote, Table, mapping, table
+from wb.runs.cards import Badge, Card, Cards, Note, Quote, Source, Table, mapping, table
 
 RATES = ("accuracy", "precision", "recall", "fpr")
 METHOD = ("method", "split", "n", *RATES, "undecided", "queries", "seconds")
@@ -47,7 +47,7 @@ def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | Non
     predicates = [ruleset.predicate(name) for name in one.predicates]
     tools = tuple(dict.fromkeys(tool for p in predicates if p.kind == "action" for tool in p.tools))
     tests = tuple(
-        Code(f"{p.name}: {cel.render(p.test)}") for p in predicates if p.kind == "state" and p.test is not None
+        Source(f"{p.name}: {cel.render(p.test)}") for p in predicates if p.kind == "state" and p.test is not None
     )
     facts = tuple(f"{p.name}: {p.description}" for p in predicates if p.kind == "state" and p.test is None)
     nothing = tuple(p.name for p in predicates if p.kind == "action" and not p.tools)
@@ -57,7 +57,7 @@ def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | Non
         (
             ("sentence", Quote(one.quote)),
             ("words", one.text if one.text != one.quote else ""),
-            ("formula", Code(syntax.render(one.formula))),
+            ("formula", Source(syntax.render(one.formula))),
             ("tools", ", ".join(tools)),
             ("tests", tests),
             ("no field tells", facts),
@@ -81,7 +81,7 @@ def rule_table(ruleset: RuleSet, title: str = "") -> Table:
             "rule": one.id,
             "force": Badge(one.modality),
             "sentence": one.quote or one.text,
-            "formula": Code(syntax.render(one.formula)),
+            "formula": Source(syntax.render(one.formula)),
             "tools": ", ".join(dict.fromkeys(tool for p in ruleset.actions(one) for tool in p.tools)) or "-",
         }
         for one in ruleset.rules
@@ -98,7 +98,7 @@ def predicates(ruleset: RuleSet, title: str = "") -> Table:
             "what it says": one.description,
             "told by": ", ".join(one.tools)
             if one.kind == "action"
-            else Code(cel.render(one.test))
+            else Source(cel.render(one.test))
             if one.test
             else None,
         }
@@ -200,7 +200,7 @@ def verdicts(given: Iterable[tuple[str, Verdict]], ruleset: RuleSet, most: int =
 
 def weighed(given: Iterable[tuple[Rule, float]], title: str = "") -> Table:
     """Rules with their weights."""
-    rows = ({"rule": one.id, "weight": weight, "formula": Code(syntax.render(one.formula))} for one, weight in given)
+    rows = ({"rule": one.id, "weight": weight, "formula": Source(syntax.render(one.formula))} for one, weight in given)
     return table(rows, title=title, none="there is no rule")
 
 

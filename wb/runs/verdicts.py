@@ -10,7 +10,7 @@ from wb.bench.recorded import Judged
 
 SHOWN = 100  # characters of a sentence in a table
 MOST = 8  # reasons of a kind
-Table = tuple[tuple[str, ...], ...]
+Rows = tuple[tuple[str, ...], ...]
 
 
 def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str]) -> dict[str, object]:
@@ -33,7 +33,7 @@ def row(judged: Judged, quotes: Mapping[str, str], sentences: Mapping[str, str])
 
 def tables(
     judged: Iterable[Judged], quotes: Mapping[str, str], sentences: Mapping[str, str]
-) -> tuple[tuple[str, Table], ...]:
+) -> tuple[tuple[str, Rows], ...]:
     """The decisions by tool, beside the labels where there are any, and what they rest on; each table with a title."""
     judged = tuple(judged)
     found = [(f"{len(judged)} calls in {len({j.run for j in judged})} runs", _by_tool(judged))]
@@ -49,14 +49,14 @@ def tables(
     return tuple((title, rows) for title, rows in found if len(rows) > 1)
 
 
-def _by_tool(judged: Sequence[Judged]) -> Table:
+def _by_tool(judged: Sequence[Judged]) -> Rows:
     rows = [("tool", "calls", "allowed", "denied", "undecided")]
     for tool in sorted({j.tool for j in judged}):
         rows.append((tool or "(not one for sure)", *_decisions(j for j in judged if j.tool == tool)))
     return (*rows, ("all", *_decisions(judged)))
 
 
-def _by_label(judged: Sequence[Judged]) -> Table:
+def _by_label(judged: Sequence[Judged]) -> Rows:
     rows = [("label", "calls", "allowed", "denied", "undecided")]
     return (
         *rows,
@@ -76,6 +76,6 @@ def _right(judged: Sequence[Judged]) -> str:
     return f"{right}: {100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def _counted(what: Iterable[str]) -> Table:
+def _counted(what: Iterable[str]) -> Rows:
     found = Counter(what).most_common(MOST)
     return (("times", "what"), *((str(n), text if len(text) <= SHOWN else text[:SHOWN] + "…") for text, n in found))

@@ -19,11 +19,11 @@ from wb.logic import automaton
 from wb.logic.automaton import Automaton, AutomatonError
 from wb.rules.rule import Rule, RuleSet
 
-State = Literal["decisive", "indecisive", "undecided", "contradictory"]
+Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
 HARD = math.inf
 
 
-class Outcome(NamedTuple):
+class Kept(NamedTuple):
     """Whether a rule is kept when the action is taken, and when it is not, all else equal."""
 
     taken: bool
@@ -58,7 +58,7 @@ class Inference:
 
     low: float
     high: float
-    state: State
+    state: Certainty
     violated: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
 START = frozenset((0,))  # where every automaton is before the first step
 
 
-def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Outcome]:
+def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Kept]:
     """How a rule may fare when the action is taken, or left, at the last of the steps.
 
     A step maps predicates to True, False or None; what is None or absent may be either, at each step
@@ -116,14 +116,14 @@ def advanced(machine: Automaton | None, states: frozenset[int], step: Mapping[st
 
 def faring(
     machine: Automaton | None, action: str, states: frozenset[int], step: Mapping[str, bool | None]
-) -> frozenset[Outcome]:
+) -> frozenset[Kept]:
     """`outcomes` at a step, from where the rule's automaton may be before it."""
     if machine is None:
-        return frozenset((Outcome(True, True), Outcome(False, True), Outcome(True, False)))
+        return frozenset((Kept(True, True), Kept(False, True), Kept(True, False)))
     bit = 1 << machine.names.index(action) if action in machine.names else 0
     kept = [verdict is not False for verdict in machine.settled]
     return frozenset(
-        Outcome(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
+        Kept(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
         for letter in _letters(machine.names, {**step, action: False})
         for state in states
     )
@@ -138,7 +138,7 @@ def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int
     return letters
 
 
-def infer(circuit: Circuit, outcomes: Mapping[str, frozenset[Outcome]]) -> Inference:
+def infer(circuit: Circuit, outcomes: Mapping[str, frozenset[Kept]]) -> Inference:
     """P1 - P0 of the circuit's action, from the outcomes that each rule may still have (by rule id).
 
     A rule with one possible outcome is known.  The bounds are exact when the rules' unknowns are
@@ -219,7 +219,7 @@ def _mass(circuit: Circuit, keeps: Callable[[Rule, frozenset[str]], bool], world
     return math.exp(sum(w for w, k in zip(circuit.weights, kept, strict=True) if k and w != HARD))
 
 
-def _gains(rule: Rule, outcomes: Mapping[str, frozenset[Outcome]]) -> frozenset[int]:
+def _gains(rule: Rule, outcomes: Mapping[str, frozenset[Kept]]) -> frozenset[int]:
     """How much better the rule may fare with the action taken: -1, 0 or 1."""
     possible = outcomes.get(rule.id)
     if not possible:
@@ -234,7 +234,7 @@ def _bound(extremes: Iterable[int], up: bool = False) -> float:
     return first * HARD if first in found else second * HARD if second in found else 0.0
 
 
-def _state(gains: Mapping[str, frozenset[int]], hard: list[frozenset[int]]) -> State:
+def _state(gains: Mapping[str, frozenset[int]], hard: list[frozenset[int]]) -> Certainty:
     known = {next(iter(g)) for g in hard if len(g) == 1}
     if {-1, 1} <= known:
         return "contradictory"

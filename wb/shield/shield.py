@@ -19,7 +19,7 @@ from typing import TextIO
 from wb.domain import session
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox, enumerations
-from wb.domain.trace import Sentence, Step, Trace, Verdict
+from wb.domain.trace import Quoted, Step, Trace, Verdict
 from wb.logic.automaton import Automaton
 from wb.logic.syntax import render
 from wb.rules import rulefile
@@ -46,7 +46,7 @@ class Shield:
     machines: Mapping[str, Automaton | None] | None = None
     name: str = "shieldagent"
     toolbox: Toolbox | None = None
-    open: Mapping[str, Sequence[Sentence]] = field(default_factory=dict)
+    open: Mapping[str, Sequence[Quoted]] = field(default_factory=dict)
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
@@ -247,7 +247,7 @@ def to_json(shield: Shield) -> dict[str, object]:
 
 
 def from_json(
-    value: Mapping[str, object], toolbox: Toolbox | None = None, open: Mapping[str, Sequence[Sentence]] | None = None
+    value: Mapping[str, object], toolbox: Toolbox | None = None, open: Mapping[str, Sequence[Quoted]] | None = None
 ) -> Shield:
     """The shield that `to_json` described, over the tools and open sentences of today.
 

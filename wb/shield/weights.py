@@ -28,7 +28,7 @@ from wb.domain.trace import Trace
 from wb.logic.automaton import Automaton
 from wb.rules.rule import Predicate, Rule, valuation
 from wb.shield import circuit
-from wb.shield.circuit import Circuit, Outcome
+from wb.shield.circuit import Circuit, Kept
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -305,9 +305,9 @@ def _held(
     of: Circuit, machines: Mapping[str, Automaton | None], laws: Sequence[Rule], focus: Rule, steps: Steps
 ) -> list[Rule]:
     """The focus rule while taking the action does not break it, and the physical rules that are broken."""
-    held = [focus] if _outcomes(of, machines, focus, steps) != {Outcome(False, True)} else []
+    held = [focus] if _outcomes(of, machines, focus, steps) != {Kept(False, True)} else []
     return held + [r for r in laws if not all(o.taken for o in _outcomes(of, machines, r, steps))]
 
 
-def _outcomes(of: Circuit, machines: Mapping[str, Automaton | None], rule: Rule, steps: Steps) -> frozenset[Outcome]:
+def _outcomes(of: Circuit, machines: Mapping[str, Automaton | None], rule: Rule, steps: Steps) -> frozenset[Kept]:
     return circuit.outcomes(machines[rule.id], of.action, steps)
