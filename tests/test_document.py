@@ -117,6 +117,19 @@ def test_sentence_rules(text, count):
     assert len(document.spans(text)) == count
 
 
+MARKS = [
+    f"{mark}{blanks}"
+    for mark in ("10)", "1.", "-", "+", "> \t10)")
+    for blanks in ("\t", " \t", "  \t", "\t \t", "\t\t")
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_list_mark_is_no_part_of_its_item_however_many_columns_the_blanks_after_it_take(mark):
+    (sentence,) = found(f"{mark}You must not run.")
+    assert (sentence.text, sentence.start, sentence.kind) == ("You must not run.", len(mark), "item")
+
+
 @settings(max_examples=150)
 @given(st.text(alphabet=st.sampled_from("ab. :;()[]*_`#-|>\n\t\"'1i\\é“”$&<"), max_size=120))
 def test_any_text_is_read_with_exact_and_ordered_places(text):

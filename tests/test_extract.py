@@ -391,6 +391,15 @@ def test_spans_are_verbatim_and_every_constraint_is_answered(parts):
     assert not [u for u in ruleset.undecided if not u.clause]
 
 
+def test_a_quotation_that_overlaps_itself_is_found_where_a_sentence_is():
+    """A stem that is repeated is a label and then sentences: the quotation also stands half in the label."""
+    stem = "Send notes to nobody, please:"
+    source = policy.of_text(f"{stem} {stem}\n\n# Gates\n\n{stem} {stem} {stem}", BOX)
+    assert clauses_of.occurrences("a a", "a a a", 0, 5) == ((0, 3), (2, 5))
+    found = extract.clauses(source, offline(source), norms.constrains)
+    assert [(c.start, c.end) for c in found] == [(s.start, s.end) for s in source.sentences if s.kind != "heading"]
+
+
 def draft(formula, *predicates, clause="c1"):
     return RuleDraft(Rule("", "t", formula, "permit_only_if", "action", clause, "q"), predicates)
 

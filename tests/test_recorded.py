@@ -108,6 +108,23 @@ def test_words_that_no_call_follows_are_a_step_and_a_field_that_changes_within_a
     assert spy.asked[2].steps[1].state == {"one": 1}
 
 
+CALLS = [(("call", "pay"), 3, False), (("state", {"one": 1}), None, False)]
+
+
+@pytest.mark.parametrize("second", [(("call", "bad"), 3, False), (("call", "look"), 3, True)])
+def test_a_step_forgets_what_changed_before_a_call_that_was_denied_or_failed(second: tuple) -> None:
+    """The same in a session and in its recording: whatever came of the call, it was asked for in another state."""
+    script = [(("state", {"one": 1, "two": 2}), None, False), *CALLS, second, (("call", "look"), 4, False)]
+    live, replayed = both(script)
+    assert live.asked[2].steps[0] == replayed.asked[2].steps[0] == Step((Call("pay"),), {"one": 1})
+
+
+def test_true_is_not_one_where_a_state_changes_within_a_step() -> None:
+    calls = [(("call", "pay"), 3, False), (("state", {"one": True}), None, False), (("call", "look"), 3, False)]
+    live, replayed = both([(("state", {"one": 1}), None, False), *calls, (("call", "look"), 4, False)])
+    assert live.asked[2].steps[0].state == replayed.asked[2].steps[0].state == {}
+
+
 EVENT = st.one_of(
     st.sampled_from(["pay", "bad", "look"]).map(lambda tool: ("call", tool)),
     st.sampled_from(["user", "assistant"]).map(lambda role: ("say", role)),
@@ -118,6 +135,12 @@ EVENT = st.one_of(
 @given(st.lists(st.tuples(EVENT, st.one_of(st.none(), st.integers(0, 2)), st.booleans()), max_size=12))
 def test_a_recording_of_what_the_guard_allowed_is_judged_as_the_session_was(script: list) -> None:
     """What was allowed has a result, an error or none; what was not allowed has none, as when the guard was there."""
+    live, replayed = both(script)
+    assert replayed.asked == live.asked
+
+
+def both(script: list) -> tuple[Spy, Spy]:
+    """What a guard is asked in a session of these events, (kind and what, step, failed), and in its recording."""
     live, replayed, lines = Spy(), Spy(), []
     talk = session.Session(live)
     for (kind, what), step, failed in script:
@@ -134,7 +157,7 @@ def test_a_recording_of_what_the_guard_allowed_is_judged_as_the_session_was(scri
                 lines.append(result(error=failed))
     if lines:
         list(recorded.judge(replayed, events.loads(text(*lines))[0].events))
-    assert replayed.asked == live.asked
+    return live, replayed
 
 
 def test_what_stands_before_a_line_that_is_refused_is_judged(tmp_path: Path) -> None:

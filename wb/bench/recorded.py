@@ -231,9 +231,8 @@ class _Going:
             verdict = session.judged(self.watch, Step((*step.calls, asked.call), state, step.text))
             yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
             self.index += 1
-            if not self.failed.get(position, verdict.decision != "allow"):
-                known = {name: value for name, value in step.state.items() if name in state and state[name] == value}
-                step = Step((*step.calls, asked.call), known, step.text)
+            done = not self.failed.get(position, verdict.decision != "allow")
+            step = Step((*step.calls, asked.call) if done else step.calls, session.agreed(step.state, state), step.text)
         self.watch.remember(step)
         self.present, self.number, self.calls, self.failed = None, None, [], {}
 

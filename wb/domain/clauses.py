@@ -44,9 +44,10 @@ def sections(policy: Policy) -> tuple[tuple[int, int], ...]:
 
 
 def occurrences(quote: str, text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
-    """Every place of a quotation in a part of the text, blanks and the shape of quotation marks aside."""
+    """Every place of a quotation in a part of the text, also overlapping ones; blanks and marks may differ."""
     words = [re.sub(r"['’‘]", "['’‘]", re.sub(r'["“”]', '["“”]', re.escape(word))) for word in quote.split()]
-    return tuple(m.span() for m in re.compile(r"\s+".join(words)).finditer(text, start, end)) if words else ()
+    places = re.compile(rf"(?=({r'\s+'.join(words)}))")
+    return tuple(m.span(1) for m in places.finditer(text, start, end)) if words else ()
 
 
 def identities(texts: Iterable[str]) -> tuple[str, ...]:

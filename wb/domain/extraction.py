@@ -78,9 +78,11 @@ def _noted(name: str, rule: Callable[..., bool]) -> Callable[..., bool]:
             return False
         if not silent:
             for line in range(start, state.line):
-                shift = state.tShift[line]
-                indent = max(0, min(shift, state.sCount[line] - state.blkIndent)) if name == "paragraph" else 0
-                state.env["lines"][line] = (name, state.bMarks[line] + shift - indent)
+                begin = state.bMarks[line] + state.tShift[line]
+                before = state.src[state.bMarks[line] : begin]
+                blanks = len(before) - len(before.rstrip(" \t"))  # characters; columns would count a tab as several
+                indent = max(0, min(blanks, state.sCount[line] - state.blkIndent)) if name == "paragraph" else 0
+                state.env["lines"][line] = (name, begin - indent)
         return True
 
     return run

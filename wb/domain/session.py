@@ -85,7 +85,7 @@ class Session:
     def state(self, fields: Mapping[str, Value]) -> None:
         """What is known from here on, in place of what was; a field that is not named is unknown.
 
-        A step whose calls were asked for in different states remembers only what these agree on.
+        A step whose calls were asked for in different states remembers only what these agree on, whatever came of them.
         """
         self._state = dict(fields)
 
@@ -105,8 +105,7 @@ class Session:
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         try:
             asked = Call(tool, dict(arguments) if arguments is not None else {})
-            whole = Step((*calls, asked), self._state, text)
-            verdict = judged(self._watch, whole)
+            verdict = judged(self._watch, Step((*calls, asked), self._state, text))
         except Exception as error:
             asked, verdict = Call(tool), _broken(tool, f"arguments by name were required; got {_said(error)}")
         if self._spoilt and verdict.decision == "allow":
@@ -114,11 +113,8 @@ class Session:
         if self._log is not None:
             verdict = self._record(asked, step, verdict)
         allowed = verdict.decision == "allow"
-        if now is None:
-            self._present = whole if allowed else Step((), self._state, text)
-        elif allowed:
-            known = now.state if now.state is self._state else _agreed(now.state, self._state)
-            self._present = Step(whole.calls, known, text)
+        known = agreed(now.state, self._state) if now is not None else self._state
+        self._present = Step((*calls, asked) if allowed else calls, known, text)
         self._made[name] = asked if allowed else None
         if type(self._last) is int:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
@@ -296,8 +292,10 @@ def _said(value: object) -> str:
         return type(value).__name__
 
 
-def _agreed(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+def agreed(one: Mapping[str, Value], other: Mapping[str, Value]) -> Mapping[str, Value]:
     """The fields that surely have the same value in both; of lists and mappings only the very same one counts."""
+    if one is other:
+        return one
     known: dict[str, Value] = {}
     for name in one.keys() & other.keys():
         left, right = one[name], other[name]
