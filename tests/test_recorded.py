@@ -105,7 +105,7 @@ def test_words_that_no_call_follows_are_a_step_and_a_field_that_changes_within_a
     ]
     list(recorded.judge(spy, events.loads(text(*lines))[0].events))
     assert spy.asked[0].steps == (Step((), {}, "hello"), Step((Call("pay"),), {"one": 1, "two": 2}, ""))
-    assert spy.asked[2].steps[1].state == {"one": 1}
+    assert [step.state for step in spy.asked[2].steps[1:3]] == [{"one": 1, "two": 2}, {"one": 1}]
 
 
 CALLS = [(("call", "pay"), 3, False), (("state", {"one": 1}), None, False)]
@@ -116,15 +116,37 @@ def test_a_step_forgets_what_changed_before_a_call_that_was_denied_or_failed(sec
     """The same in a session and in its recording: whatever came of the call, it was asked for in another state."""
     script = [(("state", {"one": 1, "two": 2}), None, False), *CALLS, second, (("call", "look"), 4, False)]
     live, replayed = both(script)
-    assert live.asked[2].steps[0] == replayed.asked[2].steps[0] == Step((Call("pay"),), {"one": 1})
+    assert live.asked[2].steps[1] == replayed.asked[2].steps[1] == Step((Call("pay"),), {"one": 1})
 
 
 def test_true_is_not_one_where_a_state_changes_within_a_step() -> None:
     calls = [(("call", "pay"), 3, False), (("state", {"one": True}), None, False), (("call", "look"), 3, False)]
     live, replayed = both([(("state", {"one": 1}), None, False), *calls, (("call", "look"), 4, False)])
-    assert live.asked[2].steps[0].state == replayed.asked[2].steps[0].state == {}
+    assert live.asked[2].steps[1].state == replayed.asked[2].steps[1].state == {}
 
 
+@pytest.mark.parametrize("step", [None, 3])
+def test_a_state_in_which_no_call_was_asked_for_is_not_forgotten(step: int | None) -> None:
+    """A fact that was true for a while was true once, whether or not a call was made meanwhile."""
+    passing = [(("state", {"one": n}), None, False) for n in (1, 2, 2)]
+    live, replayed = both([*passing, (("call", "pay"), step, False), *passing, (("call", "look"), step, False)])
+    before = [one.state for one in live.asked[1].steps]
+    assert live.asked == replayed.asked
+    assert before == [{"one": n} for n in (1, 2, 1, 2)]
+
+
+@pytest.mark.parametrize(("tool", "failed"), [("bad", False), ("pay", True)])
+@pytest.mark.parametrize("named", [{"call_id": "x"}, {}])
+def test_a_result_that_comes_too_late_and_says_otherwise_ends_permission(tool: str, failed: bool, named: dict) -> None:
+    """What was executed in spite of a denial, or failed after it was taken as done, is not what is remembered."""
+    between = [call("look", call_id="y"), result(call_id="y")] if named else [{"run": "a", "say": SAID}] * 2
+    late, good = result(error=failed, **named), result(error=not failed, **named)
+    for answer, decision in ((late, "undecided"), (good, "allow")):
+        judged, _ = seen(call(tool, **named), *between, answer, call("pay"))
+        assert judged[-1].verdict.decision == decision
+
+
+SAID = {"role": "assistant", "text": "words"}
 EVENT = st.one_of(
     st.sampled_from(["pay", "bad", "look"]).map(lambda tool: ("call", tool)),
     st.sampled_from(["user", "assistant"]).map(lambda role: ("say", role)),

@@ -3,6 +3,7 @@
 In a recording the calls are facts: what was executed there happened, whatever the guard says of it.  A call
 counts as executed if its result stands in the recording without an error, and as not executed if that result is
 an error.  Where the recording has no result for a call, it was done only if the guard allows it, as in a session.
+A result that comes when its step is over and says otherwise cannot be made good: from there on nothing is allowed.
 Calls of one step are judged in their order, each with the executed ones of its step before it.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
@@ -179,10 +180,11 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A call of the step that is going on, and the state before it."""
+    """A call of the step that is going on, the state before it, and those that passed since the call before."""
 
     asked: Asked
     state: Mapping[str, Value]
+    passed: Sequence[Mapping[str, Value]] = ()
 
 
 @dataclass(slots=True)
@@ -192,12 +194,16 @@ class _Going:
     run: str
     watch: Watch
     state: Mapping[str, Value] = field(default_factory=dict)
+    told: bool = False  # whether the state was told since the last call
+    passed: list[Mapping[str, Value]] = field(default_factory=list)  # told since then, and replaced
     words: Step | None = None  # of the assistant, which may belong to the next call
     present: Step | None = None  # the present step as it began
     number: int | None = None
     index: int = 0
     calls: list[_Asked] = field(default_factory=list)
     failed: dict[int, bool] = field(default_factory=dict)  # by position in the step: whether the result is an error
+    late: dict[str | None, bool] = field(default_factory=dict)  # calls without a result: whether they count as done
+    spoilt: str = ""
 
     def follow(self, event: Event, recognition: Recognition | None) -> Iterator[Judged]:
         """Take in one more event; the verdicts on the calls of a step that is over with it."""
@@ -205,40 +211,66 @@ class _Going:
             case Say(role, text):
                 if self.words is not None:
                     yield from self._begin(None, self.words)
+                    self.told = self.told and self.words.state is not self.state
                 self.words = Step((), self.state, text) if role == "assistant" else None
             case State(values):
-                self.state = values
+                before, self.state = self.state, values
+                if self.told and not session.same(before, values):
+                    self.passed.append(before)
+                    if len(self.passed) > session.PASSED:
+                        yield from self._begin(None)
+                self.told = True
             case Asked() as asked:
                 if event.step is None or event.step != self.number or self.present is None:
                     text = self.words.text if self.words is not None else ""
                     yield from self._begin(event.step, Step((), self.state, text))
-                self.words = None
-                self.calls.append(_Asked(asked, self.state))
+                self.words, self.told = None, False
+                self.calls.append(_Asked(asked, self.state, self.passed))
+                self.passed = []
             case Result(failed=failed, call_id=call_id):
                 names = [call.asked.call_id for call in self.calls]
-                if names and (call_id is None or call_id in names):  # else it answers a step that is over
+                if names and (call_id is None or call_id in names):
                     self.failed[len(names) - 1 if call_id is None else names.index(call_id)] = failed
+                elif self.late.pop(call_id, failed) == failed:  # its step is over, and it was taken otherwise
+                    self.spoilt = "a call's result came after its step was over, so what is remembered did not happen"
             case Observation():
                 yield from self.close()
                 yield self._turn(recognition or Recognition((), "nothing recognises free text"))
 
     def close(self) -> Iterator[Judged]:
-        """Judge the calls of the present step and remember what was done."""
-        if self.present is None:
-            return
-        step = self.present
-        for position, (asked, state) in enumerate((call.asked, call.state) for call in self.calls):
+        """Judge the calls of the present step and remember what was done, and the states that passed."""
+        step, before = self.present, None
+        for position, call in enumerate(self.calls):
+            asked, state = call.asked, call.state
+            if before is not None:
+                self._pass((before, *call.passed), state)
             verdict = session.judged(self.watch, Step((*step.calls, asked.call), state, step.text))
+            if self.spoilt and verdict.decision == "allow":
+                verdict = Verdict("undecided", f"{asked.call.tool}: {self.spoilt}", grade=verdict.grade)
             yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
-            self.index += 1
+            self.index, before = self.index + 1, state
             done = not self.failed.get(position, verdict.decision != "allow")
+            if position not in self.failed and asked.call_id is not None:
+                self.late[asked.call_id] = done
+            if position == len(self.calls) - 1:
+                self.late.pop(None, None)
+                if position not in self.failed:
+                    self.late[None] = done
             step = Step((*step.calls, asked.call) if done else step.calls, session.agreed(step.state, state), step.text)
-        self.watch.remember(step)
+        while len(self.late) > session.UNANSWERED:
+            del self.late[next(iter(self.late))]
+        if step is not None:
+            self.watch.remember(step)
         self.present, self.number, self.calls, self.failed = None, None, [], {}
 
-    def _begin(self, number: int | None, step: Step) -> Iterator[Judged]:
+    def _begin(self, number: int | None, step: Step | None = None) -> Iterator[Judged]:
         yield from self.close()
-        self.present, self.number = step, number
+        self._pass(self.passed, self.state)
+        self.present, self.number, self.passed = step, number, []
+
+    def _pass(self, passed: Sequence[Mapping[str, Value]], present: Mapping[str, Value]) -> None:
+        for state in session.moments(passed, present):
+            self.watch.remember(Step((), state))
 
     def _turn(self, recognition: Recognition) -> Judged:
         verdict = evaluate.agreed(recognition, lambda step: session.judged(self.watch, step))

@@ -17,6 +17,7 @@ from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
 
 WRITTEN = 64  # verdicts whose record is kept as text
 STRICT = json.JSONEncoder(allow_nan=False).encode
+PASSED = 64  # states told one after the other that are kept; with more, the present step is over
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
 
 
@@ -50,10 +51,11 @@ class Session:
     """One conversation under a judge.
 
     A step is a turn of the agent: calls with the same `step` that come one after the other share it, a call without
-    is a step of its own, and words of the assistant that no call follows are a step without calls.  Every call is
-    judged with the calls of its step before it.  An allowed call counts as done, and is taken back if its result is
-    an error; a call that was not allowed was not done.  A step is remembered when the next one begins.  An error
-    that comes later cannot be taken back: from then on nothing is allowed, for what was remembered did not happen.
+    is a step of its own, and words of the assistant that no call follows are a step without calls.  So is a state in
+    which no call was asked for, or not every call of a step.  Every call is judged with the calls of its step before
+    it.  An allowed call counts as done, and is taken back if its result is an error; a call that was not allowed was
+    not done.  A step is remembered when the next one begins.  An error that comes later cannot be taken back: from then
+    on nothing is allowed, for what was remembered did not happen.
 
     `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
 
@@ -65,12 +67,15 @@ class Session:
         self.judge, self.run, self._name = judge, run, json.dumps(run)
         self._watch, self._log = judge.watch(), log
         self._state: dict[str, Value] = {}
+        self._told = False  # whether the state was told since the last call
+        self._passed: list[dict[str, Value]] = []  # states told since then that another one replaced
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
         self._present: Step | None = None  # the present step: its calls so far that were allowed and did not fail
         self._step: int | str | None = None
         self._made: dict[int | str, Call | None] = {}  # its calls without a result; None for one that was not allowed
         self._late: dict[int | str, bool] = {}  # calls of earlier steps without a result, and whether allowed
         self._last: int | str | None = None
+        self._asked_in: Mapping[str, Value] = self._state  # the state of the last call
         self._spoilt = ""
         self._index = 0
         self._written: dict[tuple[str | None, int], tuple[str, Verdict]] = {}
@@ -80,6 +85,7 @@ class Session:
         if self._words is not None:
             self._begin(None)
             self._present = Step((), self._words[1], self._words[0])
+            self._told = self._told and self._words[1] is not self._state
         self._words = (text, self._state) if role == "assistant" else None
 
     def state(self, fields: Mapping[str, Value]) -> None:
@@ -87,7 +93,12 @@ class Session:
 
         A step whose calls were asked for in different states remembers only what these agree on, whatever came of them.
         """
-        self._state = dict(fields)
+        before, self._state = self._state, dict(fields)
+        if self._told and not same(before, self._state):
+            self._passed.append(before)
+            if len(self._passed) > PASSED:
+                self._begin(None)
+        self._told = True
 
     def call(
         self,
@@ -102,6 +113,8 @@ class Session:
         if step is None or step != self._step or now is None:
             self._begin(step)
             now = None
+        else:
+            self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         try:
             asked = Call(tool, dict(arguments) if arguments is not None else {})
@@ -115,6 +128,7 @@ class Session:
         allowed = verdict.decision == "allow"
         known = agreed(now.state, self._state) if now is not None else self._state
         self._present = Step((*calls, asked) if allowed else calls, known, text)
+        self._asked_in, self._told = self._state, False
         self._made[name] = asked if allowed else None
         if type(self._last) is int:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
@@ -133,6 +147,8 @@ class Session:
             if self._late.pop(name) and error:
                 self._spoilt = f"call {name} failed after its step was over, so what is remembered did not happen"
         else:
+            if error and self._index:
+                self._spoilt = f"call {name} failed, which is not known any more or never was"
             raise SessionError(
                 f"a call without a result was required; got one of {'no call' if name is None else name}"
             )
@@ -150,16 +166,26 @@ class Session:
     def _begin(self, step: int | str | None) -> None:
         """The present step is over and remembered; another begins, which has no calls yet."""
         if self._present is not None:
-            try:
-                self._watch.remember(self._present)
-            except Exception as error:
-                self._spoilt = f"what was done before cannot be read: {_said(error)}"
+            self._remember(self._present)
+        self._pass()
         for name, done in self._made.items():
             if type(name) is str or name == self._last:
                 self._late[name] = done is not None
         while len(self._late) > UNANSWERED:
             del self._late[next(iter(self._late))]
         self._present, self._step, self._made = None, step, {}
+
+    def _pass(self, *before: Mapping[str, Value]) -> None:
+        """Remember what was known for a while, and not as the present step will say it: the states that passed."""
+        for state in moments((*before, *self._passed), self._state):
+            self._remember(Step((), state))
+        self._passed = []
+
+    def _remember(self, step: Step) -> None:
+        try:
+            self._watch.remember(step)
+        except Exception as error:
+            self._spoilt = f"what was done before cannot be read: {_said(error)}"
 
     def _record(self, asked: Call, step: int | str | None, verdict: Verdict) -> Verdict:
         """Write the decision down; a call whose arguments cannot be written does not run."""
@@ -172,7 +198,7 @@ class Session:
             line = (
                 f'{{"time": "{datetime.now(UTC).isoformat()}", "run": {self._name}, '
                 f'"step": {"null" if step is None else STRICT(step)}, "index": {self._index}, '
-                f'{self._told(asked.tool, verdict)}, "arguments": {arguments}}}\n'
+                f'{self._row(asked.tool, verdict)}, "arguments": {arguments}}}\n'
             )
             if isinstance(self._log, str | Path):
                 with open(self._log, "a", encoding="utf-8") as file:
@@ -184,7 +210,7 @@ class Session:
             raise SessionError(f"a log that can be written was required; got {_said(error)}") from error
         return verdict
 
-    def _told(self, tool: object, verdict: Verdict) -> str:
+    def _row(self, tool: object, verdict: Verdict) -> str:
         """What is put on record of a verdict, written once while equal ones follow."""
         named = type(tool) is str
         key = (tool if named else None, id(verdict))
@@ -292,13 +318,26 @@ def _said(value: object) -> str:
         return type(value).__name__
 
 
+def same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """Whether two states surely tell the same."""
+    return one is other or len(one) == len(other) == len(agreed(one, other))
+
+
+def moments(passed: Sequence[Mapping[str, Value]], present: Mapping[str, Value]) -> list[Mapping[str, Value]]:
+    """The states that passed before the present one, without those that tell the same as the next."""
+    return [one for one, following in zip(passed, (*passed, present)[1:], strict=True) if not same(one, following)]
+
+
 def agreed(one: Mapping[str, Value], other: Mapping[str, Value]) -> Mapping[str, Value]:
     """The fields that surely have the same value in both; of lists and mappings only the very same one counts."""
     if one is other:
         return one
     known: dict[str, Value] = {}
-    for name in one.keys() & other.keys():
-        left, right = one[name], other[name]
-        if left is right or (type(left) is type(right) and type(left) in (bool, int, float, str) and left == right):
-            known[name] = left
+    try:
+        for name in one.keys() & other.keys():
+            left, right = one[name], other[name]
+            if left is right or (type(left) is type(right) and type(left) in (bool, int, float, str) and left == right):
+                known[name] = left
+    except Exception:  # a key that is no text may raise when it is compared: then nothing is sure
+        return {}
     return known
