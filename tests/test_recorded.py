@@ -294,6 +294,15 @@ def test_the_table_of_a_notebook_counts_what_the_replay_judged(tmp_path: Path) -
     assert "held out; 26 are to be denied" in str(benchmark)
 
 
+def test_the_last_call_of_a_run_is_counted_with_its_run_whatever_is_judged_first(tmp_path: Path) -> None:
+    lines = [call(tool, run, label="deny") for run in ("x", "y") for tool in ("pay", "bad")]
+    (tmp_path / "runs.jsonl").write_text(text(*lines[:1], *lines[2:], lines[1]), "utf-8")
+    benchmark = recorded.benchmark(tmp_path, runs=str(tmp_path / "runs.jsonl"))
+    done = compare.measured(Spy(), benchmark, compare.recognised(benchmark, Toolbox(), _Engine()))
+    assert [o.case for o in done.outcomes] == ["x#0", "x#1", "y#0", "y#1"] == [case.id for case in benchmark.cases]
+    assert [o.verdict.decision for o in done.outcomes] == ["allow", "deny"] * 2
+
+
 class _Engine:
     """An engine with a ledger, which nothing asks."""
 

@@ -81,8 +81,8 @@ def measured(guard: Guard, benchmark: Benchmark, turns: Turns) -> Measured:
     began = time.perf_counter()
     if benchmark.runs:
         told = iter(turns.found)
-        judged = recorded.judge(guard, _events(benchmark), lambda some: [next(told) for _ in some])
-        outcomes = recorded.outcomes(judged)
+        runs = (recorded.judge(guard, run.events, lambda some: [next(told) for _ in some]) for run in benchmark.runs)
+        outcomes = recorded.outcomes(judged for run in runs for judged in run)  # in the order of the cases
     else:
         outcomes = evaluate.run(guard, benchmark.cases, turns.found)
     return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
