@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from wb.rules.words import IRREGULAR
+
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z'’]*|\d[\d,]*(?:\.\d+)?|[$€£%]")
 PERSONS = """
     user users agent agents assistant assistants you we they he she person persons people individual individuals
@@ -36,31 +38,6 @@ _FUNCTION = frozenset(
 )
 _PARTICLES = frozenset("in out up off on down over away".split())  # "log in" and "log out" are two verbs
 STOP = ACTORS | DETERMINERS | _FUNCTION
-_IRREGULAR = dict(
-    pair.split(":")
-    for pair in """
-        has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do done:do
-        doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose
-        chosen:choose wrote:write written:write sold:sell told:tell said:say kept:keep held:hold left:leave lost:lose
-        met:meet read:read put:put set:set let:let got:get gotten:get went:go gone:go came:come knew:know known:know
-        saw:see seen:see found:find thought:think brought:bring built:build spent:spend spoke:speak spoken:speak
-        drove:drive driven:drive flew:fly flown:fly broke:break broken:break hid:hide hidden:hide began:begin
-        begun:begin ran:run sat:sit stood:stand understood:understand won:win wore:wear worn:wear drew:draw drawn:draw
-        fell:fall fallen:fall forgot:forget forgotten:forget froze:freeze frozen:freeze grew:grow grown:grow
-        shown:show showed:show signed:sign stolen:steal stole:steal swore:swear sworn:swear threw:throw thrown:throw
-        bound:bind fed:feed felt:feel led:lead lent:lend meant:mean dealt:deal children:child people:person
-        persons:person men:man women:woman feet:foot data:data media:media news:news series:series addresses:address
-        address:address business:business access:access process:process status:status bus:bus buses:bus class:class
-        classes:class less:less pass:pass miss:miss discuss:discuss always:always https:https sms:sms gps:gps
-        analysis:analysis basis:basis bonus:bonus virus:virus campus:campus during:during nothing:nothing
-        anything:anything something:something everything:everything morning:morning evening:evening thing:thing
-        string:string king:king ring:ring bring:bring sing:sing building:building meeting:meeting need:need feed:feed
-        speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red shared:share
-        lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
-        programme:program programmes:program cancelled:cancel cancelling:cancel cancellation:cancel
-        cancellations:cancel authorised:authorize authorized:authorize
-    """.split()
-)
 _KEEP_E = re.compile(
     r"(?:at|iz|is|v|c|dg|rg|u|bl|pl|tl|gl|dl|ckl|ir|ur|uir|as|os|us|ns|rs|ang|eng|ag|ak|ik|ok|uk|am|im|om|um|"
     r"ap|ip|op|yp|ar|or|ad|id|od|ud|"
@@ -139,8 +116,8 @@ def tokens(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=20_000)
 def lemma(word: str) -> str:
     """The dictionary form of a word in lower case: `policies` policy, `booked` book, `sent` send."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    if word in IRREGULAR:
+        return IRREGULAR[word]
     if len(word) <= 3 or not word.isalpha():
         return word
     if word.endswith("ies"):

@@ -19,7 +19,7 @@ from wb.domain.clauses import identities, pieces
 from wb.domain.document import Sentence
 from wb.domain.policy import Clause, Policy
 from wb.logic import automaton
-from wb.rules import words
+from wb.rules import accounting, words
 from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -234,7 +234,15 @@ def _read(
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
     if not any(_breakable(rule) for rule in rules):
+        around = (*sentence.stems, *sentence.headings[-1:], *(word for pair in sentence.row for word in pair))
+        if banned := accounting.bans(sentence.text, *around):
+            return _Fate(
+                "open", f"it restricts ({banned}), and no call can break what was read from it", rules, predicates
+            )
         return _Fate("duty", "read completely; no call can break it", rules, predicates)
+    context = (*sentence.stems, *(cell for _, cell in sentence.row))
+    if left := accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox):
+        return _Fate("open", "; ".join(left), rules, predicates)
     return _Fate("rule", "read completely", rules, predicates)
 
 

@@ -181,6 +181,14 @@ def verdict(
     return "names a thing, says nothing of it", True
 
 
+def permissive(text: str) -> bool:
+    """Whether a text has the words of a permission and none of force, limit or exception but "without"."""
+    said = plain(text)
+    return (
+        bool(_PERMIT.search(said)) and not forced(said) and not re.search(r"\b(?:only|unless|until|not)\b", said, re.I)
+    )
+
+
 def _does(said: str) -> str:
     """What an agent is said to do, in the present tense; empty where nothing is."""
     found = re.match(
@@ -229,18 +237,37 @@ _FUNCTION = frozenset(
  this those through to tool tools two under until up upon use used user users using was we were what when where
  whether which while who whose will with within without would yes you your""".split()
 )
-_IRREGULAR = dict(
+IRREGULAR = dict(
     pair.split(":")
-    for pair in """paid:pay sent:send bought:buy sold:sell given:give gave:give written:write wrote:write
- kept:keep told:tell chosen:choose chose:choose lost:lose stolen:steal left:leave found:find held:hold got:get
- flown:fly flew:fly  flies:fly hidden:hide shown:show made:make""".split()
+    for pair in """
+        has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do done:do
+        doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose
+        chosen:choose wrote:write written:write sold:sell told:tell said:say kept:keep held:hold left:leave lost:lose
+        met:meet read:read put:put set:set let:let got:get gotten:get went:go gone:go came:come knew:know known:know
+        saw:see seen:see found:find thought:think brought:bring built:build spent:spend spoke:speak spoken:speak
+        drove:drive driven:drive flew:fly flown:fly broke:break broken:break hid:hide hidden:hide began:begin
+        begun:begin ran:run sat:sit stood:stand understood:understand won:win wore:wear worn:wear drew:draw drawn:draw
+        fell:fall fallen:fall forgot:forget forgotten:forget froze:freeze frozen:freeze grew:grow grown:grow
+        shown:show showed:show signed:sign stolen:steal stole:steal swore:swear sworn:swear threw:throw thrown:throw
+        bound:bind fed:feed felt:feel led:lead lent:lend meant:mean dealt:deal children:child people:person
+        persons:person men:man women:woman feet:foot data:data media:media news:news series:series addresses:address
+        address:address business:business access:access process:process status:status bus:bus buses:bus class:class
+        classes:class less:less pass:pass miss:miss discuss:discuss always:always https:https sms:sms gps:gps
+        analysis:analysis basis:basis bonus:bonus virus:virus campus:campus during:during nothing:nothing
+        anything:anything something:something everything:everything morning:morning evening:evening thing:thing
+        string:string king:king ring:ring bring:bring sing:sing building:building meeting:meeting need:need feed:feed
+        speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red shared:share
+        lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
+        programme:program programmes:program cancelled:cancel cancelling:cancel cancellation:cancel
+        cancellations:cancel authorised:authorize authorized:authorize
+    """.split()
 )
 _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ed es s e y".split()
 
 
 def stem(word: str) -> str:
     """The word without its English endings; good for comparing words, not for showing them."""
-    word = _IRREGULAR.get(word, word)
+    word = IRREGULAR.get(word, word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)]

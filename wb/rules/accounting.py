@@ -1,0 +1,284 @@
+"""Whether rules account for their sentence: a reading that leaves a word over, or adds one, stays open.
+
+Both engines' rules go through it.  It reads no meaning; it counts, by closed lists of English words and the
+words of the toolbox: operators that no reader here understands, more than one exception or condition, "or" and
+"and" beside a formula of another shape, negations beside literals of another sign, content words that no tool
+or field of the rules has, and fields none of whose words the sentence says.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from wb.domain.tools import Field, Toolbox
+from wb.logic import facts
+from wb.logic import formula as F
+from wb.logic.facts import Comparison, Negation, OneOf, Path, Scalar
+from wb.logic.formula import Formula
+from wb.rules import words
+from wb.rules.rule import Predicate, Rule
+from wb.rules.words import stem
+
+# Words that change what a sentence says, in ways that no reading here stands for.
+_UNREAD = re.compile(
+    r"\b(?:"
+    + "|".join(
+        """even despite notwithstanding regardless irrespective barring excluding either neither nor both whichever
+ whoever whatever whether instead rather otherwise else respectively likewise including included especially
+ particularly namely possibly twice thrice again altogether combined consecutive immediately directly promptly
+ hardly scarcely barely rarely seldom almost nearly partly partially mostly usually normally generally means
+ deemed considered refrain absent void anything nothing just merely solely exclusively purely vs versus plus
+ minus until during while whereas although though since but""".split()
+    )
+    + r"|apart from|aside from|other than|vice versa|in (?:particular|a row|lieu|place of|principle)|such as|"
+    r"possible exception|with or without|and/or|free of|far from|as well|treated as|counts? as|fails? to|and only if|"
+    r"save(?= (?:for|in|that|where|when|as|to)\b)|(?<=, )save|at once)\b|\b(?:e\.g|i\.e|etc)\.",
+    re.I,
+)
+_EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)\b", re.I)
+_CONDITION = re.compile(
+    r"(?<!only )\b(?:if|when|where|once|whenever|before|after|prior to|as long as|so long as)\b", re.I
+)
+_TOGETHER = re.compile(r"\bonly (?:if|when|where|after|once|with)\b", re.I)  # one exception
+_QUANTITY_OR = re.compile(
+    r"\bor (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|larger|smaller|"
+    r"longer|shorter)\b",
+    re.I,
+)
+_NEGATION = re.compile(
+    r"\b(?:not|cannot|[a-z]+n't|never|no(?! (?:more|less|fewer|later|earlier|longer|greater|larger) than)|nobody|"
+    r"no one|none|without|lack\w*|unless|except\w*|forbid\w*|prohibit\w*|banned|disallowed)\b",
+    re.I,
+)
+_BANS = re.compile(
+    r"\b(?:not|cannot|[a-z]+n't|never|no|nobody|no one|none|nor|only|forbid\w*|prohibit\w*|banned|disallow\w*|refrain|"
+    r"unless|except\w*|until|refuse\w*|decline\w*|den(?:y|ied)|avoid|stop(?= \w+ing)|illegal\w*|unlawful\w*|"
+    r"off limits|red lines?)\b",
+    re.I,
+)
+_VERB_AFTER_AND = re.compile(r"\band (?:is|are|has|have|was|were|does|do|did|the \w+ (?:is|are|has|have|was))\b", re.I)
+_TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|\d[\d,.]*", re.I)
+# What a sentence may say beside its tools, fields and quantities.
+_FILLER = frozenset(
+    """a an the this that these those any all every each some its his her their your our my of to for in on at by from
+ with into onto per as it they them he she who which whose whom what there here is are was were be been being am do does
+ did done has have had having will would can could may might must shall should ought need needs needed not no never
+ cannot without unless except only if when where whenever once before after then than so and or also always please than
+ more less fewer most least under over above below up exceed exceeds exceeding beyond least greater larger smaller
+ higher lower longer shorter older younger later earlier within maximum minimum limit limited limits
+ allowed permitted forbidden prohibited required requires require mandatory obliged obligatory banned
+ user users customer customers client clients person persons people anyone anybody someone somebody everyone everybody
+ nobody one assistant agent you we i us himself herself themselves itself yourself
+ prior long provided contain contains""".split()
+)
+_UNITS = frozenset(
+    """usd dollar dollars euro euros eur percent year years day days hour hours minute minutes week weeks month months
+ old aged age mb gb kb item items number amount size count times zero one two three four five six seven eight nine ten
+ eleven twelve""".split()
+)
+_DIMENSIONS = frozenset(
+    """age amount total size count number length duration price cost value quantity sum days hours minutes years weeks
+ months mb gb kb usd eur at id is has can was""".split()
+)
+_EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
+
+
+def unaccounted(
+    text: str, context: Sequence[str], rules: Sequence[Rule], predicates: Sequence[Predicate], toolbox: Toolbox
+) -> tuple[str, ...]:
+    """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do."""
+    said = words.plain(" ".join((*context, text)))
+    strange = _characters(said) or _operators(said)
+    if strange:
+        return strange
+    used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
+    carried = _carried(used, toolbox)
+    return (
+        *_left_over(said, carried),
+        *_not_said(said, used, toolbox),
+        *_shape(said, rules),
+        *_signs(said, rules, used),
+    )
+
+
+def bans(*texts: str) -> str:
+    """The words by which a text forbids or restricts something; empty for none."""
+    return ", ".join(dict.fromkeys(m.group().lower() for text in texts for m in _BANS.finditer(words.plain(text))))
+
+
+def _characters(said: str) -> tuple[str, ...]:
+    """What a reader does not see: entities, and characters without a width."""
+    if html.unescape(said) != said:
+        return ("it has a character that is written as an entity",)
+    hidden = sorted({unicodedata.name(c, hex(ord(c))).lower() for c in said if unicodedata.category(c) == "Cf"})
+    return (f"it has characters that cannot be seen: {', '.join(hidden)}",) if hidden else ()
+
+
+def _operators(said: str) -> tuple[str, ...]:
+    """Operators that no reading stands for, or more of them than one."""
+    unread = tuple(dict.fromkeys(m.group().lower() for m in _UNREAD.finditer(said)))
+    if unread:
+        return (f"not accounted for: {', '.join(map(repr, unread))}",)
+    several = [m.group().lower() for m in _EXCEPTION.finditer(_TOGETHER.sub("only", said))]
+    several += [m.group().lower() for m in _CONDITION.finditer(_TOGETHER.sub("only", said))]
+    if len(several) > 1:
+        return (f"more than one exception or condition: {', '.join(map(repr, several))}",)
+    return ()
+
+
+def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> set[str]:
+    """The stems of all that the tools and fields of these predicates are called by."""
+    texts: list[str] = []
+    for p in used:
+        for name in p.tools:
+            tool = next((t for t in toolbox.tools if t.name == name), None)
+            if tool is not None:
+                texts += [tool.name, tool.description, *tool.keywords, *(a.name for a in tool.arguments)]
+        for field in fields(p, toolbox):
+            texts += [field.name, field.description, *field.keywords, *field.values]
+    return _stems(" ".join(texts))
+
+
+def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
+    """The declared fields that the predicate's test reads."""
+    if predicate.test is None:
+        return ()
+    found = []
+    for path in facts.paths(predicate.test):
+        owners = (
+            [toolbox.state]
+            if path.names[0] == "state"
+            else [t.arguments for t in toolbox.tools if not predicate.tools or t.name in predicate.tools]
+        )
+        found += [field for owner in owners for field in owner if field.name == path.names[1]]
+    return tuple(found)
+
+
+def _stems(text: str) -> set[str]:
+    """The stems of all words, parts of names and of words with a hyphen too."""
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).replace("_", " ").lower()
+    text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", text))
+    return {stem(w) for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text) for w in (token, *token.split("-"))}
+
+
+def _left_over(said: str, carried: set[str]) -> tuple[str, ...]:
+    """The content words that no tool and no field of the rules has."""
+    text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
+    text = re.sub(r"\b[a-z]+n't\b", "not", text)
+    left = [
+        token
+        for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text)
+        if token not in _FILLER
+        and token not in _UNITS
+        and stem(token) not in carried
+        and not all(part in _FILLER or stem(part) in carried for part in token.split("-"))
+    ]
+    return (f"not accounted for: {', '.join(repr(w) for w in dict.fromkeys(left))}",) if left else ()
+
+
+def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """The fields that the rules read although the sentence does not name them."""
+    spoken = _stems(said)
+    found = []
+    for p in used:
+        for field in fields(p, toolbox):
+            name = _content(field.name)
+            told = [name, *map(_content, (*field.keywords, field.description))]
+            values = [v for v in field.values if _content(v) and _content(v) <= spoken]
+            if not any(one <= spoken for one in told if one or one is name) and not values:
+                found.append(field.name)
+    return (f"not said by the sentence, but read by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
+
+
+def _content(text: str) -> set[str]:
+    return _stems(text) - _EMPTY
+
+
+def _shape(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:
+    """Whether "or" and "and" of the sentence are what the formulas make of them, as far as the shape tells."""
+    plain = _QUANTITY_OR.sub(" ", said)
+    several = [rule for rule in rules if _disjunctive(rule.formula)]
+    if re.search(r"\bor\b", plain, re.I) and several:
+        return ("'or' beside a rule that several facts must break together",)
+    if re.search(r"\bor\b", plain, re.I) and re.search(r"\band\b", plain, re.I):
+        return ("'or' and 'and' in one sentence",)
+    if re.search(r"\band\b", plain, re.I) and several and not _VERB_AFTER_AND.search(plain):
+        return ("'and' beside a rule that several facts must break together",)
+    if re.search(r"\bwithout\b", plain, re.I) and words.permissive(plain):
+        return ("a permission 'without' something",)
+    return ()
+
+
+def _disjunctive(formula: Formula) -> bool:
+    """Whether what a call asks for holds already where one of several facts does: it takes all of them to break it."""
+    match formula:
+        case F.Always(F.Implies(left, right)):
+            return isinstance(left, F.And) or isinstance(right, F.Or | F.Implies) or _nested(right)
+        case F.Always(F.Not(F.And())):
+            return True
+    return False
+
+
+def _nested(formula: Formula) -> bool:
+    return any(
+        isinstance(node, F.Or | F.Implies) or (isinstance(node, F.Not) and isinstance(node.body, F.And))
+        for node in F.subformulas(formula)
+    )
+
+
+def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
+    """Whether a rule's one fact has the sign that the sentence's negations give it: an even number is positive."""
+    known = {p.name: p for p in used}
+    count = len(_NEGATION.findall(said))
+    if count and re.search(r"\b(?:before|until|prior to)\b", said, re.I):
+        count += 1
+    if re.search(r"\b(?:un|in|im|ir|il|non-?|dis)(?=[a-z]{4})", said, re.I) or re.search(r"\bnot only\b", said, re.I):
+        return ()  # a prefix may or may not negate: other checks must tell
+    if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
+        return ()  # two sentences in one
+    wrong = []
+    for rule in rules:
+        literal = _literal(rule.formula)
+        if literal is None:
+            continue
+        positive, atom = literal
+        p = known.get(atom)
+        if p is None or not _truth(p):
+            continue
+        if (positive == _affirms(p)) != (count % 2 == 0):
+            wrong.append(atom)
+    return (f"{count} negations, but {', '.join(wrong)} with the other sign",) if wrong else ()
+
+
+def _literal(formula: Formula) -> tuple[bool, str] | None:
+    """The sign and name of the one fact that a call asks for; None for another shape."""
+    match formula:
+        case F.Always(F.Implies(F.Atom(), right)):
+            positive = True
+            while isinstance(right, F.Not | F.Once):
+                positive = positive != isinstance(right, F.Not)
+                right = right.body
+            return (positive, right.name) if isinstance(right, F.Atom) else None
+    return None
+
+
+def _truth(predicate: Predicate) -> bool:
+    """Whether the predicate is a field's being true or having a value, or an action; of a comparison of sizes not."""
+    match predicate.test:
+        case None | Path() | Negation(Path()) | OneOf():
+            return True
+        case Comparison("==" | "!=", Path(), Scalar(value)):
+            return not isinstance(value, int | float) or isinstance(value, bool)
+    return False
+
+
+def _affirms(predicate: Predicate) -> bool:
+    match predicate.test:
+        case Negation():
+            return False
+        case Comparison(op, _, Scalar(value)):
+            return (op == "==") == (value is not False)
+    return True
