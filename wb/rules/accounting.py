@@ -19,6 +19,7 @@ from wb.logic import formula as F
 from wb.logic.facts import Comparison, Negation, OneOf, Path, Scalar
 from wb.logic.formula import Formula
 from wb.rules import words
+from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate, Rule
 from wb.rules.words import stem
 
@@ -35,7 +36,8 @@ _UNREAD = re.compile(
     )
     + r"|apart from|aside from|other than|vice versa|in (?:particular|a row|lieu|place of|principle)|such as|"
     r"possible exception|with or without|and/or|free of|far from|as well|treated as|counts? as|fails? to|and only if|"
-    r"save(?= (?:for|in|that|where|when|as|to)\b)|(?<=, )save|at once)\b|\b(?:e\.g|i\.e|etc)\.",
+    r"save(?= (?:for|in|that|where|when|as|to)\b)|(?<=, )save|at once|"
+    r"not (?:all|every|each|everyone|everybody|always|only))\b|\b(?:e\.g|i\.e|etc)\.",
     re.I,
 )
 _EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)\b", re.I)
@@ -44,9 +46,17 @@ _CONDITION = re.compile(
 )
 _TOGETHER = re.compile(r"\bonly (?:if|when|where|after|once|with)\b", re.I)  # one exception
 _QUANTITY_OR = re.compile(
-    r"\bor (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|larger|smaller|"
-    r"longer|shorter)\b",
+    r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
+    r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
     re.I,
+)
+_THAN = re.compile(
+    rf"\b(?:than|exceed\w*)\s+(?!(?:[$€£]?\s?\d|(?:a|an|the)? ?(?:{'|'.join(NUMBERS)})\b))",
+    re.I,
+)
+_NUMERAL = re.compile(r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,.]*\d)|(?<![\w.,-])\d+(?:\.\d+)?(?![.,]?\d)")
+_NOT_ONLY = re.compile(
+    r"\b(?:not|cannot|[a-z]+n't|never|no|forbid\w*|prohibit\w*|banned|nobody|none)\b.*\bonly\b", re.I
 )
 _NEGATION = re.compile(
     r"\b(?:not|cannot|[a-z]+n't|never|no(?! (?:more|less|fewer|later|earlier|longer|greater|larger) than)|nobody|"
@@ -64,9 +74,9 @@ _TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|\d[\d,.]*", re.I)
 # What a sentence may say beside its tools, fields and quantities.
 _FILLER = frozenset(
     """a an the this that these those any all every each some its his her their your our my of to for in on at by from
- with into onto per as it they them he she who which whose whom what there here is are was were be been being am do does
- did done has have had having will would can could may might must shall should ought need needs needed not no never
- cannot without unless except only if when where whenever once before after then than so and or also always please than
+ with into onto as it they them he she who which whose whom what there here is are be been being am do does did
+ done has have having can could may might must shall should ought need needs needed not no never
+ cannot without unless except only if when where whenever once before after then than so and or always please than
  more less fewer most least under over above below up exceed exceeds exceeding beyond least greater larger smaller
  higher lower longer shorter older younger later earlier within maximum minimum limit limited limits
  allowed permitted forbidden prohibited required requires require mandatory obliged obligatory banned
@@ -91,15 +101,16 @@ def unaccounted(
 ) -> tuple[str, ...]:
     """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do."""
     said = words.plain(" ".join((*context, text)))
-    strange = _characters(said) or _operators(said)
+    strange = characters(said) or _operators(said)
     if strange:
         return strange
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     carried = _carried(used, toolbox)
     return (
         *_left_over(said, carried),
+        *_numbers(said, used),
         *_not_said(said, used, toolbox),
-        *_shape(said, rules),
+        *_shape(said, rules, used),
         *_signs(said, rules, used),
     )
 
@@ -109,7 +120,7 @@ def bans(*texts: str) -> str:
     return ", ".join(dict.fromkeys(m.group().lower() for text in texts for m in _BANS.finditer(words.plain(text))))
 
 
-def _characters(said: str) -> tuple[str, ...]:
+def characters(said: str) -> tuple[str, ...]:
     """What a reader does not see: entities, and characters without a width."""
     if html.unescape(said) != said:
         return ("it has a character that is written as an entity",)
@@ -138,8 +149,34 @@ def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> set[str]:
             if tool is not None:
                 texts += [tool.name, tool.description, *tool.keywords, *(a.name for a in tool.arguments)]
         for field in fields(p, toolbox):
-            texts += [field.name, field.description, *field.keywords, *field.values]
+            texts += [field.name, field.description, *field.keywords]
+        texts += [str(literal.value) for literal in _literals(p)]
     return _stems(" ".join(texts))
+
+
+def _literals(predicate: Predicate) -> tuple[Scalar, ...]:
+    """The literals of the predicate's test."""
+    found, waiting = [], [predicate.test] if predicate.test is not None else []
+    while waiting:
+        node = waiting.pop()
+        waiting += facts.children(node)
+        found += [node] if isinstance(node, Scalar) else []
+    return tuple(found)
+
+
+def _numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
+    """Numbers of the sentence that no test has, and those of tests that the sentence does not have."""
+    text = said.lower()
+    numerals = _NUMERAL.findall(text)
+    spoken = {float(n.replace(",", "")) for n in numerals}
+    if re.search(r"\d", _NUMERAL.sub(" ", text)):
+        return ("a number that is not plain digits",)
+    spoken |= {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b(?![- ](?:of|by|another)\b)", text)}
+    told = {float(one.value) for p in used for one in _literals(p) if type(one.value) in (int, float)}
+    over = spoken - told - ({1.0} if not told & {1.0} else set())
+    why = [f"not accounted for: {n:g}" for n in sorted(over)]
+    why += [f"not said by the sentence, but read by its rule: {n:g}" for n in sorted(told - spoken)]
+    return tuple(why)
 
 
 def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
@@ -197,7 +234,7 @@ def _content(text: str) -> set[str]:
     return _stems(text) - _EMPTY
 
 
-def _shape(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:
+def _shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
     """Whether "or" and "and" of the sentence are what the formulas make of them, as far as the shape tells."""
     plain = _QUANTITY_OR.sub(" ", said)
     several = [rule for rule in rules if _disjunctive(rule.formula)]
@@ -207,6 +244,15 @@ def _shape(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:
         return ("'or' and 'and' in one sentence",)
     if re.search(r"\band\b", plain, re.I) and several and not _VERB_AFTER_AND.search(plain):
         return ("'and' beside a rule that several facts must break together",)
+    paths = [
+        [path for p in used if p.name in rule.predicates and p.test for path in facts.paths(p.test)] for rule in several
+    ]
+    if any(len(set(read)) < len(read) for read in paths):
+        return ("one field stands for two things of the sentence",)
+    if _NOT_ONLY.search(plain):
+        return ("'only' under a negation",)
+    if _THAN.search(plain):
+        return ("a comparison without a number",)
     if re.search(r"\bwithout\b", plain, re.I) and words.permissive(plain):
         return ("a permission 'without' something",)
     return ()

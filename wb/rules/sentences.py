@@ -234,8 +234,13 @@ def _read(
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
     if not any(_breakable(rule) for rule in rules):
-        around = (*sentence.stems, *sentence.headings[-1:], *(word for pair in sentence.row for word in pair))
-        if banned := accounting.bans(sentence.text, *around):
+        around = (
+            sentence.label,
+            *sentence.stems,
+            *sentence.headings[-1:],
+            *(word for pair in sentence.row for word in pair),
+        )
+        if banned := accounting.bans(sentence.text, *around) or words.limit(sentence.text):
             return _Fate(
                 "open", f"it restricts ({banned}), and no call can break what was read from it", rules, predicates
             )
@@ -282,8 +287,10 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
     """The fate of a sentence that no clause covers."""
     if sentence.kind == "gap":
         return _gap(sentence)
+    if hidden := accounting.characters(sentence.text):
+        return _Fate("open", "; ".join(hidden))
     if sentence.kind == "heading":
-        marks = words.forced(sentence.text)
+        marks = words.forced(sentence.text) or accounting.bans(sentence.text)
         if marks and not sentence.text.rstrip().endswith("?"):
             return _Fate("open", f"a heading with the words of a constraint ({marks})")
         return _Fate("not a constraint", "a heading")
@@ -375,15 +382,16 @@ def _with_tools(
     for reading, tools in zip(readings, own, strict=True):
         if reading.cls != "not a constraint":
             by_section.setdefault(reading.headings, set()).update(tools)
-    return tuple(
-        replace(
-            reading,
-            tools=tools
-            if tools or reading.cls != "open"
-            else bearing.ordered(by_section.get(reading.headings, ())) or bearing.mutating(),
-        )
-        for reading, tools in zip(readings, own, strict=True)
-    )
+    found = []
+    for reading, sentence, tools in zip(readings, every, own, strict=True):
+        if reading.cls == "open":
+            here = (*reading.headings, reading.text) if sentence.kind == "heading" else reading.headings
+            below = {tool for title, those in by_section.items() if title[: len(here)] == here for tool in those}
+            if sentence.kind == "heading" and below:  # what it says of them may be a ban
+                tools = bearing.ordered({*tools, *below})
+            tools = tools or bearing.ordered(by_section.get(reading.headings, ())) or bearing.mutating()
+        found.append(replace(reading, tools=tools))
+    return tuple(found)
 
 
 def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) -> tuple[str, ...]:

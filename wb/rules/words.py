@@ -7,6 +7,7 @@ sentence that no rule was read from may be left aside, for a reason that can be 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
@@ -36,10 +37,16 @@ _FORCE = re.compile(
     r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|\w+able)|"
     r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|expected to|supposed to|"
     r"(?<!held )responsible for \w+ing|subject to|remember to|make sure|be (?:sure|careful|cautious|aware)|take care|"
+    r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
+    r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
+    r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
+    r"frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|ruled out|"
+    r"stops? short|draws? the line|"
+    r"turned away|dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
     r"(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
     r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
-    rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)",
+    rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)|[❌✗✘🚫⛔🛑]",
     re.I,
 )
 _DENIED = re.compile(r"\b(?:is|are|be|been)(?: not|n't) (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt)\b", re.I)
@@ -53,6 +60,7 @@ _LIMIT = re.compile(
     r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
     r"provided (?:that|the)|on condition|in so far as|the same|different|once per|"
+    r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
     re.I,
 )
@@ -67,6 +75,7 @@ _PERMIT = re.compile(
     re.I,
 )
 _CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
+_NEGATED = re.compile(r"\b(?:not|[a-z]+n't|no longer|neither|nor|none|lack(?:s|ing)?)\b", re.I)
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
 _FORBIDDING = re.compile(
     r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?)\b", re.I
@@ -79,7 +88,8 @@ _HEDGE = re.compile(
     r"\b(?:usually|typically|commonly|often|sometimes|mostly|probably|significantly|(?<!at )(?<!the )most)\b", re.I
 )
 _MEANS = re.compile(
-    r"\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?|means?)\b|\bmeans\b|\bcounts? as\b|"
+    r"\A\W*(?:an? |the )?[\"“][^\"”]+[\"”] (?:is|are|includes?|covers?|means?)\b|"
+    r"(?<!by )(?<!the )(?<!any )(?<!other )(?<!original )\bmeans\b(?! of)|\bcounts? as\b|"
     r"\b(?:is|are) defined as\b|\brefers to\b|\bdenotes?\b",
     re.I,
 )
@@ -148,18 +158,22 @@ def verdict(
     bare = _EXEMPT.sub(" ", said)
     force = forced(text) or forced(opening)
     limit = _shown(_LIMIT, bare) or _shown(_LIMIT, plain(opening)) or _shown(_AMOUNT, bare)
-    if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never)\b", said, re.I):
+    if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never|refrain|avoid|do not|don't)\b", said, re.I):
         return "a question", True
     if _EXAMPLE.search(said) and not re.search(r"\b(?:must|shall|never|cannot|do not|don't)\b", bare, re.I):
         return "an example", True
     if force:
         return f"the words of a constraint that was not read ({force})", False
+    if doing := _evaluated(said, bearing):
+        return f"says what {doing!r} is", False
     if reason := harmless(text):
         return reason, True
     if verb := _order(said):
         return f"an order that was not read ({verb})", False
     if _EXEMPT.search(said) and not limit:
         return "an exemption, or a right kept", True
+    if (negated := _NEGATED.search(bare)) and (bearing.sharing(said) or not said[:1].isalnum()):
+        return f"a negation that was not read ({negated.group().lower()})", False
     if _PERMIT.search(said):
         return _permission(said, limit, bool(_PARTY.search(said) or bearing.sharing(said)))
     if limit and not _HEDGE.search(said):
@@ -172,6 +186,8 @@ def verdict(
         return f"says when an agent does something ({condition.group().lower()})", False
     if done := _does(said) and bearing.sharing(_does(said)):
         return f"says what an agent does, as {', '.join(done)} does", False
+    if done := bearing.done(said):
+        return f"says what is done, as {done} does", False
     if _INDICATIVE.search(said):
         return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
     if not fragment and not (len(said.split()) <= 3 and not re.search(r"[.!;]\Z", said)):
@@ -179,6 +195,27 @@ def verdict(
     if limit or re.search(r"\d", said):
         return "a limit without a verb", False
     return "names a thing, says nothing of it", True
+
+
+def _evaluated(said: str, bearing: Bearing) -> str:
+    """The act of a tool that a sentence begins with and says something of; not where it says which act that is."""
+    rest = said[m.end() :] if (m := _LEAD.match(said)) else said
+    found = re.match(
+        r"([a-z]+ing)\b(.*?)\b(?:is|are|was|were|counts?|means?|leads?|will|would|may|can)\b(.*)", rest, re.I
+    )
+    if not found or not bearing.sharing(found[1]):
+        return ""
+    return "" if re.search(r"\w+ing\b", found[3]) else found[1].lower()
+
+
+def limit(text: str) -> str:
+    """The words of limit, exception or amount in a text, exemptions aside; empty for none."""
+    bare = _EXEMPT.sub(" ", plain(text))
+    return (
+        _shown(_LIMIT, bare)
+        or _shown(_AMOUNT, bare)
+        or ", ".join(re.findall(r"\d[\d,.]*|\bor (?:less|fewer|more)\b", bare))
+    )
 
 
 def permissive(text: str) -> bool:
@@ -224,7 +261,9 @@ def _shown(pattern: re.Pattern[str], text: str) -> str:
 
 def plain(text: str) -> str:
     """The words of a text without Markdown marks, line breaks and curly quotation marks."""
+    text = re.sub(r"(?<=\w)[’‘´`ʼ＇](?=\w)", "'", text)
     text = re.sub(r"[*`_]{1,3}(?=\S)|(?<=\S)[*`_]{1,3}", "", text.replace("’", "'").replace("‘", "'"))
+    text = re.sub(r"\bcan-not\b", "cannot", unicodedata.normalize("NFKC", text).replace("\u2010", "-"), flags=re.I)
     return " ".join(text.split())
 
 
@@ -312,6 +351,17 @@ class Bearing:
             for tool in self.toolbox.tools
             if self._words[tool.name] & found or any(phrase in joined for phrase in self._phrases[tool.name])
         )
+
+    def done(self, text: str) -> str:
+        """A tool whose verb and object a text in the passive says is done; empty for none."""
+        said = stems(text)
+        for m in re.finditer(r"\b(?:is|are|gets?|being|be) (?:\w+ly )?([a-z]+)\b", text, re.I):
+            verb = stem(m[1].lower())
+            for tool in self.toolbox.tools:
+                first, *rest = [stem(word) for word in re.split(r"[_\W]+", tool.name.lower()) if word] or [""]
+                if verb == first and set(rest) & set(said):
+                    return tool.name
+        return ""
 
     def mutating(self) -> tuple[str, ...]:
         """The tools that change something; one that does not say so counts as one that does."""
