@@ -1,0 +1,261 @@
+"""From a policy to guards in one call: the run of `wb run`, loaded; the same versions, the same verdicts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import recount
+import tiny
+
+import wb
+from wb.bench import recorded
+from wb.runs import artifact
+
+POLICY = """# Boat hire
+
+Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a boat in haste.
+The harbour is old.
+"""
+TOOLS = {
+    "tools": [
+        {"name": "rent_boat", "description": "Rent a boat to a visitor.", "keywords": ["rent a boat"]},
+        {"name": "end_rental", "description": "End a rental.", "keywords": ["end a rental"]},
+        {"name": "paint_boat", "description": "Paint a boat.", "keywords": ["paint a boat"]},
+    ],
+    "state": [{"name": "can_swim", "type": "boolean", "description": "the visitor can swim", "keywords": ["swim"]}],
+}
+SWIM, ORDER, OPEN = POLICY.split("\n\n")[1].replace("\n", " ").split(". ")[:3]
+SMALL = {"mutants": 0, "max_rounds": 0, "seeds": 1, "epochs": 20, "pairs": 4}
+# each call of two runs: the tool, its label, what the proved guard says
+CALLS = {
+    "learning": [
+        ("rent_boat", "allow", "allow"),
+        ("end_rental", "allow", "allow"),
+        ("paint_boat", "allow", "undecided"),
+        ("no_such_tool", "deny", "deny"),
+    ],
+    "held out": [("rent_boat", "deny", "deny"), ("end_rental", "deny", "deny")],
+}
+RUN = {side: next(name for name in map(str, range(99)) if recorded.part(name) == side) for side in CALLS}
+HEAVY = ("torch", "plotly", "papermill", "nbformat", "sentence_transformers", "sklearn", "rich", "stormpy")
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """A command of `wb` on artifacts of its own."""
+    environment = {**os.environ, "WB_ARTIFACTS": str(folder / "artifacts"), "PYTHONPATH": str(tiny.ROOT)}
+    return subprocess.run(tiny.command(*words), cwd=folder, capture_output=True, text=True, env=environment)
+
+
+def given(folder: Path) -> dict[str, object]:
+    """The parameters of the run."""
+    return {**SMALL, "runs": str(folder / "runs.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess]:
+    """The seven stages on a small policy with labelled runs: their folder, and what `wb run` said."""
+    folder = tmp_path_factory.mktemp("build")
+    (folder / "artifacts").mkdir()
+    (folder / "hire").mkdir()
+    (folder / "hire" / "policy.md").write_text(POLICY, "utf-8")
+    (folder / "hire" / "tools.json").write_text(json.dumps(TOOLS), "utf-8")
+    rows = []
+    for side, calls in CALLS.items():
+        run = RUN[side]
+        rows.append({"run": run, "state": {"can_swim": side == "learning"}})
+        for tool, label, _ in calls:
+            rows.append({"run": run, "call": {"tool": tool, "arguments": {}}, "label": label})
+            rows += [{"run": run, "result": "done"}] * (label == "allow")
+    (folder / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}")]
+    done = command(folder, "run", "--policy", "hire", *options)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return folder, done
+
+
+@pytest.fixture
+def folder(ran: tuple, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WB_ARTIFACTS", str(ran[0] / "artifacts"))
+    return ran[0]
+
+
+@pytest.fixture
+def built(folder: Path) -> wb.build.Built:
+    return wb.build(folder / "hire", **given(folder))
+
+
+def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files(ran: tuple) -> None:
+    folder, done = ran
+    said = [re.sub(r" \([^)]*\)", "", line) for line in done.stdout.splitlines()]
+    assert [line for line in recount.recount(folder / "artifacts") if line not in said] == [], done.stdout
+    assert "sentences        5: 2 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
+    assert Path(re.search(r"^report +(\S+)", done.stdout, re.MULTILINE).group(1)).is_file()
+
+
+def test_a_build_is_the_run_and_takes_what_it_made(built: wb.build.Built, folder: Path, capsys) -> None:
+    here = wb.paths.project()
+    assert {stage: v.key for stage, v in built.versions.items()} == {
+        stage: artifact.newest(here, stage).key for stage in built.versions
+    }
+    assert len(built.versions) == 6 and not capsys.readouterr().err, "what is kept is not worth a word"
+    assert all(len(artifact.versions(here, stage)) == 1 for stage in built.versions)
+    newest = wb.build.newest(folder / "hire")
+    assert {s: v.key for s, v in newest.versions.items()} == {s: v.key for s, v in built.versions.items()}
+    assert wb.build.newest(folder / "hire", "a model that nobody ran") is None
+
+
+def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Built) -> None:
+    log = io.StringIO()
+    session = built.session(log=log)
+    verdicts = [session.call("rent_boat", {}), session.call("end_rental", {})]
+    session.state({"can_swim": False})
+    verdicts.append(session.call("rent_boat", {}))
+    session.state({"can_swim": True})
+    verdicts += [session.call(tool, {}) for tool in ("rent_boat", "end_rental", "paint_boat", "no_such_tool")]
+    decisions = ["undecided", "deny", "deny", "allow", "allow", "undecided", "deny"]
+    assert [v.decision for v in verdicts] == decisions
+    assert [json.loads(line)["decision"] for line in log.getvalue().splitlines()] == decisions
+    assert verdicts[1].quotes == (f"{ORDER}.",) and verdicts[2].quotes == (f"{SWIM}.",)
+    assert [built.texts[name] for name in verdicts[5].open] == [f"{OPEN}."]
+
+
+def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
+    """The rows that 06 kept, loaded by hand, decide as the guards that `build` gives."""
+    from wb.guards import contract, runtime, veriguard
+    from wb.rules import rulefile, sentences
+
+    read = {stage[:2]: version for stage, version in built.versions.items()}
+    rules = rulefile.from_json(read["02"].read("rules.json"))
+    required = contract.contracts(built.toolbox, rules)
+    waiting = sentences.open_on(sentences.from_json(read["02"].read("sentences.json")))
+    rows = runtime.from_rows(read["06"].read("guards.json"), required)
+    by_hand = veriguard.proved_guard(rules, rows, built.toolbox, waiting)
+    for state in ({}, {"can_swim": False}, {"can_swim": True}):
+        one, other = by_hand.session(), built.session()
+        one.state(state), other.state(state)
+        for tool in built.toolbox.tools:
+            assert one.call(tool.name, {}) == other.call(tool.name, {})
+
+
+def test_rules_sentences_shield_and_guards_are_there(built: wb.build.Built) -> None:
+    assert set(built.guards) == {"veriguard", "toolguard", "shieldagent"}
+    assert built.shield is built.guards["shieldagent"]
+    named = {rule for s in built.sentences for rule in s.rules}
+    assert named and named <= {r.id for r in built.rules.rules}
+    with pytest.raises(ValueError, match=r"one of \['shieldagent', 'toolguard', 'veriguard'\]; got 'none'"):
+        built.session("none")
+
+
+def test_an_unchanged_policy_is_there_at_once_and_nothing_heavy_is_imported(folder: Path) -> None:
+    """Processor time of the call alone, the best of three processes: on an idle machine, the elapsed time."""
+    call = f"wb.build({str(folder / 'hire')!r}, **{given(folder)})"
+    code = (
+        "import sys, time, wb\n"
+        f"{call}\n"
+        "began = time.process_time()\n"
+        f"{call}\n"
+        f"print(time.process_time() - began, [n for n in {HEAVY} if n in sys.modules])"
+    )
+    rows = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], cwd=tiny.ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        rows.append(done.stdout.split(maxsplit=1))
+    assert {row[1].strip() for row in rows} == {"[]"}
+    assert min(float(row[0]) for row in rows) < 0.3
+
+
+def test_the_name_is_one_thing_however_it_is_reached() -> None:
+    code = (
+        "import wb; first = wb.build; import wb.build; from wb import build\n"
+        "assert first is build is wb.build and callable(build) and build.Built\n"
+        "try: wb.absent\nexcept AttributeError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tiny.ROOT)
+    assert done.stdout == "module 'wb' has no attribute 'absent'\n", done.stderr
+
+
+def test_a_policy_that_is_not_there_or_a_parameter_that_nobody_declares_is_named() -> None:
+    with pytest.raises(ValueError, match="got 'nowhere', and nothing is there"):
+        wb.build("nowhere")
+    with pytest.raises(ValueError, match="no notebook declares 'mutant'"):
+        wb.build("web_tasks", mutant=3)
+
+
+# ---- wb judge ---------------------------------------------------------------------------------------
+
+
+def judge(folder: Path, *words: str, runs: str = "runs.jsonl") -> subprocess.CompletedProcess:
+    return command(folder, "judge", "hire", runs, *words)
+
+
+@pytest.mark.parametrize("guard", ["veriguard", "toolguard", "shieldagent"])
+def test_judge_gives_one_line_a_call_as_the_guard_decides(built: wb.build.Built, folder: Path, guard: str) -> None:
+    done = judge(folder, "--guard", guard, "--json")
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    asked = {(RUN[side], at): call for side, calls in CALLS.items() for at, call in enumerate(calls)}
+    assert len(rows) == len(asked) and {(row["run"], row["index"]) for row in rows} == asked.keys()
+    judged = list(built.judge(folder / "runs.jsonl", guard))
+    assert [(row["run"], row["index"], row["decision"]) for row in rows] == [
+        (j.run, j.index, j.verdict.decision) for j in judged
+    ]
+    for row in rows:
+        tool, label, wanted = asked[row["run"], row["index"]]
+        assert (row["tool"], row["label"]) == (tool, label) and (guard != "veriguard" or row["decision"] == wanted)
+        assert {"run", "index", "tool", "decision", "violated", "missing", "open", "grade"} <= row.keys()
+        assert all(item["quote"] for item in row["violated"]) and all(item["text"] for item in row["open"])
+        assert not (row["open"] and row["decision"] == "allow")
+
+
+def test_the_notebooks_measure_the_same_file_alike(folder: Path) -> None:
+    results = artifact.newest(wb.paths.project(), "07_evaluation").read("results.json")["methods"]
+    rows = {(r["method"], r["split"]): r["counts"] for r in results if not r.get("reason")}
+    for side, calls in CALLS.items():
+        stopped = [(label, wanted != "allow") for _, label, wanted in calls]
+        counts = {
+            "tp": stopped.count(("deny", True)),
+            "fp": stopped.count(("allow", True)),
+            "fn": stopped.count(("deny", False)),
+            "tn": stopped.count(("allow", False)),
+            "undecided": [wanted for *_, wanted in calls].count("undecided"),
+        }
+        assert rows["veriguard", side] == counts
+    assert not any(r["published"] for r in results)
+
+
+def test_judge_without_json_counts_and_compares_with_the_labels(folder: Path) -> None:
+    done = judge(folder)
+    assert done.returncode == 0, done.stderr
+    assert "6 calls in 2 runs:" in done.stdout and "no_such_tool" in done.stdout
+    assert re.search(r"5 of 6 labelled calls decided as labelled: [\d.]+ % \[\d+, \d+\]", done.stdout)
+    assert re.search(r"^to allow +3", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"run": "a", "call": {"tool": "lend", "arguments": {"n": NaN}}}', "line 1: a finite number was required"),
+        (None, "a readable file was required"),
+    ],
+)
+def test_judge_refuses_what_it_cannot_use(folder: Path, tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "runs.jsonl"
+    if text is not None:
+        path.write_text(text + "\n", "utf-8")
+    done = judge(folder, "--json", runs=str(path))
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr and not done.stdout
+
+
+def test_judge_knows_its_guards_and_says_what_it_takes_as_done(folder: Path) -> None:
+    done = judge(folder, "--guard", "nobody")
+    assert done.returncode == 2 and "a guard must be one of" in done.stderr
+    told = " ".join(command(folder, "judge", "--help").stdout.split())
+    assert "one that was executed there" in told and "has happened" in told
