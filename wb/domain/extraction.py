@@ -96,6 +96,8 @@ _INLINE = set(
         s samp small span strike strong sub sup time tt u var wbr
     """.split()
 )
+# Elements without which their text would say something else: raised, lowered, struck out, put in.
+_MARKS = {"sup": "^", "sub": "_", "del": "~~", "s": "~~", "strike": "~~", "ins": " "}
 _DEEPEST = 32  # lists in lists, as many as a document is read with
 
 
@@ -202,6 +204,8 @@ class _Page(HTMLParser):
             self.blocks.append(_Block("", "image"))
         elif tag == "br":
             self.words.append("\n")
+        elif tag in _MARKS:
+            self.words.append(_MARKS[tag])
         elif tag not in _INLINE:
             self._begin(tag)
 
@@ -237,6 +241,7 @@ class _Page(HTMLParser):
             self.hidden = self.hidden[tag == self.hidden[-1] :]
             return
         if tag in _INLINE or tag == "br":
+            self.words += [_MARKS[tag]] * (_MARKS.get(tag) == "~~")
             return
         self.flush()
         if self.asides and tag == self.asides[-1][0]:

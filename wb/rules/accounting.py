@@ -121,9 +121,11 @@ def bans(*texts: str) -> str:
 
 
 def characters(said: str) -> tuple[str, ...]:
-    """What a reader does not see: entities, and characters without a width."""
+    """What a reader of words does not see: entities, struck or raised text, characters without a width."""
     if html.unescape(said) != said:
         return ("it has a character that is written as an entity",)
+    if re.search(r"~~|\w\^|\d_\d", said):
+        return ("it has text that is struck out, raised or lowered",)
     hidden = sorted({unicodedata.name(c, hex(ord(c))).lower() for c in said if unicodedata.category(c) == "Cf"})
     return (f"it has characters that cannot be seen: {', '.join(hidden)}",) if hidden else ()
 

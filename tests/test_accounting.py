@@ -1,0 +1,149 @@
+"""A reading accounts for its sentence or leaves it open: sentences with a word too many, beside their plain kin."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb.domain import policy, tools
+from wb.models.client import LLM
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import accounting, extract, sentences
+
+BOX = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {
+                    "name": "lend_book",
+                    "description": "Lend a book to a reader.",
+                    "keywords": ["lend a book", "borrow"],
+                    "mutating": True,
+                    "parameters": {
+                        "type": "object",
+                        "properties": {
+                            "days": {"type": "integer", "description": "for how many days"},
+                            "desk": {"type": "string", "enum": ["front", "back"], "description": "the desk"},
+                        },
+                    },
+                },
+                {"name": "open_vault", "description": "Open the vault.", "keywords": ["open the vault"]},
+                {"name": "show_catalogue", "description": "Show the catalogue.", "keywords": ["catalogue"]},
+            ],
+            "state": [
+                {"name": "age", "type": "integer", "description": "age of the reader in years", "keywords": ["age"]},
+                {"name": "resident", "type": "boolean", "description": "the reader is a resident"},
+                {"name": "card_blocked", "type": "boolean", "description": "the card of the reader is blocked"},
+                {"name": "fines_paid", "type": "boolean", "description": "the reader has paid the fines"},
+                {"name": "days_since_visit", "type": "integer", "description": "days since the last visit"},
+            ],
+        }
+    )
+)
+
+READ = [
+    "The assistant must not open the vault.",
+    "Do not lend a book to a reader under 18.",
+    "Do not lend a book to a resident.",
+    "Books may be lent only to residents.",
+    "Do not lend a book unless the reader has paid the fines.",
+    "Do not lend a book if the card of the reader is blocked.",
+    "Before opening the vault, the assistant must show the catalogue.",
+]
+OPEN = [
+    # a word that changes what the sentence says
+    "Do not lend a book even to a resident.",
+    "Do not lend a book to readers, including residents.",
+    "Do not lend a book to readers, save for residents.",
+    "Do not lend a book to anyone but residents.",
+    "Do not lend a book, barring residents.",
+    "Do not lend a book whether or not the reader is a resident.",
+    "Do not lend a book despite the reader being a resident.",
+    "Do not lend a book twice.",
+    "Do not lend a book only to residents.",
+    "Not all residents may borrow.",
+    # alternatives, and what is joined otherwise
+    "Do not lend a book to readers under 18 or without paid fines.",
+    "Do not lend a book to a resident under 18 or with a blocked card.",
+    "Do not lend a book to a resident without paid fines unless the reader is 18 or older.",
+    "Do not lend a book if the card is blocked and the reader is a resident or under 18.",
+    # a word, a number or a field too many
+    "Do not lend a rare book to a resident.",
+    "Do not lend a book to a resident on Sundays.",
+    "Do not lend a book for more than 30 days.",  # the reader of sentences takes the days since a visit
+    "Do not lend a book for more than a term.",
+    "Do not lend a book within 14 days.",
+    "Do not lend a book 18 to a reader under 1,8.",
+    # what looks like something else
+    "No loans without a card",
+    "**Loans only to residents**",
+    "Lending a book to a resident is malpractice.",
+    "Opening the vault counts as a violation.",
+    "Opening the vault is out of the question.",
+    "The assistant does not open the vault.",
+    "The assistant may no longer open the vault.",
+    "The assistant mustn´t open the vault.",
+    "The assistant ｍｕｓｔ ｎｏｔ open the vault.",
+    "The assistant m\u00adust not open the vault.",
+    "Do not&nbsp;open the vault.",
+    "Could you please refrain from opening the vault?",
+    "Do not lend a book for more than ~~50~~ 5 days.",
+    "❌ Open the vault",
+]
+LISTS = [
+    "The assistant must never:\n\n- open the vault\n- lend a book\n",
+    "Nobody may do any of the following:\n\n- Open the vault.\n",
+    "## What we never do\n\nOpen the vault.\n",
+    "## Prohibited actions\n\n1. Open the vault.\n",
+    "| Action | Allowed? |\n|---|---|\n| Open the vault | No |\n",
+]
+
+
+def classes(text: str) -> dict[str, str]:
+    """The class of each sentence of a text, beside a rule that is read."""
+    found = policy.of_text(f"{text}\n\nThe assistant must not show the catalogue to a resident.\n", BOX)
+    llm = LLM(Offline(BOX))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    read = sentences.classify(found, clauses, extract.rules(clauses, found, llm, norms.constrains))
+    return {one.text: one.cls for one in read[:-1]}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_a_plain_sentence_is_read(text: str) -> None:
+    assert set(classes(text).values()) == {"rule"}
+
+
+@pytest.mark.parametrize("text", OPEN)
+def test_a_sentence_with_a_word_that_its_rules_do_not_carry_stays_open(text: str) -> None:
+    assert "open" in classes(text).values()
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_what_stands_under_a_ban_is_never_a_duty(text: str) -> None:
+    found = classes(text)
+    assert "duty" not in found.values() and {"open", "rule"} & set(found.values())
+
+
+WORDS = st.sampled_from("even but save twice rare unless not only or under 18 residents including, Sundays".split())
+
+
+@given(st.sampled_from(READ[:5]), st.integers(1, 20), WORDS)
+def test_a_word_put_in_anywhere_never_leaves_a_tool_free(text: str, at: int, word: str) -> None:
+    """Whatever word comes in, the sentence is a rule or open; it is not passed over."""
+    parts = text.split()
+    at = min(at, len(parts) - 1)
+    said = " ".join([*parts[:at], word, *parts[at:]])
+    assert set(classes(said).values()) <= {"rule", "open"}, said
+
+
+def test_reasons_name_the_words() -> None:
+    found = policy.of_text("Do not lend a rare book to a resident.", BOX)
+    llm = LLM(Offline(BOX))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    rules = extract.rules(clauses, found, llm, norms.constrains)
+    (why,) = accounting.unaccounted(clauses[0].text, (), rules.rules, rules.predicates, BOX)
+    assert "'rare'" in why
