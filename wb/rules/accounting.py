@@ -31,7 +31,7 @@ _UNREAD = re.compile(
  whoever whatever whether instead rather otherwise else respectively likewise including included especially
  particularly namely possibly twice thrice again altogether combined consecutive immediately directly promptly
  hardly scarcely barely rarely seldom almost nearly partly partially mostly usually normally generally means
- deemed considered refrain absent void anything nothing just merely solely exclusively purely vs versus plus
+ deemed considered refrain absent void just merely solely exclusively purely vs versus plus
  minus until during while whereas although though since but""".split()
     )
     + r"|apart from|aside from|other than|vice versa|in (?:particular|a row|lieu|place of|principle)|such as|"
@@ -60,7 +60,7 @@ _NOT_ONLY = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:not|cannot|[a-z]+n't|never|no(?! (?:more|less|fewer|later|earlier|longer|greater|larger) than)|nobody|"
-    r"no one|none|without|lack\w*|unless|except\w*|forbid\w*|prohibit\w*|banned|disallowed)\b",
+    r"no one|none|nothing|without|lack\w*|unless|except\w*|forbid\w*|prohibit\w*|banned|disallowed)\b",
     re.I,
 )
 _BANS = re.compile(
@@ -81,7 +81,7 @@ _FILLER = frozenset(
  higher lower longer shorter older younger later earlier within maximum minimum limit limited limits
  allowed permitted forbidden prohibited required requires require mandatory obliged obligatory banned
  user users customer customers client clients person persons people anyone anybody someone somebody everyone everybody
- nobody one assistant agent you we i us himself herself themselves itself yourself
+ anything something nothing nobody one assistant agent you we i us himself herself themselves itself yourself
  prior long provided contain contains""".split()
 )
 _UNITS = frozenset(
