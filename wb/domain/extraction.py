@@ -241,7 +241,7 @@ class _Page(HTMLParser):
             self.hidden = self.hidden[tag == self.hidden[-1] :]
             return
         if tag in _INLINE or tag == "br":
-            self.words += [_MARKS[tag]] * (_MARKS.get(tag) == "~~")
+            self.words += ["~~"] * (_MARKS.get(tag) == "~~")
             return
         self.flush()
         if self.asides and tag == self.asides[-1][0]:
