@@ -52,3 +52,16 @@ def test_a_predicate_may_have_the_name_of_a_label_that_storm_uses():
         formula = F.Always(F.Implies(F.Atom(name), F.Once(F.Next(F.Atom(name)))))
         trace = [{name}, set(), {name}]
         assert storm.check([formula], [trace]) == [[holds(formula, trace)]]
+
+
+def test_a_second_opinion_is_asked_on_a_run_that_breaks_each_formula_and_on_one_that_keeps_it(monkeypatch):
+    formulas = [parse("ALWAYS (book IMPLIES ONCE paid)"), parse("EVENTUALLY done"), parse("true")]
+    found = storm.opinions(formulas)
+    assert [(f.formula, f.ours) for f in found] == [(formulas[0], False), (formulas[0], True)] + [
+        (formulas[1], False),
+        (formulas[1], True),
+        (formulas[2], True),
+    ]
+    assert all(f.ours == f.theirs for f in found) and found[0].trace == (frozenset({"book"}),)
+    monkeypatch.setattr(storm.semantics, "holds", lambda formula, trace: True)
+    assert [f.ours != f.theirs for f in storm.opinions(formulas)] == [True, False, True, False, False]

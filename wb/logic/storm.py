@@ -16,8 +16,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
+from wb.logic import decide, semantics
 from wb.logic import formula as F
+from wb.logic.automaton import AutomatonError
 from wb.logic.formula import Formula
 
 MIRROR = {F.Previously: F.Next, F.Once: F.Eventually, F.Historically: F.Always, F.Since: F.Until}
@@ -37,6 +40,33 @@ def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Collection[str]
     names = sorted({name for formula in formulas for name in F.atoms(formula)})
     labels = {name: [name in step for trace in traces for step in trace] for name in names}
     return [chains.at_starts(chains.truths(formula, labels)) for formula in formulas]
+
+
+class Opinion(NamedTuple):
+    """What the definition here (`ours`) and Storm (`theirs`) say of a formula on a trace."""
+
+    formula: Formula
+    trace: tuple[frozenset[str], ...]
+    ours: bool
+    theirs: bool
+
+
+def opinions(formulas: Sequence[Formula]) -> tuple[Opinion, ...]:
+    """A second opinion on each formula: on a shortest trace that breaks it, and on a shortest that keeps it.
+
+    A formula that no trace breaks, or none keeps, has one trace; one that is too large to be decided has none.
+    """
+    asked = []
+    for formula in formulas:
+        try:
+            shown = (decide.satisfiable(F.Not(formula)).witness, decide.satisfiable(formula).witness)
+        except AutomatonError:
+            continue
+        asked += [(formula, tuple(trace)) for trace in shown if trace]
+    traces = list(dict.fromkeys(trace for _, trace in asked))
+    place = {trace: i for i, trace in enumerate(traces)}
+    found = dict(zip(formulas, check(list(formulas), traces), strict=True))
+    return tuple(Opinion(f, trace, semantics.holds(f, trace), found[f][place[trace]]) for f, trace in asked)
 
 
 class _Chains:
