@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wb.domain import policy, tools
+from wb.logic import cel
+from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import accounting, extract, sentences
+from wb.rules.rule import Predicate, Rule
 
 BOX = tools.parse(
     json.dumps(
@@ -147,3 +150,18 @@ def test_reasons_name_the_words() -> None:
     rules = extract.rules(clauses, found, llm, norms.constrains)
     (why,) = accounting.unaccounted(clauses[0].text, (), rules.rules, rules.predicates, BOX)
     assert "'rare'" in why
+
+
+def test_a_tool_that_the_sentence_does_not_name_is_not_what_it_is_about() -> None:
+    """A sentence about what a reader may have is not one about another tool that has the noun in its name."""
+    limit = Predicate("few", "state", "", test=cel.parse("state.age <= 3"))
+    rule = Rule("r", "", parse("ALWAYS (act IMPLIES few)"), "permit_only_if")
+    for tool, why in (
+        ("open_vault", ("not said by the sentence, but meant by its rule: open_vault",)),
+        ("lend_book", ()),
+    ):
+        act = Predicate("act", "action", "", tools=(tool,))
+        assert (
+            accounting.unaccounted("A reader can borrow at the age of at most 3.", (), (rule,), (act, limit), BOX)
+            == why
+        )

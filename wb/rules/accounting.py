@@ -177,7 +177,7 @@ def _numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
     told = {float(one.value) for p in used for one in _literals(p) if type(one.value) in (int, float)}
     over = spoken - told - ({1.0} if not told & {1.0} else set())
     why = [f"not accounted for: {n:g}" for n in sorted(over)]
-    why += [f"not said by the sentence, but read by its rule: {n:g}" for n in sorted(told - spoken)]
+    why += [f"not said by the sentence, but meant by its rule: {n:g}" for n in sorted(told - spoken)]
     return tuple(why)
 
 
@@ -219,9 +219,14 @@ def _left_over(said: str, carried: set[str]) -> tuple[str, ...]:
 
 
 def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """The fields that the rules read although the sentence does not name them."""
+    """The tools that the rules speak of, and the fields that they read, although the sentence does not name them."""
     spoken = _stems(said)
     found = []
+    for name in dict.fromkeys(name for p in used if p.kind == "action" for name in p.tools):
+        tool = next((t for t in toolbox.tools if t.name == name), None)
+        told = [_content(tool.name), *map(_content, tool.keywords)] if tool is not None else []
+        if not any(one and one <= spoken for one in told):
+            found.append(name)
     for p in used:
         for field in fields(p, toolbox):
             name = _content(field.name)
@@ -229,7 +234,7 @@ def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[s
             values = [v for v in field.values if _content(v) and _content(v) <= spoken]
             if not any(one <= spoken for one in told if one or one is name) and not values:
                 found.append(field.name)
-    return (f"not said by the sentence, but read by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
+    return (f"not said by the sentence, but meant by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
 
 
 def _content(text: str) -> set[str]:
