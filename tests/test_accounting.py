@@ -156,12 +156,7 @@ def test_a_tool_that_the_sentence_does_not_name_is_not_what_it_is_about() -> Non
     """A sentence about what a reader may have is not one about another tool that has the noun in its name."""
     limit = Predicate("few", "state", "", test=cel.parse("state.age <= 3"))
     rule = Rule("r", "", parse("ALWAYS (act IMPLIES few)"), "permit_only_if")
-    for tool, why in (
-        ("open_vault", ("not said by the sentence, but meant by its rule: open_vault",)),
-        ("lend_book", ()),
-    ):
+    for tool, named in (("open_vault", True), ("lend_book", False)):
         act = Predicate("act", "action", "", tools=(tool,))
-        assert (
-            accounting.unaccounted("A reader can borrow at the age of at most 3.", (), (rule,), (act, limit), BOX)
-            == why
-        )
+        why = accounting.unaccounted("A reader can borrow at the age of at most 3.", (), (rule,), (act, limit), BOX)
+        assert any("open_vault" in one for one in why) == named and bool(why) == named

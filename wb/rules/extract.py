@@ -23,6 +23,7 @@ from wb.logic import cel, facts, syntax
 from wb.logic.facts import Comparison, Fact, OneOf, Operand, Path, Scalar, Size
 from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children
 from wb.models.client import LLM, Unanswered
+from wb.rules import words
 from wb.rules.rule import (
     Kind,
     Modality,
@@ -145,7 +146,8 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
             f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; "
             f"got no reply for {len(unanswered)}: {unanswered[0]}"
         )
-    if not found:
+    bearing = words.Bearing(policy.toolbox)
+    if not found and all(s.kind == "heading" or words.verdict(s.text, bearing)[1] for s in policy.sentences):
         raise PolicyError(
             f"{policy.source}: a policy that forbids, demands or restricts something was required; "
             f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})"

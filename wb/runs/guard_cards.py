@@ -135,7 +135,7 @@ def grades(entries: Iterable[Guarded], title: str = "") -> Table:
     return table(sorted(rows, key=lambda row: row["grade"].text == "proved"), title=title, none="there is no tool")
 
 
-def fault(planted: Planted | None, broken: Draft | None) -> Card:
+def fault(planted: Planted | None, broken: Draft | None = None) -> Card:
     """A planted fault and what the verifier says of it, with the values on which the code was run to confirm it."""
     if planted is None:
         return Card("planted fault", "", (("not shown", "there is no proved guard to break"),))
