@@ -408,6 +408,6 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     if reading.cls != "open":
         return bearing.ordered(restricted)
     context = (*sentence.stems, sentence.label, *(cell for _, cell in sentence.row))
-    spoken = bearing.sharing(" ".join((sentence.text, *context)))
+    spoken = bearing.touching(" ".join((sentence.text, *context)))
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
     return bearing.ordered({*restricted, *spoken, *shaped})

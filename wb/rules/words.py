@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from wb.domain.tools import Toolbox
+from wb.domain.tools import Tool, Toolbox
 
 _AGENT = r"(?:agents?|assistants?|bots?|representatives?|operators?|employees?|staff|you|we)"
 _USER = (
@@ -321,10 +321,32 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stem(w) for w in re.findall(r"[a-z]{2,}", text) if w not in _FUNCTION)
 
 
+def _telling(words: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """The words of each tool without those that more than half of the tools have."""
+    counts = Counter(word for found in words.values() for word in found)
+    return {name: {w for w in found if 2 * counts[w] <= len(words)} for name, found in words.items()}
+
+
+def _told(tool: Tool) -> str:
+    """All that is told of a tool's arguments: descriptions, values, and the names inside of them."""
+    waiting = [field.schema for field in tool.arguments]
+    texts = [" ".join((field.description, *field.keywords, *field.values)) for field in tool.arguments]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            texts += [*part.get("properties", {}), str(part.get("description", ""))]
+            waiting += part.values()
+        elif isinstance(part, tuple):
+            texts += [value for value in part if isinstance(value, str)]
+            waiting += [value for value in part if isinstance(value, Mapping | tuple)]
+    return " ".join(texts)
+
+
 class Bearing:
     """The words of each tool: of its name, of its arguments' names, and its keywords as whole phrases.
 
-    Descriptions are not looked at.  Function words, words for the agent and the user, and words that more
+    What is told of its arguments (descriptions, values, the names inside of them) counts for `touching` alone.
+    Function words, words for the agent and the user, and words that more
     than half of the tools have, name no tool.
     """
 
@@ -337,19 +359,25 @@ class Bearing:
             own = stems(" ".join((tool.name, *(a.name for a in tool.arguments))))
             single[tool.name] = {*own, *(stem(k.lower()) for k in tool.keywords if k.isalpha())}
             self._phrases[tool.name] = tuple(f" {' '.join(p)} " for p in phrases if len(p) > 1)
-        counts = Counter(word for found in single.values() for word in found)
-        common = {word for word, n in counts.items() if 2 * n > len(toolbox.tools)}
-        self._words = {name: found - common for name, found in single.items()}
+        wide = {tool.name: single[tool.name] | set(stems(_told(tool))) for tool in toolbox.tools}
+        self._words, self._wide = _telling(single), _telling(wide)
 
     def sharing(self, text: str) -> tuple[str, ...]:
         """The tools that share a content word with the text, in the order of the toolbox."""
+        return self._sharing(text, self._words)
+
+    def touching(self, text: str) -> tuple[str, ...]:
+        """The tools that share a content word with the text, or a word of what is told of their arguments."""
+        return self._sharing(text, self._wide)
+
+    def _sharing(self, text: str, words: Mapping[str, set[str]]) -> tuple[str, ...]:
         said = stems(text)
         found = set(said)
         joined = f" {' '.join(said)} "
         return tuple(
             tool.name
             for tool in self.toolbox.tools
-            if self._words[tool.name] & found or any(phrase in joined for phrase in self._phrases[tool.name])
+            if words[tool.name] & found or any(phrase in joined for phrase in self._phrases[tool.name])
         )
 
     def done(self, text: str) -> str:
