@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 import tiny
+from conftest import ROOT
 
 from wb import cli
 from wb.runs.key import Inputs
@@ -164,3 +165,14 @@ def test_an_unexpected_error_keeps_its_traceback(here, tmp_path):
     (other.package / "runs" / "artifact.py").write_text("1 / 0\n", "utf-8")
     done = tiny.wb(other, "show")
     assert done.returncode == 1 and "Traceback" in done.stderr and "ZeroDivisionError" in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
+    """No traceback: where it is, what was required, what was got, what to do."""
+    (tmp_path / "file").write_text("", "utf-8")
+    environment = {**os.environ, "WB_ARTIFACTS": str(tmp_path / "file"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "wb.cli", "run"], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "a place that can be read and written was required" in done.stderr and "WB_ARTIFACTS" in done.stderr

@@ -150,6 +150,15 @@ def main() -> None:
     except ValueError as error:
         print(f"wb: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(
+            f"wb: {error.filename}: a place that can be read and written was required; got {error.strerror} "
+            "(WB_ARTIFACTS names another folder for what runs leave)",
+            file=sys.stderr,
+        )
+        sys.exit(2)
 
 
 def _values(pairs: list[str], **named: str | None) -> dict[str, str]:
