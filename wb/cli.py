@@ -99,7 +99,8 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
 ) -> None:
-    """List the versions of a stage and what sets two apart: the newest from the one before, unless named."""
+    """List the versions of a stage and what sets two apart: the newest from the one before it of the same policy,
+    unless named."""
     from wb.runs import artifact, pipeline
 
     here = paths.project()
@@ -215,9 +216,15 @@ def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -
         display.console().print(display.versions(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
-        print(f"from {old.key} to {new.key}:")
+        names = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in pair)
+        print(f"from {old.key} to {new.key} ({', '.join(names)}):")
         for line in artifact.differences(old.manifest, new.manifest) or ("nothing but the time",):
             print(f"  {line}")
+    elif len(versions) > 1:
+        print(
+            f"the newest is the only one of its policy, {versions[0].manifest['policy']['name'] or 'no policy'}: "
+            f"`wb show {name} OLD NEW` compares any two"
+        )
 
 
 if __name__ == "__main__":
