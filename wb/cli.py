@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,23 +72,34 @@ def judge(
 ) -> None:
     """Judge the calls of recorded runs with the guards of the newest run of the policy, or build them.
 
+    Says as well which denials rest on no guard, and what the runs name that tools.json does not declare; with --json
+    on standard error.
+
     The calls of a recording are facts: one that was executed there (its result stands in the recording without an
     error) has happened, also where the guard denies it; one whose result is an error has not. Without a result, a
     call was done if the guard allows it.
     """
     from wb import build as building
+    from wb.bench.undeclared import Undeclared
     from wb.runs import display, verdicts
 
     with _stoppable():
         built = building.newest(policy, model) or building.build(policy, model or "offline")
-        judged, quotes, sentences = built.judge(runs, guard), built.quotes, built.texts
+        strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
+        judged = built.judge(runs, guard, strange)
+        denied: Counter[verdicts.Denied] = Counter()
         if as_json:
             for call in judged:
+                denied.update(verdicts.denied(call))
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
-            return
-        for title, rows in verdicts.tables(judged, quotes, sentences):
-            print(f"{title}:")
-            display.console().print(display.table(rows))
+        else:
+            kept = tuple(judged)
+            denied.update(pair for call in kept for pair in verdicts.denied(call))
+            for title, rows in verdicts.tables(kept, quotes, sentences):
+                print(f"{title}:")
+                display.console().print(display.table(rows))
+        for line in (*verdicts.unguarded(denied, built.guard(guard)), *strange.lines()):
+            print(line, file=sys.stderr if as_json else sys.stdout)
 
 
 @app.command()
