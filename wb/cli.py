@@ -148,11 +148,21 @@ def check(
     rules: Annotated[Path, typer.Argument(metavar="RULES", help="A rule file, as JSON or as text.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check a rule file: contradictions, rules that say nothing, rules that others imply."""
+    """Check a rule file: contradictions, rules that say nothing, rules that others imply.
+
+    What is not settled within a minute is listed as undecided.
+    """
     from wb.rules import check as checks
     from wb.rules import rulefile
+    from wb.runs import display
+    from wb.runs.pipeline import Notice
 
-    found = checks.check(rulefile.load(rules))
+    with _stoppable(), display.Display(["check"], display.console(error=True)) as tell:
+
+        def told(what: str, done: int, of: int) -> None:
+            tell(Notice("check", "running", note=f"{what}: {done} of {of}" if of > 1 else what))
+
+        found = checks.check(rulefile.load(rules), told)
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -52,8 +52,7 @@ class Display:
             SpinnerColumn(),
             TextColumn(f"{{task.description:{self._width}}}"),
             BarColumn(bar_width=24),
-            TextColumn("cell"),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[where]}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[doing]}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False),
         )
@@ -90,9 +89,9 @@ class Display:
         while not self._closed.wait(self._quiet):
             event = self._running
             if event is not None:
-                where = f"cell {event.cell} of {event.cells}" if event.cells else "starting"
+                where = f"cell {event.cell} of {event.cells}, " if event.cells else "" if event.note else "starting, "
                 doing = f": {event.note}" if event.note else ""
-                line = f"{event.stage:{self._width}}  ...      {where}, {time.monotonic() - self._began:.0f} s{doing}"
+                line = f"{event.stage:{self._width}}  ...      {where}{time.monotonic() - self._began:.0f} s{doing}"
                 self._console.print(line, soft_wrap=True, highlight=False, markup=False)
 
     def _move(self, event: Notice) -> None:
@@ -100,8 +99,10 @@ class Display:
             self._began = time.monotonic()
         self._running = event
         if self._task is None:
-            self._task = self._progress.add_task(event.stage, total=None, doing="")
-        self._progress.update(self._task, completed=event.cell, total=event.cells or None, doing=event.note)
+            self._task = self._progress.add_task(event.stage, total=None, where="", doing="")
+        where = f"cell {event.cell}/{event.cells}" if event.cells else ""
+        of = event.cells or None
+        self._progress.update(self._task, completed=event.cell, total=of, where=where, doing=event.note)
         self._progress.refresh()
 
 
