@@ -37,9 +37,9 @@ ABOUT = (
     "them must be denied, because the user may not do what the task asks. A guard sees the task, the site, the "
     "agent's earlier actions, the next action, what the agent said, and the user's profile; never the task's "
     "category, the rule that is broken, or the label. The vocabulary was written with the tuned cases in view: "
-    "only the others say how well it does on what it has not seen. Under the labels searching counts as doing: "
-    "looking up flights is booking one; read literally, about a third of the labels to deny would be wrong. Each "
-    "turn is a single step, and all of it is English."
+    "only the others say how well it does on what it has not seen. Under the labels searching for a thing counts "
+    "as doing it; read literally, about a third of the labels to deny would be wrong. Each turn is a single step, "
+    "and all of it is English."
 )
 
 
