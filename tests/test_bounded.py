@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import time
 
 import pytest
 from formulas import random_formula
@@ -9,7 +10,7 @@ from formulas import random_formula
 from wb.logic import decide
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
-from wb.logic.sat import Bounded
+from wb.logic.sat import Bounded, OutOfTime
 from wb.logic.semantics import holds, parse
 
 STEPS = [frozenset(s) for s in ((), "a", "b", "ab")]
@@ -84,3 +85,25 @@ def test_a_long_chain_of_blame_is_followed_to_its_end():
     strong = [parse(f"ALWAYS (p{i} IMPLIES EVENTUALLY p{i + 1})") for i in range(5)]
     trace, blamed = decide.shortest([*strong, *ends])
     assert trace is None and set(blamed) <= {*strong, *ends} and len(decide.core(blamed)) == 7
+
+
+def test_formulas_that_hold_together_are_found_in_few_traces_and_no_others():
+    rng = random.Random(8)
+    shown, true, false = 0, 0, 0
+    for _ in range(80):
+        rules = [random_formula(rng, 2, "ab") for _ in range(2)]
+        wanted = [random_formula(rng, 2, "ab") for _ in range(5)]
+        with Bounded() as bounded:
+            found = decide.together(wanted, rules, bounded, 2)
+        traces = [t for t in itertools.product(STEPS, repeat=2) if all(holds(rule, t) for rule in rules)]
+        right = {one for one in wanted if any(holds(one, trace) for trace in traces)}
+        assert found <= right
+        shown, true, false = shown + len(found), true + len(right), false + len(set(wanted)) - len(right)
+    assert 0.8 * true < shown <= true and false > 50, "nearly all are shown, and some do not hold"
+
+
+def test_past_its_time_a_solver_answers_nothing():
+    with Bounded(until=time.monotonic() - 1) as bounded, pytest.raises(OutOfTime, match="time for questions was over"):
+        bounded.trace([parse("a")], 1)
+    with Bounded(until=time.monotonic() + 60) as bounded:
+        assert bounded.trace([parse("a")], 1)[0] == (frozenset("a"),)

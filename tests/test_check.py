@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 
 import pytest
 from conftest import ROOT
@@ -343,3 +344,45 @@ def test_a_conflict_is_told_with_both_sentences_and_rules_that_exclude_each_othe
     )
     (blame,) = check.conflicts(both)
     assert {blame.rule, *blame.by} == {"a", "b"} and set(blame.sentences) == {"Never pay.", "Pay."}
+
+
+def many(count):
+    """Rules of many shapes over 60 predicates, most of which cannot be kept together."""
+    rng = random.Random(3)
+    shapes = ("G({} & {} -> {})", "G({} -> F {})", "G({} & {} -> O {})", "F ({} & {} & {})", "G({} -> X {})")
+    names = [f"p{i}" for i in range(60)]
+    predicates = tuple(Predicate(name, "action" if i % 2 else "state", "") for i, name in enumerate(names))
+    texts = [rng.choice(shapes) for _ in range(count)]
+    signed = [
+        text.format(*("!" * (rng.random() < 0.4) + n for n in rng.sample(names, text.count("{}")))) for text in texts
+    ]
+    return RuleSet(predicates, tuple(Rule(f"r{i}", "", parse(text), "oblige") for i, text in enumerate(signed)))
+
+
+def test_many_rules_are_checked_in_the_time_given_and_what_is_not_settled_is_named():
+    seen, began = [], time.process_time()
+    report = check.check(many(400), lambda *told: seen.append(told), seconds=6)
+    assert time.process_time() - began < 15
+    late = [
+        name for name, reason in report.undecided if reason == "not settled in the time for it, 6 s for all questions"
+    ]
+    assert late and not report.clean and report.implied
+    assert len(set(late)) == len(late) and any(name.startswith("whether ") for name in late)
+    text = check.render(report)
+    assert " more: undecided: not settled in the time" in text and len(text) < 200_000
+    assert {what for what, _, _ in seen} >= {"what each rule says", "how every two rules relate"}
+    assert all(0 <= done <= of for _, done, of in seen)
+
+
+def test_rules_in_the_same_knot_are_one_conflict_and_not_one_each():
+    report = check.check(
+        small(
+            ("oblige", "EVENTUALLY pays", ""),
+            ("permit_only_if", "ALWAYS (pays IMPLIES known)", ""),
+            ("forbid", "ALWAYS (known IMPLIES NOT pays)", ""),
+            ("permit_only_if", "ALWAYS (reads IMPLIES trusted)", ""),
+            ("forbid", "ALWAYS (trusted IMPLIES NOT over21)", ""),
+        )
+    )
+    (blame,) = report.conflicts
+    assert report.satisfiable is False and {blame.rule, *blame.by} == {"r0", "r1", "r2"} and report.undecided == ()

@@ -136,6 +136,28 @@ def test_show_lists_versions_and_what_changed(here):
     assert "01_read: 0 versions" in tiny.wb(here, "show").stdout
 
 
+def test_show_compares_versions_of_one_policy_and_names_that_of_the_others(tmp_path):
+    here = tiny.project(tmp_path / "p")
+
+    def made(policy, factor):
+        inputs = replace(INPUTS, policy=policy, parameters={**INPUTS.parameters, "factor": factor})
+        return tiny.version(here, inputs, {"count.json": f"{factor}"}, policy=policy).key
+
+    first, other = made("bank", 2), made("office", 5)
+    alone = tiny.wb(here, "show", "2").stdout
+    assert "the newest is the only one of its policy, office" in alone and "parameter" not in alone
+    second = made("bank", 3)
+    shown = tiny.wb(here, "show", "2").stdout
+    assert f"from {first} to {second} (bank):" in shown and "parameter factor: 2 -> 3" in shown
+    assert [line.split()[:2] for line in shown.splitlines()[2:5]] == [
+        [second, "bank"],
+        [other, "office"],
+        [first, "bank"],
+    ]
+    named = tiny.wb(here, "show", "2", other, second).stdout
+    assert f"from {other} to {second} (office, bank):" in named and "policy name: office -> bank" in named
+
+
 def test_show_json_is_the_newest_manifest_with_methods_at_the_top(here):
     told = json.loads(tiny.wb(here, "show", "04_join", "--json").stdout)
     assert (

@@ -14,7 +14,7 @@ from wb.runs.pipeline import Notice
 EVENTS = [
     Notice("01_a", "running"),
     Notice("01_a", "running", 1, 3),
-    Notice("01_a", "running", 2, 3),
+    Notice("01_a", "running", 2, 3, "How [vague]?"),
     Notice("01_a", "made", note="abc in 2.0 s"),
     Notice("02_bb", "kept", note="[def]"),
 ]
@@ -39,18 +39,25 @@ def test_without_a_terminal_a_line_says_that_the_work_goes_on():
     with display.Display(["01_a"], console, quiet=0.05) as tell:
         tell(Notice("01_a", "running"))
         time.sleep(0.12)
-        tell(Notice("01_a", "running", 2, 9))
+        tell(Notice("01_a", "running", 2, 9, "proofs: [3] of 40, 1 s"))
         time.sleep(0.12)
         tell(Notice("01_a", "made", note="x"))
         time.sleep(0.12)
     lines = text.getvalue().splitlines()
-    assert "starting" in lines[0] and any("cell 2 of 9" in line for line in lines)
+    assert "starting" in lines[0] and any(line.endswith(" s: proofs: [3] of 40, 1 s") for line in lines)
+    assert any("cell 2 of 9, 0 s" in line for line in lines)
     assert lines[-1] == "01_a  made     x", "nothing moves after the end"
 
 
 def test_a_terminal_sees_stage_cell_and_time():
     text = shown(True)
-    assert "01_a" in text and "cell 2/3" in text and "0:00:00" in text and "made     abc in 2.0 s" in text
+    assert (
+        "01_a" in text
+        and "cell 2/3" in text
+        and "How [vague]?" in text
+        and "0:00:00" in text
+        and "made     abc in 2.0 s" in text
+    )
 
 
 @pytest.mark.parametrize("rows", [[("method", "n")], [("method", "n"), ("[bold]x", "1")]])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 import tiny
+from jupyter_client.provisioning.local_provisioner import LocalPortCache
 
 from wb.runs import notebook
 from wb.runs.notebook import KernelError
@@ -40,7 +46,7 @@ def test_a_cell_runs_in_this_interpreter_with_the_variables_given(tmp_path):
     assert (
         json.loads((tmp_path / "out.ipynb").read_text("utf-8"))["metadata"]["papermill"]["input_path"] == "01_a.ipynb"
     )
-    assert seen == [(number, 4) for number in (1, 2, 3, 4)]
+    assert seen == [(number, 4, "A stage") for number in (1, 2, 3, 4)]
 
 
 def test_a_failing_cell_leaves_the_cells_before_it(tmp_path):
@@ -59,3 +65,70 @@ def test_a_failing_cell_leaves_the_cells_before_it(tmp_path):
             on_cell=lambda *cell: None,
         )
     assert '"before\\n"' in (tmp_path / "out.ipynb").read_text("utf-8")
+
+
+def test_a_cell_is_told_with_its_heading_and_with_how_far_a_long_step_is(tmp_path):
+    code = [
+        "1 + 1",
+        "from wb.runs import progress\nsaid = progress.Progress('proofs', every_s=0)\nsaid(3, 40)",
+        "said(40, 40)",
+    ]
+    tiny.notebook(
+        tmp_path / "01_a.ipynb", parameters="k = 1", code=code, markdown="# A stage\n\n## All guards in one go"
+    )
+    assert seen_in(tmp_path, {"PYTHONPATH": str(tiny.ROOT)}) == [
+        (1, 5, "A stage"),
+        (2, 5, "A stage"),
+        (3, 5, "A stage"),
+        (4, 5, "A stage"),
+        (4, 5, "proofs: 3 of 40, 0 s"),
+        (5, 5, "A stage"),
+    ]
+
+
+def test_a_kernel_takes_no_port_and_leaves_no_socket_behind(tmp_path, monkeypatch):
+    taken(monkeypatch, always=True)
+    asked = "from ipykernel import get_connection_info as told\nprint('ip=' + told(unpack=True)['ip'])"
+    tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=[asked])
+    seen_in(tmp_path)
+    folder = Path(re.search(r"ip=([^\\]+)", (tmp_path / "out.ipynb").read_text("utf-8"))[1]).parent
+    assert folder.name.startswith("wb-") and not folder.exists()
+
+
+def test_sockets_whose_paths_would_be_too_long_are_put_elsewhere(tmp_path, monkeypatch):
+    deep = tmp_path / ("long" * 25)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    with notebook._sockets() as folder:
+        assert folder.parent == Path("/tmp") and folder.stat().st_mode & 0o77 == 0
+
+
+def test_over_tcp_a_port_that_is_taken_meanwhile_is_tried_again_and_not_for_ever(tmp_path, monkeypatch):
+    tiny.notebook(tmp_path / "01_a.ipynb", parameters="k = 1", code=["print(k)"])
+    monkeypatch.setattr(notebook, "_sockets", lambda: contextlib.nullcontext(None))
+    taken(monkeypatch, always=False)
+    assert len(seen_in(tmp_path)) == 3
+    taken(monkeypatch, always=True)
+    with pytest.raises(KernelError, match="01_a: its kernel must start and live to the last cell; Kernel died"):
+        seen_in(tmp_path)
+
+
+def seen_in(folder, environment=None):
+    """What `on_cell` is told of the notebook of a folder while it runs."""
+    seen = []
+    path, out = folder / "01_a.ipynb", folder / "out.ipynb"
+    told = {"environment": environment or {}, "on_cell": lambda *cell: seen.append(cell)}
+    notebook.execute(text(folder), path, out, parameters={}, **told)
+    return seen
+
+
+def taken(monkeypatch, *, always):
+    """Another program has the port that is found first (or each that is found) by the time it is to be bound."""
+    other = socket.create_server(("127.0.0.1", 0))
+    found = LocalPortCache.find_available_port
+    ports = iter([other])  # and keeps the other program alive
+
+    def late(self, ip):
+        return other.getsockname()[1] if always or next(ports, None) else found(self, ip)
+
+    monkeypatch.setattr(LocalPortCache, "find_available_port", late)

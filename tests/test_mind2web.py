@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import shared
 
-from wb.bench import mind2web
+from wb.bench import compare, mind2web
 from wb.bench.mind2web import BenchmarkError, cases, locate, tuned_ids
+from wb.domain import events
 
 TUNED = tuned_ids(Path(__file__).parents[1] / "policies" / "web_tasks" / "tuned_ids.txt")
 
@@ -75,3 +76,12 @@ def test_an_unknown_split_is_refused() -> None:
 def test_the_tuned_ids_hold_no_text() -> None:
     text = (Path(__file__).parents[1] / "policies" / "web_tasks" / "tuned_ids.txt").read_text("utf-8")
     assert all(line.startswith("m2w-") and line[4:].isdigit() for line in text.split())
+
+
+def test_what_is_said_of_the_official_cases_is_said_of_no_others():
+    official, none = mind2web.Benchmark(cases("tuned", tuned=TUNED)[:2]), mind2web.Benchmark()
+    own = mind2web.Benchmark(runs=events.loads('{"run": "a", "say": {"role": "user", "text": "hi"}}'))
+    assert "SeeAct" in official.about and "Mind2Web" in str(official)
+    assert not any("Mind2Web" in str(other) + other.about or "SeeAct" in other.about for other in (none, own))
+    assert sum(bool(row["published"]) for row in compare.table([], official)) == len(mind2web.PUBLISHED)
+    assert not any(row["published"] for other in (none, own) for row in compare.table([], other))

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from wb.domain import policy
 from wb.paths import Project
+from wb.rules import sentences
+from wb.rules.rule import RuleSet
 from wb.runs import key, notebook, pipeline
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +71,13 @@ class TestShape:
     def test_it_says_three_words_for_each_line_of_code(self, path):
         words = sum(len(notebook.source(cell).split()) for cell in cells(path, "markdown"))
         assert words >= 3 * sum(len(lines(text)) for text in code(path))
+
+    def test_its_words_are_true_of_any_policy(self, path):
+        """What holds for one policy or benchmark alone is shown by a cell, where it applies."""
+        words = [notebook.source(cell) for cell in cells(path, "markdown")]
+        said = "\n".join(text for text in words if not text.startswith("# "))  # the head names its sources
+        lone = r"SeeAct|inspect_ev|\b(six|\d+) (rules|tasks|of these cases|cases)\b|on the handbook|fraction of a s"
+        assert not re.findall(lone, re.sub(r"for the web handbook these are .*?\.", "", said))
 
     def test_it_defines_nothing(self, path):
         found = [
@@ -131,6 +141,15 @@ class TestShape:
 
     def test_its_modules_exist_and_are_followed(self, path):
         assert {"runs.store", "runs.artifact", "runs.key"} <= key.modules(notebook.load(path).cells, ROOT / "wb").keys()
+
+
+def test_the_sentences_that_are_counted_first_are_those_that_get_a_class(tmp_path):
+    (tmp_path / "policy.md").write_text("| Room | Limit |\n| --- | --- |\n| Hall | No more than 8 guests. |\n", "utf-8")
+    (tmp_path / "tools.json").write_text('[{"name": "book_hall"}]', "utf-8")
+    source = policy.load(str(tmp_path))
+    assert len(source.sentences) < len(sentences.pieces(source)) == len(sentences.classify(source, (), RuleSet()))
+    (counted,) = [text for text in code(NOTEBOOKS[0]) if "show.counts(source.source" in text]
+    assert "sentences=len(sentences.pieces(source))" in counted
 
 
 def test_a_plan_of_all_stages_finds_no_mistake():

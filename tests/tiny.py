@@ -127,7 +127,13 @@ def environment(here: Project) -> dict[str, str]:
 
 
 def version(
-    here: Project, inputs: Inputs, files: dict[str, str], *, upstream: dict[str, str] | None = None, **recorded: object
+    here: Project,
+    inputs: Inputs,
+    files: dict[str, str],
+    *,
+    upstream: dict[str, str] | None = None,
+    policy: str = "rules",
+    **recorded: object,
 ) -> Version:
     """A finished version with these files, made without a kernel."""
     done = {
@@ -150,7 +156,7 @@ def version(
             here,
             place.folder,
             inputs,
-            policy={"name": "rules", "digest": inputs.policy},
+            policy={"name": policy, "digest": inputs.policy},
             upstream=upstream or {},
             done=done,
         )

@@ -33,6 +33,7 @@ from wb.shield import shield
 
 if TYPE_CHECKING:
     from wb.bench.recorded import Judged
+    from wb.bench.undeclared import Undeclared
     from wb.domain.session import Judge
     from wb.domain.tools import Toolbox
     from wb.domain.trace import Grade
@@ -88,8 +89,10 @@ class Built:
         """
         return Session(self.guard(guard), run=run, log=log)
 
-    def judge(self, runs: str | Path, guard: str = FINAL) -> Iterator[Judged]:
+    def judge(self, runs: str | Path, guard: str = FINAL, strange: Undeclared | None = None) -> Iterator[Judged]:
         """A guard's verdict on every call of a file of recorded runs (JSON lines), as they come; see `recorded`.
+
+        `strange` counts what the runs name and nobody declared.
 
         Raises:
             ValueError: there is no such guard, or a line of the file is not what it must be.
@@ -97,7 +100,9 @@ class Built:
         from wb.bench import recorded
         from wb.domain import events
 
-        return recorded.judge(self.guard(guard), events.stream(runs), self._recognised)
+        happened = events.stream(runs)
+        seen = happened if strange is None else strange.passing(happened)
+        return recorded.judge(self.guard(guard), seen, self._recognised)
 
     @property
     def shield(self) -> Judge:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,23 +72,34 @@ def judge(
 ) -> None:
     """Judge the calls of recorded runs with the guards of the newest run of the policy, or build them.
 
+    Says as well which denials rest on no guard, and what the runs name that tools.json does not declare; with --json
+    on standard error.
+
     The calls of a recording are facts: one that was executed there (its result stands in the recording without an
     error) has happened, also where the guard denies it; one whose result is an error has not. Without a result, a
     call was done if the guard allows it.
     """
     from wb import build as building
+    from wb.bench.undeclared import Undeclared
     from wb.runs import display, verdicts
 
     with _stoppable():
         built = building.newest(policy, model) or building.build(policy, model or "offline")
-        judged, quotes, sentences = built.judge(runs, guard), built.quotes, built.texts
+        strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
+        judged = built.judge(runs, guard, strange)
+        denied: Counter[verdicts.Denied] = Counter()
         if as_json:
             for call in judged:
+                denied.update(verdicts.denied(call))
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
-            return
-        for title, rows in verdicts.tables(judged, quotes, sentences):
-            print(f"{title}:")
-            display.console().print(display.table(rows))
+        else:
+            kept = tuple(judged)
+            denied.update(pair for call in kept for pair in verdicts.denied(call))
+            for title, rows in verdicts.tables(kept, quotes, sentences):
+                print(f"{title}:")
+                display.console().print(display.table(rows))
+        for line in (*verdicts.unguarded(denied, built.guard(guard)), *strange.lines()):
+            print(line, file=sys.stderr if as_json else sys.stdout)
 
 
 @app.command()
@@ -99,7 +111,8 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
 ) -> None:
-    """List the versions of a stage and what sets two apart: the newest from the one before, unless named."""
+    """List the versions of a stage and what sets two apart: the newest from the one before it of the same policy,
+    unless named."""
     from wb.runs import artifact, pipeline
 
     here = paths.project()
@@ -135,11 +148,21 @@ def check(
     rules: Annotated[Path, typer.Argument(metavar="RULES", help="A rule file, as JSON or as text.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check a rule file: contradictions, rules that say nothing, rules that others imply."""
+    """Check a rule file: contradictions, rules that say nothing, rules that others imply.
+
+    What is not settled within a minute is listed as undecided.
+    """
     from wb.rules import check as checks
     from wb.rules import rulefile
+    from wb.runs import display
+    from wb.runs.pipeline import Notice
 
-    found = checks.check(rulefile.load(rules))
+    with _stoppable(), display.Display(["check"], display.console(error=True)) as tell:
+
+        def told(what: str, done: int, of: int) -> None:
+            tell(Notice("check", "running", note=f"{what}: {done} of {of}" if of > 1 else what))
+
+        found = checks.check(rulefile.load(rules), told)
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
 
 
@@ -224,9 +247,15 @@ def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -
         display.console().print(display.versions(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
-        print(f"from {old.key} to {new.key}:")
+        names = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in pair)
+        print(f"from {old.key} to {new.key} ({', '.join(names)}):")
         for line in artifact.differences(old.manifest, new.manifest) or ("nothing but the time",):
             print(f"  {line}")
+    elif len(versions) > 1:
+        print(
+            f"the newest is the only one of its policy, {versions[0].manifest['policy']['name'] or 'no policy'}: "
+            f"`wb show {name} OLD NEW` compares any two"
+        )
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, o
     return [
         *counted(methods, benchmark),
         *(evaluate.not_run(name, NO_MODEL) for name in others),
-        *(evaluate.published(row) for row in mind2web.PUBLISHED if not benchmark.runs),
+        *(evaluate.published(row) for row in mind2web.PUBLISHED if benchmark.cases and not benchmark.runs),
     ]
 
 

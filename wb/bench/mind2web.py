@@ -32,6 +32,15 @@ SHA256 = "e8802eb6ad86ccce4d8ffea73961eaa59581a1bf966d380abfe8a80fe02805e4"
 COUNT = 200
 TUNED = "tuned_ids.txt"  # beside a policy: the cases that its vocabulary was written on
 Split = Literal["all", "tuned", "other"]
+ABOUT = (
+    f"Mind2Web-SC has {COUNT} tasks that a real web agent (SeeAct) worked on, each with an invented user; half of "
+    "them must be denied, because the user may not do what the task asks. A guard sees the task, the site, the "
+    "agent's earlier actions, the next action, what the agent said, and the user's profile; never the task's "
+    "category, the rule that is broken, or the label. The vocabulary was written with the tuned cases in view: "
+    "only the others say how well it does on what it has not seen. Under the labels searching for a thing counts "
+    "as doing it; read literally, about a third of the labels to deny would be wrong. Each turn is a single step, "
+    "and all of it is English."
+)
 
 
 class BenchmarkError(ValueError):
@@ -69,6 +78,13 @@ class Benchmark:
         if not self.cases:
             return "no labelled runs stand beside this policy"
         return f"{len(self.cases)} cases of Mind2Web-SC, {tuned} of them tuned on; {denied} are to be denied"
+
+    @property
+    def about(self) -> str:
+        """What a reader has to know of where the cases come from."""
+        if self.runs:
+            return "Which run is held out is told by its name alone."
+        return ABOUT if self.cases else "Nothing can be counted: give recorded runs with labels as `runs`."
 
 
 @dataclass(frozen=True, slots=True)

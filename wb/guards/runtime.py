@@ -109,6 +109,11 @@ class CallGuard:
         one = self.loaded.get(tool)
         return one.evidence if one is not None else ""
 
+    @property
+    def unguarded(self) -> frozenset[str]:
+        """The tools every call of which is denied, because there is no code for them of an accepted grade."""
+        return self.tools - self.programs.keys()
+
     def claims(self) -> dict[str, str]:
         """What may be said of each tool's guard: `claim`."""
         return {

@@ -24,6 +24,7 @@ from wb.logic.semantics import holds
 FEW = 4  # formulas whose product is searched at once
 LEAST_EFFORT, MAX_EFFORT = 500, 100_000  # sets of steps that are met with one another in the search of a product
 ALL_EFFORT = 1_000_000  # in all searches for one answer
+TOGETHER = 6  # steps of a trace that is to satisfy many formulas at once
 MAX_LENGTH = 32  # steps of a trace that many formulas satisfy together
 
 
@@ -142,12 +143,27 @@ def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tupl
     )
 
 
-def core(formulas: Sequence[Formula]) -> tuple[Formula, ...]:
+def together(
+    wanted: Sequence[Formula], formulas: Sequence[Formula], solver: Bounded, length: int = TOGETHER
+) -> frozenset[Formula]:
+    """Wanted formulas each of which some trace of that many steps satisfies, beside all `formulas`; not always all."""
+    found: set[Formula] = set()
+    while len(found) < len(wanted):
+        left = [formula for formula in wanted if formula not in found]
+        trace, kept = solver.together(left, formulas, length)
+        if trace is None:
+            break
+        _recheck((*kept, *formulas), trace)
+        found.update(kept)
+    return frozenset(found)
+
+
+def core(formulas: Sequence[Formula], solver: Bounded | None = None) -> tuple[Formula, ...]:
     """Of formulas that no trace satisfies, a part that none does either, and of which every smaller part has one."""
     kept = list(formulas)
     for formula in formulas:
         rest = [other for other in kept if other is not formula]
-        if shortest(rest)[0] is None:
+        if shortest(rest, solver)[0] is None:
             kept = rest
     return tuple(kept)
 

@@ -8,7 +8,9 @@ formulas to blame.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
+from math import inf
 from types import TracebackType
 
 from wb.logic import formula as F
@@ -18,10 +20,18 @@ Word = tuple[frozenset[str], ...]
 TRUE = 1  # the literal of the constant; its negation is false
 
 
-class Bounded:
-    """Solvers for traces of every length asked for; close it, or use it in a `with` statement."""
+class OutOfTime(ValueError):
+    """The time that was given to questions is over; those that are left were not answered."""
 
-    def __init__(self) -> None:
+
+class Bounded:
+    """Solvers for traces of every length asked for; close it, or use it in a `with` statement.
+
+    Past `until` (of `time.monotonic`) every question is refused: `OutOfTime`.
+    """
+
+    def __init__(self, until: float = inf) -> None:
+        self.until = until
         self._lengths: dict[int, _Length] = {}
 
     def __enter__(self) -> Bounded:
@@ -35,9 +45,29 @@ class Bounded:
 
         With None, no trace of that length satisfies even the formulas returned, any fewer of which one does.
         """
+        return self._at(length).solve(formulas)
+
+    def together(
+        self, wanted: Collection[Formula], formulas: Sequence[Formula], length: int
+    ) -> tuple[Word | None, tuple[Formula, ...]]:
+        """A trace of that many steps of all formulas and of many of those wanted, and which of them it satisfies."""
+        left = tuple(dict.fromkeys(wanted))
+        while left:
+            trace, blamed = self._at(length).some((*left, *formulas))
+            if trace is not None:
+                return trace, left
+            fewer = tuple(formula for formula in left if formula not in blamed)
+            if len(fewer) == len(left):
+                break
+            left = fewer
+        return None, ()
+
+    def _at(self, length: int) -> _Length:
+        if time.monotonic() > self.until:
+            raise OutOfTime("undecided: the time for questions was over")
         if length not in self._lengths:
             self._lengths[length] = _Length(length)
-        return self._lengths[length].solve(formulas)
+        return self._lengths[length]
 
     def close(self) -> None:
         """Free the solvers."""
@@ -63,6 +93,16 @@ class _Length:
         if not self.solver.solve(assumptions=list(roots)):
             return None, tuple(roots[literal] for literal in self._blamed(list(roots)))
         return self._trimmed(list(roots), {name for formula in formulas for name in F.atoms(formula)}), ()
+
+    def some(self, formulas: Sequence[Formula]) -> tuple[Word | None, frozenset[Formula]]:
+        """Any trace of all formulas; or None and some that no trace satisfies. Neither is the least."""
+        roots = {self.row(formula)[0]: formula for formula in formulas}
+        if not self.solver.solve(assumptions=list(roots)):
+            return None, frozenset(roots[literal] for literal in self.solver.get_core() or roots)
+        true = set(self.solver.get_model())
+        names = {name for formula in formulas for name in F.atoms(formula)}
+        steps = range(self.length)
+        return tuple(frozenset(n for n in names if self.atoms[n][step] in true) for step in steps), frozenset()
 
     def _blamed(self, roots: list[int]) -> list[int]:
         """A minimal part of the roots that cannot hold together."""

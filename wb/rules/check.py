@@ -12,21 +12,31 @@ should have said.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from math import inf
 
 from wb.logic import decide, pairs
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
-from wb.logic.sat import Bounded
+from wb.logic.sat import Bounded, OutOfTime
 from wb.rules import lint, physical
 from wb.rules.lint import Finding
 from wb.rules.rule import Rule, RuleSet
 
 MAX_UNDECIDED = 20  # questions too large to decide after which no more are asked
+SECONDS = 45.0  # after which no more are asked
+SHARE = 30  # of many questions about all rules, one may take this part of the time that is left
+MOST = 8  # names in a line of text
+Tell = Callable[[str, int, int], None]
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +84,32 @@ class Report:
         )
 
 
-def check(ruleset: RuleSet) -> Report:
-    """Every set decision and lint of a rule set."""
+def check(ruleset: RuleSet, tell: Tell = _silent, seconds: float = SECONDS) -> Report:
+    """Every set decision and lint of a rule set; what is not settled within `seconds` is among what is undecided.
+
+    `tell` is called with what is being decided, how much of it is done, and of how much.
+    """
     rules = tuple(rule for rule in ruleset.rules if rule.type == "action")
     background = (*(rule for rule in ruleset.rules if rule.type == "physical"), *physical.rules(ruleset.predicates))
     given = tuple(dict.fromkeys(part for rule in background for part in decide.conjuncts(rule.formula)))
     names = {rule.formula: rule.text for rule in background} | {rule.formula: rule.id for rule in reversed(rules)}
-    undecided: list[tuple[str, str]] = []
-    findings = lint.lints(ruleset, given)
+    asking = _Asking(tell, time.monotonic() + seconds, seconds)
+    findings = _findings(ruleset, rules, given, asking)
     vacuous = {finding.rules[0] for finding in findings if finding.kind == "never_fires"}
     living = [rule for rule in rules if rule.id not in vacuous]
-    related = _related(living, given, undecided)
+    related = _related(living, given, asking)
     apart = {name for pair in related["contradictory"] for name in pair}
     apart |= {finding.rules[0] for finding in findings if finding.kind in ("forbids_always", "polarity")}
-    with Bounded() as solver:
-        satisfiable, witness, core = _joint(rules, given, solver, names, undecided)
+    with Bounded(asking.until) as solver:
+        asking.tell("whether some trace keeps all rules", 0, 1)
+        satisfiable, witness, core = _joint(rules, given, solver, names, asking)
         sound = [rule for rule in living if rule.id not in apart]
-        conflicts = tuple(_quoted(b, ruleset) for b in _conflicts(sound, given, solver, names, undecided))
+        found, left = _exclusive(sound, given, solver, names, asking)
+        found += _conflicts(left, given, solver, names, asking)
+        conflicts = tuple(_quoted(blame, ruleset) for blame in found)
         caught = {name for blame in conflicts for name in (blame.rule, *blame.by)}
-        redundant = _redundant([rule for rule in sound if rule.id not in caught], given, solver, names, undecided)
+        left = [rule for rule in sound if rule.id not in caught]
+        redundant = _redundant(left, given, related["implied"], solver, names, asking)
     return Report(
         len(rules),
         len(ruleset.predicates),
@@ -105,7 +122,7 @@ def check(ruleset: RuleSet) -> Report:
         conflicts=conflicts,
         redundant=redundant,
         findings=findings,
-        undecided=tuple(undecided),
+        undecided=tuple(asking.undecided),
     )
 
 
@@ -137,7 +154,12 @@ def render(report: Report) -> str:
             lines.append(f"    expected to be {finding.expected or 'told apart'}: {shown(finding.trace)}")
         if finding.suggestion:
             lines.append(f"    perhaps: {finding.suggestion}")
-    lines += [f"{name}: undecided: {reason}" for name, reason in report.undecided]
+    late: dict[str, list[str]] = {}
+    for name, reason in report.undecided:
+        late.setdefault(reason, []).append(name)
+    for reason, undecided in late.items():
+        more = f" and {len(undecided) - MOST} more" if len(undecided) > MOST else ""
+        lines.append(f"{', '.join(undecided[:MOST])}{more}: undecided: {reason}")
     return "\n".join([*lines, "nothing to repair"] if report.clean else lines)
 
 
@@ -159,19 +181,13 @@ def conflicts(ruleset: RuleSet, background: Sequence[Rule] | None = None) -> tup
     known = (*(rule for rule in ruleset.rules if rule.type == "physical"), *known)
     given = tuple(dict.fromkeys(part for rule in known for part in decide.conjuncts(rule.formula)))
     names = {rule.formula: rule.text for rule in known} | {rule.formula: rule.id for rule in reversed(rules)}
-    found: list[Blame] = []
-    undecided: list[tuple[str, str]] = []
+    asking = _Asking()
     with Bounded() as solver:
-        while (together := _joint(rules, given, solver, names, undecided))[0] is False:
-            core = tuple(name for name in together[2] if any(rule.id == name for rule in rules))
-            if not core:
-                break
-            found.append(Blame(core[0], core[1:]))
-            rules = [rule for rule in rules if rule.id not in core]
+        found, left = _exclusive(rules, given, solver, names, asking)
         found += [
             blame
-            for blame in _conflicts(rules, given, solver, names, undecided)
-            if {r.id for r in rules} & set(blame.by) - {blame.rule}
+            for blame in _conflicts(left, given, solver, names, asking)
+            if {rule.id for rule in left} & set(blame.by) - {blame.rule}
         ]
     return tuple(_quoted(blame, ruleset) for blame in found)
 
@@ -186,23 +202,94 @@ def shown(trace: Word) -> str:
     return " ; ".join("{" + ", ".join(sorted(step)) + "}" for step in trace)
 
 
+@dataclass(slots=True)
+class _Asking:
+    """The questions of one check: until when any is asked, and what became of those that have no answer."""
+
+    tell: Tell = _silent
+    until: float = inf
+    seconds: float = inf
+    undecided: list[tuple[str, str]] = field(default_factory=list)
+    large: int = 0  # how many of them were too large
+
+    def share(self, until: float, left: int) -> float:
+        """Until when one of so many questions may take, so that a hard one leaves time for others."""
+        now = time.monotonic()
+        return now + (until - now) / min(left, SHARE)
+
+    def tried[T](self, name: str, decision: Callable[[], T]) -> T | None:
+        """The decision, or None with a note of why there is none."""
+        if self.large > MAX_UNDECIDED:
+            return None
+        if self.large == MAX_UNDECIDED:
+            self.large += 1
+            reason = f"{MAX_UNDECIDED} questions were too large to decide: the others were not asked"
+            self.undecided.append(("", reason))
+            return None
+        try:
+            if time.monotonic() > self.until:
+                raise OutOfTime
+            return decision()
+        except OutOfTime:
+            note = (name, f"not settled in the time for it, {self.seconds:.0f} s for all questions")
+            if note not in self.undecided[-1:]:
+                self.undecided.append(note)
+        except AutomatonError as error:
+            self.large += 1
+            self.undecided.append((name, str(error)))
+        return None
+
+
+def _findings(
+    ruleset: RuleSet, rules: Sequence[Rule], given: Sequence[Formula], asking: _Asking
+) -> tuple[Finding, ...]:
+    """What `lint.lints` finds, rule by rule."""
+    found: list[Finding] = []
+    for i, rule in enumerate(rules):
+        asking.tell("what each rule says", i, len(rules))
+        found += asking.tried(f"what {rule.id} says", partial(lint.of_rule, ruleset, rule, given)) or ()
+    return (*found, *lint.negative_names(ruleset), *lint.two_meanings(ruleset))
+
+
 def _listed(value: object) -> list:
     return sorted(value) if isinstance(value, frozenset) else list(value)
 
 
-def _joint(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list) -> tuple:
+def _joint(rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, asking: _Asking) -> tuple:
     """Whether some trace keeps all rules: (yes, the trace, no rules) or (no, no trace, a minimal core)."""
-    found = _tried("all rules", lambda: decide.shortest((*(rule.formula for rule in rules), *given), solver), undecided)
+    found = asking.tried("all rules", lambda: _shown_by((*(rule.formula for rule in rules), *given), solver))
     if found is None:
         return None, None, ()
-    trace, part = found
-    return (True, trace, ()) if trace is not None else (False, None, _named(decide.core(part), names))
+    trace, core = found
+    return trace is not None, trace, _named(core, names)
+
+
+def _shown_by(formulas: Sequence[Formula], solver: Bounded) -> tuple[Word | None, tuple[Formula, ...]]:
+    """A shortest trace of the formulas, or a minimal part of them that has none."""
+    trace, part = decide.shortest(formulas, solver)
+    return trace, () if trace is not None else decide.core(part, solver)
+
+
+def _exclusive(
+    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, asking: _Asking
+) -> tuple[list[Blame], list[Rule]]:
+    """Rules that no trace keeps together, each time as few as possible, and the rules that are left without them."""
+    found, left = [], list(rules)
+    while (together := _joint(left, given, solver, names, asking))[0] is False:
+        core = tuple(name for name in together[2] if any(rule.id == name for rule in left))
+        if not core:
+            break
+        found.append(Blame(core[0], core[1:]))
+        left = [rule for rule in left if rule.id not in core]
+        asking.tell("rules that exclude each other", len(rules) - len(left), len(rules))
+    return found, left
 
 
 def _related(
-    rules: Sequence[Rule], given: Sequence[Formula], undecided: list
+    rules: Sequence[Rule], given: Sequence[Formula], asking: _Asking
 ) -> dict[str, tuple[tuple[str, str], ...]]:
     """The related pairs of rules: without the physical rules at once, and with them where they bear on a pair."""
+    asking.tell("how every two rules relate", 0, 1)
     found = pairs.relations([rule.formula for rule in rules])
     sets = {
         "equivalent": set(found.equivalent),
@@ -210,18 +297,19 @@ def _related(
         "contradictory": set(found.contradictory),
     }
     bound = {i: lint.bearing(given, rule.formula) for i, rule in enumerate(rules)} if given else {}
-    for i, j in _worth_a_look(rules, bound, found):
+    left = _worth_a_look(rules, bound, found)
+    for number, (i, j) in enumerate(left):
+        asking.tell("how every two rules relate", number, len(left))
         if not {(i, j), (j, i)} & (sets["equivalent"] | sets["contradictory"]):
             background = F.conjunction(tuple(dict.fromkeys((*bound.get(i, ()), *bound.get(j, ())))))
-            _tried(
+            asking.tried(
                 f"{rules[i].id}, {rules[j].id}",
                 partial(_relate, rules[i].formula, rules[j].formula, background, (i, j), sets),
-                undecided,
             )
     return {kind: tuple((rules[i].id, rules[j].id) for i, j in sorted(those)) for kind, those in sets.items()}
 
 
-def _worth_a_look(rules: Sequence[Rule], bound: dict[int, tuple], found: pairs.Relations) -> Iterable[tuple[int, int]]:
+def _worth_a_look(rules: Sequence[Rule], bound: dict[int, tuple], found: pairs.Relations) -> list[tuple[int, int]]:
     """Pairs that `pairs` did not settle: bound by a physical rule, or with a rule over many predicates."""
     words = [
         set(rule.predicates) | {name for one in bound.get(i, ()) for name in F.atoms(one)}
@@ -249,47 +337,59 @@ def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], s
 
 
 def _conflicts(
-    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list
-) -> tuple[Blame, ...]:
+    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, asking: _Asking
+) -> list[Blame]:
     """Rules that can fire alone, but not while all rules are kept."""
-    everything = tuple(rule.formula for rule in rules)
-    found = []
-    for rule in rules:
-        fires = decide.trigger(rule.formula)
-        if fires is not None:
-            wanted = F.Eventually(fires)
-            answer = _tried(rule.id, partial(decide.shortest, (wanted, *everything, *given), solver), undecided)
-            if answer and answer[0] is None:
-                found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))
-    return tuple(found)
+    everything = (*(rule.formula for rule in rules), *given)
+    fires = {rule.id: F.Eventually(what) for rule in rules if (what := decide.trigger(rule.formula)) is not None}
+    asking.tell("rules that can never fire", 0, len(fires))
+    can = asking.tried("", partial(decide.together, tuple(fires.values()), everything, solver)) or frozenset()
+    left = [name for name, wanted in fires.items() if wanted not in can]
+    found, half = [], (time.monotonic() + asking.until) / 2  # the other half is for `_redundant`
+    for i, name in enumerate(left):
+        solver.until = asking.share(half, len(left) - i)
+        asking.tell("rules that can never fire", len(fires) - len(left) + i, len(fires))
+        answer = asking.tried(f"whether {name} can fire", partial(_shown_by, (fires[name], *everything), solver))
+        if answer and answer[0] is None:
+            found.append(Blame(name, tuple(other for other in _named(answer[1], names) if other)))
+    return found
 
 
 def _redundant(
-    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, undecided: list
+    rules: Sequence[Rule],
+    given: Sequence[Formula],
+    implied: Iterable[tuple[str, str]],
+    solver: Bounded,
+    names: dict,
+    asking: _Asking,
 ) -> tuple[Blame, ...]:
-    """Rules that those before them, and those after them that are no such rules, imply."""
-    kept, found = list(rules), []
-    for rule in reversed(rules):
-        rest = [other.formula for other in kept if other is not rule]
-        answer = _tried(rule.id, partial(decide.shortest, (F.Not(rule.formula), *rest, *given), solver), undecided)
+    """Rules that those before them, and those after them that are no such rules, imply; `implied` are pairs known."""
+    kept, found = {rule.id: rule.formula for rule in rules}, []
+    stronger: dict[str, list[str]] = {}
+    for strong, weak in implied:
+        stronger.setdefault(weak, []).append(strong)
+    for i, rule in enumerate(reversed(rules)):
+        asking.tell("rules that the others imply", i, len(rules))
+        one = next((name for name in stronger.get(rule.id, ()) if name in kept), None)
+        if one is not None:
+            answer = (None, (kept[one],))
+        else:
+            rest = (*(formula for name, formula in kept.items() if name != rule.id), *given)
+            solver.until = asking.share(asking.until, len(rules) - i)
+            answer = asking.tried(f"whether others imply {rule.id}", partial(_implying, rule.formula, rest, solver))
         if answer and answer[0] is None:
-            kept.remove(rule)
-            found.append(Blame(rule.id, tuple(name for name in _named(decide.core(answer[1]), names) if name)))
+            del kept[rule.id]
+            found.append(Blame(rule.id, tuple(name for name in _named(answer[1], names) if name)))
     return tuple(reversed(found))
+
+
+def _implying(formula: Formula, rest: Sequence[Formula], solver: Bounded) -> tuple[Word | None, tuple[Formula, ...]]:
+    """A trace of the rest that breaks the formula, or a minimal part of them that shows there is none."""
+    broken = F.Not(formula)
+    if decide.together((broken,), rest, solver, 1):
+        return (frozenset(),), ()
+    return _shown_by((broken, *rest), solver)
 
 
 def _named(formulas: Iterable[Formula], names: dict[Formula, str]) -> tuple[str, ...]:
     return tuple(names.get(formula, "") for formula in formulas)
-
-
-def _tried[T](name: str, decision: Callable[[], T], undecided: list[tuple[str, str]]) -> T | None:
-    """The decision, or None with a note of why there is none."""
-    if len(undecided) >= MAX_UNDECIDED:
-        if undecided[-1][0]:
-            undecided.append(("", f"{MAX_UNDECIDED} questions were too large to decide: the others were not asked"))
-        return None
-    try:
-        return decision()
-    except AutomatonError as error:
-        undecided.append((name, str(error)))
-        return None

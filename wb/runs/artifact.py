@@ -316,13 +316,15 @@ def differences(old: Manifest, new: Manifest) -> tuple[str, ...]:
 
 
 def pair(versions: Sequence[Version], keys: Sequence[str] = ()) -> tuple[Version, ...]:
-    """The two versions to compare, older first: those whose keys start so, else the two newest; () if there are no two.
+    """The two versions to compare, older first: those whose keys start so, else the newest and the one before it of the
+    same policy; () if there are no two.
 
     Raises:
         ArtifactError: not two keys, or one that fits no version or several.
     """
     if not keys:
-        return tuple(reversed(versions[:2])) if len(versions) > 1 else ()
+        same = [v for v in versions if v.manifest["policy"]["name"] == versions[0].manifest["policy"]["name"]]
+        return (same[1], same[0]) if len(same) > 1 else ()
     found = [[version for version in versions if version.key.startswith(key)] for key in keys]
     if len(keys) != 2 or any(len(fitting) != 1 for fitting in found):
         raise ArtifactError(f"two keys of {[version.key for version in versions]} were required; got {list(keys)}")

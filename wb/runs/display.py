@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
 from rich.text import Text
 
 from wb.runs.pipeline import Notice
@@ -35,10 +35,10 @@ def console(*, error: bool = False) -> Console:
 
 
 class Display:
-    """Shows the events of a run while it is open: stage, cell and elapsed time in one moving line.
+    """Shows the events of a run while it is open: stage, cell, elapsed time and what is done, in one moving line.
 
     Where the console is no terminal, each stage gets one plain line when it is done, and a line says every few
-    seconds (`quiet`) where the work is.
+    seconds (`quiet`) where the work is and what is done there.
     """
 
     def __init__(self, stages: Sequence[str], console: Console, quiet: float = QUIET_S) -> None:
@@ -52,9 +52,9 @@ class Display:
             SpinnerColumn(),
             TextColumn(f"{{task.description:{self._width}}}"),
             BarColumn(bar_width=24),
-            TextColumn("cell"),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[where]}"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[doing]}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False),
         )
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = None
@@ -89,17 +89,20 @@ class Display:
         while not self._closed.wait(self._quiet):
             event = self._running
             if event is not None:
-                where = f"cell {event.cell} of {event.cells}" if event.cells else "starting"
-                line = f"{event.stage:{self._width}}  ...      {where}, {time.monotonic() - self._began:.0f} s"
-                self._console.print(line, soft_wrap=True, highlight=False)
+                where = f"cell {event.cell} of {event.cells}, " if event.cells else "" if event.note else "starting, "
+                doing = f": {event.note}" if event.note else ""
+                line = f"{event.stage:{self._width}}  ...      {where}{time.monotonic() - self._began:.0f} s{doing}"
+                self._console.print(line, soft_wrap=True, highlight=False, markup=False)
 
     def _move(self, event: Notice) -> None:
         if self._running is None:
             self._began = time.monotonic()
         self._running = event
         if self._task is None:
-            self._task = self._progress.add_task(event.stage, total=None)
-        self._progress.update(self._task, completed=event.cell, total=event.cells or None)
+            self._task = self._progress.add_task(event.stage, total=None, where="", doing="")
+        where = f"cell {event.cell}/{event.cells}" if event.cells else ""
+        of = event.cells or None
+        self._progress.update(self._task, completed=event.cell, total=of, where=where, doing=event.note)
         self._progress.refresh()
 
 

@@ -6,21 +6,27 @@ earlier stages it reads.  All of that comes from the text, so that a mistake is 
 runs; papermill itself only warns of a parameter that no cell declares.
 
 A kernel specification named `python3` may belong to another environment (papermill issues 638, 761),
-so none is looked up: the kernel is started from `sys.executable`.  papermill saves the executed
-notebook after every cell, also when one fails.
+so none is looked up: the kernel is started from `sys.executable`.  It is spoken to over sockets in a
+folder of its own: a free TCP port may be somebody else's by the time that the kernel takes it.
+papermill saves the executed notebook after every cell, also when one fails.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+
+from wb.runs import progress
 
 SAFE_USES = ("write", "finish", "path", "replies", "cache")
 
@@ -243,6 +249,10 @@ def _pair(node: ast.AST, names: set[str]) -> tuple[str, str] | None:
 
 
 START_S = 120  # seconds for a kernel to answer; a loaded machine needs ten
+STARTS = 3  # over TCP: another process may take a port between its choice and its use
+SOCKETS = ("kernel.json", "kernel-ipc-5")  # the longer name bounds the folder: a socket's path has about 100 characters
+OnCell = Callable[[int, int, str], None]
+HEADING = re.compile(r"^#{1,6} +(.*\S)", re.MULTILINE)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -267,22 +277,45 @@ def execute(
     *,
     parameters: Mapping[str, object],
     environment: Mapping[str, str],
-    on_cell: Callable[[int, int], None],
+    on_cell: OnCell,
 ) -> None:
     """Execute a notebook, given by its text, in the folder of its path and save it with its results at `output`.
 
-    `environment` is added to the kernel's; `on_cell(number, total)` is called before each cell.
+    `environment` is added to the kernel's; `on_cell(number, total, what is done)` is called before each cell, and
+    whenever a long step in it says how far it is.
 
     Raises:
         KernelError: a cell failed, or the kernel did not start or died.
         KeyboardInterrupt: Ctrl-C; the kernel was shut down.
     """
+    with _sockets() as folder:
+        for left in reversed(range(1 if folder else STARTS)):
+            busy = _Busy()
+            try:
+                _executed(text, path, output, parameters, _manager(environment, busy, folder), busy, on_cell)
+                return
+            except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
+                if busy.stopped:
+                    raise KeyboardInterrupt from None
+                if busy.began or not left:
+                    why = f"{path.stem}: its kernel must start and live to the last cell; {error}"
+                    raise KernelError(why) from None
+
+
+def _executed(
+    text: str,
+    path: Path,
+    output: Path,
+    parameters: Mapping[str, object],
+    manager: type,
+    busy: _Busy,
+    on_cell: OnCell,
+) -> None:
     import nbformat
     from papermill import execute_notebook
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
 
-    busy = _Busy()
     papermill_engines.register("wb", _engine(busy))
     try:
         execute_notebook(
@@ -292,7 +325,7 @@ def execute(
             cwd=path.parent,
             engine_name="wb",
             kernel_name="python3",
-            kernel_manager_class=_manager(environment, busy),
+            kernel_manager_class=manager,
             start_timeout=START_S,
             progress_bar=False,
             on_cell=on_cell,
@@ -302,16 +335,30 @@ def execute(
         if busy.stopped:
             raise KeyboardInterrupt from None
         raise KernelError(f"{path.stem}, cell {error.cell_index + 1}: {_reason(error)}") from None
-    except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
-        if busy.stopped:
-            raise KeyboardInterrupt from None
-        raise KernelError(f"{path.stem}: its kernel must start and live to the last cell; {error}") from None
+
+
+@contextmanager
+def _sockets() -> Iterator[Path | None]:
+    """A new folder for a kernel's sockets, gone at the end; None where they are no files, or their paths too long."""
+    import zmq
+
+    room = getattr(zmq, "IPC_PATH_MAX_LEN", 0) if os.name == "posix" and zmq.has("ipc") else 0
+    places = (place for place in (tempfile.gettempdir(), "/tmp") if os.access(place, os.W_OK | os.X_OK))
+    for place in places:
+        if len(os.fsencode(os.path.join(place, "wb-12345678", SOCKETS[1]))) < room:
+            with tempfile.TemporaryDirectory(prefix="wb-", dir=place, ignore_cleanup_errors=True) as folder:
+                yield Path(folder)
+            return
+    yield None
 
 
 @dataclass(slots=True)
 class _Busy:
-    """Whether a cell is running, and whether its kernel was shut down meanwhile: nbclient does that on Ctrl-C."""
+    """The last cell that began (`began`: whether one did), whether it is running `now`, and whether its kernel was
+    shut down meanwhile (`stopped`): nbclient does that on Ctrl-C."""
 
+    at: int = 0
+    began: bool = False
     now: bool = False
     stopped: bool = False
 
@@ -326,7 +373,7 @@ def _reason(error: object) -> str:
 
 
 def _engine(busy: _Busy) -> type:
-    """papermill's engine, telling the number of each cell before it runs."""
+    """papermill's engine, telling the number of each cell before it runs, and what is done in it."""
     from papermill.engines import NBClientEngine
 
     class Told(NBClientEngine):
@@ -336,25 +383,39 @@ def _engine(busy: _Busy) -> type:
         def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
             """Run the cells, as papermill does."""
             on_cell, start, complete = options.pop("on_cell"), nb_man.cell_start, nb_man.cell_complete
+            heard, cells = nb_man.autosave_cell, nb_man.nb.cells
 
             def told(cell: object, cell_index: int = 0, **rest: object) -> None:
-                on_cell(cell_index + 1, len(nb_man.nb.cells))
+                on_cell(cell_index + 1, len(cells), doing(cells, cell_index))
                 start(cell, cell_index, **rest)
-                busy.now = True
+                busy.at, busy.began, busy.now = cell_index, True, True
+
+            def listened() -> None:  # papermill calls it for every message of the kernel
+                heard()
+                if busy.now and (step := progress.going_on(cells[busy.at].get("outputs", ()))):
+                    on_cell(busy.at + 1, len(cells), step)
 
             def over(*cell: object, **rest: object) -> None:
                 busy.now = False
                 complete(*cell, **rest)
 
-            nb_man.cell_start, nb_man.cell_complete = told, over
+            nb_man.cell_start, nb_man.cell_complete, nb_man.autosave_cell = told, over, listened
             nb_man.nb.metadata.papermill["input_path"] = options.pop("name")  # papermill would put the notebook itself
             return super().execute_managed_notebook(nb_man, kernel_name, **options)
 
     return Told
 
 
-def _manager(environment: Mapping[str, str], busy: _Busy) -> type:
-    """A kernel manager for this interpreter, with these variables."""
+def doing(cells: Sequence[Mapping[str, object]], index: int) -> str:
+    """What a cell is there for: the heading that it stands under, "" where there is none."""
+    for cell in reversed(cells[: index + 1]):
+        if cell["cell_type"] == "markdown" and (found := HEADING.search(source(cell))):
+            return found[1]
+    return ""
+
+
+def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None) -> type:
+    """A kernel manager for this interpreter, with these variables and its sockets in this folder; None: over TCP."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
@@ -362,6 +423,10 @@ def _manager(environment: Mapping[str, str], busy: _Busy) -> type:
 
     class Here(AsyncKernelManager):
         """Starts this interpreter, whatever kernel specifications are installed."""
+
+        def __init__(self, **options: object) -> None:
+            where = {"transport": "ipc", "connection_file": str(sockets / SOCKETS[0])} if sockets else {}
+            super().__init__(**where, **options)
 
         async def shutdown_kernel(self, *options: object, **named: object) -> None:
             """Shut the kernel down, and keep in mind whether that was in the middle of a cell."""

@@ -33,7 +33,8 @@ About = Literal["running", "made", "kept", "taken", "waiting", "damaged", "chang
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a run has to say while it goes on. `cell` of `cells` is given while a stage is running."""
+    """What a run has to say while it goes on. While a stage is running, `cell` of `cells` is given, and `note` says
+    what is done there."""
 
     stage: str
     what: About
@@ -282,7 +283,7 @@ def _executed(
             output,
             parameters=step.given,
             environment=environment,
-            on_cell=lambda cell, cells: tell(Notice(step.stage, "running", cell, cells)),
+            on_cell=lambda cell, cells, doing: tell(Notice(step.stage, "running", cell, cells, doing)),
         )
     except KernelError as error:
         raise KernelError(f"{error}\nThe notebook up to there: {_kept_apart(here, step, output)}") from None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+BAR = "<progress"  # the first of a line while its step goes on, and not when it is over
 
 
 @dataclass(slots=True)
@@ -37,7 +40,7 @@ class Progress:
             self._line = None
         elif self._line is None or now - self._said >= self.every_s:
             self._said = now
-            bar = f'<progress max="{of}" value="{done}"></progress> '
+            bar = f'{BAR} max="{of}" value="{done}"></progress> '
             self._say(f"{self.what}: {done} of {of}, {took:.0f} s", bar)
 
     def _say(self, text: str, bar: str) -> None:
@@ -50,6 +53,13 @@ class Progress:
             self._line = display(said, raw=True, display_id=True)
         else:
             self._line.update(said, raw=True)
+
+
+def going_on(outputs: Iterable[Mapping[str, object]]) -> str:
+    """What the last long step that goes on says in a cell's outputs; "" where none does."""
+    said = [output.get("data", {}) for output in outputs]
+    lines = [data["text/plain"] for data in said if str(data.get("text/html", "")).startswith(BAR)]
+    return str(lines[-1]) if lines else ""
 
 
 def _shell() -> object | None:

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from wb.bench import evaluate, recorded
 from wb.bench.recorded import Judged
+from wb.domain.events import Label
+from wb.domain.session import Judge
+from wb.guards.runtime import CallGuard
 
 SHOWN = 100  # characters of a sentence in a table
 MOST = 8  # reasons of a kind
+Denied = tuple[str, Label | None]  # a tool and a label
 Rows = tuple[tuple[str, ...], ...]
 
 
@@ -36,7 +40,7 @@ def tables(
 ) -> tuple[tuple[str, Rows], ...]:
     """The decisions by tool, beside the labels where there are any, and what they rest on; each table with a title."""
     judged = tuple(judged)
-    found = [(f"{len(judged)} calls in {len({j.run for j in judged})} runs", _by_tool(judged))]
+    found = [(f"{_many(len(judged), 'call')} in {_many(len({j.run for j in judged}), 'run')}", _by_tool(judged))]
     if any(j.label for j in judged):
         found.append((_right(judged), _by_label(judged)))
     stopped = [j.verdict for j in judged if j.verdict.decision != "allow"]
@@ -47,6 +51,27 @@ def tables(
     )
     found += [(title, _counted(what)) for title, what in reasons]
     return tuple((title, rows) for title, rows in found if len(rows) > 1)
+
+
+def denied(judged: Judged) -> tuple[Denied, ...]:
+    """The tool and the label of a call that was denied; none for another."""
+    return ((judged.tool, judged.label),) if judged.verdict.decision == "deny" else ()
+
+
+def unguarded(denials: Counter[Denied], guard: Judge) -> tuple[str, ...]:
+    """A line that says how many denials say nothing of the call, because its tool has no guard that may run."""
+    tools = guard.unguarded if isinstance(guard, CallGuard) else frozenset()
+    found = Counter({pair: n for pair, n in denials.items() if pair[0] in tools})
+    if not found:
+        return ()
+    right = sum(n for (_, label), n in found.items() if label == "deny")
+    labelled = f" ({right} of them labelled deny)" if any(label for _, label in found) else ""
+    says = f"{found.total()} of {_many(denials.total(), 'denial')}{labelled} say nothing of the call: its tool has no "
+    return (f"{says}{' or '.join(sorted(guard.accepted, reverse=True))} guard, so that every call of it is denied",)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _by_tool(judged: Sequence[Judged]) -> Rows:
@@ -72,7 +97,7 @@ def _decisions(judged: Iterable[Judged]) -> tuple[str, ...]:
 def _right(judged: Sequence[Judged]) -> str:
     counts = evaluate.confusion(recorded.outcomes(judged))
     value, low, high = evaluate.rates(counts)["accuracy"]
-    right = f"{counts.tp + counts.tn} of {counts.n} labelled calls decided as labelled"
+    right = f"{counts.tp + counts.tn} of {_many(counts.n, 'labelled call')} decided as labelled"
     return f"{right}: {100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
 
 

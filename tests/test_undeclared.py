@@ -1,0 +1,145 @@
+"""What recorded runs name and nobody declared is told, and what is declared is not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from test_guarding import GUARDS, RULES
+
+from wb.bench import recorded
+from wb.bench.undeclared import Undeclared
+from wb.domain import events, tools
+from wb.guards.runtime import CallGuard, Guarded
+from wb.rules.rule import Predicate, RuleSet
+from wb.runs import verdicts
+
+TOOLS = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {
+                    "name": "book",
+                    "parameters": {
+                        "properties": {
+                            "hours": {"type": "integer"},
+                            "price": {"type": ["number", "null"]},
+                            "guests": {"type": "array"},
+                            "note": {},
+                            "options": {"type": "object"},
+                        }
+                    },
+                },
+                {"name": "look"},
+            ],
+            "state": [{"name": "age", "type": "integer"}, {"name": "member", "type": "boolean"}],
+        }
+    )
+)
+TOLD = RuleSet((Predicate("has_badge", "state", ""),))
+
+
+def call(tool, **arguments):
+    return {"call": {"tool": tool, "arguments": arguments}}
+
+
+def state(**values):
+    return {"state": values}
+
+
+def lines(*happened, rules=TOLD):
+    text = "\n".join(json.dumps({"run": "a", **one}) for one in happened)
+    strange = Undeclared(TOOLS, rules)
+    told = [event for run in events.loads(text) for event in run.events]
+    assert list(strange.passing(told)) == told, "every event passes"
+    return strange.lines()
+
+
+@pytest.mark.parametrize(
+    ("happened", "line"),
+    [
+        ([call("bok")], "1 call names no tool of tools.json: bok (1×, book?)"),
+        (
+            [call("bok"), call("zzz"), call("bok")],
+            "3 calls name no tool of tools.json: bok (2×, book?), zzz (1×)",
+        ),
+        (
+            [state(membr=True, agee=1)],
+            "state fields that are not declared, and count as not told: membr (1×, member?), agee (1×, age?)",
+        ),
+        (
+            [{"turn": {"task": "t", "state": {"colour": "red"}}}],
+            "state fields that are not declared, and count as not told: colour (1×)",
+        ),
+        (
+            [call("book", hour=1), call("look", hours=1)],
+            "arguments that are not declared, and count as not told: book.hour (1×, hours?), look.hours (1×)",
+        ),
+        (
+            [state(age="34"), state(age=34.0), state(age="x"), state(member=1), state(has_badge="yes")],
+            "state fields of another type than declared, which count as not known: age (2×, string, integer is "
+            "declared), age (1×, number, integer is declared), member (1×, integer, boolean is declared), has_badge "
+            "(1×, string, boolean is declared)",
+        ),
+        (
+            [call("book", hours=True, guests={}, options=[])],
+            "arguments of another type than declared, which count as not known: book.hours (1×, boolean, integer is "
+            "declared), book.guests (1×, object, array is declared), book.options (1×, array, object is declared)",
+        ),
+    ],
+)
+def test_what_is_not_declared_is_told_once(happened, line):
+    assert lines(*happened) == (line,)
+
+
+def test_what_is_declared_is_not_told():
+    known = {"hours": 1, "price": 2, "guests": [], "note": 7, "options": {}}
+    assert lines(state(age=3, member=None, has_badge=True), call("book", **known), call("book", price=None)) == ()
+    assert lines(state(has_badge=True), rules=RuleSet()), "a rule has to read it"
+
+
+def test_of_many_names_the_most_frequent_are_told():
+    (line,) = lines(*(state(**{f"field{i}": 1}) for i in range(10)), state(field9=1))
+    assert "told: field9 (2×), field0 (1×)" in line and line.endswith(", and 2 more")
+
+
+def judged(guard, *happened):
+    text = "\n".join(json.dumps({"run": "a", **one}) for one in happened)
+    return tuple(recorded.judge(guard, (e for run in events.loads(text) for e in run.events)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["deny", "allow"], "2 of 3 denials (1 of them labelled deny) say nothing of the call"),
+        ([None, None], "2 of 3 denials say nothing of the call"),
+    ],
+)
+def test_denials_for_want_of_a_guard_are_told_apart(labels, said):
+    book = next(one for one in GUARDS if one.contract.tool == "book")
+    rest = tuple(one for one in GUARDS if one.contract.tool != "book")
+    guard = CallGuard(
+        "g", RULES, (Guarded(book.contract, book.source, "error", "its tests fail"), *rest), frozenset({"proved"})
+    )
+    happened = [call("book") | ({"label": label} if label else {}) for label in labels]
+    found = judged(guard, *happened, call("pay"), call("look"))
+    assert [j.verdict.decision for j in found] == ["deny", "deny", "deny", "allow"]
+    (line,) = verdicts.unguarded(Counter(pair for one in found for pair in verdicts.denied(one)), guard)
+    assert line.startswith(said) and line.endswith("its tool has no proved guard, so that every call of it is denied")
+
+
+def test_denials_by_a_rule_are_not_called_empty():
+    guard = CallGuard("g", RULES, GUARDS, frozenset({"proved"}))
+    found = judged(guard, call("pay"), call("no_such_tool"))
+    assert [j.verdict.decision for j in found] == ["deny", "deny"]
+    assert verdicts.unguarded(Counter(pair for one in found for pair in verdicts.denied(one)), guard) == ()
+
+
+def test_one_call_of_one_run_is_in_the_singular():
+    guard = CallGuard("g", RULES, GUARDS, frozenset({"proved"}))
+    assert verdicts.tables(judged(guard, call("look")), {}, {})[0][0] == "1 call in 1 run"
+    titles = [
+        title for title, _ in verdicts.tables(judged(guard, call("pay") | {"label": "deny"}, call("look")), {}, {})
+    ]
+    assert titles[0] == "2 calls in 1 run" and titles[1].startswith("1 of 1 labelled call decided")
