@@ -239,9 +239,23 @@ DEFECTS = (
     Defect(
         "a value outside its enumeration is believed",
         "wb/logic/facts",
-        "return _listed(_path(names), declared[operand]) if declared.get(operand) else _path(names)",
+        "return _listed(_path(names), options) if options else _path(names)",
         "return _path(names)",
         "test_session.py::test_a_value_outside_its_enumeration_is_none_of_the_others",
+    ),
+    Defect(
+        "words that no rule carries are passed over",
+        "wb/rules/sentences",
+        "if left := accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox):",
+        "if left := ():",
+        "test_accounting.py::test_a_sentence_with_a_word_that_its_rules_do_not_carry_stays_open",
+    ),
+    Defect(
+        "what passed between two calls is forgotten",
+        "wb/domain/session",
+        "self._passed.append(before)",
+        "pass",
+        "test_recorded.py::test_a_state_in_which_no_call_was_asked_for_is_not_forgotten",
     ),
     Defect(
         "an action that no tool performs was not done",
