@@ -143,9 +143,17 @@ def _entry(reading: Read, total: int) -> str:
     return "\n".join(rows) + "\n"
 
 
+DECIDED = "decided-"
+
+
 def clause_id(sentence: str) -> str:
     """The clause that a person's rules for a sentence are of."""
-    return f"decided-{sentence}"
+    return f"{DECIDED}{sentence}"
+
+
+def decided(clause: str) -> bool:
+    """Whether a clause is one of a person's rules."""
+    return clause.startswith(DECIDED)
 
 
 def join(ruleset: RuleSet, decisions: Iterable[Ruling], toolbox: Toolbox) -> RuleSet:
