@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wb.domain.tools import Toolbox
-from wb.guards import contract as contracts
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.runtime import Guarded
 from wb.logic import facts
 from wb.logic import formula as f
-from wb.rules import sentences
+from wb.rules import residual, sentences
 from wb.rules.rule import Predicate, RuleSet
 from wb.rules.sentences import Account
 
@@ -77,7 +76,7 @@ def summary(
         _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox, accepted)
         for tool in toolbox.tools
     )
-    outside = len(contracts.unguarded(toolbox, refined))
+    outside = len(residual.unguarded(toolbox, refined))
     read, stayed = len(extracted.rules), len(refined.rules)
     counts = {"read": read, "refined": stayed, "in guards": stayed - outside, "in no guard": outside}
     return Summary(policy, model, sentences.counted(readings), counts, tools)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from wb.guards import examples, synthesis
-from wb.guards.contract import Contract, Unguarded
+from wb.guards.contract import Contract
 from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
+from wb.rules.residual import Unguarded
 from wb.rules.rule import RuleSet
 from wb.runs.cards import Badge, Card, Cards, Content, Source, Table, mapping, table
 
