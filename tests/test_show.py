@@ -169,7 +169,7 @@ def test_drafts_say_how_often_they_were_written_and_grades_put_the_worst_first()
         guard_cards.drafts([broken] * 2, most=1)
     )
     entries = [replace(guarded(), grade=grade) for grade in ("proved", "error", "tested")]
-    assert [badge.text for badge in guard_cards.grades(entries).frame["grade"]] == ["error", "tested", "proved"]
+    assert [badge.text for badge in guard_cards.grades(entries).frame["claim"]] == ["error", "tested", "proved"]
 
 
 def test_contracts_examples_candidates_and_abilities_are_tables():

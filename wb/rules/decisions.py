@@ -245,7 +245,7 @@ def _mistakes(one: Ruling, policy: Policy, texts: Mapping[str, str], written: Wr
     if one.decision is None:
         return []
     wrong = []
-    if not (one.why or "").strip():
+    if not any(letter.isalnum() for letter in one.why or ""):
         wrong.append(f"{written.where(loc)}: a reason 'why' was required for {one.decision!r}; got none")
     if (one.decision == "rule") != bool(one.rules):
         need = "at least one rule" if one.decision == "rule" else "no rules"
