@@ -121,7 +121,7 @@ def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, en
     tested, words = compare.bare(tmp_path, "short.md", RUNS, turns, engine, norms.constrains)
     assert (tested.method, words.method) == ("toolguard", "keywords")
     assert [outcome.right for outcome in tested.outcomes] == [True] * 4
-    assert {outcome.verdict.grade for outcome in tested.outcomes} == {"tested", "none"}, "some tool is free"
+    assert {outcome.verdict.grade for outcome in tested.outcomes} == {"tested", "free"}, "some tool is free"
 
 
 def test_differences_name_both_methods() -> None:

@@ -10,6 +10,7 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, faults, sandbox
 from wb.logic import cel, facts, semantics
 from wb.logic import formula as f
+from wb.rules import residual
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
@@ -92,7 +93,7 @@ def test_a_rule_that_the_call_cannot_break_is_not_in_its_contract(text: str) -> 
     ],
 )
 def test_a_rule_that_no_guard_can_decide_is_named_with_its_reason(text: str, reason: str) -> None:
-    found = contract.unguarded(TOOLS, rules(text, "ALWAYS (book IMPLIES adult)"))
+    found = residual.unguarded(TOOLS, rules(text, "ALWAYS (book IMPLIES adult)"))
     assert [(u.rule, reason in u.reason) for u in found] == [("r1", True)]
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wb.domain import policy
-from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.logic.syntax import render
 from wb.rules import decisions, sentences
 from wb.rules.decisions import DecisionError, Ruling
@@ -24,6 +24,10 @@ PAY, LETTERS, HUM = OPEN
 
 def entry(reading: sentences.Account, **given: object) -> str:
     return yaml.safe_dump({"decisions": [{"id": reading.id, "text": reading.text, **given}]}, sort_keys=False)
+
+
+def loaded(text: str) -> tuple[Ruling, ...]:
+    return decisions.loads(text, SOURCE)
 
 
 def own(tool: str = "pay_invoice") -> dict[str, object]:
@@ -42,17 +46,17 @@ def classes(*made: Ruling, ruleset: RuleSet | None = None) -> list[str]:
 
 def test_each_decision_gives_its_class_and_no_other_sentence_changes() -> None:
     assert [r.cls for r in OPEN] == ["open"] * 3
-    (waived,) = decisions.loads(entry(HUM, decision="waive", why="the manager listens"))
+    (waived,) = loaded(entry(HUM, decision="waive", why="the manager listens"))
     assert classes(waived) == ["open", "open", "waived"]
-    (plain,) = decisions.loads(entry(LETTERS, decision="not a constraint", why="it tells of the post"))
+    (plain,) = loaded(entry(LETTERS, decision="not a constraint", why="it tells of the post"))
     assert classes(plain, waived) == ["open", "not a constraint", "waived"]
-    (ruled,) = decisions.loads(entry(PAY, **own()))
+    (ruled,) = loaded(entry(PAY, **own()))
     assert classes(ruled) == ["rule", "open", "open"]
 
 
 def test_a_rule_of_a_person_quotes_its_sentence_and_joins_the_predicates_there_are() -> None:
-    (made,) = decisions.loads(entry(PAY, **own()))
-    (again,) = decisions.loads(entry(HUM, **own("greet")))
+    (made,) = loaded(entry(PAY, **own()))
+    (again,) = loaded(entry(HUM, **own("greet")))
     ruleset = decisions.join(RuleSet(), (made, again), BOX)
     assert [render(r.formula) for r in ruleset.rules] == [
         "ALWAYS (pays IMPLIES approved)",
@@ -66,33 +70,33 @@ def test_a_rule_of_a_person_quotes_its_sentence_and_joins_the_predicates_there_a
 
 def test_the_example_of_the_module_is_read() -> None:
     text = decisions.__doc__.partition("\n\n")[2].partition("\n\n")[0]
-    waived, ruled = decisions.loads(textwrap.dedent(text))
+    waived, ruled = loaded(textwrap.dedent(text))
     assert (waived.decision, ruled.decision) == ("waive", "rule")
     assert decisions.fragment(ruled).predicate("manager").test is not None
 
 
 def test_a_rule_that_was_not_joined_leaves_its_sentence_open() -> None:
-    (made,) = decisions.loads(entry(PAY, **own()))
+    (made,) = loaded(entry(PAY, **own()))
     assert sentences.classify(SOURCE, (), RuleSet(), (made,))[0].cls == "open"
 
 
 def test_rules_of_a_waived_sentence_are_no_longer_enforced() -> None:
-    (made,) = decisions.loads(entry(PAY, **own()))
+    (made,) = loaded(entry(PAY, **own()))
     ruleset = decisions.join(RuleSet(), (made,), BOX)
     kept = sentences.enforced(ruleset, sentences.classify(SOURCE, (), ruleset, (made,)))
     assert kept.rules == ruleset.rules
-    (waived,) = decisions.loads(entry(PAY, decision="waive", why="moved to the bank"))
+    (waived,) = loaded(entry(PAY, decision="waive", why="moved to the bank"))
     assert sentences.enforced(ruleset, sentences.classify(SOURCE, (), ruleset, (waived,))).rules == ()
 
 
 def test_a_decision_about_other_words_is_stale_and_has_no_effect() -> None:
-    (made,) = decisions.loads(entry(replace(HUM, text="You must never whistle."), decision="waive", why="x"))
-    (gone,) = decisions.loads(entry(replace(HUM, id="0" * 12), decision="waive", why="x"))
-    (kept,) = decisions.loads(entry(PAY, decision="waive", why="x"))
+    (made,) = loaded(entry(replace(HUM, text="You must never whistle."), decision="waive", why="x"))
+    (gone,) = loaded(entry(replace(HUM, id="0" * 12), decision="waive", why="x"))
+    (kept,) = loaded(entry(PAY, decision="waive", why="x"))
     assert sentences.settled(SOURCE, (made, gone, kept)) == ((kept,), (made, gone))
     assert classes(made, gone) == ["open"] * 3
     folded = replace(PAY, text="Never   pay by\n moonlight.")
-    (same,) = decisions.loads(entry(folded, decision="waive", why="x"))
+    (same,) = loaded(entry(folded, decision="waive", why="x"))
     assert classes(same)[0] == "waived"
 
 
@@ -100,11 +104,11 @@ def test_a_draft_names_the_worst_first_and_decides_nothing_until_it_is_filled_in
     text = decisions.draft(OPEN, BOX)
     rows = yaml.safe_load(text)["decisions"]
     assert [row["text"] for row in rows] == [HUM.text, PAY.text, LETTERS.text]
-    assert decisions.loads(text) == ()
+    assert decisions.loads(text, SOURCE) == ()
     assert "blocks 2 of 3 tools: pay_invoice, send_letter" in text and "blocks 1 of 3 tools: send_letter" in text
     filled = text.replace("decision:\n    why:\n", "decision: waive\n    why: because\n", 1)
-    assert [d.id for d in decisions.loads(filled)] == [HUM.id]
-    assert decisions.loads(decisions.draft((), BOX)) == ()
+    assert [d.id for d in loaded(filled)] == [HUM.id]
+    assert loaded(decisions.draft((), BOX)) == ()
 
 
 @settings(max_examples=60)
@@ -113,28 +117,239 @@ def test_a_draft_names_the_worst_first_and_decides_nothing_until_it_is_filled_in
 def test_a_draft_of_any_words_is_a_file_that_speaks_of_them(text: str, reason: str) -> None:
     reading = replace(PAY, text=text, reason=reason)
     drafted = decisions.draft((reading,), BOX)
-    assert decisions.loads(drafted) == ()
-    (made,) = decisions.loads(drafted.replace("decision:\n    why:\n", "decision: waive\n    why: x\n", 1))
+    assert loaded(drafted) == ()
+    (made,) = loaded(drafted.replace("decision:\n    why:\n", "decision: waive\n    why: x\n", 1))
     assert made.speaks_of(text)
 
 
-def test_the_form_of_a_rule_in_the_draft_is_a_rule_when_it_is_uncommented() -> None:
-    head, _, form = decisions.draft(OPEN[:1], BOX).partition("    # predicates:\n")
-    form = ("    # predicates:\n" + form).replace("# ", "").replace("[...]", "[pay_invoice]")
-    (made,) = decisions.loads(head.replace("decision:\n    why:\n", "decision: rule\n    why: by hand\n", 1) + form)
-    (rule,) = decisions.join(RuleSet(), (made,), BOX).rules
-    assert render(rule.formula) == "ALWAYS (does_it IMPLIES may_do_it)" and rule.quote == PAY.text
+def test_the_form_of_a_rule_stands_once_in_the_draft_and_is_a_rule_when_it_is_uncommented() -> None:
+    drafted = decisions.draft(OPEN, BOX)
+    assert drafted.count("predicates:") == drafted.count("formula:") == 1 and drafted.count("  - id:") == 3
+    assert sum(line.startswith("  # ") for line in drafted.splitlines()) == 2 * 3, "two remarks an entry"
+    form = [line[1:] for line in drafted.splitlines() if line.startswith("#     ")]
+    start = next(i for i, line in enumerate(form) if "decision: rule" in line)
+    rule = "\n".join(line[1:] for line in form[start:])
+    rule = rule.replace("[...]", "[pay_invoice]").replace("state.age >= 18", "state.approved")
+    (made,) = loaded(f'decisions:\n  - id: "{PAY.id}"\n    text: {PAY.text}\n    why: by hand\n{rule}\n')
+    (joined,) = decisions.join(RuleSet(), (made,), BOX).rules
+    assert render(joined.formula) == "ALWAYS (does_it IMPLIES may_do_it)" and joined.quote == PAY.text
+
+
+TABLE = """# Machines
+
+The assistant must not do any of the following:
+
+- paying at night
+- paying twice
+
+| Machine | Age | Longest |
+|---|---|---|
+| Pen | 8 | 2 hours |
+| Saw | 18 | 2 hours |
+"""
+
+
+def test_a_draft_says_where_each_piece_stands() -> None:
+    entries = {row.partition("text: ")[2].partition("\n")[0]: row for row in placed(TABLE)}
+    assert "in the column “Longest”, in the row with Machine “Saw”, Age “18”" in placed(TABLE)[-1]
+    assert "in the column “Age”, in the row with Machine “Pen”, Longest “2 hours”" in entries['"8"']
+    assert (
+        "# stands under Machines, in the list “The assistant must not do any of the following:”"
+        in entries['"paying twice"']
+    )
+
+
+def placed(text: str) -> list[str]:
+    """The entries of a draft about every piece of the text, taken as open, in its order."""
+    readings = sentences.classify(policy.of_text(text, BOX), (), RuleSet())
+    drafted = decisions.draft((replace(r, cls="open", tools=()) for r in readings), BOX)
+    return drafted.partition("decisions:\n")[2].split("\n\n")
+
+
+CONTEXTS = [
+    ("The assistant may freely:\n\n- paying at night\n", "may freely", "must not do any of these"),
+    ("## Free\n\nPaying at night.\n", "Free", "Forbidden"),
+    ("# Free\n\n## Pay\n\nPaying at night.\n", "Free", "Forbidden"),
+    ("Allowed: Paying at night.\n", "Allowed", "Forbidden"),
+    ("| Act | Allowed |\n|---|---|\n| Paying at night | yes |\n", "yes", "no"),
+    ("| Allowed | When |\n|---|---|\n| Paying at night | now |\n", "Allowed", "Forbidden"),
+    ("| Act | Allowed |\n|---|---|\n| Paying at night | yes |\n", "Allowed", "Forbidden"),
+]
+
+
+@pytest.mark.parametrize(("text", "one", "other"), CONTEXTS)
+def test_a_decision_is_stale_where_what_its_sentence_is_read_with_has_changed(text: str, one: str, other: str) -> None:
+    before, after = (policy.of_text(t, BOX) for t in (text, text.replace(one, other)))
+    assert before.text != after.text
+    reading = next(r for r in sentences.classify(before, (), RuleSet()) if r.text.startswith("aying", 1))
+    written = entry(reading, decision="not a constraint", why="it is free")
+    (made,) = decisions.loads(written, before)
+    assert sentences.settled(before, (made,)) == ((made,), ())
+    (old,) = decisions.loads(written, after)
+    assert sentences.settled(after, (old,)) == ((), (old,))
+    spaced = policy.of_text(text.replace(" ", "  ").replace("|  ", "| "), BOX)
+    assert sentences.settled(spaced, (made,))[1] == (), "blanks do not count"
+
+
+def test_equal_sentences_under_exchanged_headings_keep_their_own_decision() -> None:
+    text = "## Staff\n\nNever pay at night.\n\n## Guests\n\nNever pay at night.\n"
+    before = policy.of_text(text, BOX)
+    staff = next(r for r in sentences.classify(before, (), RuleSet()) if r.headings == ("Staff",))
+    (made,) = decisions.loads(entry(staff, decision="waive", why="staff are trusted"), before)
+    parts = text.split("\n\n")
+    after = policy.of_text("\n\n".join((parts[2], parts[1], parts[0], parts[3])), BOX)
+    found = {r.headings: r.cls for r in sentences.classify(after, (), RuleSet(), (made,)) if r.headings}
+    assert found == {("Guests",): "open", ("Staff",): "waived"}
+
+
+def test_without_an_id_the_text_must_be_that_of_one_sentence() -> None:
+    def told(text: str, source: policy.Policy = SOURCE) -> tuple[Ruling, ...]:
+        return decisions.loads(f"decisions:\n  - text: {text}\n    decision: waive\n    why: x\n", source)
+
+    assert told(HUM.text) == loaded(entry(HUM, decision="waive", why="x"))
+    with pytest.raises(DecisionError, match=r"line 2: decisions.0.text: .*exactly one sentence .* got none that says"):
+        told("You must never whistle.")
+    twice = policy.of_text("# A\n\nNever pay.\n\n# B\n\nNever pay.\n", BOX)
+    with pytest.raises(DecisionError, match=r"exactly one sentence were required; got several, \['\w{12}', '\w{12}'\]"):
+        told("Never pay.", twice)
+    rows = [{"text": HUM.text, "decision": "waive", "why": "x"}]
+    both = yaml.safe_dump({"decisions": [*rows, {"id": HUM.id, **rows[0]}]}, sort_keys=False)
+    with pytest.raises(DecisionError, match="line 5: decisions.1: one decision a sentence was required"):
+        loaded(both)
+    assert loaded("decisions:\n  - text: no such sentence\n") == (), "what decides nothing changes nothing"
+
+
+def test_every_mistake_of_a_file_is_told_at_once() -> None:
+    rows = [
+        {"id": PAY.id, "text": PAY.text, "decision": "forget", "why": "x"},
+        {"text": "You must never whistle.", "decision": "waive"},
+        {"id": HUM.id, "text": HUM.text, **own("fly")},
+        {
+            "id": LETTERS.id,
+            "text": LETTERS.text,
+            **own(),
+            "predicates": {
+                "pays": {"kind": "action", "tools": ["pay_invoice"]},
+                "approved": {"kind": "state", "test": "("},
+            },
+            "rules": [{"formula": "ALWAYS (", "modality": "forbid"}],
+        },
+    ]
+    with pytest.raises(DecisionError) as caught:
+        loaded(yaml.safe_dump({"decisions": rows}, sort_keys=False))
+    told = [line for line in str(caught.value).splitlines() if line.startswith("decisions.yaml, line ")]
+    assert len(told) == 6
+    for part in ('got "forget"', "none that says", "'why' was required", "'fly'", "approved.test", "rules.0.formula"):
+        assert sum(part in line for line in told) == 1, part
+
+
+def decided(predicates: dict[str, object], formula: str, source: policy.Policy = SOURCE) -> sentences.Account:
+    rows = {"decision": "rule", "why": "by hand", "predicates": predicates}
+    rules = [{"formula": formula, "modality": "permit_only_if"}]
+    made = decisions.loads(entry(PAY, **rows, rules=rules), source)
+    joined = decisions.join(RuleSet(), made, source.toolbox)
+    return sentences.classify(source, (), joined, made)[0]
+
+
+PAYS = {"kind": "action", "tools": ["pay_invoice"]}
+APPROVED = {"kind": "state", "test": "state.approved"}
+
+
+def test_a_persons_rule_that_a_guard_keeps_is_a_rule() -> None:
+    for told in (APPROVED, {"kind": "state"}):
+        found = decided({"pays": PAYS, "approved": told}, "ALWAYS (pays IMPLIES approved)")
+        assert (found.cls, found.tools) == (
+            "rule",
+            ("pay_invoice",),
+        ) and found.reason == "the rules of a person: by hand"
+
+
+@pytest.mark.parametrize(
+    ("predicates", "formula", "reason"),
+    [
+        ({"a": {"kind": "action"}, "t": APPROVED}, "ALWAYS (a IMPLIES t)", "no tool performs 'a'"),
+        ({"a": PAYS, "sober": {"kind": "state"}}, "ALWAYS (a IMPLIES sober)", "no field decides 'sober'"),
+        (
+            {"a": PAYS, "t": APPROVED},
+            "ALWAYS (a IMPLIES NEXT t)",
+            "ALWAYS (a IMPLIES NEXT t) guards nothing: it asks for a later",
+        ),
+        ({"a": PAYS, "t": APPROVED}, "ALWAYS (t IMPLIES a)", "ALWAYS (t IMPLIES a) guards nothing: no call of a tool"),
+        ({"t": APPROVED}, "ALWAYS t", "ALWAYS t guards nothing: it names no action"),
+        (
+            {"a": PAYS, "t": {"kind": "state", "test": "true"}},
+            "ALWAYS (a IMPLIES t)",
+            "ALWAYS (a IMPLIES t) forbids nothing",
+        ),
+        ({"a": PAYS}, "ALWAYS (a IMPLIES a)", "forbids nothing: it holds whatever happens"),
+        (
+            {"a": PAYS, "t": {"kind": "state", "test": "state.approved || !state.approved"}},
+            "ALWAYS (a IMPLIES t)",
+            "forbids nothing",
+        ),
+    ],
+)
+def test_a_persons_rule_that_guards_nothing_leaves_its_sentence_open(
+    predicates: dict[str, object], formula: str, reason: str
+) -> None:
+    found = decided(predicates, formula)
+    assert found.cls == "open" and reason in found.reason and "pay_invoice" in found.tools
+
+
+def test_a_persons_duty_is_one_and_says_so() -> None:
+    found = decided({"a": PAYS, "t": APPROVED}, "ALWAYS (a IMPLIES EVENTUALLY t)")
+    assert found.cls == "duty" and "no call can break ALWAYS (a IMPLIES EVENTUALLY t)" in found.reason
+
+
+SCHEMA = {"properties": {"money": {"type": "object", "properties": {"sum": {"type": "integer"}}}}}
+DEEP = Toolbox(
+    (Tool("pay_invoice", arguments=(Field("bill", "object", schema=Schema(SCHEMA)),)), Tool("greet")), BOX.state
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "tools", "got"),
+    [
+        ("state.nosuch", [], "a field of the state .*\\['approved'\\]; got 'nosuch'"),
+        ("call.nosuch == 1", [], "an argument of pay_invoice .*\\['bill'\\]; got 'nosuch'"),
+        ("call.nosuch == 1", ["pay_invoice"], "got 'nosuch'"),
+        ("call.bill.money.summ == 1", ["pay_invoice"], "got 'bill.money.summ'"),
+        ("call.bill.money.sum == 1", ["greet"], "an argument of greet"),
+        ("call.bill.money.sum == 1", ["pay_invoice"], None),
+        ("call.bill.money.sum == 1", [], None),
+        ("state.approved", [], None),
+    ],
+)
+def test_a_field_that_is_not_declared_is_named(test: str, tools: list[str], got: str | None) -> None:
+    source = policy.of_text(TEXT, DEEP)
+    predicates = {"a": PAYS, "t": {"kind": "state", "test": test, "tools": tools}}
+    if got is None:
+        assert decided(predicates, "ALWAYS (a IMPLIES t)", source).cls == "rule"
+    else:
+        with pytest.raises(DecisionError, match=got):
+            decided(predicates, "ALWAYS (a IMPLIES t)", source)
+
+
+def test_a_decided_cell_speaks_for_itself_alone() -> None:
+    source = policy.of_text(
+        "| Machine | Longest | Who |\n|---|---|---|\n| Pen | 2 hours at most | adults only |\n", BOX
+    )
+    pen, longest, who = [r for r in sentences.classify(source, (), RuleSet()) if r.place.startswith("in the column")]
+    assert longest.cls == who.cls == "open"
+    made = decisions.loads(entry(who, decision="not a constraint", why="the door checks it"), source)
+    after = {r.id: r.cls for r in sentences.classify(source, (), RuleSet(), made)}
+    assert (after[longest.id], after[who.id]) == ("open", "not a constraint")
 
 
 def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
     assert decisions.place(tmp_path) == tmp_path / "decisions.yaml"
     assert decisions.place(tmp_path / "rules.pdf") == tmp_path / "rules.decisions.yaml"
-    assert decisions.load(tmp_path / "decisions.yaml") == ()
+    assert decisions.load(tmp_path / "decisions.yaml", SOURCE) == ()
     (tmp_path / "decisions.yaml").write_text(entry(PAY, decision="waive", why="x"), "utf-8")
-    assert len(decisions.load(tmp_path / "decisions.yaml")) == 1
+    assert len(decisions.load(tmp_path / "decisions.yaml", SOURCE)) == 1
     (tmp_path / "bad.yaml").write_bytes(b"decisions:\n  - \xff\n")
     with pytest.raises(DecisionError, match=r"bad.yaml, line 2: UTF-8"):
-        decisions.load(tmp_path / "bad.yaml")
+        decisions.load(tmp_path / "bad.yaml", SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +385,9 @@ def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
 )
 def test_every_mistake_is_told_with_its_line(text: str, message: str) -> None:
     with pytest.raises(DecisionError, match=message):
-        decisions.loads(text)
+        decisions.loads(text, SOURCE)
 
 
 def test_a_rule_about_a_tool_that_does_not_exist_is_refused() -> None:
-    (made,) = decisions.loads(entry(PAY, **own("fly")))
-    with pytest.raises(DecisionError, match=r"tools of .* were required; got \['fly'\]"):
-        decisions.join(RuleSet(), (made,), BOX)
+    with pytest.raises(DecisionError, match=r"line 7: .*tools of .* were required; got \['fly'\]"):
+        loaded(entry(PAY, **own("fly")))

@@ -16,7 +16,7 @@ import pytest
 from wb.bench import compare
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.guards import contract, faults, nagini, synthesis, veriguard
+from wb.guards import contract, faults, nagini, synthesis, toolguard, veriguard
 from wb.guards.contract import assemble
 from wb.guards.examples import examples
 from wb.guards.nagini import HEADER, Verifier
@@ -24,6 +24,7 @@ from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.offline import engine, norms
+from wb.rules import decisions, extract, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
@@ -135,6 +136,80 @@ def six(verifier: Verifier) -> compare.Shortcut:
 def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: compare.Shortcut) -> None:
     grades = {d.contract.tool: synthesis.guarded(d).grade for d in six.drafts}
     assert set(grades.values()) == {"proved"} and sum(bool(d.contract.items) for d in six.drafts) >= 6
+
+
+RECORDS = Toolbox(
+    (
+        Tool("delete_record", "Delete a record.", (Field("kind", "string", values=("report", "note")),), ("record",)),
+        Tool("write_note", "Write a note."),
+        Tool("ring"),
+    ),
+    (Field("clerk", "boolean", "whether the user is a clerk", keywords=("clerk",)), Field("night", "boolean")),
+)
+DOCUMENT = """# Records
+
+A record may be deleted only if the user is a clerk. Reports are sacred and must stay.
+
+# Notes
+
+Notes must never be written by moonlight.
+"""
+DECISIONS = """
+decisions:
+  - text: Reports are sacred and must stay.
+    decision: rule
+    why: reports stay
+    predicates:
+      deletes: {kind: action, tools: [delete_record]}
+      report: {kind: state, test: call.kind == "report"}
+    rules:
+      - {formula: ALWAYS (deletes IMPLIES NOT report), modality: forbid}
+  - text: Notes must never be written by moonlight.
+    decision: rule
+    why: moonlight is night
+    predicates:
+      writes: {kind: action, tools: [write_note]}
+      night: {kind: state}
+    rules:
+      - {formula: ALWAYS (writes IMPLIES NOT night), modality: forbid}
+"""
+
+
+def test_a_persons_rules_alone_and_beside_a_read_sentence_are_proved_and_judge(verifier: Verifier) -> None:
+    """`delete_record` is a mixture, `write_note` has a person's rule alone, `ring` has nothing."""
+    source = policy.of_text(DOCUMENT, RECORDS)
+    llm = LLM(engine.Offline(RECORDS))
+    current, _ = sentences.settled(source, decisions.loads(DECISIONS, source))
+    clauses = extract.clauses(source, llm, norms.constrains)
+    ruleset = decisions.join(extract.rules(clauses, source, llm, norms.constrains), current, RECORDS)
+    readings = sentences.classify(source, clauses, ruleset, current)
+    rules = sentences.enforced(ruleset, readings)
+    required = contract.contracts(RECORDS, rules)
+    told = {c.tool: synthesis.concerning(c, rules, clauses) for c in required}
+    assert {tool: [c.text for c in those] for tool, those in told.items()} == {
+        "delete_record": ["A record may be deleted only if the user is a clerk."],
+        "write_note": [],
+        "ring": [],
+    }
+    drafts = toolguard.candidates(synthesis.write(required, told, RECORDS, llm), synthesis.reviser(told, llm))
+    drafts = veriguard.prove(drafts, synthesis.reviser(told, llm), verifier)
+    made = veriguard.proved_guard(rules, [*map(synthesis.guarded, drafts)], RECORDS, sentences.open_on(readings))
+    assert made.claims() == {"delete_record": "proved", "write_note": "proved", "ring": "free"}
+
+    def judged(tool: str, state: dict[str, bool], **arguments: str) -> tuple[str, tuple[str, ...]]:
+        session = made.session()
+        session.state(state)
+        verdict = session.call(tool, arguments)
+        return verdict.decision, verdict.quotes
+
+    stay, clerk = "Reports are sacred and must stay.", "A record may be deleted only if the user is a clerk."
+    assert judged("delete_record", {"clerk": True}, kind="note") == ("allow", ())
+    assert judged("delete_record", {"clerk": True}, kind="report") == ("deny", (stay,))
+    assert judged("delete_record", {"clerk": False}, kind="note") == ("deny", (clerk,))
+    assert judged("delete_record", {"clerk": True})[0] == "undecided"
+    assert judged("write_note", {"night": False}) == ("allow", ())
+    assert judged("write_note", {"night": True}) == ("deny", ("Notes must never be written by moonlight.",))
+    assert judged("write_note", {})[0] == "undecided"
 
 
 def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(

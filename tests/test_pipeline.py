@@ -196,6 +196,19 @@ def test_a_policy_that_cannot_be_read_stops_the_run_before_a_kernel_starts(here,
     assert time.monotonic() - started < 2
 
 
+def test_all_mistakes_of_a_persons_decisions_are_told_before_anything_runs(here):
+    beside = here.policies / "rules" / "decisions.yaml"
+    beside.write_text(
+        "decisions:\n  - {text: You must not run., decision: waive}\n  - {text: No., decision: waive, why: x}\n"
+    )
+    with pytest.raises(ValueError) as caught:
+        pipeline.plan(here, {})
+    first, second = str(caught.value).splitlines()
+    assert "line 2: decisions.0: a reason 'why' was required" in first and "none that says 'No.'" in second
+    beside.write_text("decisions:\n  - {text: You must not run., decision: waive, why: the floor is wet}\n")
+    assert len(pipeline.plan(here, {})) == 4
+
+
 def test_a_file_that_upstream_does_not_write_is_named(here):
     edit(here.notebooks / "04_join.ipynb", "long.json", "short.json")
     with pytest.raises(

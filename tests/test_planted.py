@@ -292,6 +292,28 @@ DEFECTS = (
         'if row["digest"] else None',
         "test_nagini.py::test_a_result_of_another_source_is_not_believed",
     ),
+    # a person's decisions
+    Defect(
+        "a decision does not notice another opening of its list",
+        "wb/domain/clauses",
+        "(one.text, *one.headings), one.stems, (one.label, one.column), *one.row",
+        "(one.text, *one.headings), (one.label, one.column), *one.row",
+        "test_decisions.py::test_a_decision_is_stale_where_what_its_sentence_is_read_with_has_changed",
+    ),
+    Defect(
+        "a rule of a person that guards nothing settles its sentence",
+        "wb/rules/sentences",
+        "if rule.id in futile or (rule.id in idle and rule not in duties)",
+        "if False",
+        "test_decisions.py::test_a_persons_rule_that_guards_nothing_leaves_its_sentence_open",
+    ),
+    Defect(
+        "what a person demands is not in the code",
+        "wb/guards/decided",
+        "function.body[first:first] = ast.parse(",
+        "function.body[first:first] = [] and ast.parse(",
+        "test_decided.py::test_a_persons_rules_pass_every_test_with_and_without_a_read_sentence",
+    ),
     # models
     Defect(
         "the budget is off by one",

@@ -132,8 +132,8 @@ SUMMARY = {
     "rules": {},
     "tools": [
         tool("pay", "guarded", "can", "can", rules=["c1.1"]),
-        tool("look", "blocked", "never", "never", open=["000000000002"]),
-        tool("rest", "free", "can", "never"),
+        tool("look", "blocked", "never", "never", grade="no rule", open=["000000000002"]),
+        tool("rest", "free", "can", "never", grade="free"),
         tool("post", "blocked", "never", "can", grade="tested"),
         tool("give", "blocked", "only if told", "can", needs=["agreed"]),
     ],
@@ -211,7 +211,7 @@ def test_every_tool_shows_its_rules_open_sentences_and_code(here):
     parts = dict(re.findall(r'<details id="tool-(\w+)">(.*?)</details>', page, re.DOTALL))
     assert list(parts) == ["pay", "give", "look", "post", "rest"], "by what they can do"
     assert "Only adults may pay." in parts["pay"] and "<pre" in parts["pay"] and "proved; 1 rule<" in parts["pay"]
-    assert "proved; 0 rules, 1 open; never allows; never denies<" in parts["look"]
+    assert "no rule; 1 open; never allows; never denies<" in parts["look"]
     assert "Be &lt;script&gt;alert(1)&lt;/script&gt; kind" in parts["look"]
     assert "Nagini &lt;b&gt; ran out of time" in parts["post"] and "allows only if told agreed" in parts["give"]
 

@@ -480,7 +480,7 @@ def test_an_open_sentence_holds_a_tool_that_no_rule_speaks_of() -> None:
     ],
 )
 def test_proved_is_said_only_where_there_are_rules_and_no_sentence_is_open(grade, rules, open_, said) -> None:
-    assert claim(Guarded(GUARD.guarded[0].contract, "", grade), rules, open_) == said
+    assert claim(grade, rules, open_) == said
 
 
 def test_a_guard_claims_for_each_tool() -> None:

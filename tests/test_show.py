@@ -16,6 +16,7 @@ from wb.guards import contract, examples, runtime
 from wb.guards.faults import JudgedMutant, Mutant, Planted
 from wb.guards.synthesis import Attempt, Complaint, Draft
 from wb.logic import cel, syntax
+from wb.rules import residual
 from wb.rules.certify import Change
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.runs import cards, guard_cards, picture, progress, show
@@ -168,11 +169,11 @@ def test_drafts_say_how_often_they_were_written_and_grades_put_the_worst_first()
         guard_cards.drafts([broken] * 2, most=1)
     )
     entries = [replace(guarded(), grade=grade) for grade in ("proved", "error", "tested")]
-    assert [badge.text for badge in guard_cards.grades(entries).frame["grade"]] == ["error", "tested", "proved"]
+    assert [badge.text for badge in guard_cards.grades(entries).frame["claim"]] == ["error", "tested", "proved"]
 
 
 def test_contracts_examples_candidates_and_abilities_are_tables():
-    found = contract.Unguarded("c2.1", "it speaks of later steps")
+    found = residual.Unguarded("c2.1", "it speaks of later steps")
     assert NASTY in repr(guard_cards.unguarded([found], RULES)) and "later steps" in repr(
         guard_cards.unguarded([found], RULES)
     )

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wb.domain.tools import Toolbox
-from wb.guards import contract as contracts
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract, Parameter
-from wb.guards.runtime import Guarded
+from wb.guards.runtime import Guarded, claim
 from wb.logic import facts
 from wb.logic import formula as f
-from wb.rules import sentences
+from wb.rules import residual, sentences
 from wb.rules.rule import Predicate, RuleSet
 from wb.rules.sentences import Account
 
@@ -33,8 +32,8 @@ MOST = 50_000  # combinations of values that are tried before a question is left
 
 @dataclass(frozen=True, slots=True)
 class ToolFate:
-    """One tool: the rules and open sentences that bear on it, its guard's grade, whether it can ever be allowed and
-    denied, and the facts without which it is never allowed (`needs`)."""
+    """One tool: the rules and open sentences that bear on it, what may be said of its guard (`runtime.claim`: `grade`),
+    whether it can ever be allowed and denied, and the facts without which it is never allowed (`needs`)."""
 
     tool: str
     fate: Fate
@@ -77,7 +76,7 @@ def summary(
         _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox, accepted)
         for tool in toolbox.tools
     )
-    outside = len(contracts.unguarded(toolbox, refined))
+    outside = len(residual.unguarded(toolbox, refined))
     read, stayed = len(extracted.rules), len(refined.rules)
     counts = {"read": read, "refined": stayed, "in guards": stayed - outside, "in no guard": outside}
     return Summary(policy, model, sentences.counted(readings), counts, tools)
@@ -101,7 +100,7 @@ def lines(found: Mapping[str, object]) -> tuple[str, ...]:
     rules: Mapping[str, int] = found["rules"]
     fates = ", ".join(f"{sum(t['fate'] == fate for t in tools)} {fate}" for fate in FATES)
     ruled = [t for t in tools if t["rules"]]
-    proved = sum(t["grade"] == "proved" and not t["open"] for t in ruled)
+    proved = sum(t["grade"] == "proved" for t in ruled)
     rows = [
         ("sentences", f"{sum(classes.values())}: " + ", ".join(f"{n} {name}" for name, n in classes.items())),
         (
@@ -141,12 +140,13 @@ def _tool(
         return ToolFate(name, "blocked", (), opened, "none", "never", "can")
     rules = tuple(dict.fromkeys(item.rule for item in entry.contract.items))
     allows, denies, needs = reach(entry.contract, ruleset, toolbox)
+    grade = claim(entry.grade, len(entry.contract.items), len(opened))
     if entry.grade not in accepted:
-        return ToolFate(name, "blocked", rules, opened, entry.grade, "never", "can")
+        return ToolFate(name, "blocked", rules, opened, grade, "never", "can")
     if opened:
         allows, needs = "never", ()
     fate: Fate = "free" if not rules and not opened else "blocked" if allows in ("never", "only if told") else "guarded"
-    return ToolFate(name, fate, rules, opened, entry.grade, allows, denies, needs)
+    return ToolFate(name, fate, rules, opened, grade, allows, denies, needs)
 
 
 def reach(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> tuple[Allows, Denies, tuple[str, ...]]:

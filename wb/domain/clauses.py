@@ -6,6 +6,7 @@ And the parts that must be accounted for: every sentence, and what the reader of
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -50,15 +51,37 @@ def occurrences(quote: str, text: str, start: int, end: int) -> tuple[tuple[int,
     return tuple(m.span(1) for m in places.finditer(text, start, end)) if words else ()
 
 
-def identities(texts: Iterable[str]) -> tuple[str, ...]:
-    """The ids of sentences by their words, blanks folded; repeated words are numbered in the order of the document."""
+def identities(sentences: Iterable[document.Sentence]) -> tuple[str, ...]:
+    """The ids of sentences by their words and what these are read with, blanks folded: the titles above, list openings,
+    the run-in label, the rest of the row and its columns.  The same in the same context is numbered in order."""
     seen: Counter[str] = Counter()
     found = []
-    for text in texts:
-        key = hashlib.sha256(" ".join(text.split()).encode("utf-8")).hexdigest()[:12]
+    for one in sentences:
+        read = (one.text, *one.headings), one.stems, (one.label, one.column), *one.row
+        folded = [[" ".join(text.split()) for text in part] for part in read]
+        key = hashlib.sha256(json.dumps(folded).encode("utf-8")).hexdigest()[:12]
         seen[key] += 1
         found.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
     return tuple(found)
+
+
+def named(policy: Policy) -> dict[str, str]:
+    """The text of every sentence and skipped part of a policy, by its id."""
+    every = pieces(policy)
+    return dict(zip(identities(every), (one.text for one in every), strict=True))
+
+
+def standing(sentence: document.Sentence) -> str:
+    """Where a sentence stands, in words: the titles above, list openings, the run-in label, row and column."""
+    row = ", ".join(f"{title} “{cell}”" if title else f"“{cell}”" for title, cell in sentence.row if cell.strip())
+    parts = (
+        f"under {' / '.join(sentence.headings)}" if sentence.headings else "",
+        *(f"in the list “{stem}”" for stem in sentence.stems),
+        f"after “{sentence.label}:”" if sentence.label and sentence.kind != "gap" else "",
+        f"in the column “{sentence.column}”" if sentence.column else "",
+        f"in the row with {row}" if row else "",
+    )
+    return " ".join(", ".join(part for part in parts if part).split())
 
 
 def pieces(policy: Policy) -> tuple[document.Sentence, ...]:

@@ -112,7 +112,7 @@ class Sentence:
 
     `stems` are the list openings above it, outermost first, each with the colon it ends with;
     `label` is the run-in title of its paragraph ("Payment: …"); `row` the other cells of its table
-    row as (column, cell).
+    row as (column, cell), `column` the title of its own.
     """
 
     text: str
@@ -123,6 +123,7 @@ class Sentence:
     stems: tuple[str, ...] = ()
     label: str = ""
     row: tuple[tuple[str, str], ...] = ()
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +409,7 @@ class _Reader:
             for i, piece in enumerate(cells):
                 row = tuple((titles[j], other.content) for j, other in enumerate(cells) if j != i)
                 for start, end in spans(piece.content):
-                    self._add(piece.part(start, end), "cell", row=row)
+                    self._add(piece.part(start, end), "cell", row=row, column=titles[i])
 
     def _cells(self, start: int, end: int) -> list[Piece]:
         """The cells of a table's line, also those for which it has no column."""

@@ -67,7 +67,7 @@ class Open(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a guard says of a call: decision, reason, and the evidence grade of what said so.
+    """What a guard says of a call: decision, reason, and what may be claimed of what said so (`runtime.claim`).
 
     `violated` are the ids of all rules that the call breaks, `quotes` their sentences in the same order; `missing`
     are the facts that would decide an undecided call; `open` are the ids of the open sentences that bear on it.
@@ -76,7 +76,7 @@ class Verdict:
     decision: Decision
     reason: str
     violated: tuple[str, ...] = ()
-    grade: Grade = "none"
+    grade: str = "none"
     quotes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     open: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -30,6 +31,7 @@ from wb.rules.rule import Reader, RuleSet, asked, declared, plain, reader, sourc
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
+KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -45,19 +47,25 @@ class Guarded:
     reason: str = ""
 
 
-def claim(entry: Guarded, rules: int, open: int) -> str:
-    """What may be said of a tool's guard, given how many rules and open sentences bear on the tool.
+def claim(grade: str, rules: int, open: int) -> str:
+    """What may be said of a tool's guard of that grade, given how many rules and open sentences bear on the tool.
 
     *proved* (*tested*) only if it has rules and no open sentence bears on it; *free* where neither does; *no rule*
     where only open sentences do.  A guard that is neither is what its grade says, such as *error*.
     """
-    if entry.grade not in ("proved", "tested"):
-        return entry.grade
+    if grade not in ("proved", "tested"):
+        return grade
     if not rules:
         return "no rule" if open else "free"
     if not open:
-        return entry.grade
-    return f"{entry.grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open"
+        return grade
+    return f"{grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open"
+
+
+def counted(claims: Iterable[str]) -> dict[str, int]:
+    """How many tools each kind of claim is made of; *in part* where sentences are open beside the rules."""
+    kinds = Counter(f"{said.partition(' ')[0]} in part" if " for " in said else said for said in claims)
+    return {kind: kinds[kind] for kind in dict.fromkeys((*KINDS, *kinds))}
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,8 @@ class CallGuard:
         for entry in reversed(self.guarded):  # of several guards for a tool the first counts
             reason = _refused(entry, self.accepted)
             program = None if reason else _load(entry)
-            loaded[entry.contract.tool] = Loaded(entry, program, reason, self.ruleset, values)
+            waiting = len(self.open.get(entry.contract.tool, ()))
+            loaded[entry.contract.tool] = Loaded(entry, program, reason, self.ruleset, values, waiting)
         object.__setattr__(self, "loaded", loaded)
         object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
         object.__setattr__(self, "tools", frozenset(known))
@@ -116,10 +125,7 @@ class CallGuard:
 
     def claims(self) -> dict[str, str]:
         """What may be said of each tool's guard: `claim`."""
-        return {
-            tool: claim(one.entry, len(one.entry.contract.items), len(self.open.get(tool, ())))
-            for tool, one in self.loaded.items()
-        }
+        return {tool: one.grade for tool, one in self.loaded.items()}
 
 
 class CallWatch:
@@ -175,13 +181,12 @@ class Loaded:
         reason: str,
         ruleset: RuleSet,
         values: DeclaredValues,
+        waiting: int = 0,
     ) -> None:
         self.entry, self.program = entry, program
         self.reason = reason or ("" if program else "its guard cannot be run")
         contract = entry.contract
-        self.grade: Grade = entry.grade if reason or program else "error"
-        if program is not None and not contract.items:
-            self.grade = "none"  # the tool is free: there is nothing that was proved or tested
+        self.grade = claim(entry.grade, len(contract.items), waiting) if reason or program else "error"
         self.evidence = digest(entry.source)
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}

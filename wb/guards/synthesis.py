@@ -7,7 +7,9 @@ together, so that a prover is asked once a round.  A complaint is a value, never
 The guard's author: sentences of the policy in, a tool's function out, and its corrections.
 
 The author sees the tool, the signature and the sentences; never the contract, which comes from the
-formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.
+formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.  What a
+person's own rules demand is no reading: its code is written from the rules (`decided`), and the author is
+asked about the other sentences only.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
-from wb.guards import examples, faults, sandbox
+from wb.guards import decided, examples, faults, sandbox
 from wb.guards.contract import Contract, Parameter, VacuousContract
 from wb.guards.runtime import Guarded
 from wb.guards.sandbox import Argument, UnsafeSource
@@ -192,30 +194,26 @@ def write(
 ) -> tuple[Draft, ...]:
     """A first draft for each contract. `sentences` holds each tool's clauses, as `concerning` finds them.
 
-    An unanswered request gives a draft that every check refuses, so that the tool ends denied.
+    Nobody is asked where no read sentence demands anything.  An unanswered request gives a draft that every check
+    refuses, so that the tool ends denied.
     """
-    batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in required]
-    return tuple(
-        Draft(c, (Attempt(_code(reply)),))
-        for c, reply in zip(required, llm.ask_all("write_guard", GuardCode, batch), strict=True)
-    )
+    asked = [c for c in required if decided.authored(c)]
+    batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in asked]
+    replies = llm.ask_all("write_guard", GuardCode, batch)
+    written = {c.tool: decided.joined(_code(reply), c) for c, reply in zip(asked, replies, strict=True)}
+    return tuple(Draft(c, (Attempt(written.get(c.tool) or decided.alone(c)),)) for c in required)
 
 
 def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[str | None]]:
     """The author asked again: a corrected source for each draft, None where there is no answer."""
 
     def revise(drafts: Sequence[Draft]) -> list[str | None]:
-        batch = [
-            {
-                **_told(d.contract, sentences),
-                "code": d.source,
-                "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in d.complaints],
-                "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in examples.examples(d.contract)],
-            }
-            for d in drafts
-        ]
-        replies = llm.ask_all("repair_guard", GuardCode, batch)
-        return [None if isinstance(reply, Unanswered) else _code(reply) for reply in replies]
+        asked = [i for i, d in enumerate(drafts) if decided.authored(d.contract)]
+        replies = llm.ask_all("repair_guard", GuardCode, [_mistaken(drafts[i], sentences) for i in asked])
+        found: list[str | None] = [decided.alone(d.contract) for d in drafts]
+        for i, reply in zip(asked, replies, strict=True):
+            found[i] = None if isinstance(reply, Unanswered) else decided.joined(_code(reply), drafts[i].contract)
+        return found
 
     return revise
 
@@ -223,13 +221,13 @@ def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Se
 def concerning(
     contract: Contract, ruleset: RuleSet, clauses: Sequence[Clause], before: RuleSet | None = None
 ) -> tuple[Clause, ...]:
-    """The clauses that the contract's rules were read from, in the document's order.
+    """The clauses that the contract's rules were read from, in the document's order, a person's own rules left out.
 
     A refined rule names its parents; `before` is the rule set they are in.
     """
     ancestors = {rule.id: rule for rule in (*(before.rules if before else ()), *ruleset.rules)}
     wanted: set[str] = set()
-    for item in contract.items:
+    for item in decided.rest(contract).items:
         wanted |= _sources(ancestors[item.rule], ancestors, frozenset())
     return tuple(clause for clause in clauses if clause.id in wanted)
 
@@ -258,6 +256,17 @@ def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict
         "signature": contract.signature,
         "parameters": [_parameter(p) for p in contract.parameters],
         "sentences": rows,
+    }
+
+
+def _mistaken(draft: Draft, sentences: Mapping[str, Sequence[Clause]]) -> dict[str, object]:
+    """What an author is told of a draft: its own part of the code, and what that part must do."""
+    cases = examples.examples(decided.rest(draft.contract))
+    return {
+        **_told(draft.contract, sentences),
+        "code": decided.without(draft.source, draft.contract),
+        "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in draft.complaints],
+        "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in cases],
     }
 
 

@@ -15,22 +15,28 @@
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
-An entry without a decision changes nothing.  The id is made of the words: a decision whose sentence was
-changed is stale, and has no effect either.
+An entry without a decision changes nothing.  The id is made of the words and of what they are read with, titles, list
+openings, row and columns: a decision whose sentence was changed, or moved under others, is stale, and has no effect
+either.  The id may be left out where the text is that of exactly one sentence; such a decision does not notice other
+titles or another opening.  A state predicate without a test is the boolean field of its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import pydantic
 import yaml
 
 from wb import paths
-from wb.domain.tools import Toolbox
+from wb.domain.clauses import named
+from wb.domain.policy import Policy
+from wb.domain.tools import Field, Toolbox
+from wb.logic import facts
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -42,7 +48,7 @@ class DecisionError(ValueError):
 class Ruling(Form):
     """What a person decided about one sentence, and why; `predicates` and `rules` as in a rule file."""
 
-    id: str = pydantic.Field(pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
+    id: str = pydantic.Field(default="", pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
     decision: Literal["waive", "not a constraint", "rule"] | None = None
     why: str | None = None
@@ -55,16 +61,16 @@ class Ruling(Form):
 
 
 class _File(Form):
-    decisions: list[Ruling] = []
+    decisions: list[Any] = []  # each a `Ruling`
 
 
 class Read(Protocol):
-    """What a draft says of a sentence (`sentences.Reading`)."""
+    """What a draft says of a sentence (`sentences.Account`)."""
 
     id: str
     text: str
     start: int
-    headings: tuple[str, ...]
+    place: str
     cls: str
     reason: str
     tools: tuple[str, ...]
@@ -75,30 +81,54 @@ def place(policy: Path) -> Path:
     return paths.decisions(policy)
 
 
-def load(path: Path) -> tuple[Ruling, ...]:
-    """The decisions of a file; none where there is no file.
+def load(path: Path, policy: Policy) -> tuple[Ruling, ...]:
+    """The decisions of a file about a policy; none where there is no file.
 
     Raises:
-        DecisionError: it cannot be read, or is not of the form.
+        DecisionError: it cannot be read, is not of the form, or speaks of what the policy does not have.
     """
-    if not path.exists():
-        return ()
-    return loads(decoded(path, DecisionError), source=path.name)
+    return loads(decoded(path, DecisionError), policy, source=path.name) if path.exists() else ()
 
 
-def loads(text: str, *, source: str = "decisions.yaml") -> tuple[Ruling, ...]:
-    """The decisions of a text that are made: entries without a decision are left out."""
+def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple[Ruling, ...]:
+    """The decisions of a text that are made, each with its id: entries without a decision are left out.
+
+    Raises:
+        DecisionError: with all mistakes, a line each.
+    """
     written = read(text, source, DecisionError)
     if written.data is None:
         return ()
-    found = written.checked(_File).decisions
-    for i, one in enumerate(found):
-        _checked(one, written, ("decisions", i))
-    ids = [one.id for one in found]
-    for i, name in enumerate(ids):
-        if name in ids[:i]:
-            written.refuse(("decisions", i), f"one decision a sentence was required; got {name!r} again")
-    return tuple(one for one in found if one.decision is not None)
+    texts, wrong = named(policy), []
+    found: dict[int, Ruling] = {}
+    for i, row in enumerate(written.checked(_File).decisions):
+        one, mistakes = written.form(Ruling, row, ("decisions", i))
+        if one is not None:
+            one, mistakes = _identified(one, texts, written, ("decisions", i))
+            mistakes += _mistakes(one, policy, texts, written, ("decisions", i))
+            if one.id and one.id in {other.id for other in found.values()}:
+                mistakes.append(
+                    f"{written.where(('decisions', i))}: one decision a sentence was required; got {one.id!r} again"
+                )
+            found[i] = one
+        wrong += mistakes
+    if wrong:
+        raise DecisionError("\n".join(wrong))
+    return tuple(one for one in found.values() if one.decision is not None)
+
+
+FORM = """\
+# Copy what you decide into decisions.yaml beside the policy. Each entry needs a decision and a reason why:
+#     decision: waive              # it stays a constraint, but no guard keeps it: say who does
+#     decision: not a constraint   # it demands nothing of any call
+#     decision: rule               # then write it, as in a rule file:
+#     predicates:
+#       does_it: {kind: action, tools: [...]}
+#       may_do_it: {kind: state, test: state.age >= 18}
+#     rules:
+#       - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}
+# A test is CEL over state.FIELD and call.ARGUMENT: limits, equality, size(…), one of a list of values, and, or, not.
+"""
 
 
 def draft(readings: Iterable[Read], toolbox: Toolbox) -> str:
@@ -108,53 +138,45 @@ def draft(readings: Iterable[Read], toolbox: Toolbox) -> str:
     """
     waiting = sorted((r for r in readings if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
     total = len(toolbox.tools)
-    head = (
-        f"# {len(waiting)} sentences are open: a tool that one of them bears on is not allowed.\n"
-        "# Decide, say why, and keep this file as decisions.yaml beside the policy.\n"
-    )
+    head = f"# {len(waiting)} sentences are open: a tool that one of them bears on is not allowed.\n{FORM}"
     if not waiting:
         return f"{head}decisions: []\n"
     return f"{head}decisions:\n" + "\n".join(_entry(r, total) for r in waiting)
 
 
 def _entry(reading: Read, total: int) -> str:
-    """One open sentence of the draft, with the three decisions that can be made as comments."""
+    """One open sentence of the draft: what it blocks, why, where it stands, and what is to be filled in."""
     said = " ".join(reading.text.split())
     quoted = yaml.safe_dump(said, default_style='"', allow_unicode=True, width=10**9).strip()
-    title = f" (under {' / '.join(reading.headings)})" if reading.headings else ""
     notes = [
         f"blocks all {total} tools"
         if len(reading.tools) == total
         else f"blocks {len(reading.tools)} of {total} tools: {', '.join(reading.tools) or 'none'}",
-        f"open because: {reading.reason}{title}",
+        f"open because: {reading.reason}",
+        *([f"stands {reading.place}"] if reading.place else []),
     ]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
-    rows += [
-        "    # decision: waive              # it stays a constraint, but no guard keeps it: say who does",
-        "    # decision: not a constraint   # it demands nothing of any call",
-        "    # decision: rule               # then write it, as in a rule file:",
-        "    # predicates:",
-        "    #   does_it: {kind: action, tools: [...]}",
-        "    #   may_do_it: {kind: state, test: state.age >= 18}",
-        "    # rules:",
-        "    #   - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}",
-    ]
     return "\n".join(rows) + "\n"
+
+
+DECIDED = "decided-"
 
 
 def clause_id(sentence: str) -> str:
     """The clause that a person's rules for a sentence are of."""
-    return f"decided-{sentence}"
+    return f"{DECIDED}{sentence}"
+
+
+def decided(clause: str) -> bool:
+    """Whether a clause is one of a person's rules."""
+    return clause.startswith(DECIDED)
 
 
 def join(ruleset: RuleSet, decisions: Iterable[Ruling], toolbox: Toolbox) -> RuleSet:
     """The rule set with the rules that a person wrote, each quoting its sentence.
 
     Predicates of the same name and binding are one; another of a name that is taken gets a number.
-
-    Raises:
-        DecisionError: a predicate names a tool that the toolbox does not have.
     """
     for decision in decisions:
         if decision.decision == "rule":
@@ -164,12 +186,8 @@ def join(ruleset: RuleSet, decisions: Iterable[Ruling], toolbox: Toolbox) -> Rul
 
 def _joined(ruleset: RuleSet, decision: Ruling, toolbox: Toolbox) -> RuleSet:
     own = fragment(decision)
-    known = {tool.name for tool in toolbox.tools}
-    strange = sorted({tool for p in own.predicates for tool in p.tools} - known)
-    if strange:
-        raise DecisionError(f"sentence {decision.id}: tools of {sorted(known)} were required; got {strange}")
     predicates, names = list(ruleset.predicates), {}
-    for p in own.predicates:
+    for p in (_told(p, toolbox) for p in own.predicates):
         same = next((q for q in predicates if q.name == p.name and _binding(q) == _binding(p)), None)
         if same is None:
             name, number = p.name, 2
@@ -179,6 +197,14 @@ def _joined(ruleset: RuleSet, decision: Ruling, toolbox: Toolbox) -> RuleSet:
             names[p.name] = name
     rules = tuple(replace(rule, formula=rename(rule.formula, names)) for rule in own.rules)
     return replace(ruleset, predicates=tuple(predicates), rules=(*ruleset.rules, *rules))
+
+
+def _told(predicate: Predicate, toolbox: Toolbox) -> Predicate:
+    """The predicate with the field of its name as its test, where it has none and the state has that field."""
+    field = next((one for one in toolbox.state if one.name == predicate.name), None)
+    if predicate.kind != "state" or predicate.test is not None or field is None or field.type != "boolean":
+        return predicate
+    return replace(predicate, test=facts.Path(("state", field.name)))
 
 
 def fragment(decision: Ruling, written: Written | None = None, loc: Loc = ()) -> RuleSet:
@@ -201,17 +227,88 @@ def _binding(predicate: Predicate) -> tuple:
     return predicate.kind, predicate.tools, predicate.test
 
 
-def _checked(one: Ruling, written: Written, loc: Loc) -> None:
-    """`DecisionError` where an entry lacks what its decision needs, or has what it cannot use."""
+def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Loc) -> tuple[Ruling, list[str]]:
+    """The decision with the id of the one sentence of its text, where it names none."""
+    if one.id or one.decision is None:
+        return one, []
+    found = [name for name, text in texts.items() if one.speaks_of(text)]
+    if len(found) == 1:
+        return one.model_copy(update={"id": found[0]}), []
+    got = f"several, {found}" if found else f"none that says {one.text[:80]!r}"
+    return one, [
+        f"{written.where((*loc, 'text'))}: without an id, the words of exactly one sentence were required; got {got}"
+    ]
+
+
+def _mistakes(one: Ruling, policy: Policy, texts: Mapping[str, str], written: Written, loc: Loc) -> list[str]:
+    """What an entry lacks that its decision needs, or has and cannot use; of a stale one only what its form tells."""
     if one.decision is None:
-        return
-    if not (one.why or "").strip():
-        written.refuse(loc, f"a reason 'why' was required for {one.decision!r}; got none")
+        return []
+    wrong = []
+    if not any(letter.isalnum() for letter in one.why or ""):
+        wrong.append(f"{written.where(loc)}: a reason 'why' was required for {one.decision!r}; got none")
     if (one.decision == "rule") != bool(one.rules):
         need = "at least one rule" if one.decision == "rule" else "no rules"
-        written.refuse(loc, f"{need} was required for {one.decision!r}; got {len(one.rules)}")
+        wrong.append(f"{written.where(loc)}: {need} was required for {one.decision!r}; got {len(one.rules)}")
     if one.predicates and not one.rules:
-        written.refuse(loc, "rules over the predicates were required; got none")
-    types = {rule.type for rule in fragment(one, written, loc).rules}
-    if types - {"action"}:
-        written.refuse(loc, f"rules of type 'action' were required; got {sorted(types)}")
+        wrong.append(f"{written.where(loc)}: rules over the predicates were required; got none")
+    if others := {rule.type for rule in one.rules} - {"action"}:
+        wrong.append(f"{written.where(loc)}: rules of type 'action' were required; got {sorted(others)}")
+    broken = [*_unreadable(one, written, loc)]
+    if not broken and one.decision == "rule":
+        try:
+            own = fragment(one, written, loc)
+        except DecisionError as error:
+            return [*wrong, str(error)]
+        if one.id in texts and one.speaks_of(texts[one.id]):
+            broken += _undeclared(own, policy.toolbox, written, loc)
+    return wrong + broken
+
+
+def _unreadable(one: Ruling, written: Written, loc: Loc) -> Iterator[str]:
+    """The predicates and rules of an entry that cannot be read."""
+    parts = [partial(written.predicates, {name: row}, loc) for name, row in one.predicates.items()]
+    parts += [partial(written.rule, row, "", (*loc, "rules", i)) for i, row in enumerate(one.rules)]
+    for part in parts:
+        try:
+            part()
+        except DecisionError as error:
+            yield str(error)
+
+
+def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> Iterator[str]:
+    """What a person's predicates name that the policy's tools do not have: tools, state fields, arguments."""
+    tools = {tool.name: tool.arguments for tool in toolbox.tools}
+    called = [tool for p in own.predicates if p.kind == "action" for tool in p.tools]
+    for p in own.predicates:
+        at = written.where((*loc, "predicates", p.name))
+        if strange := sorted(set(p.tools) - set(tools)):
+            yield f"{at}: tools of {sorted(tools)} were required; got {strange}"
+            continue
+        for path in facts.paths(p.test) if p.test is not None else ():
+            if path.names[0] == "state":
+                owners = [("a field of the state", toolbox.state)]
+            else:
+                owners = [(f"an argument of {tool}", tools[tool]) for tool in p.tools or called if tool in tools]
+            missing = [(what, fields) for what, fields in owners if not _declares(fields, path.names[1:])]
+            if missing and (p.tools or len(missing) == len(owners)):
+                what, fields = missing[0]
+                yield f"{at}: {what} that tools.json declares was required, one of {[f.name for f in fields]}; " + (
+                    f"got {'.'.join(path.names[1:])!r}"
+                )
+
+
+def _declares(fields: Iterable[Field], names: Sequence[str]) -> bool:
+    """Whether one of the fields has the name, and, where its schema lists what it holds, the names below it."""
+    field = next((one for one in fields if one.name == names[0]), None)
+    if field is None:
+        return False
+    schema: object = field.schema
+    for name in names[1:]:
+        inside = schema.get("properties") if isinstance(schema, Mapping) else None
+        if not isinstance(inside, Mapping) or not inside:
+            return True
+        if name not in inside:
+            return False
+        schema = inside[name]
+    return True

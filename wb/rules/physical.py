@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from wb.domain.tools import Field, Toolbox
-from wb.logic.facts import Size, holds
+from wb.logic.facts import Size, holds, terms
 from wb.logic.formula import Always, And, Atom, Formula, Iff, Implies, Not, Or, atoms, conjunction
 from wb.logic.samples import assigned, samples
 from wb.rules.rule import Predicate, Rule, RuleSet, source
@@ -69,11 +69,20 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
         return _between_tools(a, b, frozenset(left.tools), frozenset(right.tools))
     if left.term is None or (left.term, frozenset(left.tools)) != (right.term, frozenset(right.tools)):
         return None
-    fields = bound(left, toolbox)
-    whole = isinstance(left.term, Size) or (bool(fields) and all(field.type == "integer" for field in fields))
-    values = [assigned(left.term, value) for value in samples(left.term, left.test, right.test, whole=whole)]
+    values = _tried(left, toolbox, right)
     seen = {(holds(left.test, known), holds(right.test, known)) for known in values}
     return _relation(a, b, {pair for pair in seen if None not in pair})
+
+
+def constant(predicate: Predicate, toolbox: Toolbox | None = None) -> bool | None:
+    """The truth that a test has whatever its one field holds (`true`, `state.age > 3 || state.age <= 3`); None where
+    it depends on that."""
+    if predicate.test is None:
+        return None
+    measured = terms(predicate.test)
+    values = [{}] if not measured else _tried(predicate, toolbox) if len(measured) == 1 else []
+    seen = {holds(predicate.test, known) for known in values}
+    return seen.pop() if len(seen) == 1 else None
 
 
 def _related(predicates: Sequence[Predicate]) -> list[tuple[int, int]]:
@@ -94,6 +103,14 @@ def bound(predicate: Predicate, toolbox: Toolbox | None) -> tuple[Field, ...]:
     root, name = term.names
     mine = [t.arguments for t in toolbox.tools if not predicate.tools or t.name in predicate.tools]
     return tuple(f for fields in ([toolbox.state] if root == "state" else mine) for f in fields if f.name == name)
+
+
+def _tried(one: Predicate, toolbox: Toolbox | None, *others: Predicate) -> list[dict[str, object]]:
+    """Values of a predicate's one term that meet every combination of truths of its test and of others' of it."""
+    fields = bound(one, toolbox)
+    whole = isinstance(one.term, Size) or (bool(fields) and all(field.type == "integer" for field in fields))
+    tests = (predicate.test for predicate in (one, *others))
+    return [assigned(one.term, value) for value in samples(one.term, *tests, whole=whole)]
 
 
 def _between_tools(a: Atom, b: Atom, left: frozenset[str], right: frozenset[str]) -> Formula | None:

@@ -185,22 +185,34 @@ class Written:
         raise self.error(f"{self.where(loc)}: {message}") from None
 
     def checked[Model: pydantic.BaseModel](self, model: type[Model]) -> Model:
-        """The data in that form; the first mistake is raised."""
+        """The data in that form; all that is wrong with it is raised, a line each."""
+        found, wrong = self.form(model, self.data)
+        if found is None:
+            raise self.error("\n".join(wrong))
+        return found
+
+    def form[Model: pydantic.BaseModel](
+        self, model: type[Model], data: object, at: Loc = ()
+    ) -> tuple[Model | None, list[str]]:
+        """A part of the data, at that place, in a form; None with all that is wrong with it where it is not."""
         try:
-            return model.model_validate(self.data)
+            return model.model_validate(data), []
         except pydantic.ValidationError as error:
-            first = error.errors(include_url=False)[0]
-        kind, loc = first["type"], first["loc"]
-        got = "none" if kind == "missing" else json.dumps(first["input"], ensure_ascii=False, default=str)[:80]
+            return None, [self._wrong(model, one, at) for one in error.errors(include_url=False)]
+
+    def _wrong(self, model: type[pydantic.BaseModel], one: Mapping[str, Any], at: Loc) -> str:
+        """What was required and got, of one of pydantic's errors."""
+        kind, loc = one["type"], one["loc"]
+        got = "none" if kind == "missing" else json.dumps(one["input"], ensure_ascii=False, default=str)[:80]
         if kind == "extra_forbidden":
             wanted, got = f"a key of {_keys(model, loc[:-1])} was required", repr(loc[-1])
         elif kind == "literal_error":
-            wanted = f"one of {first['ctx']['expected'].replace(' or ', ', ')} was required"
+            wanted = f"one of {one['ctx']['expected'].replace(' or ', ', ')} was required"
         elif kind == "model_type" and not loc:
             wanted = f"a mapping with the keys {list(model.model_fields)} was required"
         else:
-            wanted = WANTED.get(kind, first["msg"])
-        self.refuse(loc, f"{wanted}; got {got}")
+            wanted = WANTED.get(kind, one["msg"])
+        return f"{self.where((*at, *loc))}: {wanted}; got {got}"
 
     def ruleset(self) -> RuleSet:
         """The data as a rule set."""

@@ -15,11 +15,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
-from wb.domain.clauses import identities, pieces
+from wb.domain.clauses import identities, named, pieces, standing
 from wb.domain.document import Sentence
 from wb.domain.policy import Clause, Policy
-from wb.logic import automaton
-from wb.rules import accounting, words
+from wb.domain.tools import Toolbox
+from wb.logic import automaton, decide
+from wb.logic import formula as f
+from wb.logic.syntax import render
+from wb.rules import accounting, physical, residual, words
 from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -38,9 +41,10 @@ _EMPTY = {
 class Account:
     """What became of one sentence: `policy.text[start:end] == text`.
 
-    `id` names the sentence by its text, whatever its place: twelve hexadecimal digits, "-2" for the second
-    sentence of the same words.  `reason` says why it is in its class.  `tools` are, for `open`, those that
-    the sentence bears on; for `rule` those that its rules can forbid; for `duty` those that it asks for.
+    `id` names the sentence by its text and what it is read with (`clauses.identities`): twelve hexadecimal digits,
+    "-2" for the second of the same words in the same context.  `place` says in words where it stands.  `reason` says
+    why it is in its class.  `tools` are, for `open`, those that the sentence bears on; for `rule` those that its rules
+    can forbid; for `duty` those that it asks for.
     """
 
     id: str
@@ -52,6 +56,7 @@ class Account:
     reason: str
     rules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    place: str = ""
 
 
 def classify(
@@ -64,7 +69,7 @@ def classify(
     (`decisions.join`).
     """
     every = pieces(policy)
-    ids = identities(s.text for s in every)
+    ids = identities(every)
     decided = {d.id: d for d in decisions}
     of_clause = _by_clause(clauses, ruleset)
     bearing = Bearing(policy.toolbox)
@@ -73,14 +78,24 @@ def classify(
         if not undecided.clause:
             lost.setdefault(" ".join(undecided.quote.split()), []).append(undecided.reason)
     first = [
-        _decided(decided[i], of_clause)
+        replace(_decided(decided[i], of_clause, ruleset, policy.toolbox), decided=True)
         if i in decided and decided[i].speaks_of(s.text)
         else _read(s, mine, of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
         for i, s, mine in zip(ids, every, _covering(every, clauses), strict=True)
     ]
     fates = _stems(every, _rows(every, first))
     readings = [
-        Account(i, s.text, s.start, s.end, s.headings, fate.cls, fate.reason, tuple(r.id for r in fate.rules))
+        Account(
+            i,
+            s.text,
+            s.start,
+            s.end,
+            s.headings,
+            fate.cls,
+            fate.reason,
+            tuple(r.id for r in fate.rules),
+            place=standing(s),
+        )
         for i, s, fate in zip(ids, every, fates, strict=True)
     ]
     return _with_tools(readings, every, fates, bearing)
@@ -88,8 +103,7 @@ def classify(
 
 def settled(policy: Policy, decisions: Sequence[Ruling]) -> tuple[tuple[Ruling, ...], tuple[Ruling, ...]]:
     """The decisions about sentences as they now are, and the stale ones, whose sentence is gone or was changed."""
-    every = pieces(policy)
-    texts = dict(zip(identities(s.text for s in every), (s.text for s in every), strict=True))
+    texts = named(policy)
     current = tuple(d for d in decisions if d.id in texts and d.speaks_of(texts[d.id]))
     return current, tuple(d for d in decisions if d not in current)
 
@@ -147,13 +161,15 @@ def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Account, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """A class with its reason, the rules that it is about, the predicates in them, and whether words alone told it."""
+    """A class with its reason, the rules that it is about, the predicates in them, and whether words alone or a person
+    told it."""
 
     cls: Class
     reason: str
     rules: tuple[Rule, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     worded: bool = False
+    decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +214,8 @@ def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list
     return found
 
 
-def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal]) -> _Fate:
-    """The fate that a person gave a sentence."""
+def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleSet, toolbox: Toolbox) -> _Fate:
+    """The fate that a person gave a sentence; open where the person's rules do not do what rules are for."""
     if decision.decision == "waive":
         return _Fate("waived", decision.why)
     if decision.decision == "not a constraint":
@@ -207,7 +223,36 @@ def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal]) -> _Fate:
     own = of_clause.get(clause_id(decision.id))
     if own is None or not own.rules:
         return _Fate("open", "a person's rules for this sentence were required in the rule set; got none of them")
-    return _Fate("rule", f"the rules of a person: {decision.why}", own.rules, own.predicates)
+    idle = {one.rule: one.reason for one in residual.unguarded(toolbox, replace(ruleset, rules=own.rules))}
+    futile = {rule.id for rule in own.rules if _holds_always(rule, own.predicates, toolbox)}
+    duties = [rule for rule in own.rules if rule.id in idle.keys() - futile and not _breakable(rule)]
+    reasons = [
+        *incomplete(own.predicates),
+        *(
+            f"{render(rule.formula)} forbids nothing: it holds whatever happens"
+            if rule.id in futile
+            else f"{render(rule.formula)} guards nothing: {idle[rule.id]}"
+            for rule in own.rules
+            if rule.id in futile or (rule.id in idle and rule not in duties)
+        ),
+    ]
+    if reasons:
+        said = f"a person's rules do not guard it: {'; '.join(reasons)}"
+        return _Fate("open", said, own.rules, own.predicates)
+    unbroken = "; ".join(f"no call can break {render(rule.formula)}" for rule in duties)
+    said = f"the rules of a person: {decision.why}{f' ({unbroken})' if unbroken else ''}"
+    return _Fate("duty" if len(duties) == len(own.rules) else "rule", said, own.rules, own.predicates)
+
+
+def _holds_always(rule: Rule, predicates: Sequence[Predicate], toolbox: Toolbox) -> bool:
+    """Whether nothing can ever break the rule, by its form and by what its predicates' tests say; no where unknown."""
+    fixed = {p.name: value for p in predicates if (value := physical.constant(p, toolbox)) is not None}
+    known = [f.Always(f.Atom(name) if value else f.Not(f.Atom(name))) for name, value in fixed.items()]
+    between = physical.relevant(physical.rules(predicates, toolbox), rule.formula)
+    try:
+        return bool(decide.valid(rule.formula, f.conjunction((*known, between))))
+    except automaton.AutomatonError:
+        return False
 
 
 def _read(
@@ -317,11 +362,11 @@ def _gap(gap: Sentence) -> _Fate:
 
 
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
-    """A cell that words alone tell of goes with the cells of its row that were read."""
+    """A cell that words alone tell of goes with the cells of its row that were read; a person decides one cell only."""
     found = list(fates)
     for k, cell in enumerate(every):
         if cell.kind == "cell" and fates[k].worded:
-            read = [fates[j] for j in _beside(every, k) if not fates[j].worded]
+            read = [fates[j] for j in _beside(every, k) if not (fates[j].worded or fates[j].decided)]
             if read:
                 found[k] = replace(_joined(read), reason="a cell, read with the rest of its row")
     return found
@@ -362,12 +407,12 @@ def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
 def _joined(fates: Sequence[_Fate]) -> _Fate:
     """The fate of what several share: open if one is, else a rule, a duty, waived, no constraint."""
     order: tuple[Class, ...] = ("open", "rule", "duty", "waived", "not a constraint")
-    cls = min((f.cls for f in fates), key=order.index)
+    cls = min((fate.cls for fate in fates), key=order.index)
     return _Fate(
         cls,
         "",
-        tuple(dict.fromkeys(r for f in fates for r in f.rules)),
-        tuple(dict.fromkeys(p for f in fates for p in f.predicates)),
+        tuple(dict.fromkeys(r for fate in fates for r in fate.rules)),
+        tuple(dict.fromkeys(p for fate in fates for p in fate.predicates)),
     )
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from wb.guards import examples, synthesis
-from wb.guards.contract import Contract, Unguarded
+from wb.guards import examples, runtime, synthesis
+from wb.guards.contract import Contract
 from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
+from wb.rules.residual import Unguarded
 from wb.rules.rule import RuleSet
 from wb.runs.cards import Badge, Card, Cards, Content, Source, Table, mapping, table
+
+NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
+UNCHECKED = "not checked yet"
 
 
 def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
@@ -29,16 +34,22 @@ def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = 
     )
 
 
-def draft(one: Draft) -> Card:
-    """A guard in the making: its grade, its newest code, how often it was written, and what is wrong with it."""
-    card = guard(synthesis.guarded(one), one.complaints)
+def draft(one: Draft, open: int = 0) -> Card:
+    """A guard in the making: what may be said of it, its newest code, how often it was written, what is wrong with it.
+
+    `open` is how many open sentences bear on its tool.  Before any check there is nothing to say.
+    """
+    made = synthesis.guarded(one)
+    said = runtime.claim(made.grade, len(one.contract.items), open) if one.passed or one.complaints else UNCHECKED
+    card = guard(made, one.complaints, claim=said)
     return Card(card.title, card.badge, (*card.parts, ("attempts", str(len(one.attempts)))))
 
 
-def drafts(found: Iterable[Draft], most: int = 2) -> Cards:
-    """Guards in the making, at most `most` of them."""
+def drafts(found: Iterable[Draft], most: int = 2, open: Mapping[str, Sequence[object]] = NONE) -> Cards:
+    """Guards in the making, at most `most` of them; `open` holds the open sentences that bear on each tool."""
     found = list(found)
-    return Cards(tuple(map(draft, found[:most])), max(len(found) - most, 0), "there is no guard")
+    shown = tuple(draft(one, len(open.get(one.contract.tool, ()))) for one in found[:most])
+    return Cards(shown, max(len(found) - most, 0), "there is no guard")
 
 
 def contracts(found: Iterable[Contract]) -> Cards:
@@ -83,12 +94,12 @@ def cases(found: Iterable[Example], title: str = "") -> Table:
     return table(rows, title=title, none="there is no example")
 
 
-def candidates(rows: Iterable[Mapping[str, object]]) -> Table:
-    """Candidates as they are kept: how well each was tested, and why not better; those with rules first."""
+def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence[object]] = NONE) -> Table:
+    """Candidates as they are kept: what may be said of each, and why not better; those with rules first."""
     shown = [
         {
             "tool": row["tool"],
-            "grade": Badge(str(row["grade"])),
+            "claim": Badge(runtime.claim(str(row["grade"]), len(row["rules"]), len(open.get(str(row["tool"]), ())))),
             **{name: len(row[name]) for name in ("rules", "examples", "attempts")},
             "why not better": row["reason"],
         }
@@ -109,7 +120,7 @@ def abilities(tools: Iterable[object]) -> Table:
         {
             "tool": row["tool"],
             "fate": Badge(str(row["fate"])),
-            "grade": Badge(str(row["grade"])),
+            "claim": Badge(str(row["grade"])),
             "rules": len(row["rules"]),
             "open": len(row["open"]),
             "allows": row["allows"],
@@ -121,18 +132,18 @@ def abilities(tools: Iterable[object]) -> Table:
     return table(shown, none="the policy has no tools")
 
 
-def grades(entries: Iterable[Guarded], title: str = "") -> Table:
-    """All guards, a row each, those without the best grade first."""
+def grades(entries: Iterable[Guarded], title: str = "", open: Mapping[str, Sequence[object]] = NONE) -> Table:
+    """All guards, a row each, with what may be said of them; those that are proved come last."""
     rows = [
         {
             "tool": one.contract.tool,
-            "grade": Badge(one.grade),
+            "claim": Badge(runtime.claim(one.grade, len(one.contract.items), len(open.get(one.contract.tool, ())))),
             "rules": len(one.contract.items),
             "why not better": one.reason,
         }
         for one in entries
     ]
-    return table(sorted(rows, key=lambda row: row["grade"].text == "proved"), title=title, none="there is no tool")
+    return table(sorted(rows, key=lambda row: row["claim"].text == "proved"), title=title, none="there is no tool")
 
 
 def fault(planted: Planted | None, broken: Draft | None = None) -> Card:

@@ -154,9 +154,11 @@ def _tool(row: Row, guard: Row, rules: Mapping[str, Rule], texts: Mapping[str, s
         "never denies": row["denies"] == "never",
         f"allows only if told {', '.join(row['needs'])}": row["allows"] == "only if told",
     }
-    waiting = f", {len(row['open'])} open" if row["open"] else ""
-    counted = f"{len(row['rules'])} rule{'s' * (len(row['rules']) != 1)}{waiting}"
-    told = "; ".join((str(row["grade"]), counted, *(words for words, holds in never.items() if holds)))
+    grade = str(row["grade"])
+    counted = {f"{len(row['rules'])} rule{'s' * (len(row['rules']) != 1)}": row["rules"]}
+    counted |= {f"{len(row['open'])} open": row["open"]}
+    shown = [words for words, what in counted.items() if what and " for " not in grade]  # which counts them itself
+    told = "; ".join((grade, *filter(None, [", ".join(shown)]), *(words for words, holds in never.items() if holds)))
     card = cards.Card(
         str(row["tool"]),
         str(row["grade"]),

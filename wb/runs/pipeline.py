@@ -20,8 +20,10 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
+from wb import paths
 from wb.domain import policy
 from wb.paths import Project
+from wb.rules import decisions
 from wb.runs import artifact, key, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
@@ -77,6 +79,7 @@ def plan(
     Raises:
         NotebookError: a notebook is malformed, or a value fits none.
         SourceError: there is no such policy.
+        DecisionError: the decisions beside the policy have mistakes; all are told.
     """
     notebooks = notebook.find(here.notebooks)
     stages = [n.stage for n in notebooks]
@@ -89,7 +92,11 @@ def plan(
         if not any(name in n.defaults for n in used):
             declared = sorted({known for n in used for known in n.defaults})
             raise NotebookError(f"a parameter must be one of {declared}; no notebook declares {name!r}")
-    return tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
+    steps = tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
+    for path in {source.path for step in steps if (source := store.policy_of(here, step.parameters))}:
+        if (beside := paths.decisions(path)).exists():  # its mistakes are told before anything runs
+            decisions.load(beside, policy.load(path))
+    return steps
 
 
 def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: bool) -> Planned:
