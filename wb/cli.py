@@ -231,11 +231,11 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     from wb.runs import report as reports
 
     made_by = key.modules(["from wb.runs import report"], here.package)
-    name = key.digest([[version.key for version in versions], made_by])[: artifact.KEY_LENGTH]
+    name = paths.digest([[version.key for version in versions], made_by])[: artifact.KEY_LENGTH]
     path = out or here.artifacts / "reports" / f"{name}.html"
     if out or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        artifact.write_whole(path, reports.page(reports.named(here, versions)))
+        paths.write_whole(path, reports.page(reports.named(here, versions)))
     return path
 
 

@@ -25,6 +25,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
+from wb.paths import write_whole
+
 Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
 HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
 WORKER = Path(__file__).with_name("nagini_worker.py")
@@ -175,16 +177,14 @@ class Verifier:
                 for f in row["findings"]
             )
             return Proof(row["status"], findings, row["digest"]) if row["digest"] == digest(source) else None
-        except (json.JSONDecodeError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None  # a torn or foreign file is no proof: ask again
 
     def _remember(self, source: str, proof: Proof) -> None:
         if self.cache is None or proof.status in ("timeout", "crash"):
             return
         self.cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=self.cache, delete=False, encoding="utf-8", suffix=".part") as file:
-            json.dump(asdict(proof), file)
-        os.replace(file.name, self.cache / f"{proof.digest}.json")
+        write_whole(self.cache / f"{proof.digest}.json", json.dumps(asdict(proof)))
 
 
 def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | None = None) -> tuple[Proof, ...]:

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from wb import paths
 from wb.domain import policy
-from wb.paths import Project
+from wb.paths import Project, write_whole
 from wb.rules import decisions
 from wb.runs import artifact, key, notebook, store
 from wb.runs import notebook as kernel
@@ -273,7 +273,7 @@ def _executed(
         "parameters": step.parameters,
         "upstream": {name: str(v.folder) for name, v in upstream.items()},
     }
-    artifact.write_whole(folder / store.HANDOVER, artifact.dumps(handover, "handover"))
+    write_whole(folder / store.HANDOVER, artifact.dumps(handover, "handover"))
     path = os.pathsep.join(filter(None, (str(here.root), os.environ.get("PYTHONPATH"))))
     environment = {
         store.HANDED_OVER: str(folder),
