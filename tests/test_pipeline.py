@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -269,6 +270,7 @@ def test_from_takes_what_is_finished_and_says_if_it_is_old(here):
 
 
 def start(here, *options):
+    """A run as from a terminal: the background job of a shell, where these tests may be, is deaf to Ctrl-C."""
     return subprocess.Popen(
         tiny.command("run", *options),
         cwd=here.root,
@@ -276,6 +278,7 @@ def start(here, *options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 
