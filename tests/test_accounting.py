@@ -96,6 +96,14 @@ OPEN = [
     "Could you please refrain from opening the vault?",
     "Do not lend a book for more than ~~50~~ 5 days.",
     "❌ Open the vault",
+    # how, where, in what unit, which of several
+    "Books must be lent at the front desk.",
+    "Do not lend a book to a reader under 18 months old.",
+    "Lend a book only after the reader has paid the fines.",
+    "## At most 4 books\n\nReading is fun.",
+    "Do not lend a book to a resident. Members too.",
+    "| Reader | Borrow |\n|---|---|\n| resident | no |",
+    "Refuse to lend a book to a reader that is not a resident.",
 ]
 LISTS = [
     "The assistant must never:\n\n- open the vault\n- lend a book\n",

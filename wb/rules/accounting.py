@@ -93,6 +93,12 @@ _DIMENSIONS = frozenset(
     """age amount total size count number length duration price cost value quantity sum days hours minutes years weeks
  months mb gb kb usd eur at id is has can was""".split()
 )
+_FAMILIES = (
+    {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
+    {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
+    {unit: rf"\b{unit}\b" for unit in ("kb", "mb", "gb", "tb")},
+    {unit: rf"\b{unit}\b" for unit in ("mg", "g", "kg", "mm", "cm", "m", "km", "ml", "l")},
+)
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
 
 
@@ -111,7 +117,28 @@ def unaccounted(
         *_numbers(said, used),
         *_not_said(said, used, toolbox),
         *_shape(said, rules, used),
+        *_others(said, used, toolbox),
+        *_units(said, used, toolbox),
         *_signs(said, rules, used),
+    )
+
+
+def past(rules: Iterable[Rule], predicates: Iterable[Predicate]) -> bool:
+    """Whether a rule asks for a fact that was so once, where the sentence may mean that it is so now."""
+    states = {p.name for p in predicates if p.kind == "state"}
+    return any(
+        isinstance(node, F.Once | F.Since) and states & set(F.atoms(node))
+        for rule in rules
+        for node in F.subformulas(rule.formula)
+    )
+
+
+def narrowed(rules: Iterable[Rule]) -> bool:
+    """Whether a duty says how, by whom or with what: to do it otherwise may be forbidden, and no rule says that."""
+    return any(
+        isinstance(node, F.Eventually) and not isinstance(node.body, F.Atom)
+        for rule in rules
+        for node in F.subformulas(rule.formula)
     )
 
 
@@ -149,7 +176,7 @@ def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> set[str]:
         for name in p.tools:
             tool = next((t for t in toolbox.tools if t.name == name), None)
             if tool is not None:
-                texts += [tool.name, tool.description, *tool.keywords, *(a.name for a in tool.arguments)]
+                texts += [tool.name, *tool.keywords]
         for field in fields(p, toolbox):
             texts += [field.name, field.description, *field.keywords]
         texts += [str(literal.value) for literal in _literals(p)]
@@ -235,6 +262,38 @@ def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[s
             if not any(one <= spoken for one in told if one or one is name) and not values:
                 found.append(field.name)
     return (f"not said by the sentence, but meant by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
+
+
+def _others(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Tools and fields that the sentence names as well as those that the rules mean: which is meant is not known."""
+    spoken, found = _stems(said), []
+    tools = {name for p in used if p.kind == "action" for name in p.tools}
+    for one in tools:
+        found += [t.name for t in toolbox.tools if t.name not in tools and _stems(one) < _stems(t.name)]
+    read = [field for p in used for field in fields(p, toolbox)]
+    near = [*toolbox.state, *(a for t in toolbox.tools if t.name in tools for a in t.arguments)]
+    for field in read:
+        told = [*map(_content, (field.name, *field.keywords, field.description))]
+        for other in near:
+            name, values = _content(other.name), [v for v in other.values if _content(v) and _content(v) <= spoken]
+            if other in read or not (values or name <= spoken) or any(name < one <= spoken for one in told):
+                continue
+            if len(name) > 1 if other.type != field.type else values or (name and not other.values):
+                found.append(other.name)
+    return (f"it may as well mean {', '.join(dict.fromkeys(found))}",) if found else ()
+
+
+def _units(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Units of the sentence that the fields of its numbers do not have, where these have another of the kind."""
+    for family in _FAMILIES:
+        told = {unit for unit, words in family.items() if re.search(words, said, re.I)}
+        for p in used:
+            for field in fields(p, toolbox) if told and any(type(one.value) is not str for one in _literals(p)) else ():
+                text = f"{field.name} {field.description} {' '.join(field.keywords)}".replace("_", " ")
+                own = {unit for unit, words in family.items() if re.search(words, text, re.I)}
+                if own and not own & told and field.type in ("integer", "number"):
+                    return (f"{field.name} is in {', '.join(sorted(own))}, the sentence in {', '.join(sorted(told))}",)
+    return ()
 
 
 def _content(text: str) -> set[str]:

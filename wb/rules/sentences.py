@@ -9,6 +9,7 @@ the undecided are looked at, and the closed lists of English words for force, ex
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ from wb.rules.words import Bearing
 
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
 CLASSES: tuple[Class, ...] = get_args(Class)
+_NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -275,9 +277,15 @@ def _read(
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
     if reasons or missing:
-        if not lost and not any(_grounded(r, predicates) for r in rules) and (reason := words.harmless(sentence.text)):
+        if (
+            not lost
+            and not any(_grounded(r, predicates) for r in rules)
+            and not accounting.bans(sentence.text)
+            and (reason := words.harmless(sentence.text))
+        ):
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
+    context = (*sentence.stems, *(cell for _, cell in sentence.row))
     if not any(_breakable(rule) for rule in rules):
         around = (
             sentence.label,
@@ -285,12 +293,22 @@ def _read(
             *sentence.headings[-1:],
             *(word for pair in sentence.row for word in pair),
         )
-        if banned := accounting.bans(sentence.text, *around) or words.limit(sentence.text):
+        banned = accounting.bans(sentence.text, *around) or words.limit(sentence.text)
+        banned = banned or ", ".join(filter(None, map(words.titled, around)))
+        if banned:
+            why = f"it restricts ({banned}), and no call can break what was read from it"
+            return _Fate("open", why, rules, predicates)
+        if accounting.narrowed(rules):
             return _Fate(
-                "open", f"it restricts ({banned}), and no call can break what was read from it", rules, predicates
+                "open", "it says how something is done: to do it otherwise may be forbidden", rules, predicates
             )
+        if left := accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox):
+            return _Fate("open", "; ".join(left), rules, predicates)
         return _Fate("duty", "read completely; no call can break it", rules, predicates)
-    context = (*sentence.stems, *(cell for _, cell in sentence.row))
+    if accounting.past(rules, predicates):
+        return _Fate(
+            "open", "it asks for a fact that was so once: whether it must be so now is not said", rules, predicates
+        )
     if left := accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox):
         return _Fate("open", "; ".join(left), rules, predicates)
     return _Fate("rule", "read completely", rules, predicates)
@@ -335,10 +353,12 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
     if hidden := accounting.characters(sentence.text):
         return _Fate("open", "; ".join(hidden))
     if sentence.kind == "heading":
-        marks = words.forced(sentence.text) or accounting.bans(sentence.text)
+        marks = words.forced(sentence.text) or accounting.bans(sentence.text) or words.titled(sentence.text)
         if marks and not sentence.text.rstrip().endswith("?"):
             return _Fate("open", f"a heading with the words of a constraint ({marks})")
         return _Fate("not a constraint", "a heading")
+    if sentence.kind == "cell" and (said := accounting.bans(sentence.text) or _NO.search(sentence.text)):
+        return _Fate("open", f"a cell that forbids something ({said if isinstance(said, str) else said.group()})")
     reason, plain = words.verdict(
         sentence.text,
         bearing,

@@ -76,6 +76,13 @@ _PERMIT = re.compile(
 )
 _CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
 _NEGATED = re.compile(r"\b(?:not|[a-z]+n't|no longer|neither|nor|none|lack(?:s|ing)?)\b", re.I)
+_NUMBERING = re.compile(r"\A\W*(?:\d[\d.]*[.)]?|[a-z][.)]|§ ?\d+\S*|(?:section|article|chapter) \d\S*)(?=\s)", re.I)
+_ADDED = re.compile(
+    r"\btoo[.!]?\Z|"
+    r"\A\W*(?:this|that|these|those|it|they|the same)(?: rule| ban| limit)? (?:also |too )?"
+    r"(?:appl(?:y|ies)|holds?|goes)\b",
+    re.I,
+)
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
 _FORBIDDING = re.compile(
     r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?)\b", re.I
@@ -143,7 +150,12 @@ def harmless(text: str) -> str:
         return "a definition"
     if _LIMIT.search(said) or _AMOUNT.search(said):
         return ""
-    return "a definition" if _HOLDS.search(plain(text)) else "advice" if _ADVICE.search(said) else ""
+    said_of = (
+        _HOLDS.search(plain(text))
+        and not _CONDITION.search(said)
+        and not re.search(r"\b(?:that|who|which|an? option)\b", said)
+    )
+    return "a definition" if said_of and not _order(said) else "advice" if _ADVICE.search(said) else ""
 
 
 def verdict(
@@ -186,6 +198,8 @@ def verdict(
         return f"says when an agent does something ({condition.group().lower()})", False
     if done := _does(said) and bearing.sharing(_does(said)):
         return f"says what an agent does, as {', '.join(done)} does", False
+    if _ADDED.search(said):
+        return "it adds to another sentence", False
     if done := bearing.done(said):
         return f"says what is done, as {done} does", False
     if _INDICATIVE.search(said):
@@ -210,12 +224,15 @@ def _evaluated(said: str, bearing: Bearing) -> str:
 
 def limit(text: str) -> str:
     """The words of limit, exception or amount in a text, exemptions aside; empty for none."""
-    bare = _EXEMPT.sub(" ", plain(text))
-    return (
-        _shown(_LIMIT, bare)
-        or _shown(_AMOUNT, bare)
-        or ", ".join(re.findall(r"\d[\d,.]*|\bor (?:less|fewer|more)\b", bare))
-    )
+    bare = _NUMBERING.sub(" ", _EXEMPT.sub(" ", plain(text)))
+    found = re.findall(r"\d[\d,.]*|\bor (?:less|fewer|more)\b", bare)
+    return _shown(_LIMIT, bare) or _shown(_AMOUNT, bare) or ", ".join(found)
+
+
+def titled(text: str) -> str:
+    """The words by which a title restricts what stands under it, or is a limit itself; empty for none."""
+    bare = _NUMBERING.sub(" ", plain(text))
+    return ", ".join(re.findall(r"\d[\d,.]*|\b(?:before|after|prior to|until|exclusions?|exceptions?)\b", bare, re.I))
 
 
 def permissive(text: str) -> bool:
