@@ -286,6 +286,7 @@ def _read(
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
     context = (*sentence.stems, *(cell for _, cell in sentence.row))
+    left = "; ".join(accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox))
     if not any(_breakable(rule) for rule in rules):
         around = (
             sentence.label,
@@ -302,15 +303,15 @@ def _read(
             return _Fate(
                 "open", "it says how something is done: to do it otherwise may be forbidden", rules, predicates
             )
-        if left := accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox):
-            return _Fate("open", "; ".join(left), rules, predicates)
+        if left:
+            return _Fate("open", left, rules, predicates)
         return _Fate("duty", "read completely; no call can break it", rules, predicates)
     if accounting.past(rules, predicates):
         return _Fate(
             "open", "it asks for a fact that was so once: whether it must be so now is not said", rules, predicates
         )
-    if left := accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox):
-        return _Fate("open", "; ".join(left), rules, predicates)
+    if left:
+        return _Fate("open", left, rules, predicates)
     return _Fate("rule", "read completely", rules, predicates)
 
 
