@@ -113,7 +113,7 @@ class Session:
         if step is None or step != self._step or now is None:
             self._begin(step)
             now = None
-        else:
+        elif self._passed or self._asked_in is not self._state:
             self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         try:
@@ -167,7 +167,8 @@ class Session:
         """The present step is over and remembered; another begins, which has no calls yet."""
         if self._present is not None:
             self._remember(self._present)
-        self._pass()
+        if self._passed:
+            self._pass()
         for name, done in self._made.items():
             if type(name) is str or name == self._last:
                 self._late[name] = done is not None
