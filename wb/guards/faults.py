@@ -1,13 +1,11 @@
-"""Mutants of a guard: one small fault each, to see whether the contract would notice.
+"""Faults that a contract should notice: mutants of guards, and contracts that would prove anything, or nothing.
 
-A proof is worth what its contract refuses.  Five kinds of fault are planted in the guard's code:
-another comparison, a constant one off, a dropped rule, a negation, a swapped field.  Each mutant is
-given to Nagini under the same contract; one that still proves must decide as the guard does.
+A proof is worth what its contract refuses.  Five kinds of fault are planted in a guard's code: another comparison,
+a constant one off, a dropped rule, a negation, a swapped field.  Each mutant is given to Nagini under the same
+contract; one that still proves must decide as the guard does.
 
-Contracts that would prove anything, or nothing: refused before Nagini is asked.
-
-Nagini accepts `Requires(False)`, `Assume(False)` and a bare `Ensures(True)`.  A
-statement is judged by its truth over all values that its constants tell apart, so a tautology is
+Nagini accepts `Requires(False)`, `Assume(False)` and a bare `Ensures(True)`.  Such a contract is refused before it
+is asked: a statement is judged by its truth over all values that its constants tell apart, so a tautology is
 refused however it is written.  `contract.probe` asks the prover the same question its own way.
 """
 

@@ -1,22 +1,16 @@
-"""The engine that needs no model service: each prompt role answered by a deterministic technique.
+"""The engine that needs no model service: each prompt is answered by a deterministic technique.
 
-A baseline that says so: its name is on every reply, and what it cannot decide it returns as undecided
-with a reason.  Extraction is the grammar of `deontic`; embeddings rank and compare, and never decide
-polarity or class.  All vocabulary comes from the toolbox of the policy's own folder.
+A baseline that says so: its name is on every reply, and what it cannot decide it returns as undecided with a reason.
+Extraction is the grammar of `norms`; embeddings rank and compare, and never decide polarity or class.  All
+vocabulary comes from the toolbox of the policy's own folder.
 
-What the offline engine writes when it is asked for a guard, and how it corrects one.
-
-The offline answers to `write_guard` and `repair_guard`.  Writing goes from the sentences, by the grammar
-(`deontic`) and the tools' vocabulary (`grounding`), to one early return a requirement; it sees neither
-rules nor contract.  Correcting is a search: the one-place changes of `mutant`, kept when more examples
-come out right.  That mends a wrong comparison, an edge off by one, a negation too many or a wrong
+`write_guard` goes from the sentences, by the grammar and the tools' vocabulary (`grounding`), to one early return a
+requirement; it sees neither rules nor contract.  `repair_guard` is a search: the one-place changes of `faults`, kept
+when more examples come out right.  That mends a wrong comparison, an edge off by one, a negation too many or a wrong
 field; it cannot invent a missing requirement, and then gives the code back as it was.
 
-What the offline engine proposes when rules are refined: splits, clearer words, merges, repetitions.
-
-The offline answers to the prompts `refine_predicates` and `merge_predicates` (ShieldAgent, Alg. 2),
-from the shape of formulas and from what predicates are bound to.  Proposals only: `refine` puts each
-through the same exact gate, whoever made it.
+`refine_predicates` and `merge_predicates` (ShieldAgent, Alg. 2) are answered from the shape of formulas and from
+what predicates are bound to.  Proposals only: each passes the same exact check, whoever made it.
 """
 
 from __future__ import annotations

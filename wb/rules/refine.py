@@ -1,16 +1,14 @@
 """Refinement of a rule set (ShieldAgent, Alg. 2): verifiability refinement and redundancy pruning in turn.
 
-Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of
-related predicates (`merge_predicates`); every proposal passes `gate` or is refused on the record.
-Two settlements: the budget counts rules *per round* (counted over all rounds the first
-would spend it, and pruning would never see its effect), and the clustering of pruning is by connected
-components: predicates that sound alike, share a field, or share a tool.
+Each round asks the model about the vaguest rules first (`refine_predicates`) and then about groups of related
+predicates (`merge_predicates`); every proposal passes an exact check (`certify`) or is refused on the record.
+Two settlements: the budget counts rules *per round* (counted over all rounds the first would spend it, and pruning
+would never see its effect), and the clustering of pruning is by connected components: predicates that sound alike,
+share a field, or share a tool.
 
-Vagueness: how hard a predicate is to tell from its neighbours, and a rule from the others.
-
-ShieldAgent (Sec. 3.2.3, Eq. 3) scores a predicate by the mean cosine of its k nearest predicates of
-the same kind: higher is vaguer.  The printed index runs from m to n; it is read as the k largest,
-the predicate itself left out.  Vectors come from outside; nothing is embedded here.
+Vagueness (Sec. 3.2.3, Eq. 3) is how hard a predicate is to tell from its neighbours: the mean cosine of its k
+nearest predicates of the same kind, higher is vaguer; a rule is as vague as its vaguest predicate.  The printed
+index runs from m to n; it is read as the k largest, the predicate itself left out.
 """
 
 from __future__ import annotations

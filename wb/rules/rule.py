@@ -4,15 +4,11 @@ ShieldAgent's rule tuple r = [P_r, T_r, phi_r, t_r] (Sec. 3.1) with the sentence
 verbatim span beside it; a rule set with its predicates is the paper's ASPM (P, R, ·), Eq. 2.
 Rules are read and written as text, YAML that a person edits and JSON, in `rulefile`.
 
-Predicates: the vocabulary of rules, and how their truth is read off a step.
-
-ShieldAgent's predicate record (Sec. 3.1): a positive snake_case name, a description and keywords;
-an *action* predicate is true when the agent calls one of its tools, a *state* predicate is a fact
-about the user, the session or the arguments.  A state predicate with a test (`logic.facts`) is *grounded*:
-its truth follows from fields of the state and arguments of calls.  Without a test it is unknown unless the
-step's state holds it by name.
-
-Rules from many clauses joined into one set over one vocabulary of predicates.
+A predicate has a positive snake_case name, a description and keywords (Sec. 3.1).  An *action* predicate is true
+when the agent calls one of its tools, a *state* predicate is a fact about the user, the session or the arguments.
+With a test (`logic.facts`) it is *grounded*: its truth follows from fields of the state and arguments of calls.
+Without one it is unknown unless the step's state holds it by name.  Rules from many clauses are joined into one set
+over one vocabulary.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from wb.domain.tools import DeclaredValues
 from wb.domain.trace import Call, Step
 from wb.logic import facts, formula
 from wb.logic.facts import Fact, Path, Size
-from wb.logic.formula import Atom, Constant, Formula, atoms, children
+from wb.logic.formula import Atom, Formula, atoms, substitute
 
 Kind = Literal["action", "state"]
 
@@ -276,13 +272,9 @@ def collect(drafts: Sequence[RuleDraft], undecided: Sequence[Undecided]) -> Rule
     return RuleSet(tuple(known.values()), tuple(rules), tuple(undecided))
 
 
-def rename(formula: Formula, names: dict[str, str]) -> Formula:
+def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The formula with its predicates renamed; a name that is not listed stays."""
-    if isinstance(formula, Atom):
-        return Atom(names.get(formula.name, formula.name))
-    if isinstance(formula, Constant):
-        return formula
-    return type(formula)(*(rename(child, names) for child in children(formula)))
+    return substitute(formula, {Atom(old): Atom(new) for old, new in names.items()})
 
 
 def _shared(predicate: Predicate, known: dict[object, Predicate], names: set[str]) -> Predicate:
