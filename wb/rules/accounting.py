@@ -70,7 +70,6 @@ _BANS = re.compile(
     re.I,
 )
 _VERB_AFTER_AND = re.compile(r"\band (?:is|are|has|have|was|were|does|do|did|the \w+ (?:is|are|has|have|was))\b", re.I)
-_TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|\d[\d,.]*", re.I)
 # What a sentence may say beside its tools, fields and quantities.
 _FILLER = frozenset(
     """a an the this that these those any all every each some its his her their your our my of to for in on at by from
