@@ -45,7 +45,7 @@ def run(command: str, tree: Path) -> subprocess.CompletedProcess:
 
 
 def test_recordings_are_replayed_by_readme_s_commands(tmp_path) -> None:
-    """The example of the section in a clean copy: no call, no key, all that a model is asked before the proofs; the general form is its beginning."""
+    """The example of the section in a clean copy: no call, no key; the general form is its beginning."""
     tree = copied(tmp_path / "tree")
     *general, copy, replay = readme.commands("Record and share replies")
     for command, example in zip(general, (copy, replay), strict=True):
