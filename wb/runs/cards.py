@@ -147,9 +147,9 @@ class Table(_Shown):
         texts = [to_text(v) for v in values]
         if any(len(text) > PROSE for text in texts):
             return "prose"
-        if values and all(type(v) is str for v in values) and any(", " in text for text in texts):
-            return "list"
-        return "number" if values and all(map(NUMBER.match, texts)) else ""
+        if values and all(map(NUMBER.match, texts)):
+            return "number"
+        return "list" if any(type(v) is str and ", " in v for v in values) else ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
