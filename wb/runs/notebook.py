@@ -14,8 +14,8 @@ papermill saves the executed notebook after every cell, also when one fails.
 from __future__ import annotations
 
 import ast
-import asyncio
 import json
+import logging
 import os
 import re
 import sys
@@ -295,11 +295,13 @@ def execute(
             try:
                 _executed(text, path, output, parameters, _manager(environment, busy, folder), busy, on_cell)
                 return
-            except Exception as error:
+            except KeyboardInterrupt:
+                # The cell's task is left behind and finds its kernel dead; asyncio would tell that with a traceback.
+                logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+                raise
+            except RuntimeError as error:  # nbclient's for a kernel that does not answer, or died
                 if busy.stopped:
                     raise KeyboardInterrupt from None
-                if not isinstance(error, RuntimeError):  # nbclient's for a kernel that does not answer, or died
-                    raise
                 if busy.began or not left:
                     why = f"{path.stem}: its kernel must start and live to the last cell; {error}"
                     raise KernelError(why) from None
@@ -357,8 +359,8 @@ def _sockets() -> Iterator[Path | None]:
 
 @dataclass(slots=True)
 class _Busy:
-    """The last cell that began (`began`: whether one did), whether it is running `now`, and whether Ctrl-C came
-    meanwhile (`stopped`): nbclient then shuts the kernel down, also while it is still being started."""
+    """The last cell that began (`began`: whether one did), whether it is running `now`, and whether its kernel was
+    shut down meanwhile (`stopped`): nbclient does that on Ctrl-C."""
 
     at: int = 0
     began: bool = False
@@ -389,8 +391,6 @@ def _engine(busy: _Busy) -> type:
             heard, cells = nb_man.autosave_cell, nb_man.nb.cells
 
             def told(cell: object, cell_index: int = 0, **rest: object) -> None:
-                if busy.stopped:
-                    raise KeyboardInterrupt
                 on_cell(cell_index + 1, len(cells), doing(cells, cell_index))
                 start(cell, cell_index, **rest)
                 busy.at, busy.began, busy.now = cell_index, True, True
@@ -419,12 +419,6 @@ def doing(cells: Sequence[Mapping[str, object]], index: int) -> str:
     return ""
 
 
-def _signalled() -> bool:
-    """Whether nbclient is tidying up because of a signal: for that alone it starts a task of its own."""
-    task = asyncio.current_task()
-    return task is not None and getattr(task.get_coro(), "__name__", "") == "_async_cleanup_kernel"
-
-
 def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None) -> type:
     """A kernel manager for this interpreter, with these variables and its sockets in this folder; None: over TCP."""
     from jupyter_client.kernelspec import KernelSpec
@@ -441,13 +435,8 @@ def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None) 
 
         async def shutdown_kernel(self, *options: object, **named: object) -> None:
             """Shut the kernel down, and keep in mind whether that was in the middle of a cell."""
-            busy.stopped |= busy.now or _signalled()
+            busy.stopped |= busy.now
             await super().shutdown_kernel(*options, **named)
-
-        async def cleanup_resources(self, *options: object, **named: object) -> None:
-            """Tidy up, and keep in mind whether that is because of Ctrl-C."""
-            busy.stopped |= _signalled()
-            await super().cleanup_resources(*options, **named)
 
         @property
         def kernel_spec(self) -> KernelSpec:
