@@ -92,6 +92,10 @@ _DIMENSIONS = frozenset(
     """age amount total size count number length duration price cost value quantity sum days hours minutes years weeks
  months mb gb kb usd eur at id is has can was""".split()
 )
+# What a description says beside a tool's verb and its object.
+_ASIDE = re.compile(
+    r"[,.;:(]|\b(?:to|for|from|with|without|in|on|at|of|by|that|which|who|whose|when|if|and|or)\b", re.I
+)
 _FAMILIES = (
     {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
     {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
@@ -175,7 +179,7 @@ def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> set[str]:
         for name in p.tools:
             tool = next((t for t in toolbox.tools if t.name == name), None)
             if tool is not None:
-                texts += [tool.name, *tool.keywords]
+                texts += [tool.name, *tool.keywords, _ASIDE.split(tool.description)[0]]
         for field in fields(p, toolbox):
             texts += [field.name, field.description, *field.keywords]
         texts += [str(literal.value) for literal in _literals(p)]

@@ -76,6 +76,12 @@ _PERMIT = re.compile(
 )
 _CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
 _NEGATED = re.compile(r"\b(?:not|[a-z]+n't|no longer|neither|nor|none|lack(?:s|ing)?)\b", re.I)
+_TITLE = re.compile(
+    r"\b(?:before|after|prior to|until|exclusions?|exceptions?)\b|"
+    r"\b(?:max(?:imum)?|min(?:imum)?|(?:at )?(?:most|least)|over|under|up to|limit|than|per)\b.*\d|"
+    r"\d+ (?:and|or) (?:over|under|older|younger|more|less|fewer)\b|\d+ \w+ per\b|[$€£] ?\d",
+    re.I,
+)
 _NUMBERING = re.compile(r"\A\W*(?:\d[\d.]*[.)]?|[a-z][.)]|§ ?\d+\S*|(?:section|article|chapter) \d\S*)(?=\s)", re.I)
 _ADDED = re.compile(
     r"\btoo[.!]?\Z|"
@@ -231,8 +237,7 @@ def limit(text: str) -> str:
 
 def titled(text: str) -> str:
     """The words by which a title restricts what stands under it, or is a limit itself; empty for none."""
-    bare = _NUMBERING.sub(" ", plain(text))
-    return ", ".join(re.findall(r"\d[\d,.]*|\b(?:before|after|prior to|until|exclusions?|exceptions?)\b", bare, re.I))
+    return _shown(_TITLE, _NUMBERING.sub(" ", plain(text)))
 
 
 def permissive(text: str) -> bool:
