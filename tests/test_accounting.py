@@ -168,3 +168,14 @@ def test_a_tool_that_the_sentence_does_not_name_is_not_what_it_is_about() -> Non
         act = Predicate("act", "action", "", tools=(tool,))
         why = accounting.unaccounted("A reader can borrow at the age of at most 3.", (), (rule,), (act, limit), BOX)
         assert any("open_vault" in one for one in why) == named and bool(why) == named
+
+
+def test_a_word_that_only_looks_negated_hides_no_wrong_sign() -> None:
+    """Two negations ("not", "unless") ask for the fact; a rule that forbids it is not the sentence's."""
+    box = tools.Toolbox((BOX.tool("lend_book"),), (tools.Field("insured", "boolean", "the reader is insured"),))
+    act = Predicate("lend", "action", "", tools=("lend_book",))
+    fact = Predicate("insured", "state", "", test=cel.parse("state.insured"))
+    for formula, fine in (("ALWAYS (lend IMPLIES insured)", True), ("ALWAYS (lend IMPLIES NOT insured)", False)):
+        rule = Rule("r", "", parse(formula), "forbid")
+        said = "Do not lend a book unless the reader is insured."
+        assert (accounting.unaccounted(said, (), (rule,), (act, fact), box) == ()) == fine

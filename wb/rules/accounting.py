@@ -122,7 +122,7 @@ def unaccounted(
         *_shape(said, rules, used),
         *_others(said, used, toolbox),
         *_units(said, used, toolbox),
-        *_signs(said, rules, used),
+        *_signs(said, rules, used, carried),
     )
 
 
@@ -165,8 +165,8 @@ def _operators(said: str) -> tuple[str, ...]:
     unread = tuple(dict.fromkeys(m.group().lower() for m in _UNREAD.finditer(said)))
     if unread:
         return (f"not accounted for: {', '.join(map(repr, unread))}",)
-    several = [m.group().lower() for m in _EXCEPTION.finditer(_TOGETHER.sub("only", said))]
-    several += [m.group().lower() for m in _CONDITION.finditer(_TOGETHER.sub("only", said))]
+    joined = _TOGETHER.sub("only", said)
+    several = [m.group().lower() for pattern in (_EXCEPTION, _CONDITION) for m in pattern.finditer(joined)]
     if len(several) > 1:
         return (f"more than one exception or condition: {', '.join(map(repr, several))}",)
     return ()
@@ -344,14 +344,15 @@ def _nested(formula: Formula) -> bool:
     )
 
 
-def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
+def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: set[str]) -> tuple[str, ...]:
     """Whether a rule's one fact has the sign that the sentence's negations give it: an even number is positive."""
     known = {p.name: p for p in used}
     count = len(_NEGATION.findall(said))
     if count and re.search(r"\b(?:before|until|prior to)\b", said, re.I):
         count += 1
-    if re.search(r"\b(?:un|in|im|ir|il|non-?|dis)(?=[a-z]{4})", said, re.I) or re.search(r"\bnot only\b", said, re.I):
-        return ()  # a prefix may or may not negate: other checks must tell
+    prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
+    if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
+        return ()  # "untrained" beside a field "trained" may or may not negate it: other checks must tell
     if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
         return ()  # two sentences in one
     wrong = []
