@@ -271,7 +271,7 @@ def test_a_viewer_that_drops_style_sheets_and_scripts_still_breaks_no_row(shown)
         (("97.0 [92, 99]", "-"), "number"),
         (("01_policy", "02_rules"), ""),
         (("3–9",), ""),
-        (("place_order, show_total", "-"), "list"),
+        (("place_order, show_total", "-"), ""),
         ((None, ""), ""),
         (("x" * 60, 3), "prose"),
     ],

@@ -22,14 +22,13 @@ CELL = "text-align:left;vertical-align:top;white-space:"
 CELLS = {
     "": f"{CELL}nowrap",
     "number": "text-align:right;vertical-align:top;white-space:nowrap",
-    "list": f"{CELL}normal",
     "prose": f"{CELL}normal;min-width:20em;max-width:46em",
 }
 WIDE, TALL = "overflow-x:auto;max-width:100%", "overflow-x:auto;overflow-y:auto;max-width:100%;max-height:30em"
 CAPTION = "text-align:left;font-weight:bold;padding:3px 8px;white-space:nowrap"
 FRAME = f"{WIDE};border:1px solid #8a8f98;border-radius:6px;margin:4px 0;padding:4px"
 BADGE = "color:#ffffff;border-radius:4px;padding:1px 6px;font-size:12px;font-weight:bold;white-space:nowrap"
-HEADS = {"": CELLS[""], "number": CELLS["number"], "list": CELLS[""], "prose": CELLS[""]}
+HEADS = {"": CELLS[""], "number": CELLS["number"], "prose": CELLS[""]}
 PROGRAM = (
     f"{GROUND};line-height:1.4;font-size:12px;font-family:monospace;padding:8px;margin:2px 0;"
     "overflow-x:auto;white-space:pre"
@@ -142,14 +141,12 @@ class Table(_Shown):
         return "\n".join(filter(None, (self.title, texts)))
 
     def _kind(self, name: str) -> str:
-        """How a column is set: numbers to the right, lists and long texts broken inside their cell."""
+        """How a column is set: numbers to the right, long texts broken inside their cell."""
         values = [v for v in self.frame[name] if not _missing(v)]
         texts = [to_text(v) for v in values]
         if any(len(text) > PROSE for text in texts):
             return "prose"
-        if values and all(map(NUMBER.match, texts)):
-            return "number"
-        return "list" if any(type(v) is str and ", " in v for v in values) else ""
+        return "number" if values and all(map(NUMBER.match, texts)) else ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
