@@ -42,9 +42,12 @@ def run(*command, **options):
 
 
 def environment():
-    """The caller's variables, with `.venv` first and nothing of another Python."""
+    """The caller's variables, with `.venv` first and nothing of another Python.
+
+    Compiled modules are kept: without them each start of a notebook compiles torch and its kin anew, 30 s of a core.
+    """
     foreign = ("PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "PIP_USER", "PIP_TARGET", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON",
-               "UV_PROJECT_ENVIRONMENT", "PYENV_VERSION")
+               "UV_PROJECT_ENVIRONMENT", "PYENV_VERSION", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if name not in foreign}
     kept["PATH"] = str(BIN) + os.pathsep + kept.get("PATH", os.defpath)
     return {**kept, "VIRTUAL_ENV": str(VENV), "PYTHONNOUSERSITE": "1", "JUPYTER_PREFER_ENV_PATH": "1",
