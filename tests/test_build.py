@@ -254,6 +254,13 @@ def test_judge_refuses_what_it_cannot_use(folder: Path, tmp_path: Path, text: st
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr and not done.stdout
 
 
+def test_a_file_that_is_no_recording_is_told_before_guards_are_built_for_it(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text("[]", "utf-8")
+    done = command(tmp_path, "judge", "web_tasks", "tools.json")
+    assert done.returncode == 2 and "tools.json, line 1" in done.stderr and "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["tools.json"]
+
+
 def test_judge_knows_its_guards_and_says_what_it_takes_as_done(folder: Path) -> None:
     done = judge(folder, "--guard", "nobody")
     assert done.returncode == 2 and "a guard must be one of" in done.stderr

@@ -81,8 +81,10 @@ def judge(
     """
     from wb import build as building
     from wb.bench.undeclared import Undeclared
+    from wb.domain import events
     from wb.runs import display, verdicts
 
+    next(events.stream(runs), None)  # a file that is no recording is told before guards are built for it
     with _stoppable():
         built = building.newest(policy, model) or building.build(policy, model or "offline")
         strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
