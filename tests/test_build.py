@@ -128,14 +128,14 @@ def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Buil
 
 def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
     """The rows that 06 kept, loaded by hand, decide as the guards that `build` gives."""
-    from wb.guards import contract, runtime, veriguard
+    from wb.guards import contract, evidence, veriguard
     from wb.rules import rulefile, sentences
 
     read = {stage[:2]: version for stage, version in built.versions.items()}
     rules = rulefile.from_json(read["02"].read("rules.json"))
     required = contract.contracts(built.toolbox, rules)
     waiting = sentences.open_on(sentences.from_json(read["02"].read("sentences.json")))
-    rows = runtime.from_rows(read["06"].read("guards.json"), required)
+    rows = evidence.from_rows(read["06"].read("guards.json"), required, rules, waiting)
     by_hand = veriguard.proved_guard(rules, rows, built.toolbox, waiting)
     for state in ({}, {"can_swim": False}, {"can_swim": True}):
         one, other = by_hand.session(), built.session()
