@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ import tiny
 
 import wb
 from wb.bench import recorded
-from wb.runs import artifact
+from wb.guards import runtime
+from wb.paths import Project, digest
+from wb.runs import artifact, key
 
 POLICY = """# Boat hire
 
@@ -128,14 +131,14 @@ def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Buil
 
 def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
     """The rows that 06 kept, loaded by hand, decide as the guards that `build` gives."""
-    from wb.guards import contract, runtime, veriguard
+    from wb.guards import contract, evidence, veriguard
     from wb.rules import rulefile, sentences
 
     read = {stage[:2]: version for stage, version in built.versions.items()}
     rules = rulefile.from_json(read["02"].read("rules.json"))
     required = contract.contracts(built.toolbox, rules)
     waiting = sentences.open_on(sentences.from_json(read["02"].read("sentences.json")))
-    rows = runtime.from_rows(read["06"].read("guards.json"), required)
+    rows = evidence.from_rows(read["06"].read("guards.json"), required, rules, waiting)
     by_hand = veriguard.proved_guard(rules, rows, built.toolbox, waiting)
     for state in ({}, {"can_swim": False}, {"can_swim": True}):
         one, other = by_hand.session(), built.session()
@@ -187,6 +190,35 @@ def test_a_policy_that_is_not_there_or_a_parameter_that_nobody_declares_is_named
         wb.build("nowhere")
     with pytest.raises(ValueError, match="no notebook declares 'mutant'"):
         wb.build("web_tasks", mutant=3)
+
+
+# ---- wb verify --------------------------------------------------------------------------------------
+
+
+def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folder: Path, tmp_path: Path) -> None:
+    """What was kept holds; then a guard's body is emptied, with every digest and hash of the version made anew."""
+    shutil.copytree(folder, tmp_path / "copy")
+    done = command(tmp_path / "copy", "verify", "hire", "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and len(rows) == len(TOOLS["tools"]), done.stderr
+    assert all(row["holds"] and row["kept"] == row["again"] == "proved" for row in rows)
+
+    version = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "06_nagini_verification")
+    path = version.folder / "guards.json"
+    kept = json.loads(path.read_text("utf-8"))
+    (row,) = [row for row in kept if row["tool"] == "rent_boat"]
+    at = row["source"].index("    if ")
+    row["source"] = row["source"][:at] + "    return (True, 'fine')\n"
+    row["sha256"] = runtime.digest(row["source"])
+    path.write_text(artifact.dumps(kept, "guards.json"), "utf-8")
+    sized = {"sha256": key.file_digest(path), "bytes": path.stat().st_size}
+    manifest = {**version.manifest, "outputs": {**version.manifest["outputs"], "guards.json": sized}}
+    text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
+    (version.folder / "manifest.json").write_text(text, "utf-8")
+
+    done = command(tmp_path / "copy", "verify", "hire")
+    assert done.returncode == 1 and "2 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"^rent_boat +proved +error +error", done.stdout, re.MULTILINE), done.stdout
 
 
 # ---- wb judge ---------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def test_every_place_that_shows_a_grade_shows_the_claim() -> None:
     for tool in BOX.tools:
         session.call(tool.name, {})
     judged = [verdicts.row(one, {}, {}) for one in recorded.judge(GUARD, stream)]
-    rows = [toolguard.to_row(one) for one in DRAFTS]
+    rows = toolguard.to_rows(DRAFTS, RULES, OPEN)
     places = {
         "the guard": GUARD.claims(),
         "wb judge --json": {row["tool"]: row["grade"] for row in judged},

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 import tiny
@@ -180,6 +182,14 @@ def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
     assert "veriguard" in told and "96.0 [92, 98]" in told and "not run          direct: it needs a model" in told
     path = told.split("report  ")[-1].strip()
     assert path.startswith(str(here.artifacts / "reports")) and path.endswith(".html")
+    page = Path(path)
+    whole = page.read_bytes()
+    again = partial(cli._report, here, [artifact.newest(here, "04_join")], None)
+    written = page.stat().st_mtime_ns
+    assert again() == page and page.stat().st_mtime_ns == written, "a whole report is kept"
+    for damaged in (whole[:1000], whole.replace(b"96.0", b"99.0"), whole + b" ", b"", whole[:-2], b"\xff" + whole):
+        page.write_bytes(damaged)
+        assert again() == page and page.read_bytes() == whole
 
 
 def test_an_unexpected_error_keeps_its_traceback(here, tmp_path):

@@ -202,6 +202,6 @@ def test_the_loop_refuses_a_negative_budget() -> None:
 def test_a_kept_candidate_comes_back_for_its_proof() -> None:
     made = of("c1")
     (draft,) = toolguard.candidates([written(made, Author(RIGHT), ("c1",))], synthesis.reviser({}, LLM(Author())))
-    row = toolguard.to_row(draft)
+    (row,) = toolguard.to_rows([draft], RuleSet((), ()), {})
     assert row["grade"] == "tested" and toolguard.drafts([row], [made])[0].source == RIGHT
     assert "candidate" in toolguard.drafts([], [made])[0].source

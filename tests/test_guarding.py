@@ -10,7 +10,7 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, permitted
 from wb.guards import contract, sandbox
 from wb.guards.contract import assemble
-from wb.guards.runtime import CallGuard, Guarded, from_row, to_row
+from wb.guards.runtime import CallGuard, Guarded
 from wb.logic import cel, semantics
 from wb.rules.rule import Predicate, Rule, RuleSet, valuation
 
@@ -149,23 +149,6 @@ def test_a_guard_that_breaks_denies(body: str) -> None:
     source = BOOK.split("    if")[0] + f"    {body}\n"
     guards = (Guarded(CONTRACTS["book"], source, "proved"),)
     assert CallGuard("g", RULES, guards, frozenset({"proved"})).decide(trace(book("a"), **FINE)).decision == "deny"
-
-
-def test_a_kept_guard_comes_back_as_it_was() -> None:
-    assert from_row(to_row(GUARDS[0]), CONTRACTS["book"]) == GUARDS[0]
-
-
-@pytest.mark.parametrize(
-    ("before", "after"), [("18", "8"), ("if age < 18", "if age < 8")]
-)  # contract and body, body alone
-def test_a_kept_guard_whose_source_was_changed_is_no_guard(before: str, after: str) -> None:
-    row = to_row(GUARDS[0])
-    assert from_row({**row, "source": row["source"].replace(before, after)}, CONTRACTS["book"]).grade == "error"
-
-
-def test_a_kept_guard_that_was_proved_against_other_rules_is_no_guard() -> None:
-    other = contract.contract(TOOLS.tool("book"), RuleSet(PREDICATES, RULES.rules[:2]))
-    assert from_row(to_row(GUARDS[0]), other).grade == "error"
 
 
 STATES = st.fixed_dictionaries(

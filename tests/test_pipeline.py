@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import tiny
 
-from wb.paths import Project
-from wb.runs import artifact, pipeline
+from wb.paths import Project, digest
+from wb.runs import artifact, key, pipeline
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import SourceError
 from wb.runs.notebook import KernelError, NotebookError
@@ -157,6 +157,54 @@ def test_a_damaged_artifact_is_told_and_made_again(here):
 def test_a_damaged_manifest_is_told_and_made_again(here):
     edit(artifact.newest(here, "03_long").folder / "manifest.json", '"strict": false', '"strict": true')
     assert go(here)[1] == [*kept("01_read", "02_count"), ("03_long", "damaged"), ("03_long", "made"), *kept("04_join")]
+
+
+def test_a_damaged_notebook_is_told_and_made_again(here):
+    edit(artifact.newest(here, "02_count").folder / "notebook.ipynb", "A stage", "A page")
+    assert go(here)[1] == [*kept("01_read"), ("02_count", "damaged"), ("02_count", "made"), *kept("03_long", "04_join")]
+
+
+def test_what_another_hand_wrote_with_all_digests_right_is_told_and_made_again(here):
+    version = artifact.newest(here, "02_count")
+    (version.folder / "count.json").write_text("9\n", "utf-8")
+    forge(version, outputs={**version.manifest["outputs"], "count.json": sized(version.folder / "count.json")})
+    forged = artifact.newest(here, "02_count")
+    assert forged.read("count.json") == 9 and not forged.damaged() and not forged.ours
+    assert go(here)[1] == [
+        *kept("01_read"),
+        ("02_count", "damaged"),
+        ("02_count", "made"),
+        *kept("03_long", "04_join"),
+    ]
+    assert artifact.newest(here, "02_count").read("count.json") == 8
+    forge(artifact.newest(here, "01_read"), summary={"characters": 1})
+    with pytest.raises(ArtifactError, match="--from needs a finished 01_read"):
+        go(here, first="02_count")
+
+
+def forge(version, **changes):
+    """Write a manifest anew as somebody would who knows how it is made, but has no key."""
+    manifest = {**version.manifest, **changes}
+    text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
+    (version.folder / "manifest.json").write_text(text, "utf-8")
+
+
+def sized(path):
+    return {"sha256": key.file_digest(path), "bytes": path.stat().st_size}
+
+
+def test_a_stage_whose_prover_gave_no_answer_is_tried_again_and_replaced(here):
+    book = here.notebooks / "02_count.ipynb"
+    finish = 'stage.finish({\\"count\\": n}'
+    lost = ", unanswered=int((stage.project.root / 'dead').exists()))"
+    edit(book, finish + ")", finish + lost)
+    (here.root / "dead").touch()
+    again = [*kept("01_read"), ("02_count", "made"), *kept("03_long", "04_join")]
+    assert go(here)[1] == again and not artifact.newest(here, "02_count").final
+    assert go(here)[1] == again, "a version that is not final is never kept"
+    (here.root / "dead").unlink()
+    assert go(here)[1] == again and artifact.newest(here, "02_count").final
+    assert go(here)[1] == kept(*STAGES)
 
 
 # ---- mistakes, before anything runs ---------------------------------------------------------------

@@ -280,10 +280,24 @@ DEFECTS = (
     ),
     Defect(
         "a changed guard still counts as proved",
-        "wb/guards/runtime",
-        'if digest(row["source"]) != row["sha256"]:',
-        'if digest(row["source"]) == "":',
-        "test_guarding.py::test_a_kept_guard_whose_source_was_changed_is_no_guard",
+        "wb/guards/evidence",
+        'if digest(source) != row["sha256"]:',
+        'if digest(source) == "":',
+        "test_evidence.py::test_a_kept_guard_whose_source_was_changed_is_no_guard",
+    ),
+    Defect(
+        "a row without a seal counts as proved",
+        "wb/guards/evidence",
+        "if all(row.get(name) == value for name, value in _sealed(entry, evidence).items()):",
+        "if True:",
+        "test_evidence.py::test_a_forged_row_is_worth_tested_at_most",
+    ),
+    Defect(
+        "a proof that anybody wrote into the cache is believed",
+        "wb/guards/nagini",
+        'if row.pop("seal") != paths.seal(row):',
+        'if not row.pop("seal"):',
+        "test_evidence.py::test_a_proof_that_was_written_into_the_cache_is_asked_again",
     ),
     Defect(
         "a proof of another source is believed",

@@ -60,6 +60,9 @@ def test_record_asks_anew_and_replaces(tmp_path) -> None:
         lambda text: text.replace('"model": "m"', '"model": "m3"'),
         lambda text: "[]",
         lambda text: text.replace('"text"', '"txt"'),
+        lambda text: text.replace('\\"n\\": 1', '\\"n\\": 9'),
+        lambda text: text.replace('"digest"', '"digets"'),
+        lambda text: text.replace("stop", "step"),
         lambda text: "",
     ],
 )
@@ -70,6 +73,17 @@ def test_a_damaged_recording_is_an_error_in_replay_and_asked_again_in_auto(tmp_p
     assert Replies(tmp_path).find(REQUEST) is None
     with pytest.raises(CorruptReply, match="must hold the reply that its name stands for.*delete it"):
         Replies(tmp_path, "replay").find(REQUEST)
+
+
+def test_no_flipped_bit_of_a_recording_is_taken_as_another_answer(tmp_path) -> None:
+    Replies(tmp_path).keep(REQUEST, REPLY)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for at in range(8 * len(whole)):
+        torn = bytearray(whole)
+        torn[at // 8] ^= 1 << at % 8
+        file.write_bytes(torn)
+        assert Replies(tmp_path).find(REQUEST) in (None, REPLY), at
 
 
 def test_a_mode_that_does_not_exist_is_refused(tmp_path) -> None:

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from wb import paths
 from wb.domain import policy as documents
 from wb.domain.session import Session
-from wb.guards import contract, runtime
+from wb.guards import contract, evidence, runtime
 from wb.rules import rulefile, sentences
 from wb.runs import artifact, key, pipeline
 from wb.runs.artifact import ArtifactError, Version
@@ -62,6 +62,22 @@ class Guards(Mapping[str, "Judge"]):
 
     def __len__(self) -> int:
         return len(self._made)
+
+
+class Verified(NamedTuple):
+    """One tool's guard: the grade that its row says, what the row is worth as it was loaded, what the prover says
+    today, and why where these differ."""
+
+    tool: str
+    kept: str
+    loaded: str
+    again: str
+    reason: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guard is what its row says."""
+        return self.kept == self.loaded == self.again
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,21 @@ class Built:
         happened = events.stream(runs)
         seen = happened if strange is None else strange.passing(happened)
         return recorded.judge(self.guard(guard), seen, self._recognised)
+
+    def verify(self, tell: Callable[[int, int], object] = lambda done, of: None) -> tuple[Verified, ...]:
+        """Every kept guard proved again, believing no earlier proof, beside what was kept of it; `tell` is told how
+        many sources have an answer, and of how many."""
+        from wb.guards import nagini, veriguard
+
+        proofs = self.versions["06_nagini_verification"]
+        said = {row["tool"]: str(row["grade"]) for row in proofs.read("guards.json")}
+        entries = self.guards[FINAL].guarded
+        with nagini.Verifier(cache=paths.project().artifacts / "cache" / "nagini", tell=tell, again=True) as verifier:
+            found = veriguard.again(entries, verifier)
+        return tuple(
+            Verified(e.contract.tool, said[e.contract.tool], e.grade, new.grade, new.reason or e.reason)
+            for e, new in zip(entries, found, strict=True)
+        )
 
     @property
     def shield(self) -> Judge:
@@ -169,6 +200,20 @@ def newest(policy: str | Path, model: str | None = None) -> Built | None:
     return load(str(policy), versions) if whole and all(_fresh(here, v) for v in versions.values()) else None
 
 
+def kept(policy: str | Path | None = None, model: str | None = None) -> Built:
+    """The guards of the newest run as they lie there, whether or not another run would make others.
+
+    Raises:
+        ArtifactError: there is no finished run of that policy as its files are now, or a file was changed or lost.
+    """
+    here = paths.project()
+    digest = None if policy is None else key.policy(str(policy), here.policies).digest
+    proofs = artifact.newest(here, "06_nagini_verification", policy=digest, model=model)
+    weights = artifact.newest(here, "04_weight_learning", policy=proofs.manifest["policy"]["digest"])
+    versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
+    return load(str(policy or proofs.manifest["policy"]["name"]), versions)
+
+
 def load(policy: str, versions: Mapping[str, Version]) -> Built:
     """What a run of the policy left, by stage, as rules, shield and guards.
 
@@ -187,7 +232,7 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
     )
 
     def guard(name: str, rows: Sequence[dict[str, str]], accepted: frozenset[Grade]) -> Judge:
-        kept = runtime.from_rows(rows, contract.contracts(toolbox, rules))
+        kept = evidence.from_rows(rows, contract.contracts(toolbox, rules), rules, waiting)
         return runtime.CallGuard(name, rules, kept, accepted, toolbox, waiting)
 
     guards = Guards(
@@ -201,10 +246,10 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
 
 
 def _fresh(here: Project, version: Version) -> bool:
-    """Whether a version was made with the modules and prompts of today."""
+    """Whether a version was made here, with the modules and prompts of today."""
     modules: Mapping[str, str] = version.manifest["modules"]
     now = key.digests(modules, here.package)
-    return version.manifest["mode"] == "batch" and now == modules and artifact.current(here, version)
+    return version.manifest["mode"] == "batch" and now == modules and version.ours and artifact.current(here, version)
 
 
 class _Shown:

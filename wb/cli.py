@@ -1,4 +1,4 @@
-"""The command line: `wb run`, `wb judge`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `wb judge`, `wb verify`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -102,6 +102,37 @@ def judge(
                 display.console().print(display.table(rows))
         for line in (*verdicts.unguarded(denied, built.guard(guard)), *strange.lines()):
             print(line, file=sys.stderr if as_json else sys.stdout)
+
+
+@app.command()
+def verify(
+    policy: Annotated[
+        str | None, typer.Argument(metavar="[POLICY]", help="A name under policies/, a folder, or one document.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a tool.")] = False,
+) -> None:
+    """Prove every kept guard again, of the newest run unless a policy is named, believing no earlier proof; compare.
+
+    Ends with 1 if a guard is not what its row says.
+    """
+    from wb import build as building
+    from wb.runs import display
+    from wb.runs.pipeline import Notice
+
+    with _stoppable(), display.Display(["verify"], display.console(error=True)) as tell:
+        tell(Notice("verify", "running", note="loading"))
+        rows = building.kept(policy, model).verify(
+            lambda done, of: tell(Notice("verify", "running", note=f"proofs: {done} of {of}"))
+        )
+    if as_json:
+        for row in rows:
+            print(json.dumps({**row._asdict(), "holds": row.holds}, ensure_ascii=False))
+    else:
+        display.console().print(display.table([building.Verified._fields, *rows]))
+        print(f"{sum(row.holds for row in rows)} of {len(rows)} guards are what their rows say")
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -228,16 +259,16 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
 
 
 def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
-    """Write the report of these runs, unless the same one is there already; returns its path."""
+    """Write the report of these runs, unless the same one is there already, undamaged; returns its path."""
     from wb.runs import artifact, key
     from wb.runs import report as reports
 
     made_by = key.modules(["from wb.runs import report"], here.package)
-    name = paths.digest([[version.key for version in versions], made_by])[: artifact.KEY_LENGTH]
-    path = out or here.artifacts / "reports" / f"{name}.html"
-    if out or not path.exists():
+    made_of = [[version.key, version.digests] for version in versions]
+    path = out or here.artifacts / "reports" / f"{paths.digest([made_of, made_by])[: artifact.KEY_LENGTH]}.html"
+    if out or not reports.whole(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        paths.write_whole(path, reports.page(reports.named(here, versions)))
+        paths.write_whole(path, reports.sealed(reports.page(reports.named(here, versions))))
     return path
 
 

@@ -1,12 +1,17 @@
-"""Where the parts of the project lie, and how a file among them is named (by digest) and written (whole)."""
+"""Where the parts of the project lie, and how a file among them is named (by digest), sealed (by a key that lies
+elsewhere) and written (whole)."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import re
+import secrets
 import tempfile
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,6 +82,56 @@ def digest(value: object) -> str:
     """SHA-256 of a JSON value in its canonical form, in hex."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def seal(value: object) -> str:
+    """HMAC-SHA256 of a JSON value in its canonical form under this user's key, in hex.
+
+    A digest shows that a file is what was written, to whoever trusts the digest; a seal shows that the holder of the
+    key wrote it.  The key is made at the first use, outside the project, so that who may write in the project alone
+    cannot seal.
+
+    Raises:
+        ValueError: there is no key and none can be made, or it lies inside the project.
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hmac.digest(_key(key_place()), text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def key_place() -> Path:
+    """Where the key of seals lies: WB_KEY, else `wb/seal.key` in the user's folder for state (XDG_STATE_HOME)."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    place = Path(os.environ.get("WB_KEY") or f"{state}/wb/seal.key").expanduser().resolve()
+    here = project()
+    if place.is_relative_to(here.root) or place.is_relative_to(here.artifacts):
+        raise ValueError(f"WB_KEY must name a file outside the project and its artifacts; got {place}")
+    return place
+
+
+@lru_cache(maxsize=8)
+def _key(place: Path) -> bytes:
+    """The key in a file; one is made where there is none, by whoever comes first."""
+    try:
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, temporary = tempfile.mkstemp(dir=place.parent)  # readable by its owner alone
+            try:
+                with os.fdopen(handle, "w") as file:
+                    file.write(secrets.token_hex(32) + "\n")
+                os.link(temporary, place)
+            except FileExistsError:
+                pass
+            finally:
+                os.unlink(temporary)
+        text = place.read_text("ascii").strip()
+    except (OSError, UnicodeError) as error:
+        raise ValueError(
+            f"a file for the key that seals what was proved was required: {place}; got {error} "
+            "(WB_KEY names another one, outside the project)"
+        ) from None
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise ValueError(f"{place} must hold a key of 64 hex digits; delete it, and what it sealed is made again")
+    return bytes.fromhex(text)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from wb.paths import write_whole
+from wb import paths
 
 Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
 HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
@@ -79,8 +79,9 @@ class WorkerLost(RuntimeError):
 class Verifier:
     """A worker started at the first question and kept; use it in a `with` block.
 
-    `cache` is a folder of results by source hash (None keeps none); time-outs and crashes are not kept.
-    `tell` is told how many sources have an answer, and of how many.
+    `cache` is a folder of results by source hash (None keeps none), each with a seal: one without it is asked again.
+    Time-outs and crashes are not kept; `unanswered` counts the sources that ended so. With `again`, nothing kept is
+    believed. `tell` is told how many sources have an answer, and of how many.
     """
 
     def __init__(
@@ -89,12 +90,14 @@ class Verifier:
         cache: Path | None = None,
         timeout_s: float = 240.0,
         tell: Callable[[int, int], object] = lambda done, of: None,
+        again: bool = False,
     ) -> None:
         if timeout_s <= 0:
             raise ValueError(f"timeout_s must be above 0; got {timeout_s}")
-        self.cache, self.timeout_s, self.tell = cache, timeout_s, tell
+        self.cache, self.timeout_s, self.tell, self.again = cache, timeout_s, tell, again
         self.asked = 0  # files given to Nagini, cached results not counted
         self._worker: _Worker | None = None
+        self._silent: set[str] = set()
 
     def __enter__(self) -> Verifier:
         return self
@@ -120,7 +123,14 @@ class Verifier:
             known |= self._together(batch, self.timeout_s)
             unknown = [s for s in unknown if s not in known]
         self.tell(len(known), len(known))
+        for source, proof in known.items():
+            (self._silent.add if proof.status in ("timeout", "crash") else self._silent.discard)(source)
         return tuple(known[asked[source]] for source in sources)
+
+    @property
+    def unanswered(self) -> int:
+        """How many sources the prover timed out or crashed on when they were asked about last."""
+        return len(self._silent)
 
     def _together(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:
         """Verify one file; where it gets no verdict as a whole, what is not to blame is asked again.
@@ -161,11 +171,13 @@ class Verifier:
         return {s: _lost(s, "crash", "Nagini failed without saying where") for s in batch}
 
     def _remembered(self, source: str) -> Proof | None:
-        path = self.cache / f"{digest(source)}.json" if self.cache else None
+        path = self.cache / f"{digest(source)}.json" if self.cache and not self.again else None
         if path is None or not path.exists():
             return None
         try:
             row = json.loads(path.read_text(encoding="utf-8"))
+            if row.pop("seal") != paths.seal(row):
+                return None
             findings = tuple(
                 Objection(
                     f["code"],
@@ -177,14 +189,15 @@ class Verifier:
                 for f in row["findings"]
             )
             return Proof(row["status"], findings, row["digest"]) if row["digest"] == digest(source) else None
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None  # a torn or foreign file is no proof: ask again
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError):
+            return None  # a torn, edited or foreign file is no proof: ask again
 
     def _remember(self, source: str, proof: Proof) -> None:
         if self.cache is None or proof.status in ("timeout", "crash"):
             return
         self.cache.mkdir(parents=True, exist_ok=True)
-        write_whole(self.cache / f"{proof.digest}.json", json.dumps(asdict(proof)))
+        row = json.loads(json.dumps(asdict(proof)))
+        paths.write_whole(self.cache / f"{proof.digest}.json", json.dumps({**row, "seal": paths.seal(row)}))
 
 
 def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | None = None) -> tuple[Proof, ...]:
@@ -193,11 +206,16 @@ def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | No
         return verifier.verify(sources)
 
 
-def digest(source: str) -> str:
-    """The key of a result: the source, the verifier's version and this module's way of asking."""
+def prover() -> str:
+    """Nagini's version and this module's way of asking."""
     from importlib.metadata import version
 
-    return hashlib.sha256(f"nagini {version('nagini')} 1\n{source}".encode()).hexdigest()
+    return f"nagini {version('nagini')} 1"
+
+
+def digest(source: str) -> str:
+    """The key of a result: the source and the prover."""
+    return hashlib.sha256(f"{prover()}\n{source}".encode()).hexdigest()
 
 
 def canonical(source: str) -> str:

@@ -21,7 +21,7 @@ from wb.domain.session import Session
 from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
 from wb.guards import sandbox
-from wb.guards.contract import Contract, Parameter, VacuousContract, assemble
+from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import facts
 from wb.logic.formula import Formula
@@ -298,44 +298,6 @@ def condition(contract: Contract, expression: str) -> Program:
 def digest(source: str) -> str:
     """SHA-256 of a guard's source, in hex."""
     return hashlib.sha256(source.encode()).hexdigest()
-
-
-def to_row(entry: Guarded) -> dict[str, str]:
-    """A guard as it is kept: its tool, grade, reason, proved source and that source's hash."""
-    return {
-        "tool": entry.contract.tool,
-        "grade": entry.grade,
-        "reason": entry.reason,
-        "source": entry.source,
-        "sha256": digest(entry.source),
-    }
-
-
-def from_rows(rows: Sequence[dict[str, str]], required: Sequence[Contract]) -> tuple[Guarded, ...]:
-    """The kept guards for the contracts that the rules give today; a tool without a row has no guard."""
-    kept = {row["tool"]: row for row in rows}
-    return tuple(from_row(kept[c.tool], c) for c in required if c.tool in kept)
-
-
-def from_row(row: dict[str, str], contract: Contract) -> Guarded:
-    """A kept guard for the contract that the rules give today; `error` where it proved another one.
-
-    The hash shows that the source is the one that was judged, the contract's lines that it was judged
-    against these rules.
-    """
-    if digest(row["source"]) != row["sha256"]:
-        return Guarded(contract, row["source"], "error", "the source was changed after it was judged")
-    if row["grade"] in ("proved", "tested") and not _states(row["source"], contract):
-        return Guarded(contract, row["source"], "error", f"it was {row['grade']} against another contract")
-    return Guarded(contract, row["source"], row["grade"], row["reason"])
-
-
-def _states(source: str, contract: Contract) -> bool:
-    """Whether the source carries exactly the contract's statements."""
-    try:
-        return assemble(sandbox.strip(source), contract) == source
-    except (VacuousContract, SyntaxError):
-        return False
 
 
 def _load(entry: Guarded) -> Program | None:

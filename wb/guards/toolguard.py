@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Quoted
-from wb.guards import runtime
+from wb.guards import evidence
 from wb.guards.contract import Contract
+from wb.guards.evidence import Open
 from wb.guards.examples import examples
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import TESTED, Attempt, Draft, Revise, guarded, synthesise
@@ -34,17 +35,21 @@ def tested_guard(
 
 
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
-    """What `to_row` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
+    """What `to_rows` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
     code = {row["tool"]: str(row["code"]) for row in rows}
     return tuple(Draft(c, (Attempt(code.get(c.tool, "# there is no candidate\n")),)) for c in required)
 
 
-def to_row(draft: Draft) -> dict[str, object]:
-    """A candidate as it is kept: what `guarding.from_row` reads, the bare code, the examples and every attempt."""
-    return {
-        **runtime.to_row(guarded(draft)),
-        "code": draft.source,
-        "rules": [item.rule for item in draft.contract.items],
-        "examples": examples(draft.contract),
-        "attempts": draft.attempts,
-    }
+def to_rows(drafts: Sequence[Draft], ruleset: RuleSet, open: Open) -> list[dict[str, object]]:
+    """Candidates as they are kept: what `evidence.from_rows` reads, the bare code, the examples and every attempt."""
+    kept = evidence.to_rows([guarded(draft) for draft in drafts], ruleset, open)
+    return [
+        {
+            **row,
+            "code": draft.source,
+            "rules": [item.rule for item in draft.contract.items],
+            "examples": examples(draft.contract),
+            "attempts": draft.attempts,
+        }
+        for row, draft in zip(kept, drafts, strict=True)
+    ]

@@ -58,6 +58,20 @@ def asked(contract: Contract, source: str, verifier: Verifier) -> Draft:
     return draft
 
 
+def again(kept: Sequence[Guarded], verifier: Verifier) -> tuple[Guarded, ...]:
+    """Kept guards as the prover sees them today: *proved*, or *tested* with what it says; an `error` stays one."""
+    drafts = [Draft(e.contract, (Attempt(sandbox.strip(e.source)),)) for e in kept if e.grade != "error"]
+    seen = {draft.contract.tool: draft for draft in checked(drafts, [proof(verifier)])}
+    return tuple(_graded(entry, seen.get(entry.contract.tool)) for entry in kept)
+
+
+def _graded(entry: Guarded, draft: Draft | None) -> Guarded:
+    if draft is None:
+        return entry
+    said = "; ".join(complaint.said or complaint.message for complaint in draft.complaints)
+    return replace(entry, grade="tested" if draft.complaints else "proved", reason=said)
+
+
 def proved_guard(
     ruleset: RuleSet,
     guards: Sequence[Guarded],

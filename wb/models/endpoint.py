@@ -82,6 +82,7 @@ class _Reply(pydantic.BaseModel):
 class _Record(pydantic.BaseModel):
     request: dict
     reply: _Reply
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,16 @@ class Replies:
             return self._corrupt(path, f"it holds no request with its reply: {error.errors()[0]['msg']}")
         if record.request != request:
             return self._corrupt(path, "it holds another request")
-        return record.reply.model_dump(exclude_unset=True)
+        reply = record.reply.model_dump(exclude_unset=True)
+        if record.digest != digest([request, reply]):
+            return self._corrupt(path, "its digest is not that of the request and the reply in it")
+        return reply
 
     def keep(self, request: Mapping[str, object], reply: Mapping[str, object]) -> None:
         """Record a reply: whole or not at all, also when the process is killed."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"request": request, "reply": reply}, indent=1, ensure_ascii=False, sort_keys=True)
+        record = {"request": request, "reply": reply, "digest": digest([request, reply])}
+        text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True)
         write_whole(self.path(request), text + "\n")
 
     def path(self, request: Mapping[str, object]) -> Path:

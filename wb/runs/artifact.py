@@ -2,8 +2,9 @@
 
 A version is finished when it has a `manifest.json`.  It is made in a workplace of its own and renamed
 into place with the manifest already in it, so that a process killed at any moment leaves either the
-whole version or none.  Every file's digest is in the manifest and is checked when it is read.  What sets
-one version apart from another is told from their manifests alone.
+whole version or none.  Every file's digest is in the manifest and is checked when it is read; the manifest
+carries its own digest, and a seal by a key outside the project: what another hand wrote is never kept by a run.
+What sets one version apart from another is told from their manifests alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from wb import paths
 from wb.paths import Project, digest, write_whole
 from wb.runs import key
 from wb.runs.key import Inputs
@@ -55,9 +57,20 @@ class Version:
         """The digest of each of its files, as the manifest has it."""
         return {name: row["sha256"] for name, row in self.manifest["outputs"].items()}
 
+    @property
+    def ours(self) -> bool:
+        """Whether its manifest was sealed with this user's key: what was made elsewhere, or forged, was not."""
+        return self.manifest.get("seal") == _seal(self.manifest)
+
+    @property
+    def final(self) -> bool:
+        """Whether every question that it put, to a model or to the prover, was answered."""
+        return not self.manifest.get("failed")
+
     def damaged(self) -> list[str]:
-        """Those of its files that are missing or not what the manifest says."""
-        return [name for name, known in self.digests.items() if not _is(self.folder / name, known)]
+        """Those of its files, the executed notebook among them, that are missing or not what the manifest says."""
+        executed = {NOTEBOOK: known} if (known := self.manifest.get("notebook")) else {}
+        return [name for name, known in {**self.digests, **executed}.items() if not _is(self.folder / name, known)]
 
     def read(self, name: str) -> object:
         """A file's value: JSON parsed, other files as text.
@@ -133,8 +146,12 @@ def read_manifest(path: Path) -> dict | None:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
-    whole = isinstance(manifest, dict) and manifest.pop("seal", None) == digest(manifest)
+    whole = isinstance(manifest, dict) and manifest.pop("digest", None) == digest(manifest)
     return manifest if whole else None
+
+
+def _seal(manifest: Mapping[str, object]) -> str:
+    return paths.seal({name: value for name, value in manifest.items() if name != "seal"})
 
 
 class Workplace(NamedTuple):
@@ -188,6 +205,7 @@ def seal(
         for name in _written(folder)
     }
     used = _used(here, folder, inputs)
+    used["failed"] += done.get("unanswered", 0)
     # what a person stepped through may differ although the cells are the same: it never replaces another version
     stepped = [outputs] if inputs.mode == "interactive" else []
     name = digest([inputs.static, used["prompts"], used["replies"], *stepped])[:KEY_LENGTH]
@@ -202,21 +220,23 @@ def seal(
         **used,
         "upstream": reads,
         "outputs": outputs,
+        "notebook": key.file_digest(folder / NOTEBOOK) if (folder / NOTEBOOK).is_file() else "",
         "summary": done["summary"],
         "recorded": done["recorded"],
     }
     manifest = json.loads(dumps(manifest, MANIFEST))
+    manifest["seal"] = _seal(manifest)
     for leftover in folder.glob(".*"):
         leftover.unlink()
-    write_whole(folder / MANIFEST, dumps({**manifest, "seal": digest(manifest)}, MANIFEST))
+    write_whole(folder / MANIFEST, dumps({**manifest, "digest": digest(manifest)}, MANIFEST))
     return _place(folder, folder.parent / name, manifest)
 
 
 def current(here: Project, version: Version) -> bool:
-    """Whether the prompts and replies that a version used are still the same, and no question was left without a
-    reply: a failed one is asked again, the recorded ones are not."""
+    """Whether the prompts and replies that a version used are still the same, and no question was left without an
+    answer: a failed one is asked again, the recorded ones are not."""
     manifest = version.manifest
-    if manifest.get("failed"):
+    if not version.final:
         return False
     prompts = key.prompt_digests(manifest["prompts"], here.prompts)
     return prompts == manifest["prompts"] and reply_digests(here.replies, manifest["replies"]) == manifest["replies"]
@@ -282,17 +302,18 @@ def _used(here: Project, folder: Path, inputs: Inputs) -> dict[str, dict[str, st
 
 
 def _place(folder: Path, target: Path, manifest: dict) -> Version:
-    """Rename a sealed workplace to its final name, unless an undamaged version has it."""
+    """Rename a sealed workplace to its final name, unless an undamaged version has it that is as good."""
     present = read_manifest(target / MANIFEST)
-    if present is not None and not Version(target, present).damaged():
+    made, there = Version(target, manifest), Version(target, present or {})
+    if present is not None and there.ours and (there.final or not made.final) and not there.damaged():
         shutil.rmtree(folder)
         os.utime(target / MANIFEST)
-        return Version(target, present)
+        return there
     if target.exists():
         set_aside(target)
     os.chmod(folder, 0o755)
     os.rename(folder, target)
-    return Version(target, manifest)
+    return made
 
 
 RESULTS = "results.json"

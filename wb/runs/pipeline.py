@@ -202,15 +202,10 @@ def lookup(here: Project, inputs: Inputs, tell: Tell) -> Version | None:
     for version in artifact.versions(here, inputs.stage):
         if version.manifest["static"] == inputs.static and artifact.current(here, version):
             damaged = version.damaged()
-            if not damaged:
+            if not damaged and version.ours:
                 return version
-            tell(
-                Notice(
-                    inputs.stage,
-                    "damaged",
-                    note=f"{version.key}: {', '.join(damaged)} changed or lost; making it again",
-                )
-            )
+            why = f"{', '.join(damaged)} changed or lost" if damaged else "its manifest is not sealed with your key"
+            tell(Notice(inputs.stage, "damaged", note=f"{version.key}: {why}; making it again"))
     for folder in artifact.unreadable(here, inputs.stage):
         tell(Notice(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
     return None
@@ -343,6 +338,7 @@ def _taken(here: Project, step: Planned, upstream: Mapping[str, Version], tell: 
             v
             for v in artifact.versions(here, step.stage)
             if v.manifest["mode"] == "batch"
+            and v.ours
             and not v.damaged()
             and v.manifest["parameters"] == inputs.parameters
             and v.manifest["policy"]["digest"] == inputs.policy

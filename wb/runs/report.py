@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wb import paths
 from wb.paths import Project
 from wb.runs import artifact, cards, outcome, plots, show
 from wb.runs.artifact import ArtifactError, Version
@@ -165,6 +166,20 @@ def page(runs: Mapping[str, Versions]) -> str:
         f"<script>{get_plotlyjs()}</script></head>\n"
         f"<body><h1>{html.escape(title)}</h1>\n{sections}\n<h2>Figures</h2>\n{figures}\n</body></html>\n"
     )
+
+
+def sealed(page: str) -> str:
+    """The page with a last line that seals what stands before it."""
+    return f"{page}\n<!-- seal {paths.seal(page)} -->\n"
+
+
+def whole(path: Path) -> bool:
+    """Whether a page that `sealed` made is there as it was made."""
+    try:
+        page, _, last = path.read_text("utf-8").rpartition("\n<!-- seal ")
+    except (OSError, UnicodeError):
+        return False
+    return bool(page) and last == f"{paths.seal(page)} -->\n"
 
 
 def table(methods: Iterable[Mapping[str, object]]) -> tuple[tuple[str, ...], ...]:

@@ -107,15 +107,16 @@ class Stage:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
-    def finish(self, summary: Mapping[str, object] | None = None, *, ledger: object = None) -> str:
+    def finish(self, summary: Mapping[str, object] | None = None, *, ledger: object = None, unanswered: int = 0) -> str:
         """Close the stage: what was written becomes one version, named by the text returned.
 
         `ledger` (or a file `ledger.json` of the same shape) says which prompts and replies were
-        used; without one, every prompt that the modules name counts as used.
+        used; without one, every prompt that the modules name counts as used.  `unanswered` questions to a
+        prover (it timed out or crashed) leave the version open: the next run asks again.
         """
         if ledger is not None:
             self.write(artifact.LEDGER, ledger.to_json())
-        done = {"summary": summary or {}, "recorded": _recorded(self.started)}
+        done = {"summary": summary or {}, "unanswered": unanswered, "recorded": _recorded(self.started)}
         if self.workplace is None:
             write_whole(self.folder / FINISH, artifact.dumps(done, "summary"))
             return self.name
