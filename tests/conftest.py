@@ -61,17 +61,19 @@ def handbook(tmp_path_factory):
 
 
 # Files whose tests take minutes, longest first: a worker that starts them late is waited for.
-LONG = "test_run test_browser test_nagini test_planted test_build test_policy_web_tasks test_run_with_model".split()
+LONG = "test_browser test_run test_nagini test_planted test_build test_policy_web_tasks test_run_with_model".split()
 TOGETHER = {"test_browser": "test_run"}  # they look at one and the same run
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_itemcollected(item):
     """The tests of a file go to one worker, in their order, since they share what is made once for them."""
+    if item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(item.path.stem, item.path.stem)))
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first."""
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(TOGETHER.get(item.path.stem, item.path.stem)))
 
 
 @pytest.hookimpl(wrapper=True)
