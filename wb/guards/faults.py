@@ -29,9 +29,9 @@ def refuse(assembled: str) -> None:
     the guard answers, and `Requires` that no caller can meet.
     """
     try:
-        tree = ast.parse(assembled)
-    except SyntaxError as error:
-        raise VacuousContract(f"Python was required; got {error.msg} at line {error.lineno}") from None
+        tree = sandbox.parse(assembled)
+    except sandbox.UnsafeSource as error:
+        raise VacuousContract(str(error)) from None
     words = sorted({n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & REFUSED)
     if words or any(isinstance(n, ast.While) for n in ast.walk(tree)):
         raise VacuousContract(f"a contract that is shown, not assumed, was required; got {words or 'a loop'}")

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
+from wb.guards import sandbox
 from wb.paths import write_whole
 
 Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
@@ -227,8 +228,8 @@ def _function(source: str) -> str | None:
     if not source.startswith(HEADER):
         return None
     try:
-        body = ast.parse(source.removeprefix(HEADER)).body
-    except SyntaxError:
+        body = sandbox.parse(source.removeprefix(HEADER)).body
+    except sandbox.UnsafeSource:
         return None
     return body[0].name if len(body) == 1 and isinstance(body[0], ast.FunctionDef) else None
 

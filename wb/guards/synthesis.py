@@ -163,7 +163,7 @@ TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
 def _language(draft: Draft) -> tuple[Complaint, ...]:
     wanted = draft.contract.signature
     try:
-        got = _signature(sandbox.check(sandbox.strip_or_refuse(draft.source)))
+        got = _signature(sandbox.check(draft.source))
         if got != wanted:
             return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
         faults.refuse(contracts.assemble(draft.source, draft.contract))
