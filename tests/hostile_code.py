@@ -14,7 +14,7 @@ from pathlib import Path
 from wb.bench import baselines
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.guards import contract, decided, examples, faults, runtime, sandbox, synthesis, toolguard
+from wb.guards import contract, decided, faults, runtime, sandbox, synthesis, toolguard, veriguard
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
@@ -47,14 +47,16 @@ def returning(expression: str) -> str:
     return f"{SIGNATURE}\n    return {expression}\n"
 
 
-def testing(expression: str) -> str:
+def denying(expression: str) -> str:
     """A function that denies where an expression is true."""
     return of(f"if {expression}:", "    return (False, 'c1')")
 
 
 def doubling(first: str, step: str, times: int, last: str, guard: str = "age < 18") -> str:
     """A value that grows at each line, under a condition that a test seldom meets."""
-    return of(f"if {guard}:", f"    x = {first}", *[f"    {step}"] * times, f"    if {last}:", "        return (False, 'c1')")
+    return of(
+        f"if {guard}:", f"    x = {first}", *[f"    {step}"] * times, f"    if {last}:", "        return (False, 'c1')"
+    )
 
 
 GROWTH = {
@@ -64,7 +66,9 @@ GROWTH = {
     "nested tuples ordered": of(
         "x = (1, 1)", "y = (1, 1)", *["x = (x, x)", "y = (y, y)"] * 60, "if x < y:", "    return (False, 'c1')"
     ),
-    "nested tuples searched": of("x = 1", "y = 1", *["x = (x, x)", "y = (y, y)"] * 60, "if x in (y,):", "    return (False, '')"),
+    "nested tuples searched": of(
+        "x = 1", "y = 1", *["x = (x, x)", "y = (y, y)"] * 60, "if x in (y,):", "    return (False, '')"
+    ),
     "nested tuples answered": of("x = 1", *["x = (x, x)"] * 60, "return (x, 'c1')"),
     "nested tuples as reason": of("x = 1", *["x = (x, x)"] * 60, "return (True, x)"),
     "text doubled": doubling("'x'", "x = x + x", 40, "x == level"),
@@ -75,23 +79,29 @@ GROWTH = {
     "number answered": of("x = 7", *["x = x + x"] * 20_000, "return (x, 'c1')"),
     "two texts by turns": doubling("level", "x, y = x + x, x", 40, "x == y"),
     "text grown in place": doubling("'x'", "x += x", 40, "x == level"),
-    "text times a number": testing("'x' * 10 ** 10 == level"),
-    "tuple times a number": testing("(1,) * 10 ** 10 == (1, 2)"),
-    "tower of powers": testing("9 ** 9 ** 9 ** 9 == age"),
-    "power of the call's number": testing("age ** age ** age ** age == 3"),
-    "number shifted": testing("1 << 10 ** 12 == age"),
+    "text times a number": denying("'x' * 10 ** 10 == level"),
+    "tuple times a number": denying("(1,) * 10 ** 10 == (1, 2)"),
+    "tower of powers": denying("9 ** 9 ** 9 ** 9 == age"),
+    "power of the call's number": denying("age ** age ** age ** age == 3"),
+    "number shifted": denying("1 << 10 ** 12 == age"),
     "numbers multiplied": of("x = age", *["x = x * x"] * 60, "if x == 3:", "    return (False, '')"),
-    "text formatted to a width": testing("'%9999999999d' % age == level"),
-    "f-string of a width": testing("f'{age:9999999999}' == level"),
+    "text formatted to a width": denying("'%9999999999d' % age == level"),
+    "f-string of a width": denying("f'{age:9999999999}' == level"),
     "list grown": of("x = [1]", *["x = x + x"] * 40, "if x == [age]:", "    return (False, '')"),
-    "thousand texts joined": testing(" + ".join(["level"] * 900) + " == 'x'"),
-    "text searched in a text": testing("'" + "a" * 20_000 + "b' in level + level + level"),
-    "ten thousand comparisons": testing(" or ".join(f"age == {i}" for i in range(10_000))),
-    "chain of comparisons": testing(" < ".join(["age"] * 3000)),
-    "forty inputs told apart": testing(" and ".join(f"(age == {i} or level == '{i}')" for i in range(2000))),
-    "dictionary": testing("{age: level} == {1: 'x'}"),
-    "set of numbers": testing("age in {1, 2, 3}"),
-    "bytes": testing("level == b'x'"),
+    "thousand texts joined": denying(" + ".join(["level"] * 900) + " == 'x'"),
+    "text searched in a text": denying("'" + "a" * 20_000 + "b' in level + level + level"),
+    "two thousand parameters": of().replace("gold: bool", ", ".join(f"a{i}: bool" for i in range(2000))),
+    "ten thousand comparisons": denying(" or ".join(f"age == {i}" for i in range(10_000))),
+    "many ways to fill in": denying(" and ".join(f"(age != {2 * i} or level != 't{i}')" for i in range(250))),
+    "a long way to each answer": denying(" or ".join(f"age == {i}" for i in range(900))),
+    "a contract of many values": of(
+        f"Requires(age in ({', '.join(str(3 * i) for i in range(9000))}))", "if age < 18:", "    pass"
+    ),
+    "chain of comparisons": denying(" < ".join(["age"] * 3000)),
+    "forty inputs told apart": denying(" and ".join(f"(age == {i} or level == '{i}')" for i in range(2000))),
+    "dictionary": denying("{age: level} == {1: 'x'}"),
+    "set of numbers": denying("age in {1, 2, 3}"),
+    "bytes": denying("level == b'x'"),
 }
 LOOPS = {
     "endless while": of("while True:", "    pass"),
@@ -99,15 +109,15 @@ LOOPS = {
     "for over a range": of("for i in range(10 ** 12):", "    pass"),
     "recursion": of("return policy_book(age, level, gold)"),
     "recursion of two": of("return policy_book(age, level, policy_book(age, level, gold))"),
-    "list built": testing("[i for i in (1, 2)] == age"),
-    "lists built in lists": testing("[[j for j in (1, 2)] for i in (1, 2)] == age"),
-    "generator": testing("any(i for i in (1, 2))"),
+    "list built": denying("[i for i in (1, 2)] == age"),
+    "lists built in lists": denying("[[j for j in (1, 2)] for i in (1, 2)] == age"),
+    "generator": denying("any(i for i in (1, 2))"),
     "yield": of("yield 1"),
-    "lambda": testing("(lambda f: f(f))(lambda f: f(f))"),
+    "lambda": denying("(lambda f: f(f))(lambda f: f(f))"),
     "try": of("try:", "    pass", "except Exception:", "    pass"),
     "with": of(f"with open({CANARY!r}, 'w') as f:", "    pass"),
     "match": of("match age:", "    case 1:", "        return (False, '')"),
-    "walrus": testing("(x := age) == 1"),
+    "walrus": denying("(x := age) == 1"),
     "async": "async " + of("await age"),
     "a second function": SIGNATURE.replace("policy_book", "other") + "\n    return (True, '')\n" + of(),
     "a function inside": of("def inner(a: int) -> bool:", "    return inner(a)"),
@@ -120,30 +130,31 @@ LOOPS = {
 }
 ESCAPES = {
     "open": of(REACH),
-    "open in a test": testing(REACH),
+    "open in a test": denying(REACH),
     "open above the function": f"{REACH}\n" + of(),
     "open under the function": of() + f"{REACH}\n",
     "import": of("import os"),
     "import above": "import os\n" + of("os.system('true')"),
-    "import by a call": testing("__import__('os').system('true') == 0"),
+    "import by a call": denying("__import__('os').system('true') == 0"),
     "import in a contract": of(f"Requires(__import__('pathlib').Path({CANARY!r}).write_text('x'))"),
     "open in a contract": of(f"Ensures({REACH} == 1)"),
     "open in an Assert": of(f"Assert({REACH})"),
-    "evaluated text": testing(f'eval("{REACH}")'),
-    "subclasses": testing("().__class__.__base__.__subclasses__() == age"),
-    "class of a parameter": testing("level.__class__.__mro__ == age"),
-    "format of a text": testing("'{0.__class__}'.format(age) == level"),
-    "f-string": testing("f'{age.__class__}' == level"),
-    "getattr": testing("getattr(age, 'real')"),
-    "builtins by name": testing("__builtins__ == age"),
+    "evaluated text": denying(f'eval("{REACH}")'),
+    "subclasses": denying("().__class__.__base__.__subclasses__() == age"),
+    "class of a parameter": denying("level.__class__.__mro__ == age"),
+    "format of a text": denying("'{0.__class__}'.format(age) == level"),
+    "f-string": denying("f'{age.__class__}' == level"),
+    "getattr": denying("getattr(age, 'real')"),
+    "builtins by name": denying("__builtins__ == age"),
     "builtins as a parameter": SIGNATURE.replace("age", "__builtins__") + "\n    return (True, '')\n",
-    "globals": testing("globals() == age"),
+    "globals": denying("globals() == age"),
     "decorator": f"@{REACH}\n" + of(),
     "decorator that trusts": "@ContractOnly\n" + of(),
     "default": of().replace("age: int", f"age: int = {REACH}"),
     "annotation": of().replace("age: int", f"age: {REACH}"),
     "annotation that fails": of().replace("age: int", "age: -'x'"),
     "annotation that compares": of().replace("age: int", "age: 1 < 'x'"),
+    "system in a decorator": "@__import__('os').system\n" + of(),
     "answer's annotation": of().replace("Tuple[bool, str]", REACH),
     "answer's annotation unbound": of("late = 1").replace("Tuple[bool, str]", "late"),
     "answer's annotation subscripted": of().replace("Tuple[bool, str]", "Tuple[Tuple[bool, str] < 1]"),
@@ -153,9 +164,9 @@ ESCAPES = {
     "named arguments": of().replace("gold: bool", "**gold: bool"),
     "keyword argument": of().replace("gold: bool", "*, gold: bool"),
     "annotated variable": of(f"x: {REACH} = 1"),
-    "subscript of a parameter": testing("level[0] == 'x'"),
-    "starred": testing("(*level,) == age"),
-    "the tuple type called": testing("Tuple(level) == age"),
+    "subscript of a parameter": denying("level[0] == 'x'"),
+    "starred": denying("(*level,) == age"),
+    "the tuple type called": denying("Tuple(level) == age"),
     "the tuple type bound anew": of("Tuple = age"),
     "debug bound": of("__debug__ = 1"),
     "debug as a parameter": of().replace("gold", "__debug__"),
@@ -164,7 +175,7 @@ ESCAPES = {
     "a parameter twice": of().replace("level: str", "age: str"),
     "a parameter more": of().replace("gold: bool", "gold: bool, more: int"),
     "fullwidth letters": of("ｏｐｅｎ(level)"),
-    "look-alike letter": testing("\u0430ge < 18"),
+    "look-alike letter": denying("\u0430ge < 18"),
     "direction turned": of("# \u202e }", "if age < 18: return (False, '')"),
 }
 PARSER = {
@@ -173,26 +184,32 @@ PARSER = {
     "half a line": "def (",
     "null byte": of("x = '\0'"),
     "null byte first": "\0" + of(),
-    "surrogate": testing("level == '\ud800'"),
+    "surrogate": denying("level == '\ud800'"),
     "surrogate in a comment": of("# \udfff"),
-    "surrogate escaped": testing("level == '\\ud800'"),
+    "surrogate escaped": denying("level == '\\ud800'"),
     "surrogate as reason": of("return (age >= 18 and (level == 'gold' or gold), '\\udfff')"),
-    "long decimal": testing(f"age == {'9' * 5000}"),
-    "long hexadecimal": testing(f"age == 0x{'f' * 80_000}"),
-    "long decimal, bounded": testing(f"age == {'9' * 4000}"),
-    "brackets, 190 deep": testing("(" * 190 + "age" + ")" * 190),
-    "brackets, 5000 deep": testing("(" * 5000 + "age" + ")" * 5000),
-    "tuples, 180 deep": testing("(" * 180 + "age" + ",)" * 180 + " == age"),
-    "not, 900 deep": testing("not " * 900 + "gold"),
-    "not, 50,000 deep": testing("not " * 50_000 + "gold"),
-    "minus, 900 deep": testing("-" * 900 + "age == 1"),
-    "minus, 50,000 deep": testing("-" * 50_000 + "age == 1"),
-    "conditions, 700 deep": testing("gold if gold else " * 700 + "gold"),
-    "conditions, 20,000 deep": testing("gold if gold else " * 20_000 + "gold"),
-    "sums, 900 long": testing("age" + " + age" * 900 + " == 1"),
-    "sums, 50,000 long": testing("age" + " + age" * 50_000 + " == 1"),
-    "ifs, 90 deep": "\n".join((SIGNATURE, *["    " + " " * i + "if age:" for i in range(90)], " " * 99 + "return (True, '')")) + "\n",
-    "ifs, 110 deep": "\n".join((SIGNATURE, *["    " + " " * i + "if age:" for i in range(110)], " " * 120 + "return (True, '')")) + "\n",
+    "long decimal": denying(f"age == {'9' * 5000}"),
+    "long hexadecimal": denying(f"age == 0x{'f' * 80_000}"),
+    "long decimal, bounded": denying(f"age == {'9' * 4000}"),
+    "brackets, 190 deep": denying("(" * 190 + "age" + ")" * 190),
+    "brackets, 5000 deep": denying("(" * 5000 + "age" + ")" * 5000),
+    "tuples, 180 deep": denying("(" * 180 + "age" + ",)" * 180 + " == age"),
+    "not, 900 deep": denying("not " * 900 + "gold"),
+    "not, 50,000 deep": denying("not " * 50_000 + "gold"),
+    "minus, 900 deep": denying("-" * 900 + "age == 1"),
+    "minus, 50,000 deep": denying("-" * 50_000 + "age == 1"),
+    "conditions, 700 deep": denying("gold if gold else " * 700 + "gold"),
+    "conditions, 20,000 deep": denying("gold if gold else " * 20_000 + "gold"),
+    "sums, 900 long": denying("age" + " + age" * 900 + " == 1"),
+    "sums, 50,000 long": denying("age" + " + age" * 50_000 + " == 1"),
+    "ifs, 90 deep": "\n".join(
+        (SIGNATURE, *["    " + " " * i + "if age:" for i in range(90)], " " * 99 + "return (True, '')")
+    )
+    + "\n",
+    "ifs, 110 deep": "\n".join(
+        (SIGNATURE, *["    " + " " * i + "if age:" for i in range(110)], " " * 120 + "return (True, '')")
+    )
+    + "\n",
     "elifs, 900 long": of("if age == 1:", "    pass", *["elif age == 1:", "    pass"] * 900),
     "elifs, 20,000 long": of("if age == 1:", "    pass", *["elif age == 1:", "    pass"] * 20_000),
     "types, 150 deep": of().replace("Tuple[bool, str]", "Tuple[" * 150 + "bool" + "]" * 150),
@@ -200,8 +217,8 @@ PARSER = {
     "five million spaces": of("if age < 18:" + " " * 5_000_000 + "return (False, '')"),
     "a million lines": of() + "\n" * 1_000_000,
     "a long name": of("x" * 1_000_000 + " = 1"),
-    "a long text": testing(f"level == '{'x' * 5_000_000}'"),
-    "many parameters": f"def policy_book({', '.join(f'a{i}: bool' for i in range(30_000))}) -> Tuple[bool, str]:\n    return (True, '')\n",
+    "a long text": denying(f"level == '{'x' * 5_000_000}'"),
+    "many parameters": of().replace("gold: bool", ", ".join(f"a{i}: bool" for i in range(30_000))),
     "unknown encoding": "# -*- coding: klingon -*-\n" + of(),
     "encoding of another alphabet": "# -*- coding: utf-7 -*-\n" + of("+AG8-"),
     "byte order mark": "\ufeff" + of(),
@@ -211,12 +228,12 @@ PARSER = {
     "unended text": of("x = '"),
     "unended f-string": of("x = f'{"),
     "continued at the end": of() + "\\",
-    "unknown escape": testing("level == '\\d\\N{NO SUCH NAME}'"),
-    "infinite float": testing("age < 1e999"),
-    "not a number": testing("age < 1e999 - 1e999"),
-    "imaginary": testing("age < 1j"),
-    "ellipsis": testing("age == ..."),
-    "nothing compared": testing("age < None"),
+    "unknown escape": denying("level == '\\d\\N{NO SUCH NAME}'"),
+    "infinite float": denying("age < 1e999"),
+    "not a number": denying("age < 1e999 - 1e999"),
+    "imaginary": denying("age < 1j"),
+    "ellipsis": denying("age == ..."),
+    "nothing compared": denying("age < None"),
     "return outside": "return (True, '')\n",
     "await outside": of("await age"),
     "starred outside": of("*age"),
@@ -235,21 +252,21 @@ JUDGED = {
     "answers nothing as reason": returning("(True, None)"),
     "answers a number as reason": returning("(True, age)"),
     "answers a tuple as answer": returning("((True, True), '')"),
-    "compares number and text": testing("age < level"),
-    "compares truth and text": testing("gold < level"),
-    "compares tuple and number": testing("(age, age) < 3"),
-    "adds number and text": testing("age + level == 'x'"),
-    "subtracts texts": testing("level - level == 'x'"),
-    "negates a text": testing("-level == 'x'"),
-    "negates a constant text": testing("age == -'x'"),
-    "negates a constant tuple": testing("age == -(1, 2)"),
-    "searches in a number": testing("level in 5"),
-    "searches a number in a text": testing("age in 'x'"),
-    "searches in an argument": testing("'x' in level"),
+    "compares number and text": denying("age < level"),
+    "compares truth and text": denying("gold < level"),
+    "compares tuple and number": denying("(age, age) < 3"),
+    "adds number and text": denying("age + level == 'x'"),
+    "subtracts texts": denying("level - level == 'x'"),
+    "negates a text": denying("-level == 'x'"),
+    "negates a constant text": denying("age == -'x'"),
+    "negates a constant tuple": denying("age == -(1, 2)"),
+    "searches in a number": denying("level in 5"),
+    "searches a number in a text": denying("age in 'x'"),
+    "searches in an argument": denying("'x' in level"),
     "reads before binding": of("if age < 18:", "    late = 1", "if late == 1:", "    return (False, '')"),
     "binds an argument anew": of("age = 40"),
-    "two letters searched": testing("'a' in level and 'b' in level"),
-    "order of texts": testing("level < 'm'"),
+    "two letters searched": denying("'a' in level and 'b' in level"),
+    "order of texts": denying("level < 'm'"),
 }
 SOURCES = {**GROWTH, **LOOPS, **ESCAPES, **PARSER, **JUDGED}
 
@@ -275,14 +292,14 @@ def meet(source: str) -> dict[str, object]:
     (draft,) = synthesis.checked([Draft(BOOK, (Attempt(source),))], synthesis.TESTED)
     entry = synthesis.guarded(draft)
     kept = runtime.from_row(json.loads(json.dumps(runtime.to_row(entry))), BOOK)
-    toolguard.to_row(draft)
     decided.without(decided.joined(source, BOOK), BOOK)
     baselines._executed(baselines.Code(code=source), {**FORBIDDEN, "more": 1})
     trusted = CallGuard("trusting", RULES, (Guarded(BOOK, source, "tested"),), frozenset({"tested"}), TOOLS)
     own = CallGuard("careful", RULES, (kept,), frozenset({"tested"}), TOOLS)
     faults.verdict(source)
     if program is not None:
-        examples.failures(program, examples.examples(BOOK))
+        toolguard.to_row(draft)
+        veriguard.counterexample(BOOK, draft.source) if kept.grade == "tested" else None
     return {"loaded": loaded[:200], "grade": kept.grade, "trusted": judged(trusted), "own": judged(own)}
 
 

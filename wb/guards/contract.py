@@ -273,9 +273,9 @@ def assemble(guard: str, required: Contract) -> str:
             f"{required.function} without contract statements was required; got {function.name} "
             f"with {own_contract(function) or 'none'}"
         )
-    stated = ast.parse("\n".join(required.lines())).body
-    function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
     try:
+        stated = sandbox.parse("\n".join(required.lines())).body
+        function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
         return f"{HEADER}\n\n{sandbox.text(function)}"
     except UnsafeSource as error:
         raise VacuousContract(str(error)) from None

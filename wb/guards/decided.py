@@ -43,7 +43,10 @@ def joined(source: str, contract: Contract) -> str:
         return source
     returns = [f"if not {bracketed(c)}:\n    return (False, {clause!r})" for c, clause in reversed(own.items())]
     first = 1 if ast.get_docstring(function) is not None else 0
-    function.body[first:first] = ast.parse("\n".join(returns)).body
+    try:
+        function.body[first:first] = sandbox.parse("\n".join(returns)).body
+    except sandbox.UnsafeSource:
+        return source
     return _text(tree, source)
 
 

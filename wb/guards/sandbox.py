@@ -4,9 +4,9 @@ A contract does not run (`Result()[0]` is an error outside Nagini), so it is tak
 What is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, and `+` and `-` of numbers:
 no loop, no call, no attribute, no import, no assignment.  Each expression has a type, so that none breaks when it
 is run, and nothing is built that is larger than the arguments and the source together: texts are compared and never
-joined, and tuples stand only in `in (…)` and in `return (…)`.  A source is at most `LONGEST` characters,
-`DEEPEST` levels and `LARGEST` nodes; a run takes at most so many steps as it has nodes, each at most as long as an
-argument is, and touches nothing.  So a decision needs no time limit and no process of its own.
+joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are bounded in length, depth and size.  A run
+takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
+So a decision needs no time limit and no process of its own.
 
 Unknown arguments are tried out: a guard *denies* only where every completion denies.  For a guard that
 compares its inputs with constants alone, the constants and their neighbours stand for all values, so
@@ -26,7 +26,7 @@ CONTRACT = frozenset({"Requires", "Ensures", "Refute", "Assert", "Assume", "Decr
 TYPES = ("int", "bool", "str")
 NUMBERS = ("int", "bool")  # a bool is a number, as in Python
 ANSWER = "Tuple[bool, str]"
-LONGEST = 200_000  # characters of a source, its contract included
+LONGEST, WIDEST = 100_000, 20_000  # characters and nodes of a source, its contract included
 DEEPEST = 100  # levels of a syntax tree: what Python's own readers and writers of trees can recurse into
 LARGEST = 5_000  # nodes of a function: about 450 requirements of one tool, 0.1 ms a run
 INTEGER = 2**63  # the largest number, as in the tests of rules
@@ -64,15 +64,17 @@ def parse(source: str) -> ast.Module:
         raise UnsafeSource(f"line {error.lineno}: Python was required; got {error.msg}") from None
     except (ValueError, MemoryError, RecursionError) as error:  # surrogates, and nesting that the parser gives up on
         raise UnsafeSource(f"Python was required; got {type(error).__name__}: {error}") from None
-    level: list[ast.AST] = [tree]
+    level, size = [tree], 0
     for _ in range(DEEPEST):
+        size += len(level)
+        if size > WIDEST:
+            raise UnsafeSource(f"at most {WIDEST} nodes of syntax were required; got more")
+        for node in level:
+            if isinstance(node, ast.Constant) and type(node.value) is int and node.value > INTEGER:
+                raise UnsafeSource(f"line {node.lineno}: numbers up to {INTEGER} were required; got a larger one")
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if level:
-        line = getattr(level[0], "lineno", "?")
-        raise UnsafeSource(f"line {line}: at most {DEEPEST} levels of nesting were required; got more")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) is int and node.value > INTEGER:
-            raise UnsafeSource(f"line {node.lineno}: numbers up to {INTEGER} were required; got a larger one")
+        raise UnsafeSource(f"at most {DEEPEST} levels of nesting were required; got more")
     return tree
 
 
@@ -125,7 +127,7 @@ def load(source: str) -> Program:
 def tried(program: Program, arguments: Mapping[str, Argument]) -> Answered | str:
     """What a guard answers to the arguments; where that is no answer, what came instead, in words."""
     try:
-        outcome = program.run(**arguments)
+        outcome = _read(program.run(**arguments))
     except (TypeError, NameError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
     if type(outcome) is tuple and len(outcome) == 2 and type(outcome[0]) is bool and type(outcome[1]) is str:
@@ -223,9 +225,7 @@ def completions(
                 chosen[name] = unknown[name][path[level][1]]  # noqa: B023
             return chosen[name]  # noqa: B023
 
-        outcome = run(**known, **{name: _Unknown(name, choose) for name in unknown})
-        if type(outcome) is tuple:
-            outcome = tuple([part.read() if isinstance(part, _Unknown) else part for part in outcome])
+        outcome = _read(run(**known, **{name: _Unknown(name, choose) for name in unknown}))
         yield dict(chosen), outcome
         while path and path[-1][1] + 1 == len(unknown[path[-1][0]]):
             path.pop()
@@ -260,6 +260,13 @@ class _Unknown:
     __lt__, __le__, __gt__, __ge__ = map(_reading, (operator.lt, operator.le, operator.gt, operator.ge))
     __add__, __sub__, __neg__ = map(_reading, (operator.add, operator.sub, operator.neg))
     __radd__, __rsub__ = _reading(lambda mine, other: other + mine), _reading(lambda mine, other: other - mine)
+
+
+def _read(outcome: object) -> object:
+    """An outcome whose parts are chosen, where they are unknown values."""
+    if type(outcome) is not tuple:
+        return outcome
+    return tuple([part.read() if isinstance(part, _Unknown) else part for part in outcome])
 
 
 def _stripped(source: str) -> ast.Module:
