@@ -1,5 +1,7 @@
 """What a guard's author is told of a failed proof: the same words whatever the prover's solver happened to answer."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,6 +67,7 @@ def complained(source: str, proof: Proof) -> Draft:
     return Draft(BOOK, (Attempt(source, check([Draft(BOOK, (Attempt(source),))])[0]),))
 
 
+@cache
 def asked(source: str, proof: Proof, folder) -> str:
     """The identity of the repair that a failed proof leads to."""
     author = Author(folder)
@@ -91,7 +94,7 @@ FINDINGS = st.lists(
 
 
 @pytest.mark.parametrize("source", [*WRONG.values(), RIGHT], ids=[*WRONG, "right but not proved"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(("unproved", "timeout", "crash")), FINDINGS)
 def test_a_repair_is_the_same_request_whatever_the_solver_answered(
     tmp_path_factory, source: str, status: str, findings: tuple
