@@ -21,7 +21,7 @@ from wb.guards.synthesis import Attempt, Draft
 from wb.logic import semantics
 from wb.rules.rule import Predicate, Rule, RuleSet
 
-HANG_S, KILOBYTES = 10, 400_000
+HANG_S, WAIT_S, KILOBYTES = 10, 60, 400_000  # of processor time; by the clock, on a machine that is busy
 RIGHT = of("if age < 18:", "    return (False, 'r1')", "if not gold and level != 'gold':", "    return (False, 'r2')")
 HARMLESS = frozenset(  # what a contract, a decorator or a comment says is taken off before the rest runs
     {"import in a contract", "open in a contract", "open in an Assert", "decorator", "decorator that trusts"}
@@ -40,7 +40,7 @@ HARMLESS = frozenset(  # what a contract, a decorator or a comment says is taken
 
 
 def met_by_a_process(folder, names) -> Iterator[dict]:
-    """What became of each source; one that says nothing for `HANG_S` seconds, or ends the process, is a row too."""
+    """What became of each source; one that says nothing for `WAIT_S` seconds, or ends the process, is a row too."""
     command = [sys.executable, hostile_code.__file__]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -49,11 +49,11 @@ def met_by_a_process(folder, names) -> Iterator[dict]:
         for name in ("empty", *names):  # the first one is for starting
             process.stdin.write(f"{name}\n")
             process.stdin.flush()
-            ready, _, _ = select.select([process.stdout], [], [], 60 if name == "empty" else HANG_S)
+            ready, _, _ = select.select([process.stdout], [], [], WAIT_S)
             line = process.stdout.readline() if ready else ""
             if not line:
                 process.kill()
-                yield {"name": name, "raised": "it ended the process" if ready else f"no answer within {HANG_S} s"}
+                yield {"name": name, "raised": "it ended the process" if ready else f"no answer within {WAIT_S} s"}
                 return
             yield json.loads(line)
 

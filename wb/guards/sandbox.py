@@ -30,7 +30,7 @@ LONGEST, WIDEST = 100_000, 20_000  # characters and nodes of a source, its contr
 DEEPEST = 100  # levels of a syntax tree: what Python's own readers and writers of trees can recurse into
 LARGEST = 5_000  # nodes of a function: about 450 requirements of one tool, 0.1 ms a run
 INTEGER = 2**63  # the largest number, as in the tests of rules
-READS = 50  # values read in a completion, on the average of all
+READS = 20  # values read in a completion, on the average of all
 ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 OTHER = "~"  # a text that no rule names
 
