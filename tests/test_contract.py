@@ -252,6 +252,21 @@ def test_the_contract_goes_into_the_guard_and_comes_off_again() -> None:
     assert sandbox.load(put).run(18) == sandbox.load(GUARD).run(18) == (True, "allowed")
 
 
+@pytest.mark.parametrize("docstring", ["", '    """Says what it is for."""\n', '    "a"\n    """b"""\n'])
+def test_a_guard_with_a_docstring_keeps_its_first_statement(docstring: str) -> None:
+    made, header = of("book", "ALWAYS (book IMPLIES adult)"), GUARD.splitlines()[1] + "\n"
+    put = contract.assemble(GUARD.replace(header, header + docstring), made)
+    plain = contract.assemble(GUARD, made)
+    for age in (17, 18):
+        assert (
+            sandbox.load(put).run(age)
+            == sandbox.load(plain).run(age)
+            == (age == 18, "allowed" if age == 18 else "young")
+        )
+    assert put.count("if age < 18:") == 1 and "Says" not in put
+    assert put == plain or "'b'" in put, "only the docstring is left out"
+
+
 @pytest.mark.parametrize(
     "guard",
     [

@@ -1,11 +1,14 @@
 """What a guard's author is told of a failed proof: the same words whatever the prover's solver happened to answer."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.guards import contract, synthesis, veriguard
+from wb.domain.trace import Call, Step, Trace
+from wb.guards import contract, synthesis, toolguard, veriguard
 from wb.guards.nagini import Objection, Proof
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
@@ -64,6 +67,7 @@ def complained(source: str, proof: Proof) -> Draft:
     return Draft(BOOK, (Attempt(source, check([Draft(BOOK, (Attempt(source),))])[0]),))
 
 
+@cache
 def asked(source: str, proof: Proof, folder) -> str:
     """The identity of the repair that a failed proof leads to."""
     author = Author(folder)
@@ -90,7 +94,7 @@ FINDINGS = st.lists(
 
 
 @pytest.mark.parametrize("source", [*WRONG.values(), RIGHT], ids=[*WRONG, "right but not proved"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(("unproved", "timeout", "crash")), FINDINGS)
 def test_a_repair_is_the_same_request_whatever_the_solver_answered(
     tmp_path_factory, source: str, status: str, findings: tuple
@@ -137,12 +141,40 @@ def test_a_prover_without_an_answer_asks_the_author_nothing_about_code_that_keep
     assert synthesis.guarded(right).grade == "tested" and "late" in synthesis.guarded(right).reason
 
 
+@pytest.mark.parametrize("status", ["unproved", "rejected", "timeout", "crash"])
+def test_a_proof_counts_only_where_the_probe_is_proved_too(status: str) -> None:
+    """The probe refutes `False` at the head of the body: a body that nothing reaches proves anything."""
+
+    class Unreachable:
+        def verify(self, sources):
+            return [Proof(status if "Refute(False)" in source else "proved") for source in sources]
+
+    (draft,) = veriguard.prove([Draft(BOOK, (Attempt(RIGHT),))], lambda drafts: [None for _ in drafts], Unreachable())
+    assert "cannot be reached" in draft.complaints[0].message and synthesis.guarded(draft).grade == "tested"
+    (proved,) = veriguard.prove([Draft(BOOK, (Attempt(RIGHT),))], lambda drafts: [], Prover(Proof("proved")))
+    assert not proved.complaints and synthesis.guarded(proved).grade == "proved"
+
+
+@pytest.mark.parametrize("status", ["proved", "unproved", "rejected", "timeout", "crash"])
+def test_the_final_guard_runs_what_is_proved_and_nothing_else(status: str) -> None:
+    (draft,) = veriguard.prove(
+        [Draft(BOOK, (Attempt(RIGHT),))], lambda drafts: [None for _ in drafts], Prover(Proof(status))
+    )
+    entry = synthesis.guarded(draft)
+    assert entry.grade == ("proved" if status == "proved" else "tested")
+    trace = Trace("t", (Step((Call("book", {"guests": []}),), {"age": 30, "level": "tin"}),))
+    final = veriguard.proved_guard(RULES, (entry,), TOOLS).decide(trace)
+    assert final.decision == ("allow" if status == "proved" else "deny")
+    assert status == "proved" or "proved was required" in final.reason
+    assert toolguard.tested_guard(RULES, (entry,), TOOLS).decide(trace).decision == "allow"
+
+
 def test_code_that_breaks_when_it_is_run_breaks_the_contract() -> None:
-    broken = RIGHT.replace("    if age < 18:", "    if age < 18:\n        late = 1\n    if late == 1:")
+    broken = RIGHT.replace("    return (True, 'allowed')\n", "    pass\n")
     (complaint,) = complained(broken, Proof("unproved", (Objection("x", "said", 1),))).complaints
     assert (
         dict(complaint.arguments)["age"] >= 18
-        and "UnboundLocalError" in complaint.message
+        and "answered None, not (bool, str)" in complaint.message
         and complaint.allowed is True
     )
 

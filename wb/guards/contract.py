@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.guards import sandbox
 from wb.guards.nagini import HEADER
+from wb.guards.sandbox import UnsafeSource
 from wb.logic import cel, facts
 from wb.logic import formula as f
 from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar, Size
@@ -271,9 +273,12 @@ def assemble(guard: str, required: Contract) -> str:
             f"{required.function} without contract statements was required; got {function.name} "
             f"with {own_contract(function) or 'none'}"
         )
-    stated = ast.parse("\n".join(required.lines())).body
-    function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
-    return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
+    try:
+        stated = sandbox.parse("\n".join(required.lines())).body
+        function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
+        return f"{HEADER}\n\n{sandbox.text(function)}"
+    except UnsafeSource as error:
+        raise VacuousContract(str(error)) from None
 
 
 def probe(assembled: str) -> str:
@@ -293,9 +298,9 @@ def own_contract(function: ast.FunctionDef) -> list[str]:
 
 def _function(source: str) -> ast.FunctionDef:
     try:
-        found = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
-    except SyntaxError as error:
-        raise VacuousContract(f"Python was required; got {error.msg} at line {error.lineno}") from None
+        found = [n for n in sandbox.parse(source).body if isinstance(n, ast.FunctionDef)]
+    except UnsafeSource as error:
+        raise VacuousContract(str(error)) from None
     if len(found) != 1:
         raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
     return found[0]

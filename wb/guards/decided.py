@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from wb.guards import sandbox
 from wb.guards.contract import Contract, Item, bracketed
 from wb.rules import decisions
 
@@ -42,8 +43,11 @@ def joined(source: str, contract: Contract) -> str:
         return source
     returns = [f"if not {bracketed(c)}:\n    return (False, {clause!r})" for c, clause in reversed(own.items())]
     first = 1 if ast.get_docstring(function) is not None else 0
-    function.body[first:first] = ast.parse("\n".join(returns)).body
-    return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
+    try:
+        function.body[first:first] = sandbox.parse("\n".join(returns)).body
+    except sandbox.UnsafeSource:
+        return source
+    return _text(tree, source)
 
 
 def without(source: str, contract: Contract) -> str:
@@ -52,7 +56,7 @@ def without(source: str, contract: Contract) -> str:
     if function is None:
         return source
     function.body = [statement for statement in function.body if not _decided(statement)] or [ast.Pass()]
-    return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
+    return _text(tree, source)
 
 
 def _own(contract: Contract) -> tuple[Item, ...]:
@@ -63,11 +67,19 @@ def _own(contract: Contract) -> tuple[Item, ...]:
 def _function(source: str) -> tuple[ast.Module, ast.FunctionDef | None]:
     """The one function of a source, with the module that it stands in; None where there is not exactly one."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+        tree = sandbox.parse(source)
+    except sandbox.UnsafeSource:
         return ast.Module([], []), None
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     return tree, found[0] if len(found) == 1 else None
+
+
+def _text(tree: ast.Module, source: str) -> str:
+    """The changed tree as source; the source as it was where the tree cannot be written, which a check tells too."""
+    try:
+        return sandbox.text(tree)
+    except sandbox.UnsafeSource:
+        return source
 
 
 def _decided(statement: ast.stmt) -> bool:

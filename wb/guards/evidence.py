@@ -106,5 +106,5 @@ def _states(source: str, contract: Contract) -> bool:
     """Whether the source carries exactly the contract's statements."""
     try:
         return assemble(sandbox.strip(source), contract) == source
-    except (VacuousContract, SyntaxError):
+    except (VacuousContract, UnsafeSource):
         return False

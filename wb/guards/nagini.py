@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Literal
 
 from wb import paths
+from wb.guards import sandbox
 
 Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
 HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
@@ -245,8 +246,8 @@ def _function(source: str) -> str | None:
     if not source.startswith(HEADER):
         return None
     try:
-        body = ast.parse(source.removeprefix(HEADER)).body
-    except SyntaxError:
+        body = sandbox.parse(source.removeprefix(HEADER)).body
+    except sandbox.UnsafeSource:
         return None
     return body[0].name if len(body) == 1 and isinstance(body[0], ast.FunctionDef) else None
 

@@ -94,9 +94,8 @@ class CallGuard:
         loaded = {}
         for entry in reversed(self.guarded):  # of several guards for a tool the first counts
             reason = _refused(entry, self.accepted)
-            program = None if reason else _load(entry)
             waiting = len(self.open.get(entry.contract.tool, ()))
-            loaded[entry.contract.tool] = Loaded(entry, program, reason, self.ruleset, values, waiting)
+            loaded[entry.contract.tool] = Loaded(entry, reason, self.ruleset, values, waiting)
         object.__setattr__(self, "loaded", loaded)
         object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
         object.__setattr__(self, "tools", frozenset(known))
@@ -177,16 +176,14 @@ class Loaded:
     def __init__(
         self,
         entry: Guarded,
-        program: Program | None,
         reason: str,
         ruleset: RuleSet,
         values: DeclaredValues,
         waiting: int = 0,
     ) -> None:
-        self.entry, self.program = entry, program
-        self.reason = reason or ("" if program else "its guard cannot be run")
-        contract = entry.contract
-        self.grade = claim(entry.grade, len(contract.items), waiting) if reason or program else "error"
+        self.entry, self.reason, contract = entry, reason, entry.contract
+        self.program: Program | None = None
+        self.grade = claim(entry.grade, len(contract.items), waiting)
         self.evidence = digest(entry.source)
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
@@ -198,19 +195,18 @@ class Loaded:
         self.facts: dict[str, Reader] = {}  # what its past subformulas are over
         self.past: Past | None = None
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
-        if program is None:
+        if reason:
+            return
+        try:
+            self.program, self.conditions, self.whole = _load(entry)
+        except UnsafeSource as error:
+            self.reason, self.grade = f"its guard cannot be run: {error}", "error"
             return
         here, back = ([p for p in contract.parameters if (p.past is None) is now] for now in (True, False))
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
         names, order = [*own, *others, *[p.name for p in back]], [p.name for p in contract.parameters]
-        if [name for name, _ in program.types] != order:
-            self.program, self.reason, self.grade = None, "its guard cannot be run: it has other parameters", "error"
-            return
         self.names, self._at = tuple(order), tuple(names.index(name) for name in order)
-        by_text = {text: condition(contract, text) for text in contract.conditions}
-        self.conditions = {item.rule: by_text[item.condition] for item in contract.items}
-        self.whole = condition(contract, f"({''.join(f'{item.condition}, ' for item in contract.items)})").run
         self.own, self.others = tuple(own.values()), tuple(others.values())
         if back:
             self.past = Past(*[p.past for p in back])
@@ -297,14 +293,17 @@ def condition(contract: Contract, expression: str) -> Program:
 
 def digest(source: str) -> str:
     """SHA-256 of a guard's source, in hex."""
-    return hashlib.sha256(source.encode()).hexdigest()
+    return hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()
 
 
-def _load(entry: Guarded) -> Program | None:
-    try:
-        return sandbox.load(entry.source)
-    except UnsafeSource:
-        return None
+def _load(entry: Guarded) -> tuple[Program, dict[str, Program], Callable[..., tuple]]:
+    """The guard's program, each rule's condition, and all of these at once; `UnsafeSource` where one cannot be run."""
+    program, contract = sandbox.load(entry.source), entry.contract
+    if program.types != tuple((p.name, p.type) for p in contract.parameters):
+        raise UnsafeSource("it has other parameters")
+    by_text = {text: condition(contract, text) for text in contract.conditions}
+    whole = condition(contract, f"({''.join(f'{item.condition}, ' for item in contract.items)})")
+    return program, {item.rule: by_text[item.condition] for item in contract.items}, whole.run
 
 
 def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:

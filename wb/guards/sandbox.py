@@ -1,9 +1,12 @@
-"""Running generated guards: contracts stripped, a language so small that every run ends.
+"""Running generated guards: contracts stripped, a language so small that every run ends, and soon.
 
-A contract does not run (`Result()[0]` is an error outside Nagini), so it is taken off before a guard is
-loaded.  What is left must be one function of `if`, `return`, assignments, comparisons, `and`, `or`,
-`not`, `+`, `-` and constants: no loop, no call, no attribute, no import.  Such a function ends within
-as many steps as it has nodes and touches nothing, so it needs no time limit and no process of its own.
+A contract does not run (`Result()[0]` is an error outside Nagini), so it is taken off before a guard is loaded.
+What is left must be one function of `if`, `return`, comparisons, `and`, `or`, `not`, and `+` and `-` of numbers:
+no loop, no call, no attribute, no import, no assignment.  Each expression has a type, so that none breaks when it
+is run, and nothing is built that is larger than the arguments and the source together: texts are compared and never
+joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are bounded in length, depth and size.  A run
+takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
+So a decision needs no time limit and no process of its own.
 
 Unknown arguments are tried out: a guard *denies* only where every completion denies.  For a guard that
 compares its inputs with constants alone, the constants and their neighbours stand for all values, so
@@ -14,53 +17,26 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 Argument = bool | int | str
 Answered = tuple[bool, str]
 CONTRACT = frozenset({"Requires", "Ensures", "Refute", "Assert", "Assume", "Decreases"})
-TYPES = {"int": int, "bool": bool, "str": str}
-ALLOWED = (
-    ast.Module,
-    ast.FunctionDef,
-    ast.arguments,
-    ast.arg,
-    ast.Return,
-    ast.If,
-    ast.IfExp,
-    ast.Assign,
-    ast.Pass,
-    ast.BoolOp,
-    ast.And,
-    ast.Or,
-    ast.UnaryOp,
-    ast.Not,
-    ast.USub,
-    ast.BinOp,
-    ast.Add,
-    ast.Sub,
-    ast.Compare,
-    ast.Eq,
-    ast.NotEq,
-    ast.Lt,
-    ast.LtE,
-    ast.Gt,
-    ast.GtE,
-    ast.In,
-    ast.NotIn,
-    ast.Constant,
-    ast.Name,
-    ast.Load,
-    ast.Store,
-    ast.Tuple,
-    ast.Subscript,
-)
+TYPES = ("int", "bool", "str")
+NUMBERS = ("int", "bool")  # a bool is a number, as in Python
+ANSWER = "Tuple[bool, str]"
+LONGEST, WIDEST = 100_000, 20_000  # characters and nodes of a source, its contract included
+DEEPEST = 100  # levels of a syntax tree: what Python's own readers and writers of trees can recurse into
+LARGEST = 5_000  # nodes of a function: about 450 requirements of one tool, 0.1 ms a run
+INTEGER = 2**63  # the largest number, as in the tests of rules
+READS = 20  # values read in a completion, on the average of all
+ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 OTHER = "~"  # a text that no rule names
 
 
 class UnsafeSource(ValueError):
-    """Generated code outside the language that guards may use; the message says what and where."""
+    """Generated code that is no Python or outside the language that guards may use; the message says what and where."""
 
 
 class TooMany(RuntimeError):
@@ -78,57 +54,90 @@ class Program:
     exact: bool
 
 
-def strip(source: str) -> str:
-    """The source as it may run: contract statements, decorators, imports and docstring taken off."""
-    tree = ast.parse(source)
-    tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = []
-            node.body = [s for s in node.body if not _is_contract(s)] or [ast.Pass()]
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-
-
-def check(source: str) -> ast.FunctionDef:
-    """The one function of a stripped source; `UnsafeSource` where it leaves the language of guards."""
+def parse(source: str) -> ast.Module:
+    """The syntax tree of a source that nobody has read; `UnsafeSource` where it is no Python, too long or too deep."""
+    if len(source) > LONGEST:
+        raise UnsafeSource(f"at most {LONGEST} characters were required; got {len(source)}")
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise UnsafeSource(f"line {error.lineno}: Python was required; got {error.msg}") from None
+    except (ValueError, MemoryError, RecursionError) as error:  # surrogates, and nesting that the parser gives up on
+        raise UnsafeSource(f"Python was required; got {type(error).__name__}: {error}") from None
+    level, size = [tree], 0
+    for _ in range(DEEPEST):
+        size += len(level)
+        if size > WIDEST:
+            raise UnsafeSource(f"at most {WIDEST} nodes of syntax were required; got more")
+        for node in level:
+            if isinstance(node, ast.Constant) and type(node.value) is int and node.value > INTEGER:
+                raise UnsafeSource(f"line {node.lineno}: numbers up to {INTEGER} were required; got a larger one")
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise UnsafeSource(f"at most {DEEPEST} levels of nesting were required; got more")
+    return tree
+
+
+def text(tree: ast.AST) -> str:
+    """The source of a parsed tree; `UnsafeSource` where there is none."""
+    try:
+        return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    except (ValueError, RecursionError) as error:  # such as an f-string that needs a backslash
+        raise UnsafeSource(f"a source that can be written again was required; got {error}") from None
+
+
+def strip(source: str) -> str:
+    """The source as it may run: contract statements, decorators, imports and docstring taken off.
+
+    Raises:
+        UnsafeSource: it is no Python.
+    """
+    return text(_stripped(source))
+
+
+def check(source: str) -> ast.FunctionDef:
+    """The one function that runs of a source; `UnsafeSource` where it leaves the language of guards."""
+    tree = _stripped(source)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
-        raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body]}")
+        raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body][:9]}")
     function = tree.body[0]
-    for node in ast.walk(tree):
-        if not isinstance(node, ALLOWED):
-            raise UnsafeSource(
-                f"line {getattr(node, 'lineno', '?')}: if, return, comparisons and constants were required; "
-                f"got {type(node).__name__}"
-            )
-    _check_names(function)
+    size = sum(1 for _ in ast.walk(function))
+    if size > LARGEST:
+        raise UnsafeSource(f"at most {LARGEST} nodes of syntax were required; got {size}")
+    types = _parameters(function)
+    for statement in function.body:
+        _check(statement, types)
     return function
 
 
 def load(source: str) -> Program:
     """The guard as a program, contracts stripped; `UnsafeSource` where it may not run."""
-    stripped = strip_or_refuse(source)
-    function = check(stripped)
-    space: dict[str, object] = {"__builtins__": {}, "Tuple": tuple, "bool": bool, "str": str, "int": int}
-    exec(compile(stripped, f"<{function.name}>", "exec"), space)  # `check` has bounded what this can be
-    types = tuple((a.arg, ast.unparse(a.annotation) if a.annotation else "?") for a in function.args.args)
-    return Program(function.name, types, space[function.name], points(source), simple(function))
-
-
-def strip_or_refuse(source: str) -> str:
-    """`strip`, with `UnsafeSource` for what is not Python."""
+    function = check(source)
+    types, exact = _parameters(function), simple(function)
+    bare = ast.arguments([], [ast.arg(name) for name in types], None, [], [], None, [])
+    module = ast.Module([ast.FunctionDef(function.name, bare, function.body, [], None, None, [])], [])
+    space: dict[str, object] = {"__builtins__": {}}
     try:
-        return strip(source)
-    except SyntaxError as error:
-        raise UnsafeSource(f"line {error.lineno}: Python was required; got {error.msg}") from None
+        exec(compile(ast.fix_missing_locations(module), f"<{function.name}>", "exec"), space)  # `check` has bounded it
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a name that may not be bound
+        raise UnsafeSource(f"a function that compiles was required; got {error}") from None
+    return Program(function.name, tuple(types.items()), space[function.name], points(source), exact)
+
+
+def tried(program: Program, arguments: Mapping[str, Argument]) -> Answered | str:
+    """What a guard answers to the arguments; where that is no answer, what came instead, in words."""
+    try:
+        outcome = _read(program.run(**arguments))
+    except (TypeError, NameError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    if type(outcome) is tuple and len(outcome) == 2 and type(outcome[0]) is bool and type(outcome[1]) is str:
+        return outcome
+    return f"answered {outcome!r:.200}, not (bool, str)"
 
 
 def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
     """For each parameter the values that tell the sources apart: every constant it meets, and its neighbours."""
-    trees = [ast.parse(source) for source in sources]
+    trees = [parse(source) for source in sources]
     types = {
         a.arg: ast.unparse(a.annotation)
         for t in trees
@@ -145,7 +154,9 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
             -c.operand.value
             for s in sides
             for c in ast.walk(s)
-            if isinstance(c, ast.UnaryOp) and isinstance(c.op, ast.USub) and isinstance(c.operand, ast.Constant)
+            if isinstance(c, ast.UnaryOp)
+            and isinstance(c.op, ast.USub)
+            and type(getattr(c.operand, "value", None)) is int
         }
         for name in {n.id for s in sides for n in ast.walk(s) if isinstance(n, ast.Name)} & set(met):
             met[name] |= constants | negative
@@ -153,17 +164,37 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
 
 
 def simple(function: ast.FunctionDef) -> bool:
-    """Whether numbers and texts meet constants alone, so that `points` stand for all values."""
-    truths = {a.arg for a in function.args.args if a.annotation and ast.unparse(a.annotation) == "bool"}
+    """Whether numbers and texts meet constants of their type alone, so that `points` stand for all values.
+
+    A text may only be told equal or unequal: an order has no neighbours there.
+    """
+    types = _parameters(function)
+    free = {name for name, kind in types.items() if kind != "bool"}
+    met = 0
     for node in ast.walk(function):
-        if isinstance(node, (ast.BinOp, ast.Assign)):
+        if isinstance(node, ast.BinOp):
             return False
-        if (
-            isinstance(node, ast.Compare)
-            and sum(isinstance(s, ast.Name) and s.id not in truths for s in (node.left, *node.comparators)) > 1
-        ):
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        names = [side.id for side in sides if isinstance(side, ast.Name) and side.id in free]
+        if not names:
+            continue
+        met += 1
+        ordered = any(isinstance(op, ORDERS) for op in node.ops)
+        if sum(map(_constant, sides)) != len(sides) - 1 or (types[names[0]] == "str" and ordered):
             return False
-    return True
+    return met == sum(isinstance(node, ast.Name) and node.id in free for node in ast.walk(function))
+
+
+def _constant(node: ast.expr) -> bool:
+    """Whether an expression is a number or a text, or several to search in; a truth is no neighbour of a number."""
+    match node:
+        case ast.Tuple(options):
+            return all(map(_constant, options))
+        case ast.UnaryOp(ast.USub(), ast.Constant(value)) | ast.Constant(value):
+            return not isinstance(value, bool)
+    return False
 
 
 def completions(
@@ -176,14 +207,17 @@ def completions(
     """Every outcome over the unknown values, with the unknown values that it read.
 
     A value is chosen only when the program reads it, so a chain of early returns over n unknown
-    booleans takes n + 1 runs, not 2 ** n.  `TooMany` after `limit` runs.
+    booleans takes n + 1 runs, not 2 ** n.  `TooMany` after `limit` runs, or `READS` times as many values read.
     """
+    left = iter(range(READS * limit))
     path: list[list[object]] = []
     for _ in range(limit):
         chosen: dict[str, Argument] = {}
         depth = iter(range(1_000_000))
 
         def choose(name: str) -> Argument:  # it is used before the next turn of the loop
+            if next(left, None) is None:
+                raise TooMany(f"at most {READS * limit} values were to be read; {len(unknown)} are unknown")
             if name not in chosen:  # noqa: B023
                 level = next(depth)  # noqa: B023
                 if level == len(path):
@@ -191,7 +225,7 @@ def completions(
                 chosen[name] = unknown[name][path[level][1]]  # noqa: B023
             return chosen[name]  # noqa: B023
 
-        outcome = run(**known, **{name: _Unknown(name, choose) for name in unknown})
+        outcome = _read(run(**known, **{name: _Unknown(name, choose) for name in unknown}))
         yield dict(chosen), outcome
         while path and path[-1][1] + 1 == len(unknown[path[-1][0]]):
             path.pop()
@@ -228,6 +262,23 @@ class _Unknown:
     __radd__, __rsub__ = _reading(lambda mine, other: other + mine), _reading(lambda mine, other: other - mine)
 
 
+def _read(outcome: object) -> object:
+    """An outcome whose parts are chosen, where they are unknown values."""
+    if type(outcome) is not tuple:
+        return outcome
+    return tuple([part.read() if isinstance(part, _Unknown) else part for part in outcome])
+
+
+def _stripped(source: str) -> ast.Module:
+    tree = parse(source)
+    tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []
+            node.body = [s for s in node.body if not _is_contract(s)] or [ast.Pass()]
+    return tree
+
+
 def _is_contract(node: ast.stmt) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
@@ -238,25 +289,117 @@ def _is_contract(node: ast.stmt) -> bool:
             return False
 
 
-def _check_names(function: ast.FunctionDef) -> None:
+def _parameters(function: ast.FunctionDef) -> dict[str, str]:
+    """The type of each parameter."""
     args = function.args
     if args.vararg or args.kwarg or args.defaults or args.posonlyargs or args.kwonlyargs or args.kw_defaults:
-        raise UnsafeSource(f"plain typed parameters were required; got {ast.unparse(args)}")
-    known = {a.arg for a in args.args} | {"bool", "str", "int", "Tuple"}
-    known |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id not in known:
-            raise UnsafeSource(f"line {node.lineno}: parameters and local names were required; got {node.id!r}")
-        if isinstance(node, ast.Subscript) and ast.unparse(node.value) != "Tuple":
-            raise UnsafeSource(f"line {node.lineno}: no subscript may be used; got {ast.unparse(node)}")
-        if isinstance(node, ast.FunctionDef) and node is not function:
-            raise UnsafeSource(f"line {node.lineno}: one function was required; got {node.name!r} inside it")
+        raise UnsafeSource(f"plain typed parameters were required; got {text(args).strip():.200}")
+    types = {a.arg: a.annotation.id if isinstance(a.annotation, ast.Name) else "" for a in args.args}
+    wrong = [name for name, kind in types.items() if kind not in TYPES]
+    if wrong or len(types) < len(args.args):
+        raise UnsafeSource(f"parameters of the types {', '.join(TYPES)} were required; got {text(args).strip():.200}")
+    if function.returns is not None and text(function.returns).strip() != ANSWER:
+        raise UnsafeSource(f"the answer {ANSWER} was required; got {text(function.returns).strip():.200}")
+    if function.type_params:
+        raise UnsafeSource("a function without type parameters was required; got TypeVar")
+    return types
+
+
+def _check(statement: ast.stmt, types: Mapping[str, str]) -> None:
+    """Raise `UnsafeSource` for a statement outside the language."""
+    match statement:
+        case ast.Pass():
+            return
+        case ast.If(test, body, orelse):
+            _type(test, types)
+            for inner in (*body, *orelse):
+                _check(inner, types)
+        case ast.Return(ast.Tuple([decision, reason])):
+            for part in decision.elts if isinstance(decision, ast.Tuple) else (decision,):
+                _type(part, types)
+            if _type(reason, types) != "str":
+                raise _refused(reason, "a text as the reason was")
+        case ast.Return(value):
+            raise _refused(value or statement, "a decision and a reason to return were")
+        case _:
+            raise _refused(statement, "if, return, comparisons and constants were")
+
+
+def _type(node: ast.expr, types: Mapping[str, str]) -> str:
+    """The type of an expression; `UnsafeSource` where it has none, or is outside the language."""
+    match node:
+        case ast.Constant(bool() | int() | str() as value):
+            return type(value).__name__
+        case ast.Name(name) if name in types:
+            return types[name]
+        case ast.Name():
+            raise _refused(node, "names of parameters were")
+        case ast.UnaryOp(ast.Not(), body):
+            _type(body, types)
+            return "bool"
+        case ast.UnaryOp(ast.USub(), body):
+            return _numbers((body,), types)
+        case ast.BinOp(left, ast.Add() | ast.Sub(), right):
+            return _numbers((left, right), types)
+        case ast.BoolOp(_, values):
+            return _one_type(values, types)
+        case ast.IfExp(test, body, orelse):
+            _type(test, types)
+            return _one_type((body, orelse), types)
+        case ast.Compare(left, [ast.In() | ast.NotIn()], [ast.Tuple(options)]):
+            _type(left, types)
+            if not all(isinstance(o, ast.Constant | ast.UnaryOp) for o in options):
+                raise _refused(node, "constants to search in were")
+            for option in options:
+                _type(option, {})
+            return "bool"
+        case ast.Compare(left, ops, comparators):
+            _compared([left, *comparators], ops, types)
+            return "bool"
+        case _:
+            raise _refused(node, "if, return, comparisons and constants were")
+
+
+def _compared(sides: list[ast.expr], ops: list[ast.cmpop], types: Mapping[str, str]) -> None:
+    kinds = [_type(side, types) for side in sides]
+    for side, op, left, right in zip(sides, ops, kinds, kinds[1:], strict=False):
+        if not isinstance(op, ORDERS | ast.Eq | ast.NotEq):
+            raise _refused(side, "if, return, comparisons and constants were", type(op).__name__)
+        if isinstance(op, ORDERS) and (left in NUMBERS) is not (right in NUMBERS):
+            raise _refused(side, "an order of two numbers or of two texts was", f"{left} and {right}")
+
+
+def _numbers(parts: Sequence[ast.expr], types: Mapping[str, str]) -> str:
+    for part in parts:
+        if (kind := _type(part, types)) not in NUMBERS:
+            raise _refused(part, "a number was", kind)
+    return "int"
+
+
+def _one_type(parts: Sequence[ast.expr], types: Mapping[str, str]) -> str:
+    """The type of whichever of the expressions is the value."""
+    kinds = [_type(part, types) for part in parts]
+    if "str" in kinds and set(kinds) != {"str"}:
+        raise _refused(parts[0], "values of one type were", " and ".join(sorted(set(kinds))))
+    return next((kind for kind in ("str", "int") if kind in kinds), "bool")
+
+
+def _refused(node: ast.AST, required: str, got: str = "") -> UnsafeSource:
+    """What to raise for a node outside the language; without `got`, its kind and its text are told."""
+    got = got or f"{_kind(node)} {text(node).strip()!r:.100}"
+    return UnsafeSource(f"line {getattr(node, 'lineno', '?')}: {required} required; got {got}")
+
+
+def _kind(node: ast.AST) -> str:
+    """What a person calls the node: an operator says more than the operation."""
+    return type(getattr(node, "op", node)).__name__
 
 
 def _domain(kind: str, met: set[Argument]) -> tuple[Argument, ...]:
     if kind == "bool":
         return (False, True)
     if kind == "str":
-        return (*sorted(v for v in met if isinstance(v, str)), OTHER)
+        named = sorted(v for v in met if isinstance(v, str))
+        return (*named, next(o for n in range(1, len(named) + 2) if (o := OTHER * n) not in named))
     numbers = {v for v in met if isinstance(v, int) and not isinstance(v, bool)}
     return tuple(sorted({n + d for n in numbers for d in (-1, 0, 1)} or {0}))

@@ -24,10 +24,12 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
-from wb.guards import decided, examples, faults, sandbox
+from wb.guards import decided, examples, faults, sandbox, trial
 from wb.guards.contract import Contract, Parameter, VacuousContract
+from wb.guards.examples import Example
 from wb.guards.runtime import Guarded
-from wb.guards.sandbox import Argument, UnsafeSource
+from wb.guards.sandbox import Answered, Argument, UnsafeSource
+from wb.guards.trial import TrialFailed
 from wb.logic import cel
 from wb.logic.syntax import render
 from wb.models.client import LLM, Unanswered
@@ -125,23 +127,26 @@ def language(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
 
 
 def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
-    """The examples of its contract that each guard gets wrong."""
-    found = []
-    for draft in drafts:
-        failed = examples.failures(sandbox.load(draft.source), examples.examples(draft.contract))
-        found.append(
-            tuple(
-                Complaint(
-                    "tests",
-                    f"{'allow' if e.allowed else 'deny'} was required "
-                    f"({e.kind}{' of ' + e.rule if e.rule else ''}); got {got}",
-                    e.arguments,
-                    e.allowed,
-                )
-                for e, got in failed
-            )
+    """The examples of its contract that each guard gets wrong, found by running it in a process of its own."""
+    cases = [examples.examples(draft.contract) for draft in drafts]
+    asked = [(d.source, [dict(e.arguments) for e in rows]) for d, rows in zip(drafts, cases, strict=True)]
+    return [_failed(rows, answers) for rows, answers in zip(cases, trial.answers(asked), strict=True)]
+
+
+def _failed(cases: Sequence[Example], answers: Sequence[Answered | str] | TrialFailed) -> tuple[Complaint, ...]:
+    if isinstance(answers, TrialFailed):
+        return (Complaint("tests", "an answer to each example was required; the tests did not end", said=str(answers)),)
+    if not cases:
+        return (Complaint("tests", "an example at least was required; the contract is too large to give one"),)
+    return tuple(
+        Complaint(
+            "tests",
+            f"{'allow' if e.allowed else 'deny'} was required ({e.kind}{' of ' + e.rule if e.rule else ''}); got {got}",
+            e.arguments,
+            e.allowed,
         )
-    return found
+        for e, got in examples.wrong(cases, answers)
+    )
 
 
 def guarded(draft: Draft) -> Guarded:
@@ -163,7 +168,7 @@ TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
 def _language(draft: Draft) -> tuple[Complaint, ...]:
     wanted = draft.contract.signature
     try:
-        got = _signature(sandbox.check(sandbox.strip_or_refuse(draft.source)))
+        got = _signature(sandbox.check(draft.source))
         if got != wanted:
             return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
         faults.refuse(contracts.assemble(draft.source, draft.contract))

@@ -16,14 +16,13 @@ from dataclasses import replace
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Quoted
 from wb.guards import contract as contracts
-from wb.guards import examples, sandbox
+from wb.guards import examples, sandbox, trial
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import PROOF, TESTED, Attempt, Check, Complaint, Draft, Revise, checked, synthesise
 from wb.rules.rule import RuleSet
 
-LIMIT = 200_000  # values tried for a counterexample: about a second
 SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
 
 
@@ -115,33 +114,20 @@ def _said(proof_: Proof) -> str:
 def counterexample(contract: Contract, source: str) -> Complaint | None:
     """The first values, in a fixed order, on which running the code breaks the contract; None where none were found.
 
-    They depend on the code and the contract alone.  The values in a prover's finding are whatever its solver
-    happened to meet: they differ from run to run, and texts are opaque to it.
+    They depend on the code and the contract alone; the code runs in a process of its own.  The values in a prover's
+    finding are whatever its solver happened to meet: they differ from run to run, and texts are opaque to it.
     """
-    tested, wanted = sandbox.load(source), examples.program(contract, contract.allows)
     points = examples.points(contract, contracts.assemble(source, contract))
-
-    def wrong(**values: sandbox.Argument) -> tuple[bool, str]:
-        allowed = bool(wanted.run(**values)[0])
-        try:
-            got, reason = tested.run(**values)
-        except (TypeError, NameError, ValueError) as error:
-            return True, f"{type(error).__name__}: {error}"
-        return bool(got) is not allowed, f"{'allowed' if got else 'denied'}: {reason}"
-
     try:
-        for chosen, (breaks, got) in sandbox.completions(wrong, {}, points, limit=LIMIT):  # noqa: B007 - `got` is told below
-            if breaks:
-                whole = {**{n: v[0] for n, v in points.items()}, **chosen}
-                break
-        else:
-            return None
-    except sandbox.TooMany:
+        found = trial.difference(source, examples.function(contract, contract.allows), points)
+    except trial.TrialFailed:
         return None
-    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**whole)[0]]
+    if found is None:
+        return None
+    broken = [i.rule for i in contract.items if not examples.program(contract, i.condition).run(**found.arguments)[0]]
     required = (
         f"deny was required (violation of {', '.join(broken)})"
         if broken
         else "allow was required (no rule is violated)"
     )
-    return Complaint(PROOF, f"{required}; got {got}", tuple(whole.items()), not broken)
+    return Complaint(PROOF, f"{required}; got {found.got}", tuple(found.arguments.items()), not broken)

@@ -1,0 +1,157 @@
+"""Trying generated code that nobody has accepted yet: in a process of its own, with limits.
+
+The language of guards (`sandbox`) is the first wall and needs no process; this is the second one, for the tests that
+come before a guard is accepted.  The process holds itself to limits that only root could take back, before it reads
+any generated code, and one that it cannot set ends it: at most `SECONDS` of processor time and `WAIT_S` of any time,
+`MEMORY` bytes of address space, and no file descriptor beyond the three it was started with, so that it can open
+no file, pipe or socket, and hence no connection.  No file that it holds can grow, and no new process can be started
+(that limit alone does not bind root).  It has no variable of its caller's environment, so no key.
+
+What this is not: a wall against code that already runs as it likes.  Without root nothing here hides the file system
+or the network, and what could raise its own limits would be free again.  Any end of the process but a complete answer
+is a reason not to accept what it ran.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from wb.guards import sandbox
+from wb.guards.sandbox import Answered, Argument
+from wb.paths import ROOT
+
+SECONDS, WAIT_S = 20, 120  # of processor time, and by the clock on a machine that is busy with other work
+MEMORY = 512 << 20  # bytes
+LIMIT = 200_000  # completions tried for values on which two guards differ: about a second
+COMMAND = (sys.executable, "-S", "-s", "-P", "-m", "wb.guards.trial")
+LIMITS = (
+    (resource.RLIMIT_CPU, SECONDS),
+    (resource.RLIMIT_AS, MEMORY),
+    (resource.RLIMIT_FSIZE, 0),
+    (resource.RLIMIT_CORE, 0),
+    (resource.RLIMIT_NPROC, 0),
+    (resource.RLIMIT_NOFILE, 3),
+)
+
+
+class TrialFailed(RuntimeError):
+    """The process gave no whole answer: over a limit, killed, or not held to one; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Arguments on which a guard does not do what is wanted, what was wanted, and what came."""
+
+    arguments: dict[str, Argument]
+    wanted: bool
+    got: str
+
+
+def answers(
+    tried: Sequence[tuple[str, Sequence[Mapping[str, Argument]]]],
+) -> tuple[tuple[Answered | str, ...] | TrialFailed, ...]:
+    """For each source and its rows of arguments the answers, as `sandbox.tried` gives them.
+
+    One process runs them all; where it ends early, the source that it ended at failed, and the rest has a new one.
+    """
+    rows = [{"source": source, "cases": [dict(case) for case in cases]} for source, cases in tried]
+    done: list[tuple[Answered | str, ...] | TrialFailed] = []
+    while len(done) < len(rows):
+        found, ended = _run(rows[len(done) :])
+        done += [tuple([a if isinstance(a, str) else (a[0], a[1]) for a in one]) for one in found]
+        if ended and not found:
+            done.append(TrialFailed(ended))
+    return tuple(done)
+
+
+def difference(source: str, wanted: str, points: Mapping[str, Sequence[Argument]]) -> Difference | None:
+    """The first values, in a fixed order, at which a guard decides otherwise than wanted, or breaks; None for none.
+
+    None also where there are more than `LIMIT` ways to combine them.
+
+    Raises:
+        TrialFailed: the process gave no answer.
+    """
+    found, ended = _run([{"source": source, "wanted": wanted, "points": {n: list(v) for n, v in points.items()}}])
+    if ended:
+        raise TrialFailed(ended)
+    return Difference(*found[0]) if found[0] else None
+
+
+def _run(rows: Sequence[Mapping[str, object]]) -> tuple[list[list], str]:
+    """What the process answered, a row each, and why it ended before the last one; empty where it did not."""
+    with tempfile.TemporaryDirectory(prefix="trial-") as folder:
+        process = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env={"PYTHONPATH": str(ROOT)},
+            start_new_session=True,
+        )
+        try:
+            told, _ = process.communicate("".join(f"{json.dumps(row)}\n" for row in rows).encode(), timeout=WAIT_S)
+            ended = f"the process that tried it ended with code {process.returncode}"
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            told, _ = process.communicate()
+            ended = f"the process that tried it did not end within {WAIT_S} s"
+    lines = told.split(b"\n")[:-1]  # a line without an end is no answer
+    return [json.loads(line) for line in lines[: len(rows)]], "" if len(lines) == len(rows) else ended
+
+
+def confine(limits: Sequence[tuple[int, int]] = LIMITS) -> None:
+    """Hold this process to the limits, or to lower ones that it has; there is no way back.
+
+    Raises:
+        OSError, ValueError: the machine does not know one of them.
+    """
+    for kind, most in limits:
+        hard = resource.getrlimit(kind)[1]
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (bound, bound))
+
+
+def main() -> int:
+    """Read rows from standard input, and only then generated code; answer each row with a line."""
+    confine()
+    for line in sys.stdin:
+        row = json.loads(line)
+        print(json.dumps(_differing(row) if "wanted" in row else list(_answered(row))), flush=True)
+    return 0
+
+
+def _answered(row: Mapping) -> Iterator[Answered | str]:
+    program = sandbox.load(row["source"])
+    return (sandbox.tried(program, case) for case in row["cases"])
+
+
+def _differing(row: Mapping) -> tuple[dict[str, Argument], bool, str] | None:
+    tested, wanted = sandbox.load(row["source"]), sandbox.load(row["wanted"])
+
+    def wrong(**values: Argument) -> tuple[bool, tuple[bool, str]]:
+        allowed, got = bool(wanted.run(**values)[0]), sandbox.tried(tested, values)
+        if isinstance(got, str):
+            return True, (allowed, got)
+        return got[0] is not allowed, (allowed, f"{'allowed' if got[0] else 'denied'}: {got[1]}")
+
+    try:
+        for chosen, (breaks, told) in sandbox.completions(wrong, {}, row["points"], limit=LIMIT):
+            if breaks:
+                return {**{n: v[0] for n, v in row["points"].items()}, **chosen}, *told
+    except sandbox.TooMany:
+        return None
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
