@@ -6,7 +6,9 @@ Results go to standard output, progress and messages to standard error.
 
 from __future__ import annotations
 
+import errno
 import json
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from wb.paths import Project
     from wb.runs.artifact import Version
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # told without the name of a file
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-STOPPED = 130  # the exit code after Ctrl-C
+STOPPED = 130  # the exit code after Ctrl-C, and after SIGTERM
 
 
 @app.callback()
@@ -207,11 +210,12 @@ def main() -> None:
         print(f"wb: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in FULL:
             raise
+        place = f"{error.filename or paths.project().artifacts}: "
         print(
-            f"wb: {error.filename}: a place that can be read and written was required; got {error.strerror} "
-            "(WB_ARTIFACTS names another folder for what runs leave)",
+            f"wb: {place}a place that can be read and written was required; got {error.strerror} "
+            "(WB_ARTIFACTS names another folder for what runs leave; finished stages are kept)",
             file=sys.stderr,
         )
         sys.exit(2)
@@ -232,12 +236,15 @@ def _values(pairs: list[str], **named: str | None) -> dict[str, str]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Ctrl-C ends the command with what was kept, where a run says so."""
+    """Ctrl-C, or a request to end (SIGTERM), ends the command with what was kept, where a run says so."""
+    asked = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt as error:
         print(f"wb: {error or 'stopped'}", file=sys.stderr)
         raise typer.Exit(STOPPED) from None
+    finally:
+        signal.signal(signal.SIGTERM, asked)
 
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:

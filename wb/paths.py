@@ -9,7 +9,10 @@ import json
 import os
 import re
 import secrets
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -137,12 +140,35 @@ def _key(place: Path) -> bytes:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file (a text as UTF-8) so that it is there whole or not at all, also after a power cut."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")  # a name of its own for each writer
-    with os.fdopen(handle, "wb") as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def scratch(place: str | None = None) -> Iterator[Path]:
+    """A temporary folder, gone at the end of the block; those that killed processes left behind go at the next one.
+
+    A lock in it says that its process lives: the system gives it back however a process ends.
+    """
+    from filelock import FileLock, Timeout
+
+    for lock in Path(place or tempfile.gettempdir()).glob("wb-*/.lock"):
+        try:
+            with FileLock(lock).acquire(timeout=0):
+                shutil.rmtree(lock.parent, ignore_errors=True)
+        except (Timeout, OSError):  # somebody is at work there, or it is not ours
+            continue
+    with tempfile.TemporaryDirectory(prefix="wb-", dir=place, ignore_cleanup_errors=True) as folder:
+        with FileLock(Path(folder) / ".lock"):
+            yield Path(folder)
 
 
 def decisions(policy: Path) -> Path:

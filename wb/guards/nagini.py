@@ -17,7 +17,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -297,13 +296,14 @@ class _Worker:
     """One worker process and its pipe; ended by its own process id, with the solver it started."""
 
     def __init__(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="nagini-")
+        self.scratch = paths.scratch()
+        folder = self.scratch.__enter__()
         self.process = subprocess.Popen(
             [sys.executable, str(WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=self.folder.name,
+            cwd=folder,
             env=_environment(),
             start_new_session=True,
         )
@@ -329,7 +329,7 @@ class _Worker:
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             pipe.close()
-        self.folder.cleanup()
+        self.scratch.__exit__(None, None, None)
 
     def _read(self, timeout_s: float, what: str) -> dict[str, object]:
         deadline = time.monotonic() + timeout_s

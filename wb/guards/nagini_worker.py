@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import TextIO
 
 
-def main() -> int:
+def main() -> None:
     """Answer requests until standard input ends."""
     answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)
@@ -29,14 +31,20 @@ def main() -> int:
     for line in sys.stdin:
         request = json.loads(line)
         _say(answers, {"id": request["id"], **_verify(service, request["source"])})
-    return 0
+    _end()
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it is gone: nobody would read the answer."""
+    """End when the process that started this one is gone: nobody would read an answer."""
     while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
+        time.sleep(0.5)
+    _end()
+
+
+def _end() -> None:
+    """End this process with the solver that it started, and the folder that it works in."""
+    shutil.rmtree(os.getcwd(), ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)  # a group of its own: see `nagini`
 
 
 def _service() -> object:
@@ -47,7 +55,7 @@ def _service() -> object:
 
 def _verify(service: object, source: str) -> dict[str, object]:
     """One file's answer. Nagini raises what it did not foresee: that is a crash."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=".") as folder:
         path = Path(folder) / "guard.py"
         path.write_text(source, encoding="utf-8")
         try:
@@ -67,4 +75,4 @@ def _say(answers: TextIO, message: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

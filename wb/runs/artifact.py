@@ -101,7 +101,9 @@ def versions(here: Project, stage: str) -> tuple[Version, ...]:
     for path in (here.artifacts / stage).glob(f"[!.]*/{MANIFEST}"):
         manifest = read_manifest(path)
         if manifest is not None:
-            found.append((path.stat().st_mtime_ns, manifest["recorded"]["finished"], Version(path.parent, manifest)))
+            touched = path.stat().st_mtime_ns
+            known = touched if touched <= time.time_ns() + YOUNG_S * 10**9 else 0  # a date in the future says nothing
+            found.append((known, manifest["recorded"]["finished"], Version(path.parent, manifest)))
     return tuple(version for *_, version in sorted(found, key=lambda row: row[:2], reverse=True))
 
 
@@ -176,7 +178,7 @@ def sweep(here: Project, stage: str) -> int:
     swept = 0
     for folder in (here.artifacts / stage).glob(".making-*"):
         try:
-            if time.time() - folder.stat().st_mtime < YOUNG_S:
+            if abs(time.time() - folder.stat().st_mtime) < YOUNG_S:
                 continue
             with FileLock(folder / LOCK).acquire(timeout=0):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -27,6 +27,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from wb import paths
 from wb.runs import progress
 
 SAFE_USES = ("write", "finish", "path", "replies", "cache")
@@ -351,8 +352,8 @@ def _sockets() -> Iterator[Path | None]:
     places = (place for place in (tempfile.gettempdir(), "/tmp") if os.access(place, os.W_OK | os.X_OK))
     for place in places:
         if len(os.fsencode(os.path.join(place, "wb-12345678", SOCKETS[1]))) < room:
-            with tempfile.TemporaryDirectory(prefix="wb-", dir=place, ignore_cleanup_errors=True) as folder:
-                yield Path(folder)
+            with paths.scratch(place) as folder:
+                yield folder
             return
     yield None
 
@@ -371,7 +372,7 @@ class _Busy:
 def _reason(error: object) -> str:
     """What went wrong in a cell: a message says all of an error that `wb` defines, others bring their traceback."""
     modules = Path(__file__).parents[1].rglob("*.py")
-    ours = error.ename == "ValueError" or any(
+    ours = error.ename in ("ValueError", "OSError", "PermissionError") or any(
         f"class {error.ename}(" in path.read_text(encoding="utf-8") for path in modules
     )
     return f"{error.ename}: {error.evalue}" if ours else "\n".join(COLOURS.sub("", line) for line in error.traceback)
