@@ -1,0 +1,432 @@
+"""What comes from outside at a decision, held against `tools.json` before any test reads it.
+
+The arguments of a call and the fields of the state are copied once: values of exactly JSON's types (lists become
+tuples), numbers finite and integers of 64 bits, texts of whole characters.  Anything else, such as a subclass, a
+number of another library or NaN, is known by its type and asked nothing, so that no method of it can raise or lie.
+What is left must fit its declared JSON schema; 1.0 fits an integer and becomes 1.
+
+A call of which an argument does not fit, is not declared or is missing does not run.  A state field that does not fit
+is unknown.  Plain schemas (types, enumerations, items, properties) are checked here, compiled once a toolbox, which
+takes about a microsecond a call; what else a schema says is left to the library `jsonschema`, without any network.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from wb.domain import jsonl
+from wb.domain.tools import Field, Tool, Toolbox, enumerations
+from wb.domain.trace import Call, Step, Trace, Value
+
+MOST = 100_000  # values in one argument or field, each as often as it is met
+LARGEST = 2**63  # integers have 64 bits, as in CEL
+NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+NAMES |= {list: "array", tuple: "array", dict: "object"}
+CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties"}  # what is checked here
+SAID = {"title", "description", "default", "examples", "keywords", "name", "format", "deprecated", "$comment"}
+SAID |= {"readOnly", "writeOnly", "$schema", "$id", "$defs", "definitions"}  # what asks nothing of a value
+Check = Callable[[Any], Value]  # the value as it is read, or `Unfit`
+_named = type.__dict__["__name__"].__get__  # a class's name, whatever its own class says
+
+
+class Unfit(ValueError):
+    """A value that is not what was required; the message says where in it, what was required and what was got."""
+
+    def __init__(self, problem: str, place: str = "") -> None:
+        super().__init__(f"{place}: {problem}" if place else problem)
+        self.problem, self.place = problem, place
+
+    def within(self, place: str) -> Unfit:
+        """The same, of a value inside another one."""
+        return Unfit(self.problem, place + self.place)
+
+
+class Checked(NamedTuple):
+    """A call as it is judged, with those arguments that fit, and why it may not run, empty where it may.
+
+    `given` are all its arguments as JSON values; None where they are none.
+    """
+
+    call: Call
+    given: Mapping[str, Value] | None
+    refusal: str = ""
+
+
+class Known(NamedTuple):
+    """The state fields that fit, and of each other one what was required and got; "" stands for all of them."""
+
+    values: dict[str, Value]
+    strange: Mapping[str, str] = {}
+
+
+class Validator:
+    """The checks of a toolbox. Without one nothing is declared, and values need only be JSON."""
+
+    def __init__(self, toolbox: Toolbox | None = None) -> None:
+        box = toolbox or Toolbox()
+        self.tools = frozenset(tool.name for tool in box.tools) if toolbox is not None else None
+        values = enumerations(box)
+        self._tools = {tool.name: _Arguments(tool, values) for tool in box.tools}
+        self._state = {field.name: _read(_schema(field, values.get(("state", field.name), ()))) for field in box.state}
+
+    def call(self, tool: object, arguments: object = None) -> Checked:
+        """A call with its arguments by name, None for none."""
+        if type(tool) is not str:
+            return Checked(Call(""), None, stranger(tool, ()))
+        try:
+            found = self._tools[tool].read(arguments) if tool in self._tools else _record(arguments)
+        except Exception:
+            return self._refused(tool, arguments)
+        return Checked(Call(tool, found), found)
+
+    def state(self, fields: object) -> Known:
+        """The fields of the state by name."""
+        found: dict[str, Value] = {}
+        strange: dict[str, str] = {}
+        if type(fields) is not dict:
+            return Known(found, {"": f"fields by name, a dict, were required; got {got(fields)}"})
+        for name, value in fields.items():
+            if type(name) is not str:
+                strange[""] = f"the name of a field was required; got {got(name)}"
+                continue
+            try:
+                found[name] = None if value is None else self._state.get(name, plain)(value)
+            except Exception as error:
+                strange[name] = _why(error)
+        return Known(found, strange) if strange else Known(found)
+
+    def step(self, step: Step) -> Step:
+        """A step that was done: what fits of its calls and its state."""
+        return Step(tuple([self.asked(call).call for call in step.calls]), self.state(step.state).values, step.text)
+
+    def asked(self, call: Call) -> Checked:
+        """A call of a step; nothing is required of arguments that nobody told."""
+        return self.call(call.tool, call.arguments) if call.told is True else Checked(replace(call, arguments={}), {})
+
+    def trace(self, trace: Trace) -> tuple[Trace, str]:
+        """What fits of a recorded trace, and why a call of its last step may not run; empty where all may."""
+        checked = [self.asked(call) for call in trace.steps[-1].calls]
+        reasons = [f"{one.call.tool[:80]}: {one.refusal}" if one.call.tool else one.refusal for one in checked]
+        reasons = [reason for reason, one in zip(reasons, checked, strict=True) if one.refusal]
+        if self.tools is not None:
+            reasons += [stranger(o.call.tool, self.tools) for o in checked if o.call.tool not in {"", *self.tools}]
+        return replace(trace, steps=tuple(map(self.step, trace.steps))), "; ".join(reasons)
+
+    def _refused(self, tool: str, arguments: object) -> Checked:
+        """The call with what fits of its arguments, and all that does not."""
+        if type(arguments) is not dict:
+            return Checked(Call(tool), None, f"arguments by name, a dict, were required; got {got(arguments)}")
+        known, fits, given, reasons = self._tools.get(tool), {}, {}, []
+        for name, value in arguments.items():
+            try:
+                given[_text(name)] = plain(value)
+                fits[name] = known.one(name, value) if known is not None else given[name]
+            except Exception as error:
+                reasons.append(f"{name if type(name) is str else 'a name'!s:.80}: {_why(error)}")
+        try:
+            if known is not None and not reasons:
+                known.whole(fits)
+        except Exception as error:
+            reasons.append(_why(error))
+        return Checked(
+            Call(tool, fits), given if len(given) == len(arguments) else None, "; ".join(reasons) or "it is too deep"
+        )
+
+
+class _Arguments:
+    """What is required of the arguments of one tool."""
+
+    def __init__(self, tool: Tool, values: Mapping[tuple[str, str], tuple]) -> None:
+        root = _thawed(tool.schema)
+        schemas = {field.name: _schema(field, values.get((tool.name, field.name), ())) for field in tool.arguments}
+        self._fields = {name: _read(schema, root) for name, schema in schemas.items()}
+        self._required = frozenset(field.name for field in tool.arguments if field.required)
+        others = root.get("additionalProperties", "patternProperties" in root)
+        self._others = _read({} if others is True else others, root) if others is not False else None
+        extra = {key: value for key, value in root.items() if key not in CHECKED}
+        self._library = _library(extra, root) if _beyond(extra) else None
+        self._names = tuple(schemas)
+
+    def read(self, arguments: object) -> dict[str, Value]:
+        """The arguments as they are read; `Unfit`, or what broke, where they do not fit."""
+        if arguments is None:
+            arguments = {}
+        if type(arguments) is not dict:
+            raise Unfit("arguments by name were required")
+        found, fields = {}, self._fields
+        for name, value in arguments.items():
+            if type(name) is not str:
+                raise Unfit("the name of an argument was required")
+            read = fields.get(name)
+            found[name] = read(value) if read is not None else self.one(name, value)
+        if self._required and not self._required <= found.keys() or self._library is not None:
+            self.whole(found)
+        return found
+
+    def one(self, name: str, value: object) -> Value:
+        """One argument as it is read."""
+        read = self._fields.get(name, self._others)
+        if read is None:
+            raise Unfit(f"one of the arguments {', '.join(self._names) or 'none'} was required")
+        return read(value)
+
+    def whole(self, found: Mapping[str, Value]) -> None:
+        """`Unfit` where an argument is missing, or the arguments do not go together."""
+        missing = sorted(self._required - found.keys())
+        if missing:
+            raise Unfit(f"the argument {missing[0]} was required; got none")
+        if self._library is not None:
+            self._library(found)
+
+
+def plain(value: object) -> Value:
+    """The value as JSON that nobody else holds, lists as tuples; `Unfit` where it is none."""
+    return _copied(value, jsonl.DEEPEST, [MOST])
+
+
+def stranger(tool: object, known: Collection[str]) -> str:
+    """Why a name is none of the tools that are known."""
+    if type(tool) is not str:
+        return f"the name of a tool was required; got {got(tool)}"
+    same = [name for name in known if name.casefold() == tool.casefold()]
+    return f"{tool[:80]}: there is no such tool" + (f"; {same[0]} is spelt otherwise" if same else "")
+
+
+def got(value: object) -> str:
+    """What was got, in a few words that ask it nothing: a plain text or number as it is, else its type."""
+    kind = type(value)
+    if kind is str:
+        return jsonl.shown(value[: jsonl.SHOWN])
+    if kind is float or kind is bool or value is None or (kind is int and -LARGEST <= value < LARGEST):
+        return f"{NAMES[kind]} {jsonl.shown(value)}" if kind is not type(None) else "null"
+    return "an integer of more than 64 bits" if kind is int else NAMES.get(kind, _named(kind)[:80])
+
+
+# ---- plain values ---------------------------------------------------------------------------------
+
+
+def _record(arguments: object) -> dict[str, Value]:
+    if arguments is None:
+        return {}
+    if type(arguments) is not dict:
+        raise Unfit("arguments by name were required")
+    return {_text(name): plain(value) for name, value in arguments.items()}
+
+
+def _copied(value: object, levels: int, left: list[int]) -> Value:
+    """A copy of a value of at most so many levels and, with all that came before, so many values."""
+    read = SCALARS.get(type(value))
+    if read is not None:
+        return read(value)
+    kind = type(value)
+    if kind is not list and kind is not tuple and kind is not dict:
+        raise Unfit(f"a JSON value was required; got {got(value)}")
+    left[0] -= len(value)
+    if not levels or left[0] < 0:
+        wanted = f"at most {MOST} values" if levels else f"JSON nested at most {jsonl.DEEPEST} levels"
+        raise Unfit(f"{wanted} were required; got more" if levels else f"{wanted} was required; got more")
+    if kind is dict:
+        return {_text(key): _copied(one, levels - 1, left) for key, one in value.items()}
+    return tuple([_copied(one, levels - 1, left) for one in value])
+
+
+def _text(value: object) -> str:
+    if type(value) is not str:
+        raise Unfit(f"a name, a string, was required; got {got(value)}")
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+        raise Unfit(f"whole Unicode characters were required; got {got(value)}")
+    return value
+
+
+def _integer(value: int) -> int:
+    if -LARGEST <= value < LARGEST:
+        return value
+    raise Unfit(f"an integer of at most 64 bits was required; got {got(value)}")
+
+
+def _finite(value: float) -> float:
+    if math.isfinite(value):
+        return value
+    raise Unfit(f"a finite number was required; got {value}")
+
+
+def _whole(value: float) -> int:
+    if _finite(value).is_integer():
+        return _integer(int(value))
+    raise Unfit(f"an integer was required; got {got(value)}")
+
+
+def _same[T](value: T) -> T:
+    return value
+
+
+SCALARS: dict[type, Check] = {str: _text, bool: _same, type(None): _same, int: _integer, float: _finite}
+
+
+# ---- schemas --------------------------------------------------------------------------------------
+
+
+def _schema(field: Field, values: Iterable[object]) -> dict[str, Any]:
+    """The schema of a field; that of its type and declared values where it was made without one."""
+    listed = {"enum": list(values)} if values else {}
+    return _thawed(field.schema) if field.schema else {"type": field.type, **listed}
+
+
+def _read(schema: Any, root: Mapping[str, Any] | None = None) -> Check:
+    """What reads a value from outside by a schema; `root` is the schema that its references name."""
+    if type(schema) is not dict:
+        return _never(f"a schema that can be read was required; got {got(schema)}")
+    check = _check(schema)
+    extra = _library(schema, schema if root is None else root) if _beyond(schema) else None
+    if extra is None and set(_types(schema)) <= {"string", "boolean", "integer", "number", "null"}:
+        return check
+    return lambda value: check(plain(value)) if extra is None else extra(check(plain(value)))
+
+
+def _check(schema: Any) -> Check:
+    """The check of a plain value by the part of a schema that is read here; a text, number or truth need not be plain."""
+    if type(schema) is not dict:
+        return _same if schema is True else _never("no value was required; got one")
+    types = _types(schema)
+    by_type: dict[type, Check] = {}
+    for name in types:
+        by_type |= _readers(name, schema)
+    wanted = " or ".join(types)
+    listed = schema.get("enum")
+    options = None if listed is None else frozenset((type(o) is bool, o) for o in listed if type(o) in SCALARS)
+
+    def check(value: Any) -> Value:
+        read = by_type.get(type(value))
+        if read is None:
+            raise Unfit(f"{wanted} was required; got {got(value)}")
+        return read(value)
+
+    def one_of(value: Any) -> Value:
+        found = check(value)
+        if type(found) not in SCALARS or (type(found) is bool, found) not in options:
+            shown = ", ".join([got(option) for option in listed])
+            raise Unfit(f"one of {shown:.200} was required; got {got(value)}")
+        return found
+
+    if options is not None:
+        return one_of
+    return by_type[bool] if types == ("null",) else check
+
+
+def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The types that a schema leaves open."""
+    said = schema.get("type", ["null", "boolean", "number", "string", "array", "object"])
+    return (said,) if type(said) is str else tuple(said)
+
+
+def _readers(name: str, schema: Mapping[str, Any]) -> dict[type, Check]:
+    match name:
+        case "string":
+            return {str: _text}
+        case "boolean":
+            return {bool: _same}
+        case "null":
+            return {type(None): _same}
+        case "integer":
+            return {int: _integer, float: _whole}
+        case "number":
+            return {int: _integer, float: _finite}
+        case "array":
+            return dict.fromkeys((list, tuple), _array(schema))
+        case "object":
+            return {dict: _object(schema)}
+        case _:
+            raise ValueError(f"a type of JSON was required; got {got(name)}")
+
+
+def _array(schema: Mapping[str, Any]) -> Check:
+    if "items" not in schema or type(schema["items"]) not in (dict, bool) or "prefixItems" in schema:
+        return _same
+    item = _check(schema["items"])
+
+    def items(value: tuple) -> tuple:
+        found: list[Value] = []
+        try:
+            for one in value:
+                found.append(item(one))
+        except Unfit as error:
+            raise error.within(f"[{len(found)}]") from None
+        return tuple(found)
+
+    return items
+
+
+def _object(schema: Mapping[str, Any]) -> Check:
+    fields = {name: _check(one) for name, one in schema.get("properties", {}).items()}
+    required, others = tuple(schema.get("required", ())), schema.get("additionalProperties", True)
+    other = _same if others is True or "patternProperties" in schema else _check(others)
+    if not fields and not required and other is _same:
+        return _same
+
+    def properties(value: dict) -> dict:
+        found: dict[str, Value] = {}
+        name = ""
+        try:
+            for name, one in value.items():
+                found[name] = fields.get(name, other)(one)
+        except Unfit as error:
+            raise error.within(f".{name[:80]}") from None
+        for name in required:
+            if name not in found:
+                raise Unfit("a value was required; got none", f".{name}")
+        return found
+
+    return properties
+
+
+def _never(problem: str) -> Check:
+    def check(value: object) -> Value:
+        raise Unfit(problem)
+
+    return check
+
+
+def _beyond(schema: object) -> bool:
+    """Whether a schema, or one inside it, asks for what is not checked here."""
+    if type(schema) is not dict:
+        return False
+    values = schema.get("enum", [])
+    inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    return (
+        not schema.keys() <= CHECKED | SAID
+        or type(schema.get("items")) is list
+        or not all(type(value) in SCALARS for value in values)
+        or any(map(_beyond, inner))
+    )
+
+
+def _library(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
+    """The check of a plain value by the whole of a schema, by `jsonschema`; a reference to elsewhere is not followed."""
+    from jsonschema import Draft202012Validator, validators
+    from jsonschema.exceptions import best_match
+    from referencing import Registry
+
+    made = validators.validator_for(root, default=Draft202012Validator)(root, registry=Registry()).evolve(schema=schema)
+
+    def check(value: Value) -> Value:
+        error = best_match(made.iter_errors(_thawed(value)))
+        if error is not None:
+            place = "".join(f"[{part}]" if type(part) is int else f".{part}" for part in error.absolute_path)
+            raise Unfit(error.message[:200], place)
+        return value
+
+    return check
+
+
+def _thawed(value: Any) -> Any:
+    """A frozen JSON value with lists, as the library reads it."""
+    if isinstance(value, dict):
+        return {key: _thawed(one) for key, one in value.items()}
+    return [_thawed(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, Unfit) else f"it cannot be checked: {_named(type(error))}: {error}"[:300]
