@@ -262,6 +262,26 @@ class Nameless(metaclass=Renamed):
     pass
 
 
+class Posing(type):
+    """A class that is found wherever `bool` is looked up."""
+
+    __eq__ = lambda cls, other: True  # noqa: E731
+    __hash__ = lambda cls: hash(bool)  # noqa: E731
+
+
+class Truth(metaclass=Posing):
+    pass
+
+
+class Unhashed(type):
+    def __hash__(cls) -> int:
+        raise Escape
+
+
+class Nowhere(metaclass=Unhashed):
+    pass
+
+
 def nested(depth: int) -> list:
     """A list in a list in a list."""
     found: list = []
@@ -285,7 +305,7 @@ def bomb() -> list:
     return found
 
 
-OBJECTS = (Hostile(), Fatal(), Yes(), Nameless(), object(), len, b"x", {"x"}, 1j)
+OBJECTS = (Hostile(), Fatal(), Yes(), Nameless(), Truth(), Nowhere(), object(), len, b"x", {"x"}, 1j)
 STRANGE = (*OBJECTS, bytearray(b"x"), range(2), Ellipsis, NotImplemented, decimal.Decimal(10), fractions.Fraction(10))
 BAD = {
     "string": (5, 1.5, True, None, [], {}, ["a"], "\ud800", Text("a"), Colour.PDF, np.str_("a"), *OBJECTS),

@@ -2,7 +2,8 @@
 
 The arguments of a call and the fields of the state are copied once: values of exactly JSON's types (lists become
 tuples), numbers finite and integers of 64 bits, texts of whole characters.  Anything else, such as a subclass, a
-number of another library or NaN, is known by its type and asked nothing, so that no method of it can raise or lie.
+number of another library or NaN, is told by the identity of its type and asked nothing: no method of it can raise or
+lie.
 What is left must fit its declared JSON schema; 1.0 fits an integer and becomes 1.
 
 A call of which an argument does not fit, is not declared or is missing does not run.  A state field that does not fit
@@ -13,7 +14,8 @@ takes about a microsecond a call; what else a schema says is left to the library
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -23,9 +25,8 @@ from wb.domain.trace import Call, Step, Trace, Value
 
 MOST = 100_000  # values in one argument or field, each as often as it is met
 LARGEST = 2**63  # integers have 64 bits, as in CEL
-NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
-NAMES |= {list: "array", tuple: "array", dict: "object"}
-CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties"}  # what is checked here
+NAMES = ((type(None), "null"), (list, "array"), (tuple, "array"), (dict, "object"))
+CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties", "anyOf"}  # here, with LIMITS
 SAID = {"title", "description", "default", "examples", "keywords", "name", "format", "deprecated", "$comment"}
 SAID |= {"readOnly", "writeOnly", "$schema", "$id", "$defs", "definitions"}  # what asks nothing of a value
 Check = Callable[[Any], Value]  # the value as it is read, or `Unfit`
@@ -44,15 +45,20 @@ class Unfit(ValueError):
         return Unfit(self.problem, place + self.place)
 
 
-class Checked(NamedTuple):
-    """A call as it is judged, with those arguments that fit, and why it may not run, empty where it may.
+class Refused(NamedTuple):
+    """A call that may not run, and why, with those of its arguments that fit; without a tool where that is no name.
 
     `given` are all its arguments as JSON values; None where they are none.
     """
 
     call: Call
     given: Mapping[str, Value] | None
-    refusal: str = ""
+    reason: str
+
+    @property
+    def why(self) -> str:
+        """The reason, with the tool."""
+        return f"{self.call.tool[:80]}: {self.reason}" if self.call.tool else self.reason
 
 
 class Known(NamedTuple):
@@ -70,17 +76,17 @@ class Validator:
         self.tools = frozenset(tool.name for tool in box.tools) if toolbox is not None else None
         values = enumerations(box)
         self._tools = {tool.name: _Arguments(tool, values) for tool in box.tools}
+        self._read = {name: known.read for name, known in self._tools.items()}
         self._state = {field.name: _read(_schema(field, values.get(("state", field.name), ()))) for field in box.state}
 
-    def call(self, tool: object, arguments: object = None) -> Checked:
-        """A call with its arguments by name, None for none."""
+    def call(self, tool: object, arguments: object) -> Call | Refused:
+        """A call as it is judged, of its arguments by name."""
         if type(tool) is not str:
-            return Checked(Call(""), None, stranger(tool, ()))
+            return Refused(Call(""), None, stranger(tool, ()))
         try:
-            found = self._tools[tool].read(arguments) if tool in self._tools else _record(arguments)
+            return Call(tool, self._read.get(tool, _record)(arguments))
         except Exception:
             return self._refused(tool, arguments)
-        return Checked(Call(tool, found), found)
 
     def state(self, fields: object) -> Known:
         """The fields of the state by name."""
@@ -100,25 +106,27 @@ class Validator:
 
     def step(self, step: Step) -> Step:
         """A step that was done: what fits of its calls and its state."""
-        return Step(tuple([self.asked(call).call for call in step.calls]), self.state(step.state).values, step.text)
+        return Step(tuple([fitting(self.asked(call)) for call in step.calls]), self.state(step.state).values, step.text)
 
-    def asked(self, call: Call) -> Checked:
+    def asked(self, call: Call) -> Call | Refused:
         """A call of a step; nothing is required of arguments that nobody told."""
-        return self.call(call.tool, call.arguments) if call.told is True else Checked(replace(call, arguments={}), {})
+        if call.arguments is None and type(call.tool) is str:
+            return Call(call.tool)
+        return self.call(call.tool, call.arguments)
 
     def trace(self, trace: Trace) -> tuple[Trace, str]:
         """What fits of a recorded trace, and why a call of its last step may not run; empty where all may."""
-        checked = [self.asked(call) for call in trace.steps[-1].calls]
-        reasons = [f"{one.call.tool[:80]}: {one.refusal}" if one.call.tool else one.refusal for one in checked]
-        reasons = [reason for reason, one in zip(reasons, checked, strict=True) if one.refusal]
+        asked = [self.asked(call) for call in trace.steps[-1].calls]
+        reasons = [one.why for one in asked if type(one) is Refused]
         if self.tools is not None:
-            reasons += [stranger(o.call.tool, self.tools) for o in checked if o.call.tool not in {"", *self.tools}]
+            strangers = [one.tool for one in asked if type(one) is Call and one.tool not in self.tools]
+            reasons += [stranger(tool, self.tools) for tool in strangers]
         return replace(trace, steps=tuple(map(self.step, trace.steps))), "; ".join(reasons)
 
-    def _refused(self, tool: str, arguments: object) -> Checked:
+    def _refused(self, tool: str, arguments: object) -> Refused:
         """The call with what fits of its arguments, and all that does not."""
         if type(arguments) is not dict:
-            return Checked(Call(tool), None, f"arguments by name, a dict, were required; got {got(arguments)}")
+            return Refused(Call(tool), None, f"arguments by name, a dict, were required; got {got(arguments)}")
         known, fits, given, reasons = self._tools.get(tool), {}, {}, []
         for name, value in arguments.items():
             try:
@@ -131,9 +139,13 @@ class Validator:
                 known.whole(fits)
         except Exception as error:
             reasons.append(_why(error))
-        return Checked(
-            Call(tool, fits), given if len(given) == len(arguments) else None, "; ".join(reasons) or "it is too deep"
-        )
+        whole = given if len(given) == len(arguments) else None
+        return Refused(Call(tool, fits), whole, "; ".join(reasons) or "it cannot be checked")
+
+
+def fitting(asked: Call | Refused) -> Call:
+    """The call with what fits of its arguments."""
+    return asked if type(asked) is Call else asked.call
 
 
 class _Arguments:
@@ -143,7 +155,7 @@ class _Arguments:
         root = _thawed(tool.schema)
         schemas = {field.name: _schema(field, values.get((tool.name, field.name), ())) for field in tool.arguments}
         self._fields = {name: _read(schema, root) for name, schema in schemas.items()}
-        self._required = frozenset(field.name for field in tool.arguments if field.required)
+        self._required = frozenset((*root.get("required", ()), *(f.name for f in tool.arguments if f.required)))
         others = root.get("additionalProperties", "patternProperties" in root)
         self._others = _read({} if others is True else others, root) if others is not False else None
         extra = {key: value for key, value in root.items() if key not in CHECKED}
@@ -152,8 +164,6 @@ class _Arguments:
 
     def read(self, arguments: object) -> dict[str, Value]:
         """The arguments as they are read; `Unfit`, or what broke, where they do not fit."""
-        if arguments is None:
-            arguments = {}
         if type(arguments) is not dict:
             raise Unfit("arguments by name were required")
         found, fields = {}, self._fields
@@ -161,7 +171,7 @@ class _Arguments:
             if type(name) is not str:
                 raise Unfit("the name of an argument was required")
             read = fields.get(name)
-            found[name] = read(value) if read is not None else self.one(name, value)
+            found[name] = self.one(name, value) if read is None else read(value)
         if self._required and not self._required <= found.keys() or self._library is not None:
             self.whole(found)
         return found
@@ -198,19 +208,17 @@ def stranger(tool: object, known: Collection[str]) -> str:
 def got(value: object) -> str:
     """What was got, in a few words that ask it nothing: a plain text or number as it is, else its type."""
     kind = type(value)
-    if kind is str:
-        return jsonl.shown(value[: jsonl.SHOWN])
-    if kind is float or kind is bool or value is None or (kind is int and -LARGEST <= value < LARGEST):
-        return f"{NAMES[kind]} {jsonl.shown(value)}" if kind is not type(None) else "null"
-    return "an integer of more than 64 bits" if kind is int else NAMES.get(kind, _named(kind)[:80])
+    if kind is str or kind is float or kind is bool:
+        return jsonl.shown(value[: jsonl.SHOWN] if kind is str else value)
+    if kind is int:
+        return str(value) if -LARGEST <= value < LARGEST else "one of more than 64 bits"
+    return next((name for known, name in NAMES if known is kind), _named(kind)[:80])
 
 
 # ---- plain values ---------------------------------------------------------------------------------
 
 
 def _record(arguments: object) -> dict[str, Value]:
-    if arguments is None:
-        return {}
     if type(arguments) is not dict:
         raise Unfit("arguments by name were required")
     return {_text(name): plain(value) for name, value in arguments.items()}
@@ -218,10 +226,10 @@ def _record(arguments: object) -> dict[str, Value]:
 
 def _copied(value: object, levels: int, left: list[int]) -> Value:
     """A copy of a value of at most so many levels and, with all that came before, so many values."""
-    read = SCALARS.get(type(value))
-    if read is not None:
-        return read(value)
     kind = type(value)
+    for known, read in SCALARS:
+        if kind is known:
+            return read(value)
     if kind is not list and kind is not tuple and kind is not dict:
         raise Unfit(f"a JSON value was required; got {got(value)}")
     left[0] -= len(value)
@@ -230,12 +238,24 @@ def _copied(value: object, levels: int, left: list[int]) -> Value:
         raise Unfit(f"{wanted} were required; got more" if levels else f"{wanted} was required; got more")
     if kind is dict:
         return {_text(key): _copied(one, levels - 1, left) for key, one in value.items()}
+    if _texts(value):
+        return tuple(value)
     return tuple([_copied(one, levels - 1, left) for one in value])
+
+
+def _texts(value: list | tuple) -> bool:
+    """Whether all items, not too many, are plain texts of ASCII: the short way for what most lists hold."""
+    if len(value) > MOST:
+        return False
+    for one in value:
+        if type(one) is not str or not one.isascii():
+            return False
+    return True
 
 
 def _text(value: object) -> str:
     if type(value) is not str:
-        raise Unfit(f"a name, a string, was required; got {got(value)}")
+        raise Unfit(f"string was required; got {got(value)}")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise Unfit(f"whole Unicode characters were required; got {got(value)}")
     return value
@@ -263,7 +283,25 @@ def _same[T](value: T) -> T:
     return value
 
 
-SCALARS: dict[type, Check] = {str: _text, bool: _same, type(None): _same, int: _integer, float: _finite}
+SCALARS: tuple[tuple[type, Check], ...] = (
+    (str, _text),
+    (int, _integer),
+    (bool, _same),
+    (float, _finite),
+    (type(None), _same),
+)
+ATOMS = tuple(kind for kind, _ in SCALARS)
+NUMBERS, LISTS = (int, float), (list, tuple)
+LIMITS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any], Callable[[Any, Any], bool]]] = {
+    "minimum": (NUMBERS, _same, operator.ge),
+    "maximum": (NUMBERS, _same, operator.le),
+    "exclusiveMinimum": (NUMBERS, _same, operator.gt),
+    "exclusiveMaximum": (NUMBERS, _same, operator.lt),
+    "minLength": ((str,), len, operator.ge),
+    "maxLength": ((str,), len, operator.le),
+    "minItems": (LISTS, len, operator.ge),
+    "maxItems": (LISTS, len, operator.le),
+}
 
 
 # ---- schemas --------------------------------------------------------------------------------------
@@ -277,43 +315,112 @@ def _schema(field: Field, values: Iterable[object]) -> dict[str, Any]:
 
 def _read(schema: Any, root: Mapping[str, Any] | None = None) -> Check:
     """What reads a value from outside by a schema; `root` is the schema that its references name."""
-    if type(schema) is not dict:
-        return _never(f"a schema that can be read was required; got {got(schema)}")
-    check = _check(schema)
-    extra = _library(schema, schema if root is None else root) if _beyond(schema) else None
-    if extra is None and set(_types(schema)) <= {"string", "boolean", "integer", "number", "null"}:
+    try:
+        check = _check(schema)
+        whole = _library(schema, schema if root is None else root) if _beyond(schema) else _same
+    except Exception as error:  # no value fits a schema that cannot be read
+        return _never(f"its schema cannot be read: {_why(error)}")
+    if whole is _same and _flat(schema):
+        return _quick(schema, check)  # it copies what it reads, so that the value need not be copied first
+    return lambda value: whole(check(plain(value)))
+
+
+def _quick(schema: Mapping[str, Any], check: Check) -> Check:
+    """The same check with a short way for the values that are asked for most: it reads them, and leaves the others."""
+    types = _types(schema)
+    if schema.keys() & LIMITS.keys() or "anyOf" in schema:
         return check
-    return lambda value: check(plain(value)) if extra is None else extra(check(plain(value)))
+    if types == ("array",) and _check(schema.get("items")) is _text:
+
+        def texts(value: Any) -> Value:
+            if type(value) is not list or len(value) > MOST:
+                return check(value)
+            for one in value:
+                if type(one) is not str or not one.isascii():
+                    return check(value)
+            return tuple(value)
+
+        return texts
+    if types == ("string",) and "enum" in schema:
+        options = frozenset(option for option in schema["enum"] if type(option) is str)
+        return lambda value: value if type(value) is str and value in options else check(value)
+    if types == ("boolean",) and "enum" not in schema:
+        return lambda value: value if value is True or value is False else check(value)
+    if types == ("integer",) and "enum" not in schema:
+        return lambda value: value if type(value) is int and -LARGEST <= value < LARGEST else check(value)
+    return check
+
+
+def _flat(schema: Mapping[str, Any]) -> bool:
+    """Whether the values that fit are scalars, or lists of one type of scalars."""
+    types, scalars = set(_types(schema)), {"string", "boolean", "integer", "number", "null"}
+    item = schema.get("items")
+    return types <= scalars or (types <= {"array", *scalars} and type(item) is dict and set(_types(item)) <= scalars)
 
 
 def _check(schema: Any) -> Check:
-    """The check of a plain value by the part of a schema that is read here; a text, number or truth need not be plain."""
+    """The check of a plain value by the part of a schema that is read here; one that is `_flat` need not be plain."""
     if type(schema) is not dict:
         return _same if schema is True else _never("no value was required; got one")
+    if "anyOf" in schema:
+        whole, some = _check({key: one for key, one in schema.items() if key != "anyOf"}), schema["anyOf"]
+        return _both(whole, _any([_check(one) for one in some]))
     types = _types(schema)
-    by_type: dict[type, Check] = {}
-    for name in types:
-        by_type |= _readers(name, schema)
+    if types == ("string",) and not schema.keys() & {"enum", *LIMITS}:
+        return _text
+    by_type = tuple({kind: read for name in types for kind, read in _readers(name, schema).items()}.items())
     wanted = " or ".join(types)
     listed = schema.get("enum")
-    options = None if listed is None else frozenset((type(o) is bool, o) for o in listed if type(o) in SCALARS)
+    options = None if listed is None else frozenset((type(o) is bool, o) for o in listed if type(o) in ATOMS)
 
     def check(value: Any) -> Value:
-        read = by_type.get(type(value))
-        if read is None:
-            raise Unfit(f"{wanted} was required; got {got(value)}")
-        return read(value)
+        given = type(value)
+        for kind, read in by_type:
+            if given is kind:
+                return read(value)
+        raise Unfit(f"{wanted} was required; got {got(value)}")
 
     def one_of(value: Any) -> Value:
         found = check(value)
-        if type(found) not in SCALARS or (type(found) is bool, found) not in options:
+        if type(found) not in ATOMS or (type(found) is bool, found) not in options:
             shown = ", ".join([got(option) for option in listed])
             raise Unfit(f"one of {shown:.200} was required; got {got(value)}")
         return found
 
-    if options is not None:
-        return one_of
-    return by_type[bool] if types == ("null",) else check
+    found = check if options is None else one_of
+    for name in LIMITS.keys() & schema.keys():
+        found = _both(found, _limit(name, schema[name]))
+    return found
+
+
+def _both(first: Check, second: Check) -> Check:
+    return lambda value: second(first(value))
+
+
+def _limit(name: str, limit: int | float) -> Check:
+    kinds, measure, keeps = LIMITS[name]
+
+    def check(value: Any) -> Value:
+        if type(value) in kinds and not keeps(measure(value), limit):  # it was checked before: its type is JSON's
+            raise Unfit(f"{name} {limit} was required; got {got(value) if measure is _same else measure(value)}")
+        return value
+
+    return check
+
+
+def _any(checks: Sequence[Check]) -> Check:
+    """The first check that a value passes."""
+
+    def check(value: Any) -> Value:
+        problems = []
+        for one in checks:
+            try:
+                return one(value)
+            except Unfit as error:
+                problems.append(str(error))
+        raise Unfit("; or ".join(problems))
+
+    return check
 
 
 def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -335,7 +442,7 @@ def _readers(name: str, schema: Mapping[str, Any]) -> dict[type, Check]:
         case "number":
             return {int: _integer, float: _finite}
         case "array":
-            return dict.fromkeys((list, tuple), _array(schema))
+            return dict.fromkeys(LISTS, _array(schema))
         case "object":
             return {dict: _object(schema)}
         case _:
@@ -346,8 +453,13 @@ def _array(schema: Mapping[str, Any]) -> Check:
     if "items" not in schema or type(schema["items"]) not in (dict, bool) or "prefixItems" in schema:
         return _same
     item = _check(schema["items"])
+    texts = item is _text
 
-    def items(value: tuple) -> tuple:
+    def items(value: list | tuple) -> tuple:
+        if len(value) > MOST:
+            raise Unfit(f"at most {MOST} values were required; got more")
+        if texts and _texts(value):
+            return tuple(value)
         found: list[Value] = []
         try:
             for one in value:
@@ -396,10 +508,11 @@ def _beyond(schema: object) -> bool:
     values = schema.get("enum", [])
     inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
     return (
-        not schema.keys() <= CHECKED | SAID
+        not schema.keys() <= CHECKED | SAID | LIMITS.keys()
         or type(schema.get("items")) is list
-        or not all(type(value) in SCALARS for value in values)
-        or any(map(_beyond, inner))
+        or not all(type(value) in ATOMS for value in values)
+        or not all(type(schema[name]) in (int, float) for name in LIMITS.keys() & schema.keys())
+        or any(map(_beyond, [*inner, *schema.get("anyOf", ())]))
     )
 
 
