@@ -114,9 +114,7 @@ TEXTS = {
     "owner": "ALWAYS (send_message IMPLIES owner)",
     "few_readers": "ALWAYS (send_message IMPLIES few_readers)",
 }
-RULES = RuleSet(
-    PREDICATES, tuple(Rule(name, text, parse(text), "forbid", quote=text) for name, text in TEXTS.items())
-)
+RULES = RuleSet(PREDICATES, tuple(Rule(name, text, parse(text), "forbid", quote=text) for name, text in TEXTS.items()))
 POLICY = """# Desk
 
 No order may be placed by a user under 18 years. No message is sent unless the user has agreed.

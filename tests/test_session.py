@@ -18,9 +18,9 @@ from wb.domain import session
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, permitted
+from wb.domain.validation import Validator
 from wb.guards.contract import assemble, contracts
 from wb.guards.runtime import CallGuard, Guarded, claim
-from wb.domain.validation import Validator
 from wb.logic import cel
 from wb.logic.syntax import parse
 from wb.rules.rule import Predicate, Rule, RuleSet

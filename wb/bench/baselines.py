@@ -259,7 +259,7 @@ def shown(trace: Trace) -> list[dict[str, object]]:
     """A trace as a model sees it: for every step the calls, what was known before them, and the words."""
     return [
         {
-            "calls": [{"tool": c.tool, "arguments": dict(c.arguments)} for c in step.calls],
+            "calls": [{"tool": c.tool, "arguments": dict(c.arguments or {})} for c in step.calls],
             "known": dict(step.state),
             "seen": step.text,
         }

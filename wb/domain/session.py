@@ -299,7 +299,9 @@ def explained(verdict: Verdict, strange: Mapping[str, str]) -> Verdict:
     if verdict.decision != "undecided" or not strange:
         return verdict
     words = set(re.findall(r"\w+", " ".join(verdict.missing)))
-    found = [f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in {"", *words}]
+    found = [
+        f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in {"", *words}
+    ]
     return replace(verdict, reason="; ".join((verdict.reason, *found)))
 
 

@@ -153,7 +153,13 @@ class _Arguments:
 
     def __init__(self, tool: Tool, values: Mapping[tuple[str, str], tuple]) -> None:
         root = _thawed(tool.schema)
-        schemas = {field.name: _schema(field, values.get((tool.name, field.name), ())) for field in tool.arguments}
+        said = root.get("properties", {})
+        schemas = {
+            field.name: said[field.name]
+            if field.name in said
+            else _schema(field, values.get((tool.name, field.name), ()))
+            for field in tool.arguments
+        }
         self._fields = {name: _read(schema, root) for name, schema in schemas.items()}
         self._required = frozenset((*root.get("required", ()), *(f.name for f in tool.arguments if f.required)))
         others = root.get("additionalProperties", "patternProperties" in root)
@@ -180,7 +186,8 @@ class _Arguments:
         """One argument as it is read."""
         read = self._fields.get(name, self._others)
         if read is None:
-            raise Unfit(f"one of the arguments {', '.join(self._names) or 'none'} was required")
+            names = ", ".join(self._names)
+            raise Unfit(f"one of the arguments {names:.200} was required" if names else "no argument was required")
         return read(value)
 
     def whole(self, found: Mapping[str, Value]) -> None:
@@ -517,7 +524,7 @@ def _beyond(schema: object) -> bool:
 
 
 def _library(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
-    """The check of a plain value by the whole of a schema, by `jsonschema`; a reference to elsewhere is not followed."""
+    """The check of a plain value by the whole of a schema, by the library; a reference to elsewhere is not followed."""
     from jsonschema import Draft202012Validator, validators
     from jsonschema.exceptions import best_match
     from referencing import Registry

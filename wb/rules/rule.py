@@ -126,7 +126,9 @@ def asked[Told](
     def argument(step: Step, call: Call | None) -> Told | None:
         if call is not None and (not tools or call.tool in tools):
             return told(step, call)
-        mine = [c for c in step.calls if (c.tool in tools if tools else all(name in c.arguments for name in names))]
+        mine = [
+            c for c in step.calls if (c.tool in tools if tools else all(name in (c.arguments or ()) for name in names))
+        ]
         found = [told(step, one) for one in mine]
         return found[0] if found and found.count(found[0]) == len(found) else None
 
