@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wb.domain.events import Asked, Event, State
+from wb.domain.schema import got
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value
 from wb.domain.turns import Observation
-from wb.domain.validation import Refused, Validator, got
+from wb.domain.validation import Refused, Validator
 from wb.rules.rule import RuleSet
 
 MOST = 8  # names in a line

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from wb.domain.schema import got
 from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
-from wb.domain.validation import Refused, Validator, fitting, got
+from wb.domain.validation import Refused, Validator, fitting
 
 WRITTEN = 64  # verdicts whose record is kept as text
 STRICT = json.JSONEncoder(allow_nan=False).encode

@@ -1,48 +1,19 @@
 """What comes from outside at a decision, held against `tools.json` before any test reads it.
 
-The arguments of a call and the fields of the state are copied once: values of exactly JSON's types (lists become
-tuples), numbers finite and integers of 64 bits, texts of whole characters.  Anything else, such as a subclass, a
-number of another library or NaN, is told by the identity of its type and asked nothing: no method of it can raise or
-lie.
-What is left must fit its declared JSON schema; 1.0 fits an integer and becomes 1.
-
 A call of which an argument does not fit, is not declared or is missing does not run.  A state field that does not fit
-is unknown.  Plain schemas (types, enumerations, items, properties) are checked here, compiled once a toolbox, which
-takes about a microsecond a call; what else a schema says is left to the library `jsonschema`, without any network.
+is unknown.  What fits is copied into plain values (`wb.domain.schema`), so that later code sees no others.
 """
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from wb.domain import jsonl
+from wb.domain import schema
+from wb.domain.schema import Unfit, got
 from wb.domain.tools import Field, Tool, Toolbox, enumerations
 from wb.domain.trace import Call, Step, Trace, Value
-
-MOST = 100_000  # values in one argument or field, each as often as it is met
-LARGEST = 2**63  # integers have 64 bits, as in CEL
-NAMES = ((type(None), "null"), (list, "array"), (tuple, "array"), (dict, "object"))
-CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties", "anyOf"}  # here, with LIMITS
-SAID = {"title", "description", "default", "examples", "keywords", "name", "format", "deprecated", "$comment"}
-SAID |= {"readOnly", "writeOnly", "$schema", "$id", "$defs", "definitions"}  # what asks nothing of a value
-Check = Callable[[Any], Value]  # the value as it is read, or `Unfit`
-_named = type.__dict__["__name__"].__get__  # a class's name, whatever its own class says
-
-
-class Unfit(ValueError):
-    """A value that is not what was required; the message says where in it, what was required and what was got."""
-
-    def __init__(self, problem: str, place: str = "") -> None:
-        super().__init__(f"{place}: {problem}" if place else problem)
-        self.problem, self.place = problem, place
-
-    def within(self, place: str) -> Unfit:
-        """The same, of a value inside another one."""
-        return Unfit(self.problem, place + self.place)
 
 
 class Refused(NamedTuple):
@@ -77,14 +48,17 @@ class Validator:
         values = enumerations(box)
         self._tools = {tool.name: _Arguments(tool, values) for tool in box.tools}
         self._read = {name: known.read for name, known in self._tools.items()}
-        self._state = {field.name: _read(_schema(field, values.get(("state", field.name), ()))) for field in box.state}
+        self._state = {
+            field.name: schema.compiled(_declared(field, values.get(("state", field.name), ()))) for field in box.state
+        }
 
     def call(self, tool: object, arguments: object) -> Call | Refused:
         """A call as it is judged, of its arguments by name."""
         if type(tool) is not str:
             return Refused(Call(""), None, stranger(tool, ()))
         try:
-            return Call(tool, self._read.get(tool, _record)(arguments))
+            read = self._read.get(tool)
+            return Call(tool, _record(tool, arguments) if read is None else read(arguments))
         except Exception:
             return self._refused(tool, arguments)
 
@@ -99,9 +73,9 @@ class Validator:
                 strange[""] = f"the name of a field was required; got {got(name)}"
                 continue
             try:
-                found[name] = None if value is None else self._state.get(name, plain)(value)
+                found[name] = None if value is None else self._state.get(name, schema.plain)(value)
             except Exception as error:
-                strange[name] = _why(error)
+                strange[name] = schema.why(error)
         return Known(found, strange) if strange else Known(found)
 
     def step(self, step: Step) -> Step:
@@ -125,20 +99,25 @@ class Validator:
 
     def _refused(self, tool: str, arguments: object) -> Refused:
         """The call with what fits of its arguments, and all that does not."""
+        try:
+            schema.text(tool)
+        except Unfit as error:
+            return Refused(Call(""), None, f"the name of a tool: {error}")
         if type(arguments) is not dict:
             return Refused(Call(tool), None, f"arguments by name, a dict, were required; got {got(arguments)}")
         known, fits, given, reasons = self._tools.get(tool), {}, {}, []
         for name, value in arguments.items():
             try:
-                given[_text(name)] = plain(value)
+                given[schema.text(name)] = schema.plain(value)
                 fits[name] = known.one(name, value) if known is not None else given[name]
             except Exception as error:
-                reasons.append(f"{name if type(name) is str else 'a name'!s:.80}: {_why(error)}")
+                named = name[:80] if type(name) is str and name.isascii() else got(name)
+                reasons.append(f"{named or got(name)}: {schema.why(error)}")
         try:
             if known is not None and not reasons:
                 known.whole(fits)
         except Exception as error:
-            reasons.append(_why(error))
+            reasons.append(schema.why(error))
         whole = given if len(given) == len(arguments) else None
         return Refused(Call(tool, fits), whole, "; ".join(reasons) or "it cannot be checked")
 
@@ -152,21 +131,17 @@ class _Arguments:
     """What is required of the arguments of one tool."""
 
     def __init__(self, tool: Tool, values: Mapping[tuple[str, str], tuple]) -> None:
-        root = _thawed(tool.schema)
-        said = root.get("properties", {})
-        schemas = {
-            field.name: said[field.name]
-            if field.name in said
-            else _schema(field, values.get((tool.name, field.name), ()))
-            for field in tool.arguments
+        root = schema.thawed(tool.schema)
+        made = {one.name: _declared(one, values.get((tool.name, one.name), ())) for one in tool.arguments}
+        self._fields = {
+            name: schema.compiled(one, root) for name, one in {**made, **root.get("properties", {})}.items()
         }
-        self._fields = {name: _read(schema, root) for name, schema in schemas.items()}
         self._required = frozenset((*root.get("required", ()), *(f.name for f in tool.arguments if f.required)))
         others = root.get("additionalProperties", "patternProperties" in root)
-        self._others = _read({} if others is True else others, root) if others is not False else None
-        extra = {key: value for key, value in root.items() if key not in CHECKED}
-        self._library = _library(extra, root) if _beyond(extra) else None
-        self._names = tuple(schemas)
+        self._others = schema.compiled({} if others is True else others, root) if others is not False else None
+        beside = {"type", "properties", "required", "additionalProperties", *schema.SAID}
+        extra = {key: value for key, value in root.items() if key not in beside}
+        self._whole = schema.compiled(extra, root) if extra else None  # what is asked of all arguments together
 
     def read(self, arguments: object) -> dict[str, Value]:
         """The arguments as they are read; `Unfit`, or what broke, where they do not fit."""
@@ -178,7 +153,7 @@ class _Arguments:
                 raise Unfit("the name of an argument was required")
             read = fields.get(name)
             found[name] = self.one(name, value) if read is None else read(value)
-        if self._required and not self._required <= found.keys() or self._library is not None:
+        if self._whole is not None or (self._required and not self._required <= found.keys()):
             self.whole(found)
         return found
 
@@ -186,7 +161,7 @@ class _Arguments:
         """One argument as it is read."""
         read = self._fields.get(name, self._others)
         if read is None:
-            names = ", ".join(self._names)
+            names = ", ".join(self._fields)
             raise Unfit(f"one of the arguments {names:.200} was required" if names else "no argument was required")
         return read(value)
 
@@ -195,13 +170,8 @@ class _Arguments:
         missing = sorted(self._required - found.keys())
         if missing:
             raise Unfit(f"the argument {missing[0]} was required; got none")
-        if self._library is not None:
-            self._library(found)
-
-
-def plain(value: object) -> Value:
-    """The value as JSON that nobody else holds, lists as tuples; `Unfit` where it is none."""
-    return _copied(value, jsonl.DEEPEST, [MOST])
+        if self._whole is not None:
+            self._whole(found)
 
 
 def stranger(tool: object, known: Collection[str]) -> str:
@@ -212,341 +182,15 @@ def stranger(tool: object, known: Collection[str]) -> str:
     return f"{tool[:80]}: there is no such tool" + (f"; {same[0]} is spelt otherwise" if same else "")
 
 
-def got(value: object) -> str:
-    """What was got, in a few words that ask it nothing: a plain text or number as it is, else its type."""
-    kind = type(value)
-    if kind is str or kind is float or kind is bool:
-        return jsonl.shown(value[: jsonl.SHOWN] if kind is str else value)
-    if kind is int:
-        return str(value) if -LARGEST <= value < LARGEST else "one of more than 64 bits"
-    return next((name for known, name in NAMES if known is kind), _named(kind)[:80])
-
-
-# ---- plain values ---------------------------------------------------------------------------------
-
-
-def _record(arguments: object) -> dict[str, Value]:
+def _record(tool: str, arguments: object) -> dict[str, Value]:
+    """The arguments of a tool of which nothing is declared."""
     if type(arguments) is not dict:
         raise Unfit("arguments by name were required")
-    return {_text(name): plain(value) for name, value in arguments.items()}
+    schema.text(tool)
+    return {schema.text(name): schema.plain(value) for name, value in arguments.items()}
 
 
-def _copied(value: object, levels: int, left: list[int]) -> Value:
-    """A copy of a value of at most so many levels and, with all that came before, so many values."""
-    kind = type(value)
-    for known, read in SCALARS:
-        if kind is known:
-            return read(value)
-    if kind is not list and kind is not tuple and kind is not dict:
-        raise Unfit(f"a JSON value was required; got {got(value)}")
-    left[0] -= len(value)
-    if not levels or left[0] < 0:
-        wanted = f"at most {MOST} values" if levels else f"JSON nested at most {jsonl.DEEPEST} levels"
-        raise Unfit(f"{wanted} were required; got more" if levels else f"{wanted} was required; got more")
-    if kind is dict:
-        return {_text(key): _copied(one, levels - 1, left) for key, one in value.items()}
-    if _texts(value):
-        return tuple(value)
-    return tuple([_copied(one, levels - 1, left) for one in value])
-
-
-def _texts(value: list | tuple) -> bool:
-    """Whether all items, not too many, are plain texts of ASCII: the short way for what most lists hold."""
-    if len(value) > MOST:
-        return False
-    for one in value:
-        if type(one) is not str or not one.isascii():
-            return False
-    return True
-
-
-def _text(value: object) -> str:
-    if type(value) is not str:
-        raise Unfit(f"string was required; got {got(value)}")
-    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise Unfit(f"whole Unicode characters were required; got {got(value)}")
-    return value
-
-
-def _integer(value: int) -> int:
-    if -LARGEST <= value < LARGEST:
-        return value
-    raise Unfit(f"an integer of at most 64 bits was required; got {got(value)}")
-
-
-def _finite(value: float) -> float:
-    if math.isfinite(value):
-        return value
-    raise Unfit(f"a finite number was required; got {value}")
-
-
-def _whole(value: float) -> int:
-    if _finite(value).is_integer():
-        return _integer(int(value))
-    raise Unfit(f"an integer was required; got {got(value)}")
-
-
-def _same[T](value: T) -> T:
-    return value
-
-
-SCALARS: tuple[tuple[type, Check], ...] = (
-    (str, _text),
-    (int, _integer),
-    (bool, _same),
-    (float, _finite),
-    (type(None), _same),
-)
-ATOMS = tuple(kind for kind, _ in SCALARS)
-NUMBERS, LISTS = (int, float), (list, tuple)
-LIMITS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any], Callable[[Any, Any], bool]]] = {
-    "minimum": (NUMBERS, _same, operator.ge),
-    "maximum": (NUMBERS, _same, operator.le),
-    "exclusiveMinimum": (NUMBERS, _same, operator.gt),
-    "exclusiveMaximum": (NUMBERS, _same, operator.lt),
-    "minLength": ((str,), len, operator.ge),
-    "maxLength": ((str,), len, operator.le),
-    "minItems": (LISTS, len, operator.ge),
-    "maxItems": (LISTS, len, operator.le),
-}
-
-
-# ---- schemas --------------------------------------------------------------------------------------
-
-
-def _schema(field: Field, values: Iterable[object]) -> dict[str, Any]:
+def _declared(field: Field, values: Iterable[object]) -> dict[str, Any]:
     """The schema of a field; that of its type and declared values where it was made without one."""
     listed = {"enum": list(values)} if values else {}
-    return _thawed(field.schema) if field.schema else {"type": field.type, **listed}
-
-
-def _read(schema: Any, root: Mapping[str, Any] | None = None) -> Check:
-    """What reads a value from outside by a schema; `root` is the schema that its references name."""
-    try:
-        check = _check(schema)
-        whole = _library(schema, schema if root is None else root) if _beyond(schema) else _same
-    except Exception as error:  # no value fits a schema that cannot be read
-        return _never(f"its schema cannot be read: {_why(error)}")
-    if whole is _same and _flat(schema):
-        return _quick(schema, check)  # it copies what it reads, so that the value need not be copied first
-    return lambda value: whole(check(plain(value)))
-
-
-def _quick(schema: Mapping[str, Any], check: Check) -> Check:
-    """The same check with a short way for the values that are asked for most: it reads them, and leaves the others."""
-    types = _types(schema)
-    if schema.keys() & LIMITS.keys() or "anyOf" in schema:
-        return check
-    if types == ("array",) and _check(schema.get("items")) is _text:
-
-        def texts(value: Any) -> Value:
-            if type(value) is not list or len(value) > MOST:
-                return check(value)
-            for one in value:
-                if type(one) is not str or not one.isascii():
-                    return check(value)
-            return tuple(value)
-
-        return texts
-    if types == ("string",) and "enum" in schema:
-        options = frozenset(option for option in schema["enum"] if type(option) is str)
-        return lambda value: value if type(value) is str and value in options else check(value)
-    if types == ("boolean",) and "enum" not in schema:
-        return lambda value: value if value is True or value is False else check(value)
-    if types == ("integer",) and "enum" not in schema:
-        return lambda value: value if type(value) is int and -LARGEST <= value < LARGEST else check(value)
-    return check
-
-
-def _flat(schema: Mapping[str, Any]) -> bool:
-    """Whether the values that fit are scalars, or lists of one type of scalars."""
-    types, scalars = set(_types(schema)), {"string", "boolean", "integer", "number", "null"}
-    item = schema.get("items")
-    return types <= scalars or (types <= {"array", *scalars} and type(item) is dict and set(_types(item)) <= scalars)
-
-
-def _check(schema: Any) -> Check:
-    """The check of a plain value by the part of a schema that is read here; one that is `_flat` need not be plain."""
-    if type(schema) is not dict:
-        return _same if schema is True else _never("no value was required; got one")
-    if "anyOf" in schema:
-        whole, some = _check({key: one for key, one in schema.items() if key != "anyOf"}), schema["anyOf"]
-        return _both(whole, _any([_check(one) for one in some]))
-    types = _types(schema)
-    if types == ("string",) and not schema.keys() & {"enum", *LIMITS}:
-        return _text
-    by_type = tuple({kind: read for name in types for kind, read in _readers(name, schema).items()}.items())
-    wanted = " or ".join(types)
-    listed = schema.get("enum")
-    options = None if listed is None else frozenset((type(o) is bool, o) for o in listed if type(o) in ATOMS)
-
-    def check(value: Any) -> Value:
-        given = type(value)
-        for kind, read in by_type:
-            if given is kind:
-                return read(value)
-        raise Unfit(f"{wanted} was required; got {got(value)}")
-
-    def one_of(value: Any) -> Value:
-        found = check(value)
-        if type(found) not in ATOMS or (type(found) is bool, found) not in options:
-            shown = ", ".join([got(option) for option in listed])
-            raise Unfit(f"one of {shown:.200} was required; got {got(value)}")
-        return found
-
-    found = check if options is None else one_of
-    for name in LIMITS.keys() & schema.keys():
-        found = _both(found, _limit(name, schema[name]))
-    return found
-
-
-def _both(first: Check, second: Check) -> Check:
-    return lambda value: second(first(value))
-
-
-def _limit(name: str, limit: int | float) -> Check:
-    kinds, measure, keeps = LIMITS[name]
-
-    def check(value: Any) -> Value:
-        if type(value) in kinds and not keeps(measure(value), limit):  # it was checked before: its type is JSON's
-            raise Unfit(f"{name} {limit} was required; got {got(value) if measure is _same else measure(value)}")
-        return value
-
-    return check
-
-
-def _any(checks: Sequence[Check]) -> Check:
-    """The first check that a value passes."""
-
-    def check(value: Any) -> Value:
-        problems = []
-        for one in checks:
-            try:
-                return one(value)
-            except Unfit as error:
-                problems.append(str(error))
-        raise Unfit("; or ".join(problems))
-
-    return check
-
-
-def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The types that a schema leaves open."""
-    said = schema.get("type", ["null", "boolean", "number", "string", "array", "object"])
-    return (said,) if type(said) is str else tuple(said)
-
-
-def _readers(name: str, schema: Mapping[str, Any]) -> dict[type, Check]:
-    match name:
-        case "string":
-            return {str: _text}
-        case "boolean":
-            return {bool: _same}
-        case "null":
-            return {type(None): _same}
-        case "integer":
-            return {int: _integer, float: _whole}
-        case "number":
-            return {int: _integer, float: _finite}
-        case "array":
-            return dict.fromkeys(LISTS, _array(schema))
-        case "object":
-            return {dict: _object(schema)}
-        case _:
-            raise ValueError(f"a type of JSON was required; got {got(name)}")
-
-
-def _array(schema: Mapping[str, Any]) -> Check:
-    if "items" not in schema or type(schema["items"]) not in (dict, bool) or "prefixItems" in schema:
-        return _same
-    item = _check(schema["items"])
-    texts = item is _text
-
-    def items(value: list | tuple) -> tuple:
-        if len(value) > MOST:
-            raise Unfit(f"at most {MOST} values were required; got more")
-        if texts and _texts(value):
-            return tuple(value)
-        found: list[Value] = []
-        try:
-            for one in value:
-                found.append(item(one))
-        except Unfit as error:
-            raise error.within(f"[{len(found)}]") from None
-        return tuple(found)
-
-    return items
-
-
-def _object(schema: Mapping[str, Any]) -> Check:
-    fields = {name: _check(one) for name, one in schema.get("properties", {}).items()}
-    required, others = tuple(schema.get("required", ())), schema.get("additionalProperties", True)
-    other = _same if others is True or "patternProperties" in schema else _check(others)
-    if not fields and not required and other is _same:
-        return _same
-
-    def properties(value: dict) -> dict:
-        found: dict[str, Value] = {}
-        name = ""
-        try:
-            for name, one in value.items():
-                found[name] = fields.get(name, other)(one)
-        except Unfit as error:
-            raise error.within(f".{name[:80]}") from None
-        for name in required:
-            if name not in found:
-                raise Unfit("a value was required; got none", f".{name}")
-        return found
-
-    return properties
-
-
-def _never(problem: str) -> Check:
-    def check(value: object) -> Value:
-        raise Unfit(problem)
-
-    return check
-
-
-def _beyond(schema: object) -> bool:
-    """Whether a schema, or one inside it, asks for what is not checked here."""
-    if type(schema) is not dict:
-        return False
-    values = schema.get("enum", [])
-    inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
-    return (
-        not schema.keys() <= CHECKED | SAID | LIMITS.keys()
-        or type(schema.get("items")) is list
-        or not all(type(value) in ATOMS for value in values)
-        or not all(type(schema[name]) in (int, float) for name in LIMITS.keys() & schema.keys())
-        or any(map(_beyond, [*inner, *schema.get("anyOf", ())]))
-    )
-
-
-def _library(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
-    """The check of a plain value by the whole of a schema, by the library; a reference to elsewhere is not followed."""
-    from jsonschema import Draft202012Validator, validators
-    from jsonschema.exceptions import best_match
-    from referencing import Registry
-
-    made = validators.validator_for(root, default=Draft202012Validator)(root, registry=Registry()).evolve(schema=schema)
-
-    def check(value: Value) -> Value:
-        error = best_match(made.iter_errors(_thawed(value)))
-        if error is not None:
-            place = "".join(f"[{part}]" if type(part) is int else f".{part}" for part in error.absolute_path)
-            raise Unfit(error.message[:200], place)
-        return value
-
-    return check
-
-
-def _thawed(value: Any) -> Any:
-    """A frozen JSON value with lists, as the library reads it."""
-    if isinstance(value, dict):
-        return {key: _thawed(one) for key, one in value.items()}
-    return [_thawed(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-def _why(error: Exception) -> str:
-    return str(error) if isinstance(error, Unfit) else f"it cannot be checked: {_named(type(error))}: {error}"[:300]
+    return schema.thawed(field.schema) if field.schema else {"type": field.type, **listed}
