@@ -14,7 +14,7 @@ import fractions
 import json
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -386,8 +386,10 @@ def cases() -> Iterator[Case]:
         for name in ("items", "total", "express", "name", "size_mb", "kind", "to", "text"):
             if name in good:
                 yield Case(f"{tool} without {name}", tool, tool, {k: v for k, v in good.items() if k != name}, FINE)
-        for whole in ([], list(good), json.dumps(good), 7, Hostile(), Fatal(), Yes(), Two(good), Odd(good)):
-            yield Case(f"{tool} of {type(whole).__name__}", tool, tool, whole, FINE)
+        for i, whole in enumerate(
+            ([], list(good), json.dumps(good), 7, Hostile(), Fatal(), Yes(), Two(good), Odd(good))
+        ):
+            yield Case(f"{tool} of {i} {type(whole).__name__}", tool, tool, whole, FINE)
         for kind in (collections.OrderedDict, collections.UserDict, types.MappingProxyType):
             yield Case(f"{tool} of {kind.__name__}", tool, tool, kind(good), FINE)
     for name, tool in READ.items():
@@ -404,7 +406,22 @@ CASES = tuple(cases())
 
 def is_json(value: object) -> bool:
     """Whether `json` writes the value so that reading gives it back: what an agent can really send."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False)) == value and isinstance(value, Mapping)
-    except BaseException:
+    if type(value) is not dict or any(type(name) is not str for name in value):
         return False
+    try:
+        return all(map(known, value.values())) and json.loads(json.dumps(value)) == value
+    except ValueError:
+        return False
+
+
+def known(value: object, levels: int = 60) -> bool:
+    """Whether a value is of JSON's own types, and no place of it stands in another too, so that writing it ends."""
+    if levels == 0:
+        return False
+    if type(value) is list:
+        return len({id(one) for one in value}) == len(value) and all(known(one, levels - 1) for one in value)
+    if type(value) is dict:
+        return all(type(name) is str and known(one, levels - 1) for name, one in value.items())
+    return any(type(value) is kind for kind in (bool, int, str, type(None))) or (
+        type(value) is float and math.isfinite(value)
+    )

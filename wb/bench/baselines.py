@@ -94,7 +94,7 @@ class Direct:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces, asked side by side."""
-        return admitted(self.policy.toolbox, traces, self._asked)
+        return admitted(Validator(self.policy.toolbox), traces, self._asked)
 
     def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         replies = self.llm.ask_all("direct", Judged, [{"policy": self.policy.text, "turn": shown(t)} for t in traces])
@@ -116,7 +116,7 @@ class RuleTraverse:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces: each rule is put to all that no earlier one denied, side by side."""
-        return admitted(self.toolbox, traces, self._asked)
+        return admitted(Validator(self.toolbox), traces, self._asked)
 
     def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         denied: dict[int, Verdict] = {}
@@ -151,7 +151,7 @@ class GuardAgent:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces; code that cannot be run is undecided."""
-        return admitted(self.policy.toolbox, traces, self._asked)
+        return admitted(Validator(self.policy.toolbox), traces, self._asked)
 
     def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         plans = self.llm.ask_all(
@@ -214,11 +214,11 @@ class Keywords:
             tool.name: _pattern((tool.name.replace("_", " "), *tool.keywords)) for tool in candidates(policy.toolbox)
         }
         self.links = links(policy)
-        self._toolbox = policy.toolbox
+        self._validator = Validator(policy.toolbox)
 
     def decide(self, trace: Trace) -> Verdict:
         """Deny where a linked field fails, undecided where one is unknown, else allow."""
-        return admitted(self._toolbox, (trace,), lambda traces: [self._decided(one.steps[-1]) for one in traces])[0]
+        return admitted(self._validator, (trace,), lambda traces: [self._decided(one.steps[-1]) for one in traces])[0]
 
     def _decided(self, step: Step) -> Verdict:
         used = {call.tool for call in step.calls} or {
@@ -246,10 +246,9 @@ def links(policy: Policy) -> tuple[Link, ...]:
 
 
 def admitted(
-    toolbox: Toolbox | None, traces: Sequence[Trace], asked: Callable[[Sequence[Trace]], Sequence[Verdict]]
+    validator: Validator, traces: Sequence[Trace], asked: Callable[[Sequence[Trace]], Sequence[Verdict]]
 ) -> tuple[Verdict, ...]:
     """The verdicts on many traces: those whose last calls fit the tools are `asked` about together, with what fits."""
-    validator = Validator(toolbox)
     checked = [validator.trace(trace) for trace in traces]
     verdicts = iter(asked([trace for trace, refusal in checked if not refusal]))
     return tuple(Verdict("deny", why, grade="error") if why else next(verdicts) for _, why in checked)

@@ -376,7 +376,7 @@ def _library(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
         error = best_match(made.iter_errors(thawed(value)))
         if error is not None:
             place = "".join(f"[{part}]" if type(part) is int else f".{part}" for part in error.absolute_path)
-            raise Unfit(error.message[:200], place)
+            raise Unfit(f"a value that fits its schema was required; {error.message:.200}", place)
         return value
 
     return check
