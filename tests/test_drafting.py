@@ -172,7 +172,8 @@ def test_rounds_are_a_budget_that_is_kept() -> None:
     ("code", "said"),
     [
         ("import os\n" + RIGHT.replace("if age < 18", "if os.getpid()"), "Attribute|Call"),
-        (RIGHT.replace("age: int", "age: str"), "signature"),
+        (RIGHT.replace("age: int", "age: int, more: int"), "signature"),
+        (RIGHT.replace("age: int", "age: str"), "an order of two numbers"),
         (RIGHT.replace("policy_water_plant", "policy"), "required"),
         (RIGHT.replace("    if", "    Ensures(True)\n    if"), "contract"),
         ("I am sorry, I cannot do that.", "required"),

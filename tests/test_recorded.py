@@ -17,6 +17,7 @@ from wb.domain.events import EventError
 from wb.domain.tools import Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Observation, Recognition
+from wb.domain.validation import Validator
 
 
 def text(*lines: dict) -> str:
@@ -37,6 +38,7 @@ class Spy:
 
     name: str = "spy"
     asked: list[Trace] = field(default_factory=list)
+    validator: Validator = field(default_factory=Validator)
 
     def watch(self) -> SpyWatch:
         return SpyWatch(self)

@@ -18,6 +18,7 @@ from wb.domain import session
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, permitted
+from wb.domain.validation import Validator
 from wb.guards.contract import assemble, contracts
 from wb.guards.runtime import CallGuard, Guarded, claim
 from wb.logic import cel
@@ -369,7 +370,7 @@ def test_a_hostile_value_ends_in_a_verdict_and_never_raises(kind, value, logged)
 
 def test_a_judge_that_breaks_denies_and_says_so() -> None:
     class Broken:
-        name = "broken"
+        name, validator = "broken", Validator()
 
         def watch(self):
             return self
@@ -545,10 +546,11 @@ def test_a_call_whose_decision_was_not_logged_was_not_done() -> None:
     assert one.call("email", SOME).violated == ("asked",)
 
 
-def test_what_cannot_be_put_on_record_does_not_run() -> None:
+def test_arguments_that_are_no_json_are_put_on_record_as_null() -> None:
     log = io.StringIO()
-    one = Session(GUARD, log=log)
+    one = Session(guard(toolbox=None), log=log)
     assert permitted(one.call("ask", {"x": [1]}))
     verdict = one.call("ask", {"x": math.nan})
-    assert (verdict.decision, verdict.grade) == ("deny", "error") and "on record" in verdict.reason
-    assert json.loads(log.getvalue().splitlines()[1])["arguments"] is None
+    assert (verdict.decision, verdict.grade) == ("deny", "error")
+    assert verdict.reason == "ask: x: a finite number was required; got nan"
+    assert [json.loads(line)["arguments"] for line in log.getvalue().splitlines()] == [{"x": [1]}, None]

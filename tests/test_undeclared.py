@@ -73,19 +73,19 @@ def lines(*happened, rules=TOLD):
             "state fields that are not declared, and count as not told: colour (1×)",
         ),
         (
-            [call("book", hour=1), call("look", hours=1)],
-            "arguments that are not declared, and count as not told: book.hour (1×, hours?), look.hours (1×)",
+            [call("book", hour=1), call("look", hours=1), call("look", hours=1)],
+            "calls that do not fit tools.json, and do not run: look: hours: no argument was required "
+            "(2×), book: hour: one of the arguments hours, price, guests, note, options was required (1×)",
         ),
         (
-            [state(age="34"), state(age=34.0), state(age="x"), state(member=1), state(has_badge="yes")],
-            "state fields of another type than declared, which count as not known: age (2×, string, integer is "
-            "declared), age (1×, number, integer is declared), member (1×, integer, boolean is declared), has_badge "
-            "(1×, string, boolean is declared)",
+            [state(age="34"), state(age=34.0), state(age="34"), state(member=1), state(has_badge="yes")],
+            'state fields that do not fit tools.json, and count as not known: age: integer was required; got "34" '
+            '(2×), member: boolean was required; got 1 (1×), has_badge: boolean was required; got "yes" (1×)',
         ),
         (
             [call("book", hours=True, guests={}, options=[])],
-            "arguments of another type than declared, which count as not known: book.hours (1×, boolean, integer is "
-            "declared), book.guests (1×, object, array is declared), book.options (1×, array, object is declared)",
+            "calls that do not fit tools.json, and do not run: book: hours: integer was required; got true; guests: "
+            "array was required; got object; options: object was required; got array (1×)",
         ),
     ],
 )

@@ -4,21 +4,23 @@
 its memory of demonstrations: a plan, code from the plan, the code run.  `Keywords` needs no model and no
 extraction: words of the toolbox in the sentences of the policy.  All see the same policy and the same
 turn.  What a model leaves open, gets wrong twice or does not answer is undecided, which permits nothing.
+A call that does not fit `tools.json` is denied before anybody is asked, and state fields that do not fit are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import pydantic
 
 from wb.domain.policy import Policy
-from wb.domain.tools import Field, Tool, candidates
+from wb.domain.tools import Field, Tool, Toolbox, candidates
 from wb.domain.trace import Step, Trace, Verdict
 from wb.domain.turns import Observation
+from wb.domain.validation import Validator
 from wb.guards import sandbox
 from wb.models.client import LLM, Unanswered
 from wb.rules.rule import RuleSet
@@ -92,6 +94,9 @@ class Direct:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces, asked side by side."""
+        return admitted(Validator(self.policy.toolbox), traces, self._asked)
+
+    def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         replies = self.llm.ask_all("direct", Judged, [{"policy": self.policy.text, "turn": shown(t)} for t in traces])
         return tuple(_verdict(reply) for reply in replies)
 
@@ -102,6 +107,7 @@ class RuleTraverse:
 
     ruleset: RuleSet
     llm: LLM
+    toolbox: Toolbox | None = None
     name: str = "rule_traverse"
 
     def decide(self, trace: Trace) -> Verdict:
@@ -110,6 +116,9 @@ class RuleTraverse:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces: each rule is put to all that no earlier one denied, side by side."""
+        return admitted(Validator(self.toolbox), traces, self._asked)
+
+    def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         denied: dict[int, Verdict] = {}
         open_: dict[int, str] = {}
         for rule in self.ruleset.rules:
@@ -142,6 +151,9 @@ class GuardAgent:
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces; code that cannot be run is undecided."""
+        return admitted(Validator(self.policy.toolbox), traces, self._asked)
+
+    def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         plans = self.llm.ask_all(
             "guardagent_plan", Plan, [{"policy": self.policy.text, "turn": shown(t)} for t in traces]
         )
@@ -202,10 +214,13 @@ class Keywords:
             tool.name: _pattern((tool.name.replace("_", " "), *tool.keywords)) for tool in candidates(policy.toolbox)
         }
         self.links = links(policy)
+        self._validator = Validator(policy.toolbox)
 
     def decide(self, trace: Trace) -> Verdict:
         """Deny where a linked field fails, undecided where one is unknown, else allow."""
-        step = trace.steps[-1]
+        return admitted(self._validator, (trace,), lambda traces: [self._decided(one.steps[-1]) for one in traces])[0]
+
+    def _decided(self, step: Step) -> Verdict:
         used = {call.tool for call in step.calls} or {
             tool for tool, words in self._tools.items() if words.search(step.text)
         }
@@ -230,11 +245,20 @@ def links(policy: Policy) -> tuple[Link, ...]:
     return tuple(found)
 
 
+def admitted(
+    validator: Validator, traces: Sequence[Trace], asked: Callable[[Sequence[Trace]], Sequence[Verdict]]
+) -> tuple[Verdict, ...]:
+    """The verdicts on many traces: those whose last calls fit the tools are `asked` about together, with what fits."""
+    checked = [validator.trace(trace) for trace in traces]
+    verdicts = iter(asked([trace for trace, refusal in checked if not refusal]))
+    return tuple(Verdict("deny", why, grade="error") if why else next(verdicts) for _, why in checked)
+
+
 def shown(trace: Trace) -> list[dict[str, object]]:
     """A trace as a model sees it: for every step the calls, what was known before them, and the words."""
     return [
         {
-            "calls": [{"tool": c.tool, "arguments": dict(c.arguments)} for c in step.calls],
+            "calls": [{"tool": c.tool, "arguments": dict(c.arguments or {})} for c in step.calls],
             "known": dict(step.state),
             "seen": step.text,
         }
@@ -257,7 +281,7 @@ def _executed(reply: Code | Unanswered, known: dict[str, object]) -> Verdict:
     try:
         program = sandbox.load(reply.code)
         allowed, reason = program.run(**{name: known[name] for name, _ in program.types})
-    except (sandbox.UnsafeSource, KeyError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever breaks in code that nobody has proved
         return Verdict("undecided", f"the generated code cannot be run: {error}", grade="error")
     if not isinstance(allowed, bool):
         return Verdict(

@@ -99,7 +99,11 @@ def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> t
     """The baselines that ask a model about every turn; none with the offline engine or without turns."""
     if not is_model(llm) or not benchmark.cases:
         return ()
-    methods = (baselines.Direct(policy, llm), baselines.RuleTraverse(ruleset, llm), baselines.GuardAgent(policy, llm))
+    methods = (
+        baselines.Direct(policy, llm),
+        baselines.RuleTraverse(ruleset, llm, policy.toolbox),
+        baselines.GuardAgent(policy, llm),
+    )
     rows = []
     for method in methods:
         verdicts, queries, seconds = _watched(llm, lambda method=method: method.decide_all(_seen(benchmark)))

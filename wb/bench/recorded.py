@@ -5,6 +5,8 @@ counts as executed if its result stands in the recording without an error, and a
 an error.  Where the recording has no result for a call, it was done only if the guard allows it, as in a session.
 A result that comes when its step is over and says otherwise cannot be made good: from there on nothing is allowed.
 Calls of one step are judged in their order, each with the executed ones of its step before it.
+What is read of calls and states passes the guard's validator first, as in a session: a call that does not fit
+`tools.json` is refused, and one that was executed all the same is remembered with what fits of its arguments.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
 """
@@ -24,8 +26,9 @@ from wb.domain import events, session
 from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
 from wb.domain.session import Judge, Watch
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Step, Trace, Value, Verdict
+from wb.domain.trace import Call, Step, Trace, Value, Verdict
 from wb.domain.turns import Observation, Recognition
+from wb.domain.validation import Known, Refused, Validator, fitting
 from wb.models.client import LLM
 
 AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
@@ -70,7 +73,7 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
             raise RunsError(f"tools called by name were required; run {some[0].run!r} has free-text turns")
         found = iter(recognise(turns) if turns else ())
         for event in some:
-            run = going.setdefault(event.run, _Going(event.run, guard.watch()))
+            run = going.setdefault(event.run, _Going(event.run, guard.watch(), guard.validator))
             yield from run.follow(event, next(found) if isinstance(event.what, Observation) else None)
     for run in going.values():
         yield from run.close()
@@ -151,10 +154,14 @@ def labelled(runs: Iterable[Run]) -> tuple[Trace, ...]:
 
 
 def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
-    """Every labelled call of a run as a baseline sees it: its name, the turn in words, whether it is to be denied."""
+    """Every labelled call of a run as a baseline sees it: its name, the turn in words, whether it is to be denied.
+
+    The previous actions are those that were done: one to be denied only where its result says so, none that failed.
+    """
     said: dict[str, list[str]] = {}
     state: Mapping[str, Value] = {}
-    done: list[str] = []
+    done: dict[int, str] = {}
+    waiting: dict[str | None, tuple[int, str]] = {}  # calls without a result; under None the last one
     number = 0
     for event in run.events:
         match event.what:
@@ -162,18 +169,25 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
                 said.setdefault(role, []).append(text)
             case State(values):
                 state = values
-            case Asked(call, label):
+            case Asked(call, label, call_id):
                 shown = f"{call.tool}({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
                 if label is not None:
                     words = "\n".join(said.get("user", ()))
                     agent = (said.get("assistant") or [""])[-1]
                     yield (
                         f"{run.id}#{number}",
-                        Observation(words, "", tuple(done), shown, agent, state),
+                        Observation(words, "", tuple(done.values()), shown, agent, state),
                         label == "deny",
                     )
-                done.append(shown)
+                if label != "deny":
+                    done[number] = shown
+                waiting |= {None: (number, shown), call_id: (number, shown)}
                 number += 1
+            case Result(failed=failed, call_id=call_id) if call_id in waiting:
+                place, shown = waiting.pop(call_id)
+                done.pop(place, None)
+                if not failed:
+                    done = dict(sorted({**done, place: shown}.items()))
             case Observation():
                 number += 1
 
@@ -183,17 +197,23 @@ class _Asked:
     """A call of the step that is going on, the state before it, and those that passed since the call before."""
 
     asked: Asked
-    state: Mapping[str, Value]
+    checked: Call | Refused
+    known: Known
     passed: Sequence[Mapping[str, Value]] = ()
 
 
 @dataclass(slots=True)
 class _Going:
-    """One run as far as it has been read. Its steps are those of a session (`wb.domain.session`)."""
+    """One run as far as it has been read. Its steps are those of a session (`wb.domain.session`).
+
+    Without a validator calls and states are taken as they are.
+    """
 
     run: str
     watch: Watch
+    validator: Validator | None = None
     state: Mapping[str, Value] = field(default_factory=dict)
+    strange: Mapping[str, str] = field(default_factory=dict)  # the state's fields that do not fit, and why
     told: bool = False  # whether the state was told since the last call
     passed: list[Mapping[str, Value]] = field(default_factory=list)  # told since then, and replaced
     words: Step | None = None  # of the assistant, which may belong to the next call
@@ -214,8 +234,9 @@ class _Going:
                     self.told = self.told and self.words.state is not self.state
                 self.words = Step((), self.state, text) if role == "assistant" else None
             case State(values):
-                before, self.state = self.state, values
-                if self.told and not session.same(before, values):
+                known = self.validator.state(values) if self.validator is not None else Known(values)
+                before, (self.state, self.strange) = self.state, known
+                if self.told and not session.same(before, self.state):
                     self.passed.append(before)
                     if len(self.passed) > session.PASSED:
                         yield from self._begin(None)
@@ -225,7 +246,9 @@ class _Going:
                     text = self.words.text if self.words is not None else ""
                     yield from self._begin(event.step, Step((), self.state, text))
                 self.words, self.told = None, False
-                self.calls.append(_Asked(asked, self.state, self.passed))
+                call = asked.call
+                checked = call if self.validator is None else self.validator.asked(call)
+                self.calls.append(_Asked(asked, checked, Known(self.state, self.strange), self.passed))
                 self.passed = []
             case Result(failed=failed, call_id=call_id):
                 names = [call.asked.call_id for call in self.calls]
@@ -241,10 +264,13 @@ class _Going:
         """Judge the calls of the present step and remember what was done, and the states that passed."""
         step, before = self.present, None
         for position, call in enumerate(self.calls):
-            asked, state = call.asked, call.state
+            asked, checked, state = call.asked, call.checked, call.known.values
             if before is not None:
                 self._pass((before, *call.passed), state)
-            verdict = session.judged(self.watch, Step((*step.calls, asked.call), state, step.text))
+            now = Step((*step.calls, fitting(checked)), state, step.text)
+            fits = type(checked) is Call
+            verdict = session.judged(self.watch, now) if fits else session.refused(checked)
+            verdict = session.explained(verdict, call.known.strange)
             if self.spoilt and verdict.decision == "allow":
                 verdict = Verdict("undecided", f"{asked.call.tool}: {self.spoilt}", grade=verdict.grade)
             yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
@@ -256,11 +282,11 @@ class _Going:
                 self.late.pop(None, None)
                 if position not in self.failed:
                     self.late[None] = done
-            step = Step((*step.calls, asked.call) if done else step.calls, session.agreed(step.state, state), step.text)
+            step = Step(now.calls if done else step.calls, session.agreed(step.state, state), step.text)
         while len(self.late) > session.UNANSWERED:
             del self.late[next(iter(self.late))]
         if step is not None:
-            self.watch.remember(step)
+            self._remember(step)
         self.present, self.number, self.calls, self.failed = None, None, [], {}
 
     def _begin(self, number: int | None, step: Step | None = None) -> Iterator[Judged]:
@@ -270,13 +296,22 @@ class _Going:
 
     def _pass(self, passed: Sequence[Mapping[str, Value]], present: Mapping[str, Value]) -> None:
         for state in session.moments(passed, present):
-            self.watch.remember(Step((), state))
+            self._remember(Step((), state))
+
+    def _remember(self, step: Step) -> None:
+        try:
+            self.watch.remember(step)
+        except Exception as error:
+            self.spoilt = f"what was done before cannot be read: {type(error).__name__}"
 
     def _turn(self, recognition: Recognition) -> Judged:
-        verdict = evaluate.agreed(recognition, lambda step: session.judged(self.watch, step))
+        validator = self.validator or Validator()
+        verdict = evaluate.agreed(recognition, lambda step: session.turn(self.watch, validator, step))
+        if self.spoilt and verdict.decision == "allow":
+            verdict = Verdict("undecided", self.spoilt, grade=verdict.grade)
         step = recognition.steps[0] if recognition.sure else None
         if step is not None and verdict.decision == "allow":
-            self.watch.remember(step)
+            self._remember(validator.step(step))
         self.index += 1
         tool = step.calls[0].tool if step is not None and len(step.calls) == 1 else ""
         return Judged(self.run, self.index - 1, tool, None, verdict)

@@ -1,6 +1,6 @@
-"""What recorded runs name and nobody declared: tools, arguments and state fields, or values of another type.
+"""What recorded runs name or hold that `tools.json` does not allow for, counted while the runs pass.
 
-A guard denies a tool that it does not know, and takes a field that it does not know, or one of another type, as not
+A guard refuses a call that does not fit and takes a state field that does not fit, or that nobody declared, as not
 known.  Both are safe, and neither is meant: a misspelt name would be counted as a denial that is right.
 """
 
@@ -12,102 +12,82 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wb.domain.events import Asked, Event, State
-from wb.domain.tools import Field, Toolbox
-from wb.domain.trace import Value
+from wb.domain.schema import got
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Call, Value
 from wb.domain.turns import Observation
+from wb.domain.validation import Refused, Validator
 from wb.rules.rule import RuleSet
 
 MOST = 8  # names in a line
-KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", tuple: "array", list: "array"}
 
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """Counts what events name beyond the toolbox while they pass. A state field is declared as well where a rule's
-    predicate without a test is told under its name."""
+    """Counts what does not fit the toolbox. A state field is declared as well where a rule's predicate without a test
+    is told under its name, true or false."""
 
     toolbox: Toolbox
     rules: RuleSet
     tools: Counter[str] = field(default_factory=Counter, init=False)
-    names: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)  # by owner ("" is the state) and name
-    types: Counter[tuple[str, str, str]] = field(default_factory=Counter, init=False)  # and what was got instead
+    calls: Counter[str] = field(default_factory=Counter, init=False)  # by what is wrong with them
+    names: Counter[str] = field(default_factory=Counter, init=False)  # of state fields
+    values: Counter[str] = field(default_factory=Counter, init=False)  # of state fields, by what is wrong with them
 
     def passing(self, events: Iterable[Event]) -> Iterator[Event]:
         """The events as they come; each is counted."""
-        arguments = {tool.name: tool.arguments for tool in self.toolbox.tools}
-        told = tuple(Field(p.name, "boolean") for p in self.rules.predicates if p.kind == "state" and p.test is None)
-        state = (*self.toolbox.state, *told)
+        validator = Validator(self.toolbox)
+        told = {p.name for p in self.rules.predicates if p.kind == "state" and p.test is None}
         for event in events:
             match event.what:
-                case Asked(call) if call.tool not in arguments:
-                    self.tools[call.tool] += 1
                 case Asked(call):
-                    self._follow(call.tool, call.arguments, arguments[call.tool])
+                    self._asked(validator, call)
                 case State(values) | Observation(state=values):
-                    self._follow("", values, state)
+                    self._known(validator, values, told - {one.name for one in self.toolbox.state})
             yield event
 
     def lines(self) -> tuple[str, ...]:
-        """What was named and not declared, a line for each kind; none where all was declared."""
-        return tuple(line for line in (self._tools(), *self._names(), *self._types()) if line)
+        """What did not fit, a line for each kind; none where all did."""
+        calls, known = self.tools.total(), [tool.name for tool in self.toolbox.tools]
+        said = f"{calls} call{'s name' if calls != 1 else ' names'} no tool of tools.json"
+        fields = [one.name for one in self.toolbox.state]
+        rows = (
+            (said, ((name, n, _near(name, known)) for name, n in self.tools.most_common())),
+            ("calls that do not fit tools.json, and do not run", ((*row, "") for row in self.calls.most_common())),
+            (
+                "state fields that are not declared, and count as not told",
+                ((name, n, _near(name, fields)) for name, n in self.names.most_common()),
+            ),
+            (
+                "state fields that do not fit tools.json, and count as not known",
+                ((*row, "") for row in self.values.most_common()),
+            ),
+        )
+        return tuple(f"{title}: {listed}" for title, found in rows if (listed := _listed(found)))
 
-    def _follow(self, owner: str, values: Mapping[str, Value], declared: Sequence[Field]) -> None:
-        fields = {one.name: one for one in declared}
+    def _asked(self, validator: Validator, call: Call) -> None:
+        if call.tool not in validator.tools:
+            self.tools[call.tool] += 1
+            return
+        asked = validator.asked(call)
+        if type(asked) is Refused:
+            self.calls[asked.why] += 1
+
+    def _known(self, validator: Validator, values: Mapping[str, Value], told: frozenset[str]) -> None:
+        declared = {one.name for one in self.toolbox.state}
         for name, value in values.items():
-            if name not in fields:
-                self.names[owner, name] += 1
-            elif found := _another(fields[name], value):
-                self.types[owner, name, found] += 1
-
-    def _tools(self) -> str:
-        known = [tool.name for tool in self.toolbox.tools]
-        calls = self.tools.total()
-        named = _listed((name, n, _near(name, known)) for name, n in self.tools.most_common())
-        return f"{calls} call{'s name' if calls != 1 else ' names'} no tool of tools.json: {named}" if calls else ""
-
-    def _names(self) -> Iterator[str]:
-        state = [one.name for one in self.toolbox.state]
-        by_tool = {tool.name: [one.name for one in tool.arguments] for tool in self.toolbox.tools}
-        for what, mine in (("state fields", True), ("arguments", False)):
-            found = [(owner, name, n) for (owner, name), n in self.names.most_common() if (owner == "") is mine]
-            rows = ((_full(owner, name), n, _near(name, by_tool.get(owner, state))) for owner, name, n in found)
-            if found:
-                yield f"{what} that are not declared, and count as not told: {_listed(rows)}"
-
-    def _types(self) -> Iterator[str]:
-        fields = {("", one.name): one for one in self.toolbox.state}
-        fields |= {(tool.name, one.name): one for tool in self.toolbox.tools for one in tool.arguments}
-        for what, mine in (("state fields", True), ("arguments", False)):
-            found = [(*key, n) for key, n in self.types.most_common() if (key[0] == "") is mine]
-            rows = (
-                (
-                    _full(owner, name),
-                    n,
-                    f"{got}, {fields[owner, name].type if (owner, name) in fields else 'boolean'} is declared",
-                )
-                for owner, name, got, n in found
-            )
-            if found:
-                yield f"{what} of another type than declared, which count as not known: {_listed(rows)}"
-
-
-def _another(declared: Field, value: Value) -> str:
-    """The type of a value where it is not of the declared one; "" where it is, where null says that it is not known, or
-    where the schema leaves the type open."""
-    if value is None or (declared.type == "string" and "type" not in declared.schema):
-        return ""
-    found = "object" if isinstance(value, Mapping) else KINDS.get(type(value), type(value).__name__)
-    return "" if found == declared.type or (found, declared.type) == ("integer", "number") else found
+            if name not in declared | told:
+                self.names[name] += 1
+            elif name in told and type(value) is not bool and value is not None:
+                self.values[f"{name}: boolean was required; got {got(value)}"] += 1
+        for name, why in validator.state(values).strange.items():
+            self.values[f"{name}: {why}" if name else why] += 1
 
 
 def _near(name: str, known: Sequence[str]) -> str:
     """The declared name that a name may have been meant for, as a question; "" where none is close."""
     found = difflib.get_close_matches(name, known, n=1)
     return f"{found[0]}?" if found else ""
-
-
-def _full(owner: str, name: str) -> str:
-    return f"{owner}.{name}" if owner else name
 
 
 def _listed(rows: Iterable[tuple[str, int, str]]) -> str:

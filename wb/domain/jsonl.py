@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from wb.domain.trace import Value
 
 DEEPEST = 100  # levels of a JSON value; Python itself gives up at a depth that depends on its caller
 SHOWN = 80  # characters of what was got in a message
+TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?|[{}\[\]]')
 
 
 class LineError(ValueError):
@@ -49,6 +51,9 @@ def value(text: str) -> Value:
     """
     try:
         return _frozen(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), DEEPEST)
+    except _Twice as error:
+        line = text.count("\n", 0, _again(text)) + 1
+        raise ValueError(f"{error} (at line {line})" if "\n" in text.strip() else str(error)) from None
     except json.JSONDecodeError as error:
         place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"JSON was required; got {shown(text)} ({error.msg} at {place})") from None
@@ -116,11 +121,34 @@ def _whole(text: str) -> str:
     return text
 
 
+class _Twice(ValueError):
+    """A key stands twice in an object."""
+
+
+def _again(text: str) -> int:
+    """Where in a JSON text the first key stands that its object has already."""
+    objects: list[set[str] | None] = []  # the keys so far of the objects around a place, None for a list
+    for token in TOKEN.finditer(text):
+        match token.group()[0]:
+            case "{":
+                objects.append(set())
+            case "[":
+                objects.append(None)
+            case "}" | "]":
+                objects.pop()
+            case _ if token["colon"] and objects and objects[-1] is not None:
+                key = json.loads(token["text"])
+                if key in objects[-1]:
+                    return token.start()
+                objects[-1].add(key)
+    return 0
+
+
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"each key once was required; got {next(shown(k) for k in keys if keys.count(k) > 1)} twice")
+        raise _Twice(f"each key once was required; got {next(shown(k) for k in keys if keys.count(k) > 1)} twice")
     return found
 
 

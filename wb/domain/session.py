@@ -1,19 +1,23 @@
 """A conversation that is still going on: what was said, known, asked for and done, each call judged as it comes.
 
 A session asks a judge, which may be any kind of guard.  A guard's verdict on a recorded trace is a fold over the same
-watch (`decide`), so that both ways agree.
+watch (`decide`), so that both ways agree.  What comes from outside passes the judge's validator once, before anything
+reads it: a watch sees plain values that fit what is declared, and a call that does not fit never reaches it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from wb.domain.schema import got
 from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
+from wb.domain.validation import Refused, Validator, fitting
 
 WRITTEN = 64  # verdicts whose record is kept as text
 STRICT = json.JSONEncoder(allow_nan=False).encode
@@ -39,6 +43,7 @@ class Judge(Protocol):
     """A guard that can follow a conversation."""
 
     name: str
+    validator: Validator
 
     def watch(self) -> Watch:
         """A watch on a conversation that has not begun."""
@@ -57,16 +62,21 @@ class Session:
     not done.  A step is remembered when the next one begins.  An error that comes later cannot be taken back: from then
     on nothing is allowed, for what was remembered did not happen.
 
+    A call does not run if its arguments are not plain JSON values (a dict of values of exactly JSON's types) that fit
+    `tools.json`; a state field that does not fit is unknown.  The verdict says what was required and got.
+
     `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
 
     Raises:
-        SessionError: by `call` where the decision cannot be logged, by `result` where no such call was made.
+        SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
+            such call was made, by `say` where it is told no text.
     """
 
     def __init__(self, judge: Judge, *, run: str = "session", log: str | Path | TextIO | None = None) -> None:
         self.judge, self.run, self._name = judge, run, json.dumps(run)
-        self._watch, self._log = judge.watch(), log
+        self._watch, self._validator, self._log = judge.watch(), judge.validator, log
         self._state: dict[str, Value] = {}
+        self._strange: Mapping[str, str] = {}  # the state's fields that do not fit, and why
         self._told = False  # whether the state was told since the last call
         self._passed: list[dict[str, Value]] = []  # states told since then that another one replaced
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
@@ -78,10 +88,12 @@ class Session:
         self._asked_in: Mapping[str, Value] = self._state  # the state of the last call
         self._spoilt = ""
         self._index = 0
-        self._written: dict[tuple[str | None, int], tuple[str, Verdict]] = {}
+        self._written: dict[tuple[str, int], tuple[str, Verdict]] = {}
 
     def say(self, role: str, text: str) -> None:
         """Somebody, such as `user` or `assistant`, said something."""
+        if type(role) is not str or type(text) is not str:
+            raise SessionError(f"two texts, who spoke and what, were required; got {got(role)} and {got(text)}")
         if self._words is not None:
             self._begin(None)
             self._present = Step((), self._words[1], self._words[0])
@@ -93,7 +105,7 @@ class Session:
 
         A step whose calls were asked for in different states remembers only what these agree on, whatever came of them.
         """
-        before, self._state = self._state, dict(fields)
+        before, (self._state, self._strange) = self._state, self._validator.state(fields)
         if self._told and not same(before, self._state):
             self._passed.append(before)
             if len(self._passed) > PASSED:
@@ -116,20 +128,24 @@ class Session:
         elif self._passed or self._asked_in is not self._state:
             self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
-        try:
-            asked = Call(tool, dict(arguments) if arguments is not None else {})
-            verdict = judged(self._watch, Step((*calls, asked), self._state, text))
-        except Exception as error:
-            asked, verdict = Call(tool), _broken(tool, f"arguments by name were required; got {_said(error)}")
+        asked = self._validator.call(tool, {} if arguments is None else arguments)
+        fits = type(asked) is Call
+        judging = Step((*calls, asked if fits else asked.call), self._state, text)
+        verdict = judged(self._watch, judging) if fits else refused(asked)
+        if self._strange:
+            verdict = explained(verdict, self._strange)
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", f"{tool}: {self._spoilt}", grade=verdict.grade)
         if self._log is not None:
-            verdict = self._record(asked, step, verdict)
+            self._record(asked, step, verdict)
         allowed = verdict.decision == "allow"
-        known = agreed(now.state, self._state) if now is not None else self._state
-        self._present = Step((*calls, asked) if allowed else calls, known, text)
+        if allowed and now is None:
+            self._present = judging
+        else:
+            known = agreed(now.state, self._state) if now is not None else self._state
+            self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
-        self._made[name] = asked if allowed else None
+        self._made[name] = judging.calls[-1] if allowed else None
         if type(self._last) is int:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
         self._words, self._last, self._index = None, name, self._index + 1
@@ -137,6 +153,8 @@ class Session:
 
     def result(self, value: Value, call_id: str | None = None, error: bool = False) -> None:
         """What a call gave, the last one unless `call_id` names another; with `error` it was not done."""
+        if type(error) is not bool or (call_id is not None and type(call_id) is not str):
+            raise SessionError(f"a call's id, and whether it failed, were required; got {got(call_id)}, {got(error)}")
         name = self._last if call_id is None else call_id
         if name in self._made:
             done = self._made.pop(name)
@@ -156,11 +174,11 @@ class Session:
     def _named(self, step: int | str | None, call_id: str | None) -> int | str:
         """What the call is remembered by until its result comes."""
         if step is not None and type(step) is not int and type(step) is not str:
-            raise SessionError(f"a step's number or name was required; got {_said(step)}")
+            raise SessionError(f"a step's number or name was required; got {got(step)}")
         if call_id is None:
             return self._index
         if type(call_id) is not str or call_id in self._made or call_id in self._late:
-            raise SessionError(f"a call id of its own was required; got {_said(call_id)}")
+            raise SessionError(f"a call id of its own was required; got {got(call_id)}")
         return call_id
 
     def _begin(self, step: int | str | None) -> None:
@@ -188,18 +206,14 @@ class Session:
         except Exception as error:
             self._spoilt = f"what was done before cannot be read: {_said(error)}"
 
-    def _record(self, asked: Call, step: int | str | None, verdict: Verdict) -> Verdict:
-        """Write the decision down; a call whose arguments cannot be written does not run."""
-        try:
-            arguments = STRICT(asked.arguments)
-        except Exception as error:
-            arguments = "null"
-            verdict = _broken(asked.tool, f"its arguments cannot be put on record: {_said(error)}")
+    def _record(self, asked: Call | Refused, step: int | str | None, verdict: Verdict) -> None:
+        """Write the decision down, with the arguments as they were asked for; null where they are no JSON."""
+        given = asked.arguments if type(asked) is Call else asked.given
         try:
             line = (
                 f'{{"time": "{datetime.now(UTC).isoformat()}", "run": {self._name}, '
                 f'"step": {"null" if step is None else STRICT(step)}, "index": {self._index}, '
-                f'{self._row(asked.tool, verdict)}, "arguments": {arguments}}}\n'
+                f'{self._row(fitting(asked).tool, verdict)}, "arguments": {STRICT(given)}}}\n'
             )
             if isinstance(self._log, str | Path):
                 with open(self._log, "a", encoding="utf-8") as file:
@@ -209,16 +223,14 @@ class Session:
                 self._log.flush()
         except Exception as error:
             raise SessionError(f"a log that can be written was required; got {_said(error)}") from error
-        return verdict
 
-    def _row(self, tool: object, verdict: Verdict) -> str:
+    def _row(self, tool: str, verdict: Verdict) -> str:
         """What is put on record of a verdict, written once while equal ones follow."""
-        named = type(tool) is str
-        key = (tool if named else None, id(verdict))
+        key = (tool, id(verdict))
         kept = self._written.get(key)
         if kept is None:
             row = {
-                "tool": tool if named else _said(tool),
+                "tool": tool,
                 "decision": verdict.decision,
                 "reason": verdict.reason,
                 "violated": verdict.violated,
@@ -227,7 +239,7 @@ class Session:
                 "open": verdict.open,
                 "grade": verdict.grade,
                 "guard": self.judge.name,
-                "evidence": self.judge.evidence(tool) if named else "",
+                "evidence": self.judge.evidence(tool),
             }
             if len(self._written) >= WRITTEN:
                 self._written.clear()
@@ -241,9 +253,17 @@ class Session:
 def judged(watch: Watch, step: Step) -> Verdict:
     """The watch's verdict on the step's last call; whatever breaks in it is a verdict too, and does not allow."""
     try:
-        return watch.judge(step)
+        verdict = watch.judge(step)
+        if type(verdict) is Verdict:
+            return verdict
+        return _broken(step.calls[-1].tool, f"the decision broke: a verdict was required; got {got(verdict)}")
     except Exception as error:
         return _broken(step.calls[-1].tool, f"the decision broke: {_said(error)}")
+
+
+def refused(asked: Refused) -> Verdict:
+    """The verdict on a call that may not run whatever the rules say."""
+    return Verdict("deny", asked.why, grade="error")
 
 
 def decide(judge: Judge, trace: Trace) -> Verdict:
@@ -252,20 +272,38 @@ def decide(judge: Judge, trace: Trace) -> Verdict:
     Each call of the last step is judged with those before it that were allowed.  The step is denied if one call is,
     undecided if one is undecided, else allowed.
     """
-    last, watch = trace.steps[-1], judge.watch()
-    if not last.calls:
-        return Verdict("allow", "the step calls no tool")
+    watch, validator = judge.watch(), judge.validator
     try:
         for step in trace.steps[:-1]:
-            watch.remember(step)
+            watch.remember(validator.step(step))
+        return turn(watch, validator, trace.steps[-1])
     except Exception as error:
-        return _broken(last.calls[-1].tool, f"what was done before cannot be read: {_said(error)}")
-    verdicts, done = [], ()
+        return _broken("", f"what was done cannot be read: {_said(error)}")
+
+
+def turn(watch: Watch, validator: Validator, last: Step) -> Verdict:
+    """The verdict on a whole step, each of its calls judged with those before it that were allowed."""
+    if not last.calls:
+        return Verdict("allow", "the step calls no tool")
+    known, done, verdicts = validator.state(last.state), (), []
     for call in last.calls:
-        verdict = judged(watch, replace(last, calls=(*done, call)))
+        asked = validator.asked(call)
+        step = Step((*done, fitting(asked)), known.values, last.text)
+        verdict = explained(judged(watch, step) if type(asked) is Call else refused(asked), known.strange)
         verdicts.append(verdict)
-        done = (*done, call) if verdict.decision == "allow" else done
+        done = step.calls if verdict.decision == "allow" else done
     return joined(verdicts)
+
+
+def explained(verdict: Verdict, strange: Mapping[str, str]) -> Verdict:
+    """The verdict with the reason why what it misses is unknown, where the state tells it and it does not fit."""
+    if verdict.decision != "undecided" or not strange:
+        return verdict
+    words = set(re.findall(r"\w+", " ".join(verdict.missing)))
+    found = [
+        f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in {"", *words}
+    ]
+    return replace(verdict, reason="; ".join((verdict.reason, *found)))
 
 
 def joined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -299,16 +337,8 @@ def held(verdict: Verdict, tool: str, sentences: Sequence[Quoted]) -> Verdict:
     return replace(verdict, decision="undecided", reason=f"{told}{many} open: {texts}", open=names)
 
 
-def stranger(tool: object, known: Collection[str]) -> str:
-    """Why a name is none of the tools that are known."""
-    if type(tool) is not str:
-        return f"the name of a tool was required; got {type(tool).__name__}"
-    same = [name for name in known if name.casefold() == tool.casefold()]
-    return f"{tool[:80]}: there is no such tool" + (f"; {same[0]} is spelt otherwise" if same else "")
-
-
-def _broken(tool: object, why: str) -> Verdict:
-    return Verdict("deny", f"{tool[:80] if type(tool) is str else _said(tool)}: {why}", grade="error")
+def _broken(tool: str, why: str) -> Verdict:
+    return Verdict("deny", f"{tool[:80]}: {why}" if tool else why, grade="error")
 
 
 def _said(value: object) -> str:

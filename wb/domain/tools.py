@@ -69,7 +69,8 @@ class Field:
 class Tool:
     """One action that the agent can take. `examples` are requests that would lead to it.
 
-    `mutating`: whether it changes anything outside the conversation; None where nobody says.
+    `mutating`: whether it changes anything outside the conversation; None where nobody says.  `schema` is the JSON
+    schema of all arguments together, as it was read; it does not count when tools are compared.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Tool:
     keywords: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     mutating: bool | None = None
+    schema: Schema = dataclass_field(default_factory=Schema, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,7 @@ def _tool(row: object, where: str) -> Tool:
         tuple(map(str, read.keywords)),
         tuple(map(str, read.examples)),
         read.mutating if hint is None else not hint,
+        Schema(row[schemas[0]]) if schemas and row[schemas[0]] is not None else Schema(),
     )
 
 

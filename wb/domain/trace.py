@@ -19,10 +19,10 @@ Value = bool | int | float | str | None | tuple | Mapping
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call with its arguments."""
+    """One tool call with its arguments; None where only the tool is known, as of a turn in free text."""
 
     tool: str
-    arguments: Mapping[str, Value] = field(default_factory=dict)
+    arguments: Mapping[str, Value] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,4 +86,4 @@ def _recognition(observation: Observation, reply: Extracted | Unanswered, toolbo
 
 
 def _step(names: Iterable[str], observation: Observation) -> Step:
-    return Step(tuple(Call(name) for name in names), dict(observation.state), observation.target_action)
+    return Step(tuple(Call(name, None) for name in names), dict(observation.state), observation.target_action)

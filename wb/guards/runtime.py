@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +17,11 @@ from itertools import product
 from pathlib import Path
 from typing import TextIO
 
-from wb.domain import session
+from wb.domain import session, validation
 from wb.domain.session import Session
 from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
+from wb.domain.validation import Validator
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
@@ -27,7 +29,7 @@ from wb.logic import facts
 from wb.logic.formula import Formula
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import Reader, RuleSet, asked, declared, plain, reader, source
+from wb.rules.rule import Reader, RuleSet, asked, declared, reader, source
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
@@ -86,6 +88,7 @@ class CallGuard:
     programs: Mapping[str, Program] = field(init=False, repr=False)
     loaded: Mapping[str, Loaded] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
+    validator: Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         box = self.toolbox
@@ -99,6 +102,7 @@ class CallGuard:
         object.__setattr__(self, "loaded", loaded)
         object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
         object.__setattr__(self, "tools", frozenset(known))
+        object.__setattr__(self, "validator", Validator(box))
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
@@ -144,14 +148,14 @@ class CallWatch:
         """The verdict on the step's last call, given those of the step before it and the steps remembered."""
         call, guard = step.calls[-1], self._guard
         tool = call.tool
-        if type(tool) is not str or tool not in guard.tools:
-            return Verdict("deny", session.stranger(tool, guard.tools))
+        if tool not in guard.tools:
+            return Verdict("deny", validation.stranger(tool, guard.tools))
         one = guard.loaded.get(tool)
         if one is None:
             return Verdict("deny", f"{call.tool}: there is no guard for this tool")
         if one.program is None:
             return Verdict("deny", f"{tool}: {one.reason}", grade=one.grade)
-        state, given = plain(step.state), plain(call.arguments)
+        state, given = step.state, call.arguments
         known = [read(state, given) for read in one.own]
         known += [read(step, call) for read in one.others]
         if one.past is not None:
@@ -206,7 +210,8 @@ class Loaded:
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
         names, order = [*own, *others, *[p.name for p in back]], [p.name for p in contract.parameters]
-        self.names, self._at = tuple(order), tuple(names.index(name) for name in order)
+        self.names, at = tuple(order), tuple(names.index(name) for name in order)
+        self._ordered = operator.itemgetter(*at) if len(at) > 1 else tuple
         self.own, self.others = tuple(own.values()), tuple(others.values())
         if back:
             self.past = Past(*[p.past for p in back])
@@ -217,7 +222,7 @@ class Loaded:
 
         What was read are the values of `own`, of `others` and of `past`, in this order.
         """
-        known = [read[i] for i in self._at]
+        known = self._ordered(read)
         try:
             return self._unsure(dict(zip(self.names, known, strict=True))) if None in known else self._sure(known)
         except (TypeError, NameError, ValueError) as error:

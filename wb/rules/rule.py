@@ -116,27 +116,23 @@ def asked[Told](
     names = [path.names[1] for path in paths if path.names[0] == "call"]
     other = compiled(declared(paths, enumerations, ""))
     if not names:
-        return lambda step, call: other(plain(step.state), None)
+        return lambda step, call: other(step.state, None)
     owners = tools or dict.fromkeys(owner for owner, _ in enumerations)
     by_tool = {tool: compiled(declared(paths, enumerations, tool)) for tool in owners}
 
     def told(step: Step, call: Call) -> Told | None:
-        known = by_tool.get(call.tool, other) if type(call.tool) is str else other
-        return known(plain(step.state), plain(call.arguments))
+        return by_tool.get(call.tool, other)(step.state, call.arguments)
 
     def argument(step: Step, call: Call | None) -> Told | None:
         if call is not None and (not tools or call.tool in tools):
             return told(step, call)
-        mine = [c for c in step.calls if (c.tool in tools if tools else all(name in c.arguments for name in names))]
+        mine = [
+            c for c in step.calls if (c.tool in tools if tools else all(name in (c.arguments or ()) for name in names))
+        ]
         found = [told(step, one) for one in mine]
         return found[0] if found and found.count(found[0]) == len(found) else None
 
     return argument
-
-
-def plain(record: Mapping[str, object]) -> dict[str, object]:
-    """The record as a dict, which is what facts read; a dict is given back as it is."""
-    return record if type(record) is dict else dict(record)
 
 
 def declared(paths: Sequence[Path], enumerations: DeclaredValues, tool: str) -> facts.Enumerations:

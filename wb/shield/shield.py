@@ -16,10 +16,11 @@ from itertools import product
 from pathlib import Path
 from typing import TextIO
 
-from wb.domain import session
+from wb.domain import session, validation
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox, enumerations
 from wb.domain.trace import Quoted, Step, Trace, Verdict
+from wb.domain.validation import Validator
 from wb.logic.automaton import Automaton
 from wb.logic.syntax import render
 from wb.rules import rulefile
@@ -50,6 +51,7 @@ class Shield:
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
+    validator: Validator = field(init=False, repr=False, compare=False)
     _evidence: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _seen: dict[tuple, Verdict | tuple] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -62,6 +64,7 @@ class Shield:
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         values = enumerations(box) if box is not None else {}
         object.__setattr__(self, "rules", rules)
+        object.__setattr__(self, "validator", Validator(box))
         object.__setattr__(self, "readers", {p.name: reader(p, values) for p in self.predicates})
         object.__setattr__(
             self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
@@ -92,11 +95,11 @@ class Shield:
 
     def infer(self, trace: Trace) -> dict[str, Inference]:
         """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
-        return self._watched(trace).infer(trace.steps[-1])
+        return self._watched(trace).infer(self.validator.step(trace.steps[-1]))
 
     def verdicts(self, trace: Trace) -> dict[str, bool | None]:
         """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
-        watch, step = self._watched(trace), trace.steps[-1]
+        watch, step = self._watched(trace), self.validator.step(trace.steps[-1])
         told = watch.read(step)
         found: dict[str, bool | None] = {}
         for action in watch.infer(step):
@@ -108,7 +111,7 @@ class Shield:
     def _watched(self, trace: Trace) -> ShieldWatch:
         watch = self.watch()
         for step in trace.steps[:-1]:
-            watch.remember(step)
+            watch.remember(self.validator.step(step))
         return watch
 
 
@@ -135,8 +138,8 @@ class ShieldWatch:
         """
         shield, call = self.shield, step.calls[-1]
         tool = call.tool
-        if type(tool) is not str or tool not in shield.tools:
-            return Verdict("deny", session.stranger(tool, shield.tools))
+        if tool not in shield.tools:
+            return Verdict("deny", validation.stranger(tool, shield.tools))
         key = (self._at, tuple([read(step, call) for read in self._readers]))
         verdict = shield._seen.get(key)
         if verdict is None:

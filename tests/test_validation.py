@@ -1,0 +1,204 @@
+"""Schemas are checked as `jsonschema` checks them, whichever part is compiled here; what fits comes out plain."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from wb.domain import schema, tools
+from wb.domain.schema import Unfit, compiled, plain
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call
+from wb.domain.validation import Refused, Validator
+
+ATOMS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([0.0, 1.0, -0.0, 0.5, 2.5, 1e300]),
+    st.sampled_from(["", "a", "ab", "é", "abc"]),
+)
+VALUES = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from("abc"), inner, max_size=3)),
+    max_leaves=6,
+)
+TYPES = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+
+
+def keywords(inner: st.SearchStrategy) -> st.SearchStrategy:
+    """One keyword and what it says: of those that are checked here and of those that the library checks."""
+    some = {
+        "type": st.one_of(TYPES, st.lists(TYPES, min_size=1, max_size=3, unique=True)),
+        "enum": st.lists(ATOMS, min_size=1, max_size=3),
+        "items": st.one_of(inner, st.booleans()),
+        "properties": st.dictionaries(st.sampled_from("abc"), inner, max_size=2),
+        "required": st.lists(st.sampled_from("abc"), max_size=2, unique=True),
+        "additionalProperties": st.one_of(inner, st.booleans()),
+        "anyOf": st.lists(inner, min_size=1, max_size=2),
+        "minimum": st.sampled_from([0, 0.5]),
+        "exclusiveMaximum": st.sampled_from([1, 2.5]),
+        "maxLength": st.integers(0, 2),
+        "minItems": st.integers(0, 2),
+        "description": st.just("words"),
+        "pattern": st.just("^a"),
+        "oneOf": st.lists(inner, min_size=1, max_size=2),
+        "not": inner,
+        "const": st.sampled_from([[1], {"a": 1}, 1, True]),
+        "uniqueItems": st.booleans(),
+        "patternProperties": st.fixed_dictionaries({"^a": inner}),
+    }
+    return st.one_of([st.tuples(st.just(name), said) for name, said in some.items()])
+
+
+def schemas(inner: st.SearchStrategy) -> st.SearchStrategy:
+    return st.lists(keywords(inner), max_size=3).map(dict)
+
+
+SCHEMAS = schemas(schemas(st.sampled_from([{}, {"type": "string"}, {"type": "integer"}])))
+
+
+def lists(value: object) -> object:
+    return json.loads(json.dumps(value))
+
+
+@settings(max_examples=600)
+@given(SCHEMAS, VALUES)
+def test_a_value_fits_exactly_where_the_library_says_so(wanted: dict, value: object) -> None:
+    fits = Draft202012Validator(wanted).is_valid(value)
+    if value == 1e300 and fits:  # more than 64 bits, where an integer is wanted
+        return
+    try:
+        found = compiled(wanted)(value)
+    except Unfit as error:
+        assert not fits or "64 bits" in str(error), error
+    else:
+        assert fits and lists(found) == value
+
+
+@pytest.mark.parametrize("kind", ["string", "integer", "number", "boolean", "null", "array", "object"])
+@given(value=VALUES)
+def test_the_short_ways_agree_with_the_library(kind: str, value: object) -> None:
+    for wanted in ({"type": kind}, {"type": kind, "items": {"type": "string"}}, {"type": kind, "enum": ["a", 1, True]}):
+        try:
+            compiled(wanted)(value)
+            found = True
+        except Unfit:
+            found = False
+        assert found == Draft202012Validator(wanted).is_valid(value) or abs(value) > 2**63
+
+
+@given(VALUES)
+def test_a_plain_value_is_the_same_and_nobody_elses(value: object) -> None:
+    found = plain(value)
+    assert lists(found) == value
+    assert not isinstance(value, dict | list) or found is not value
+    assert plain(found) == found
+
+
+@pytest.mark.parametrize(
+    ("levels", "fits"), [(schema.jsonl.DEEPEST, True), (schema.jsonl.DEEPEST + 1, False), (100_000, False)]
+)
+def test_depth_and_size_are_bounded(levels: int, fits: bool) -> None:
+    value: object = []
+    for _ in range(levels - 1):
+        value = [value]
+    assert isinstance(attempt(plain, value), Unfit) is not fits
+    assert isinstance(attempt(plain, ["x"] * schema.MOST), tuple)
+    start = time.process_time()
+    assert "100000 values" in str(attempt(plain, ["x"] * (schema.MOST + 1)))
+    twice: object = ["x"]
+    for _ in range(60):
+        twice = [twice, twice]
+    assert "100000 values" in str(attempt(plain, twice))
+    assert time.process_time() - start < 5
+
+
+def attempt(check, value: object) -> object:
+    try:
+        return check(value)
+    except Unfit as error:
+        return error
+
+
+def box(parameters: dict) -> Validator:
+    return Validator(tools.parse(json.dumps([{"name": "t", "parameters": parameters}])))
+
+
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fits", "not_"),
+    [
+        ({"properties": {"a": TEXT}}, [{}, {"a": "x"}], [{"b": "x"}, {"a": 1}, {"a": None}]),
+        ({"properties": {"a": {}}}, [{"a": 1}, {"a": None}, {"a": {"x": [1]}}], [{"b": 1}]),
+        ({"properties": {"a": TEXT}, "required": ["a"]}, [{"a": "x"}], [{}, {"A": "x"}]),
+        ({"properties": {"a": TEXT}, "additionalProperties": True}, [{"b": 1}, {"a": "x", "b": []}], [{"a": 1}]),
+        ({"properties": {}, "additionalProperties": {"type": "integer"}}, [{"b": 1}], [{"b": "x"}]),
+        ({"properties": {}, "additionalProperties": False}, [{}], [{"b": 1}]),
+        (
+            {"properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            [{"a": 1}, {"b": 1}],
+            [{}],
+        ),
+        (
+            {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"enum": ["p", "q"]}}},
+            [{"a": "p"}],
+            [{"a": "r"}, {"a": 1}],
+        ),
+        ({"properties": {"a": {"$ref": "https://example.invalid/x.json"}}}, [{}], [{"a": "p"}]),
+        ({"properties": {"a": {"type": "string", "pattern": "["}}}, [{}], [{"a": "p"}]),
+        ({"properties": {"a": {"type": "array", "items": {"type": "date"}}}}, [{}], [{"a": []}, {"a": ["x"]}]),
+        ({"properties": {"a": {"anyOf": [TEXT, {"type": "null"}]}}}, [{"a": None}, {"a": "x"}], [{"a": 1}]),
+    ],
+)
+def test_arguments_fit_what_the_tool_declares(parameters: dict, fits: list, not_: list) -> None:
+    checks = box(parameters)
+    assert [one for one in fits if lists(getattr(checks.call("t", one), "arguments", None)) != one] == []
+    for one in not_:
+        found = checks.call("t", one)
+        assert type(found) is Refused and found.reason and lists(found.given) == one, one
+        assert checks.call("t", found.call.arguments) == found.call or "required" in found.reason
+
+
+def test_a_field_made_by_hand_is_checked_by_its_type_and_values() -> None:
+    checks = Validator(
+        Toolbox(
+            (Tool("t", arguments=(Field("room", "integer", values=("1", "2")), Field("to", "array", required=True))),),
+            (Field("role", "string", values=("a", "b")), Field("age", "integer")),
+        )
+    )
+    assert checks.call("t", {"room": 1.0, "to": ["x"]}) == Call("t", {"room": 1, "to": ("x",)})
+    for bad in ({"room": 3, "to": []}, {"room": "1", "to": []}, {"room": 1}):
+        assert type(checks.call("t", bad)) is Refused
+    values, strange = checks.state({"role": "c", "age": 30.0, "other": [1], "none": None})
+    assert values == {"age": 30, "other": (1,), "none": None} and list(strange) == ["role"]
+
+
+def test_without_a_toolbox_values_need_only_be_json() -> None:
+    assert Validator().call("any", {"x": [1, {"y": None}]}) == Call("any", {"x": (1, {"y": None})})
+    assert type(Validator().call("any", {"x": {1}})) is Refused
+
+
+def test_nothing_is_required_of_arguments_that_nobody_told() -> None:
+    checks = box({"properties": {"a": TEXT}, "required": ["a"]})
+    assert checks.asked(Call("t", None)) == Call("t") and type(checks.asked(Call("t"))) is Refused
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"tools": [\n {"name": "a",\n  "parameters": {"properties": {"x": {},\n  "x": {}}}}]}', 4),
+        ('{"tools": [{"name": "a: {\\"name\\":", "description": "{"}],\n\n "tools": []}', 3),
+        ('[{"name": "a"},\n {"name": "b", "n\\u0061me": "c"}]', 2),
+    ],
+)
+def test_a_key_twice_in_tools_json_is_refused_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(tools.ToolError, match=rf"each key once was required; got .* twice \(at line {line}\)"):
+        tools.parse(text)
