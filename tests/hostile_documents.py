@@ -1,4 +1,4 @@
-"""120 hostile documents, each with what must come of it: hidden text, spellings that hide a word, and sheer size.
+"""Hostile documents, each with what must come of it: hidden text, spellings that hide a word, and sheer size.
 
 `SHOWN` are the sentences that a reader sees in most of them, `HIDDEN` is one that no reader sees.  A case says by
 its `fate` what must come of it: "same" (the rules of the plain twin, none more, none fewer, and what is hidden is
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 SHOWN = ("The assistant must not open the vault.", "Do not lend a book to a resident.")
@@ -23,9 +24,13 @@ class Case(NamedTuple):
 
     name: str
     suffix: str
-    data: bytes
+    data: bytes | Callable[[], bytes]
     fate: str
     twin: str = f"# House\n\n{FIRST}\n\n{LAST}\n"
+
+    def content(self) -> bytes:
+        """The bytes of its file; large ones are made when they are asked for."""
+        return self.data() if callable(self.data) else self.data
 
 
 def _md(name: str, text: str, fate: str = "same", **more: str) -> Case:
@@ -74,6 +79,7 @@ IN_MARKDOWN = [
     _md("comment in a word", f"The assistant mu<!-- {HIDDEN} -->st not open the vault.\n\n{LAST}"),
     _md("comment with marks", _block(f"<!-- > {HIDDEN} -- <b> -->")),
     _md("comment between lines", f"The assistant must not\n<!-- {HIDDEN} -->\nopen the vault.\n\n{LAST}"),
+    _md("span between lines", f"The assistant must not\n<i hidden>{HIDDEN}</i>\nopen the vault.\n\n{LAST}"),
     _md("comment in front", f"<!-- {HIDDEN} --> {FIRST}\n\n{LAST}"),
     _md("processing instruction", _block(f"<?note {HIDDEN} ?>")),
     _md("link title", f'The assistant must not open the [vault](http://v.example "{HIDDEN}").\n\n{LAST}'),
@@ -148,7 +154,6 @@ SPELLED = [
     _spelled("a raised digit", "The assistant must not open the vault¹."),
     _spelled("a mark of order", "\ufeffThe assistant must not open the vault.", ".txt"),
 ]
-ATTACKED = "Nobody must open the vault."  # nothing but its words tell that it forbids
 
 
 def _doubtful(name: str, text: str, suffix: str = ".md") -> Case:
@@ -157,6 +162,7 @@ def _doubtful(name: str, text: str, suffix: str = ".md") -> Case:
 
 
 OPEN = [
+    _doubtful("a comment behind a stop", "The vault must\n<!-- x -->\n\nnever open."),
     _doubtful("a Cyrillic o", "The assistant must n\u043et open the vault."),
     _doubtful("a Greek o", "The assistant must n\u03bft open the vault."),
     _doubtful("a small capital", "The assistant m\u1d1cst lend books."),
@@ -196,7 +202,7 @@ def _drawn(*parts: str) -> bytes:
     return ("BT /F1 12 Tf 14 TL 50 750 Td " + " ".join(parts) + " ET").encode("latin-1")
 
 
-def _pdf(name: str, data: bytes, fate: str = "bounded", **more: str) -> Case:
+def _pdf(name: str, data: bytes | Callable[[], bytes], fate: str = "bounded", **more: str) -> Case:
     return Case(f"pdf {name}", ".pdf", data, fate, **more)
 
 
@@ -212,8 +218,8 @@ PDF = [
     _pdf("pages in a circle", HONEST.replace(b"/Kids[3 0 R]", b"/Kids[2 0 R]")),
     _pdf("deep arrays", pdf_of(b"[" * 50_000 + b"]" * 50_000 + b"TJ")),
     _pdf("deep page", HONEST.replace(b"/MediaBox[0 0 600 800]", b"/MediaBox" + b"[" * 20_000 + b"]" * 20_000)),
-    _pdf("a bomb", pdf_of(b" " * 200_000_000, packed=True)),
-    _pdf("many texts", pdf_of(_drawn("(a ) Tj " * 300_000), packed=True)),
+    _pdf("a bomb", lambda: pdf_of(b" " * 90_000_000, packed=True)),
+    _pdf("many texts", lambda: pdf_of(_drawn("(a ) Tj " * 101_000), packed=True)),
     _pdf("a wrong count", HONEST.replace(b"/Count 1", b"/Count 99999999")),
     _pdf("a wrong length", HONEST.replace(b"<</Length", b"<</Length -1/Lengthy")),
     _pdf("a wrong filter", HONEST.replace(b">>stream", b"/Filter/DCTDecode>>stream")),
@@ -232,7 +238,7 @@ HEAVY = [
     _md("half tags", f"{_block('')}\n\n" + "<a " * (N // 3), "bounded"),
     _md("half attributes", f"{_block('')}\n\n" + "<a b=" * (N // 5) + '"', "bounded"),
     _md("commas", f"{_block('')}\n\nYou must not open a, " + "a, " * (N // 3) + "vault.", "bounded"),
-    _md("a long opening", "You must not " + "open " * 900 + ":\n\n" + "- a vault\n" * 20_000, "bounded"),
+    _md("a long opening", "You must not " + "open " * 900 + ":\n\n" + "- a vault\n" * 4_000, "bounded"),
     _md("columns", f"{_block('')}\n\n" + "|a" * 20_000 + "|\n" + "|-" * 20_000 + "|\n", "bounded"),
     _html("deep elements", f"<p>{FIRST}</p>" + "<div>" * 1000 + f"<p>{LAST}</p>" + "</div>" * 1000, "read"),
     _html("deep and hidden", _page("<div hidden>" * 5000 + HIDDEN + "</div>" * 5000), "same"),
@@ -245,7 +251,7 @@ HEAVY = [
     Case("txt in Latin-1", ".txt", "Caf\xe9 guests must not run.\n".encode("latin-1"), "bounded"),
     Case("txt of nulls", ".txt", b"\0" * N, "bounded"),
     Case("txt with half a letter", ".txt", b"The assistant must not open \xed\xa0\x80 the vault.", "bounded"),
-    Case("txt of 100 MB in a line", ".txt", b"x " * 50_000_000, "bounded"),
+    Case("txt of 100 MB in a line", ".txt", lambda: b"x " * 50_000_000, "bounded"),
     Case("txt with half a mark of order", ".txt", b"\xef\xbb" + FIRST.encode(), "bounded"),
 ]
 CASES = [*IN_MARKDOWN, *IN_PAGES, *SPELLED, *OPEN, *PDF, *HEAVY]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -223,6 +223,7 @@ def _parse(
         raise DocumentError(str(error)) from None
     reader = _Reader(seen.text, titles)
     reader.walk(extraction.parser(converted, not converted), 0, len(seen.text))
+    _all_read(seen.text, reader)
     used = {stem for sentence in reader.found for stem in sentence.stems}
     used |= {stem.partition(": ")[2] for stem in used}  # without the label that a stem is read with
     found = tuple(_placed(s, text, base, seen, used) for s in reader.found)
@@ -300,29 +301,40 @@ def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
             f"{path.name}: a file of at most {4 * LONGEST:,} characters was required; got {len(text):,}: split it"
         )
     if kind == "html":
-        text, spans = extraction.of_html(text)
+        try:
+            text, spans = extraction.of_html(text)
+        except extraction.ExtractionError as error:
+            raise extraction.ExtractionError(f"{path.name}: {error}") from None
         return text, tuple(Skipped(*span) for span in spans)
     return text, ()
 
 
-def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
-    """All that lies in no sentence, with its reason. Words that nobody took stand deeper than the parser goes."""
-    spans = sorted([*((s.start, s.end, "") for s in found), *((s.start, s.end, s.reason) for s in known)])
-    skipped, cursor = [], 0
-    for start, end, reason in (*spans, (len(text), len(text), "")):
+def _gaps(text: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
+    """The blanks and the words of a text that lie in no span, in order; the spans are sorted."""
+    cursor = 0
+    for start, end, _ in (*spans, (len(text), len(text), "")):
         for gap in re.finditer(r"\s+|\S+", text[cursor:start]):
-            begin = cursor + gap.start()
-            if not gap.group().isspace() and not _MARKUP.fullmatch(gap.group()):
-                raise DocumentError(
-                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
-                    f"{DEEPEST // 2} deep were required; "
-                    f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
-                )
-            skipped.append(Skipped(begin, cursor + gap.end(), "blank" if gap.group().isspace() else "markup"))
-        if reason:
-            skipped.append(Skipped(start, end, reason))
+            yield cursor + gap.start(), cursor + gap.end()
         cursor = max(cursor, end)
-    return tuple(skipped)
+
+
+def _all_read(text: str, reader: _Reader) -> None:
+    """Refuse a text with words that nobody took: they stand deeper than the parser goes."""
+    for begin, end in _gaps(text, sorted((part.start, part.end, "") for part in (*reader.found, *reader.skipped))):
+        if not text[begin:end].isspace() and not _MARKUP.fullmatch(text, begin, end):
+            raise DocumentError(
+                f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
+                f"{DEEPEST // 2} deep were required; "
+                f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
+            )
+
+
+def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
+    """All that lies in no sentence, in order, with its reason."""
+    spans = sorted([*((s.start, s.end, "") for s in found), *((s.start, s.end, s.reason) for s in known)])
+    skipped = [Skipped(*span) for span in spans if span[2]]
+    skipped += [Skipped(i, j, "blank" if text[i:j].isspace() else "markup") for i, j in _gaps(text, spans)]
+    return tuple(sorted(skipped, key=lambda part: (part.start, part.end)))
 
 
 class _Reader:

@@ -9,6 +9,7 @@ stands inside a paragraph is left as it is written.
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ DEEPEST = 64  # levels of Markdown: a quotation is one, a list with its item two
 WIDEST = 64  # columns of a table
 LARGEST = 32_000_000  # bytes of a PDF
 PAGES = 2_000  # of a PDF
+DRAWN = 100_000  # operations that draw a page
+PATIENCE = 40  # seconds for all pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +191,8 @@ def of_pdf(path: Path) -> tuple[str, tuple[tuple[int, int, str], ...]]:
         )
     try:
         pages = _pages(path)
-    except ExtractionError:
-        raise
+    except ExtractionError as error:
+        raise ExtractionError(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from None
     except (Exception, MemoryError, RecursionError) as error:  # a foreign reader: whatever breaks in it, nothing is read
         told = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ExtractionError(
@@ -219,7 +222,7 @@ def _pages(path: Path) -> list[tuple[str, str]]:
     """Of each page of a PDF the text that is seen and the text that is not."""
     from pypdf import PdfReader
 
-    found, length, pages = [], 0, PdfReader(path).pages
+    found, length, pages, began = [], 0, PdfReader(path).pages, time.monotonic()
     if len(pages) > PAGES:
         raise ExtractionError(
             f"{path.name}: a PDF of at most {PAGES:,} pages was required; got {len(pages):,}: split it"
@@ -227,9 +230,10 @@ def _pages(path: Path) -> list[tuple[str, str]]:
     for number, page in enumerate(pages, 1):
         found.append(tuple(map(_unicode, _drawn(page, number))))
         length += sum(map(len, found[-1]))
-        if length > 2_000_000:
+        if length > 2_000_000 or time.monotonic() - began > PATIENCE:
             raise ExtractionError(
-                f"{path.name}: a PDF of at most 2,000,000 characters was required; got more by page {number}: split it"
+                f"{path.name}: a PDF of at most 2,000,000 characters, read in {PATIENCE} s, was required; "
+                f"got more by page {number}: split it"
             )
     return found
 
@@ -241,10 +245,14 @@ def _drawn(page: PageObject, number: int) -> tuple[str, str]:
     content = page.get_contents()
     if content is None:
         return page.extract_text(), ""
-    operations = content.operations
-    if len(operations) > 200_000:
+    if len(content.get_data()) > 8_000_000:
         raise ExtractionError(
-            f"page {number}: at most 200,000 drawing operations were required; got {len(operations):,}: split it"
+            f"page {number}: at most 8,000,000 bytes of drawing were required; got {len(content.get_data()):,}: split it"
+        )
+    operations = content.operations
+    if len(operations) > DRAWN:
+        raise ExtractionError(
+            f"page {number}: at most {DRAWN:,} drawing operations were required; got {len(operations):,}: split it"
         )
     unseen = _unseen(operations)
     if not unseen:

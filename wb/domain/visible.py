@@ -67,7 +67,7 @@ SPOKEN = ("title", "alt", "placeholder", "aria-label", "aria-description", "cont
 
 
 class Edit(NamedTuple):
-    """A span of a text, what a reader sees in its place, and why it is left out."""
+    """A span of a text, what a reader sees in its place, and why it is left out; a null makes a line of its own vanish."""
 
     start: int
     end: int
@@ -138,7 +138,7 @@ def _character(found: re.Match[str]) -> Edit | None:
 
 
 def _applied(text: str, edits: Sequence[Edit]) -> Seen:
-    """The text with its edits; a line on which nothing but hidden text stands is left out whole."""
+    """The text with its edits; a line on which nothing stands but what is hidden inside a line is left out whole."""
     parts: list[str] = []
     places: list[int] = []
     ends: dict[int, int] = {}
@@ -148,10 +148,9 @@ def _applied(text: str, edits: Sequence[Edit]) -> Seen:
             continue
         parts.append(text[cursor : edit.start].replace("\0", "\ufffd"))
         places += range(cursor, edit.start)
-        new = "\0" if edit.reason.startswith(HIDDEN) and not edit.new else edit.new
-        parts.append(new)
-        places += [edit.start] * len(new)
-        if edit.new:
+        parts.append(edit.new)
+        places += [edit.start] * len(edit.new)
+        if edit.new.strip("\0"):
             ends[edit.start] = edit.end
         if edit.reason:
             left.append(edit)
@@ -223,6 +222,11 @@ class _Markup:
         k = bisect_left(self.blank_lines, start)
         return k < len(self.blank_lines) and self.blank_lines[k] < end
 
+    def _runs_on(self, start: int, end: int) -> str:
+        """What stands for a hidden block: nothing, and the line goes too where a sentence runs on around it."""
+        before = re.search(r"[a-z,][ \t]*\r?\n[ \t>]*\Z", self.text[max(0, start - 100) : start])
+        return "\0" if before and re.compile(r"[ \t]*\r?\n[ \t>]*[a-z]").match(self.text, end) else ""
+
     def _line_before(self, at: int) -> str:
         return self.text[max(0, at - 40) : at].rpartition("\n")[2]
 
@@ -231,7 +235,8 @@ class _Markup:
         close = re.compile(r"(?<=<!--)-?>|--!?>").search(self.text, found.end())
         if close:
             doubt = self._line_before(start).strip(" \t") and self._parted(start, close.start())
-            return self._put(start, close.end(), "", HIDDEN + ("perhaps a comment" if doubt else "comment"))
+            reason = HIDDEN + ("perhaps a comment" if doubt else "comment")
+            return self._put(start, close.end(), self._runs_on(start, close.end()), reason)
         if not self._line_before(start).strip(" \t"):
             raise VisibleError(f"{self._line(start)}: an end --> of the comment <!-- was required; got none: it hides "
                                "all that follows: add it")  # fmt: skip
@@ -273,7 +278,8 @@ class _Markup:
         for tag in re.compile(rf"<(/?){name}(?=[\s/>])[^<>]*>", re.I).finditer(self.text, found.end()):
             depth += -1 if tag.group(1) else 0 if tag.group().endswith("/>") else 1
             if depth == 0 or (tag.group(1) and name in _NO_TEXT):
-                return self._put(found.start(), tag.end(), "", reason)
+                new = "\0" if name in _DRESS else self._runs_on(found.start(), tag.end())
+                return self._put(found.start(), tag.end(), new, reason)
         raise VisibleError(f"{self._line(found.start())}: an end </{name}> of the hidden <{name}> was required; got "
                            "none: it hides all that follows: add it")  # fmt: skip
 
