@@ -182,7 +182,9 @@ def pdf_of(content: bytes, *, packed: bool = False, head: bytes = b"%PDF-1.4\n",
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>" + page + b">>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>"
+        + page
+        + b">>",
         b"<</Length %d%s>>stream\n" % (len(data), b"/Filter/FlateDecode" if packed else b"") + data + b"\nendstream",
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ]

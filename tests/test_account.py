@@ -257,7 +257,8 @@ HOSTILE = {
 
 
 LONG = {  # in one sentence
-    "open brackets", "stars", "fences", "full stops", "closers", "stops with blanks", "abbreviations", "open parentheses",
+    "open brackets", "stars", "fences", "full stops", "closers", "stops with blanks", "abbreviations",
+    "open parentheses",
     "open quotations", "a label", "one long word", "marks above a letter", "null", "nothing but marks", "lines",
     "carriage returns", "fences ever shorter", "half front matter", "half definitions", "deep and lazy",
 }  # fmt: skip

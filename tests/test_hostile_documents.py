@@ -229,7 +229,9 @@ def test_a_broken_pdf_of_many_kinds_is_read_or_refused(tmp_path) -> None:
     for _ in range(120):
         data = whole
         for _ in range(rng.randint(1, 3)):
-            data = data.replace(rng.choice(words), rng.choice([b"", b"null", b"-1", b"<<<<", b"[[", b"/A", b"9" * 30]), 1)
+            data = data.replace(
+                rng.choice(words), rng.choice([b"", b"null", b"-1", b"<<<<", b"[[", b"/A", b"9" * 30]), 1
+            )
         (tmp_path / "a.pdf").write_bytes(data)
         try:
             document.read(tmp_path / "a.pdf")

@@ -125,7 +125,8 @@ class Sentence:
 class Skipped:
     """A span of a document that is no part of a sentence, and why; "hidden: …" where no reader sees it.
 
-    What is hidden may lie inside a sentence.  Labels and column titles are kept with the sentences that are read with them.  An image of a page
+    What is hidden may lie inside a sentence.  Labels and column titles are kept with the sentences that are read
+    with them.  An image of a page
     in HTML and a page of a PDF without text have an empty span, at the place where they stand.
     """
 

@@ -2,7 +2,8 @@
 
 HTML becomes Markdown with the same headings, lists and tables; a PDF becomes its lines, joined to
 paragraphs: the stored text that sentences then point into.  All text is kept, also what a page does not
-show: that is named as hidden.  What is no text, an image, a script or a scanned page, is named with its place.  Blocks are told by markdown-it-py, each of their lines with its exact place; what
+show: that is named as hidden.  What is no text, an image, a script or a scanned page, is named with its place.
+Blocks are told by markdown-it-py, each of their lines with its exact place; what
 stands inside a paragraph is left as it is written.
 """
 
@@ -193,7 +194,11 @@ def of_pdf(path: Path) -> tuple[str, tuple[tuple[int, int, str], ...]]:
         pages = _pages(path)
     except ExtractionError as error:
         raise ExtractionError(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from None
-    except (Exception, MemoryError, RecursionError) as error:  # a foreign reader: whatever breaks in it, nothing is read
+    except (
+        Exception,
+        MemoryError,
+        RecursionError,
+    ) as error:  # a foreign reader: whatever breaks in it, nothing is read
         told = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ExtractionError(
             f"{path.name}: a readable PDF was required; got {told}: save it anew, or give its text"
@@ -247,7 +252,8 @@ def _drawn(page: PageObject, number: int) -> tuple[str, str]:
         return page.extract_text(), ""
     if len(content.get_data()) > 8_000_000:
         raise ExtractionError(
-            f"page {number}: at most 8,000,000 bytes of drawing were required; got {len(content.get_data()):,}: split it"
+            f"page {number}: at most 8,000,000 bytes of drawing were required; "
+            f"got {len(content.get_data()):,}: split it"
         )
     operations = content.operations
     if len(operations) > DRAWN:
@@ -259,9 +265,7 @@ def _drawn(page: PageObject, number: int) -> tuple[str, str]:
         return page.extract_text(), ""
     texts = []
     for keep in (False, True):
-        content.operations = [
-            one for i, one in enumerate(operations) if one[1] not in _SHOWS or (i in unseen) == keep
-        ]
+        content.operations = [one for i, one in enumerate(operations) if one[1] not in _SHOWS or (i in unseen) == keep]
         page[NameObject("/Contents")] = content
         texts.append(page.extract_text())
     return texts[0], texts[1]

@@ -29,9 +29,7 @@ _IGNORED = (
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u115f\u1160\u3164\uffa0\u2800\x0b\x0c\x1c-\x1f\x85"
 _DRESSED = "\uff01-\uff5e\U0001d400-\U0001d7ff\ufb00-\ufb06\u2100-\u214f\u2160-\u217f"
 _RAISED = "\u00b9\u00b2\u00b3\u2070\u2074-\u2079"
-_AFTER_WORD = (
-    r"(?:(?<=[A-Za-z]{3})(?<!feet)(?<!inches)(?<!yards)(?<!miles)(?<!metres)(?<!meters)|(?<=[.,;:!?)\"'’”]))"
-)
+_AFTER_WORD = r"(?:(?<=[A-Za-z]{3})(?<!feet)(?<!inches)(?<!yards)(?<!miles)(?<!metres)(?<!meters)|(?<=[.,;:!?)\"'’”]))"
 _CHARACTERS = re.compile(
     rf"(?P<smuggled>[\U000e0000-\U000e007f]+)|(?P<ignored>[{_IGNORED}]+)|(?P<blank>[{_BLANKS}])|"
     rf"(?P<dressed>[{_DRESSED}])|(?P<foot>^[ \t]*(?:\[\^[^\]\s]{{1,40}}\]:|[†‡]+|[{_RAISED}]+)(?=\s*\S))|"
@@ -40,12 +38,14 @@ _CHARACTERS = re.compile(
 )
 _ATTRIBUTE = r"""[^\s"'<>/=]++(?:\s*+=\s*+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?+"""
 _MARKUP = re.compile(
-    rf"""(?P<fence>^[ \t>]*+(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]++)*+(?:`{{3,}}(?=[^`\n]*+$)|~{{3,}}))|(?P<escape>\\[!-/:-@\[-`{{-~])|
+    rf"""(?P<fence>^[ \t>]*+(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]++)*+(?:`{{3,}}(?=[^`\n]*+$)|~{{3,}}))|
+    (?P<escape>\\[!-/:-@\[-`{{-~])|
     (?P<ticks>`+)|(?P<comment><!--)|(?P<order><[?!](?=[A-Za-z\[]))|
     (?P<raised><sup\b[^<>]*>\s*(?:<a\b[^<>]*>)?\[?(?:\d{{1,3}}|[*†‡§a-z])\]?(?:</a>)?\s*</sup>)|
     (?P<tag></?[A-Za-z][A-Za-z0-9-]*+(?:\s++{_ATTRIBUTE})*+\s*+/?>)|
     (?P<open>!?\[)|(?P<link>\]\(\s*+(?:<[^<>\n]*+>|[^\s()<]*+(?:\([^\s()]*+\)[^\s()]*+)*+)
-    (?:\s++(?:"(?:[^"\\\n]|\\.|\n(?![ \t]*\n))*+"|'(?:[^'\\\n]|\\.|\n(?![ \t]*\n))*+'|\((?:[^()\\\n]|\\.)*+\)))?+\s*+\))|
+    (?:\s++(?:"(?:[^"\\\n]|\\.|\n(?![ \t]*\n))*+"|'(?:[^'\\\n]|\\.|\n(?![ \t]*\n))*+'|
+    \((?:[^()\\\n]|\\.)*+\)))?+\s*+\))|
     (?P<close>\])|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z][A-Za-z0-9]{{1,31}});)""",
     re.MULTILINE | re.VERBOSE,
 )
@@ -57,7 +57,8 @@ _NO_TEXT = {
 }  # fmt: skip
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _DRESS = frozenset(
-    "a abbr acronym b bdi big cite code data dfn em font i kbd label mark q samp small span strong time tt u var".split()
+    "a abbr acronym b bdi big cite code data dfn em font i kbd label mark q samp small span strong time tt u"
+    " var".split()
 )
 _BLOCKS = frozenset(
     "address article aside blockquote center details div figure figcaption footer header hr main nav p section summary"
@@ -67,7 +68,7 @@ SPOKEN = ("title", "alt", "placeholder", "aria-label", "aria-description", "cont
 
 
 class Edit(NamedTuple):
-    """A span of a text, what a reader sees in its place, and why it is left out; a null makes a line of its own vanish."""
+    """A span of a text, what a reader sees in its place, and why it is left out; a null: its line goes with it."""
 
     start: int
     end: int

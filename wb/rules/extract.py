@@ -156,10 +156,7 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
             f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})"
         )
     ordered = sorted(found.values(), key=lambda c: (c.start, c.end))
-    numbered = tuple(
-        replace(c, id=f"c{i}")
-        for i, c in enumerate(ordered, 1)
-    )
+    numbered = tuple(replace(c, id=f"c{i}") for i, c in enumerate(ordered, 1))
     return Accounted(numbered, tuple(lost))
 
 

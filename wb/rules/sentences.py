@@ -41,7 +41,9 @@ _EMPTY = {
     "script": "a script: what it would write is not read",
     "style sheet": "a style sheet, applied to what it hides",
 }
-_UNSEEN = {HIDDEN + what for what in ("comment", "page title", "tag characters", "declaration", "script", "style sheet")}
+_UNSEEN = {
+    HIDDEN + what for what in ("comment", "page title", "tag characters", "declaration", "script", "style sheet")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def classify(
     for undecided in ruleset.undecided:
         if not undecided.clause:
             lost.setdefault(" ".join(undecided.quote.split()), []).append(undecided.reason)
-    ruled = {k for k, (i, s) in enumerate(zip(ids, every, strict=True)) if i in decided and decided[i].speaks_of(s.text)}
+    ruled = {
+        k for k, (i, s) in enumerate(zip(ids, every, strict=True)) if i in decided and decided[i].speaks_of(s.text)
+    }
     seen = [k for k, s in enumerate(every) if not _hidden(s)]
     shown = [every[k] for k in seen]
     mine = dict(zip(seen, _covering(shown, clauses), strict=True))
@@ -237,8 +241,8 @@ def _left_out(sentence: Sentence) -> str:
     """What of a sentence is not seen and was not read, as an addition to its reason."""
     if sentence.said == sentence.text:
         return ""
-    kinds = dict.fromkeys(e.reason or "another spelling" for e in visible.read(sentence.text, markup=False).left)
-    return f"; read without what is not seen in it{f' ({", ".join(kinds)})' if kinds else ''}"
+    kinds = dict.fromkeys(edit.reason for edit in visible.read(sentence.text, markup=False).left)
+    return f"; read without what is not seen in it ({', '.join(kinds)})" if kinds else ""
 
 
 def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleSet, toolbox: Toolbox) -> _Fate:
