@@ -208,12 +208,32 @@ def _pdf(name: str, data: bytes | Callable[[], bytes], fate: str = "bounded", **
     return Case(f"pdf {name}", ".pdf", data, fate, **more)
 
 
+def _with_form(content: bytes, form: bytes) -> bytes:
+    """A PDF whose page draws another drawing."""
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    writer = PdfWriter()
+    writer.append(PdfReader(io.BytesIO(pdf_of(content + b" /X1 Do"))))
+    page, drawing = writer.pages[0], DecodedStreamObject()
+    drawing.set_data(form)
+    fonts = DictionaryObject({NameObject("/Font"): page["/Resources"]["/Font"]})
+    drawing.update({NameObject("/Subtype"): NameObject("/Form"), NameObject("/Resources"): fonts})
+    forms = DictionaryObject({NameObject("/X1"): writer._add_object(drawing)})
+    page["/Resources"].get_object()[NameObject("/XObject")] = forms
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
 TOP, NEXT = f"({FIRST}) Tj T*", f"({LAST}) Tj T*"
 HONEST = pdf_of(_drawn(TOP, NEXT))
 PDF = [
     _pdf("drawn invisibly", pdf_of(_drawn(TOP, f"3 Tr ({HIDDEN}) Tj T* 0 Tr", NEXT)), "same"),
     _pdf("drawn white", pdf_of(_drawn(TOP, f"1 1 1 rg ({HIDDEN}) Tj T* 0 g", NEXT)), "same"),
     _pdf("drawn without size", pdf_of(_drawn(TOP, f"/F1 0 Tf ({HIDDEN}) Tj T* /F1 12 Tf", NEXT)), "same"),
+    _pdf("drawn invisibly in a form", _with_form(_drawn(TOP, NEXT), _drawn(f"3 Tr ({HIDDEN}) Tj")), "same"),
+    _pdf("drawn in a form", _with_form(_drawn(TOP), _drawn(NEXT)), "same"),
     _pdf("not a pdf", b"not a pdf"),
     _pdf("cut in half", HONEST[: len(HONEST) // 2]),
     _pdf("without a trailer", HONEST[: HONEST.index(b"xref")]),

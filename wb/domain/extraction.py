@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from pypdf import PageObject
+    from pypdf.generic import StreamObject
 
 DEEPEST = 64  # levels of Markdown: a quotation is one, a list with its item two
 WIDEST = 64  # columns of a table
@@ -245,30 +246,49 @@ def _pages(path: Path) -> list[tuple[str, str]]:
 
 def _drawn(page: PageObject, number: int) -> tuple[str, str]:
     """The text that a page shows and that which it draws invisibly: in mode 3, white, or without a size."""
-    from pypdf.generic import NameObject
+    from pypdf.generic import ContentStream, NameObject
 
     content = page.get_contents()
     if content is None:
         return page.extract_text(), ""
-    if len(content.get_data()) > 8_000_000:
+    drawn = [(content, None), *((ContentStream(form, page.pdf), form) for form in _forms(page))]
+    if (size := sum(len(stream.get_data()) for stream, _ in drawn)) > 8_000_000:
         raise ExtractionError(
-            f"page {number}: at most 8,000,000 bytes of drawing were required; "
-            f"got {len(content.get_data()):,}: split it"
+            f"page {number}: at most 8,000,000 bytes of drawing were required; got {size:,}: split it"
         )
-    operations = content.operations
-    if len(operations) > DRAWN:
+    operations = [stream.operations for stream, _ in drawn]
+    if (size := sum(map(len, operations))) > DRAWN:
         raise ExtractionError(
-            f"page {number}: at most {DRAWN:,} drawing operations were required; got {len(operations):,}: split it"
+            f"page {number}: at most {DRAWN:,} drawing operations were required; got {size:,}: split it"
         )
-    unseen = _unseen(operations)
-    if not unseen:
+    unseen = [_unseen(one) for one in operations]
+    if not any(unseen):
         return page.extract_text(), ""
     texts = []
     for keep in (False, True):
-        content.operations = [one for i, one in enumerate(operations) if one[1] not in _SHOWS or (i in unseen) == keep]
-        page[NameObject("/Contents")] = content
+        for (stream, form), those, found in zip(drawn, operations, unseen, strict=True):
+            stream.operations = [one for i, one in enumerate(those) if one[1] not in _SHOWS or (i in found) == keep]
+            if form is None:
+                page[NameObject("/Contents")] = stream
+            else:
+                form.set_data(stream.get_data())
         texts.append(page.extract_text())
     return texts[0], texts[1]
+
+
+def _forms(page: PageObject) -> list[StreamObject]:
+    """The drawings that a page is made of beside its own, also those inside of them, each once."""
+    found, waiting = {}, [page]
+    while waiting:
+        resources = waiting.pop().get("/Resources")
+        resources = resources.get_object() if resources is not None else {}
+        named = resources.get("/XObject")
+        for one in named.get_object().values() if named is not None else ():
+            form = one.get_object()
+            if form.get("/Subtype") == "/Form" and id(form) not in found:
+                found[id(form)] = form
+                waiting.append(form)
+    return list(found.values())
 
 
 _SHOWS = (b"Tj", b"TJ", b"'", b'"')
