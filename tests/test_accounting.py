@@ -56,6 +56,10 @@ READ = [
     "Do not lend a book unless the reader has paid the fines.",
     "Do not lend a book if the card of the reader is blocked.",
     "Before opening the vault, the assistant must show the catalogue.",
+    # the same to the eye
+    "The assistant ｍｕｓｔ ｎｏｔ open the vault.",
+    "The assistant m\u00adust not open the vault.",
+    "Do not&nbsp;open the vault.",
 ]
 OPEN = [
     # a word that changes what the sentence says
@@ -90,9 +94,6 @@ OPEN = [
     "The assistant does not open the vault.",
     "The assistant may no longer open the vault.",
     "The assistant mustn´t open the vault.",
-    "The assistant ｍｕｓｔ ｎｏｔ open the vault.",
-    "The assistant m\u00adust not open the vault.",
-    "Do not&nbsp;open the vault.",
     "Could you please refrain from opening the vault?",
     "Do not lend a book for more than ~~50~~ 5 days.",
     "❌ Open the vault",

@@ -21,22 +21,20 @@ SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's co
 def clause_of(sentence: document.Sentence, id: str = "") -> Clause:
     """A sentence of the document as a clause, with the stems, the label and the row it is read with."""
     context = (*sentence.stems, *([sentence.label] if sentence.label else ()), *(cell for _, cell in sentence.row))
-    return Clause(id, sentence.text, sentence.start, sentence.end, sentence.headings, context)
+    return Clause(id, sentence.text, sentence.start, sentence.end, sentence.headings, context, said=sentence.said)
 
 
 def sections(policy: Policy) -> tuple[tuple[int, int], ...]:
-    """(start, end) of the document's sections: cut at headings, joined up to `SECTION` characters."""
-    cuts = [
-        0,
-        *(
-            s.start - (len(policy.text[: s.start]) - len(policy.text[: s.start].rstrip("# ")))
-            for s in policy.sentences
-            if s.kind == "heading" and s.start
-        ),
-    ]
+    """(start, end) of the sections of the text as it is seen: cut at headings, joined up to `SECTION` characters."""
+    text, cuts = policy.seen.text, [0]
+    for start in (s.start for s in policy.sentences if s.kind == "heading"):
+        at, _ = policy.seen.within(start, start)
+        while at and text[at - 1] in "# ":
+            at -= 1
+        cuts.append(at)
     cuts = sorted(set(cuts))
     parts: list[tuple[int, int]] = []
-    for start, end in zip(cuts, [*cuts[1:], len(policy.text)], strict=True):
+    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
         if parts and end - parts[-1][0] <= SECTION:
             parts[-1] = (parts[-1][0], end)
         elif end > start:
@@ -86,7 +84,7 @@ def standing(sentence: document.Sentence) -> str:
 
 def pieces(policy: Policy) -> tuple[document.Sentence, ...]:
     """The sentences of a policy, and between them what the reader of documents skipped, with its reason as label."""
-    told = [s for s in policy.skipped if s.reason not in ("blank", "markup", "enumerator")]
+    told = [s for s in policy.skipped if s.reason not in document.SILENT]
     gaps = [(s.start, s.end, s.reason) for s in told] if policy.skipped else _between(policy)
     places = sorted([*((s.start, s.end, s) for s in policy.sentences), *gaps], key=lambda place: place[:2])
     found: list[document.Sentence] = []

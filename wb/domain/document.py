@@ -13,13 +13,15 @@ or in one skipped span with its reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from wb.domain import extraction
-from wb.domain.extraction import DEEPEST, Piece
+from wb.domain import extraction, visible
+from wb.domain.extraction import DEEPEST, WIDEST, Piece
+from wb.domain.visible import Edit, Seen
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
@@ -71,22 +73,10 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 SentenceKind = Literal["prose", "item", "stem", "cell", "heading"]
-Reason = Literal[
-    "blank",
-    "markup",
-    "enumerator",
-    "label",
-    "column title",
-    "code fence",
-    "link definition",
-    "front matter",
-    "navigation",
-    "page footer",
-    "image",
-    "page without text",
-]
 LONGEST = 1_000_000  # characters of a text, a long book
-WIDEST = 64  # columns of a table
+SENTENCE = 5_000  # characters of a sentence with all that it is read with
+READ = 8 * LONGEST  # characters of all sentences, each with all that it is read with
+SILENT = frozenset({"blank", "markup", "enumerator", "tag", "link address", "footnote mark", "invisible character"})
 FORMATS = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".pdf": "pdf"}
 _ENUMERATOR = re.compile(r"(\((?:[a-z]{1,4}|\d{1,2})\)|[a-z]\)|\d{1,2}\)|\d{1,2}(?:\.\d{1,2})+\.?|[•‣◦▪·–—])\s+")
 _ROMAN = re.compile(r"[ivx]+\Z")
@@ -110,6 +100,7 @@ class DocumentError(ValueError):
 class Sentence:
     """One sentence of a document: `document.text[start:end] == text`.
 
+    `said` is what a reader sees of it, without what is hidden in it: words are compared there, and quoted from `text`.
     `stems` are the list openings above it, outermost first, each with the colon it ends with;
     `label` is the run-in title of its paragraph ("Payment: …"); `row` the other cells of its table
     row as (column, cell), `column` the title of its own.
@@ -124,31 +115,38 @@ class Sentence:
     label: str = ""
     row: tuple[tuple[str, str], ...] = ()
     column: str = ""
+    said: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", self.said or self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A span of a document that is no part of a sentence, and why.
+    """A span of a document that is no part of a sentence, and why; "hidden: …" where no reader sees it.
 
-    Labels and column titles are kept with the sentences that are read with them.  An image of a page
+    What is hidden may lie inside a sentence.  Labels and column titles are kept with the sentences that are read
+    with them.  An image of a page
     in HTML and a page of a PDF without text have an empty span, at the place where they stand.
     """
 
     start: int
     end: int
-    reason: Reason
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A stored text, its sentences and what was skipped: together they cover the text, each character once.
 
-    Both are in order and without overlap.
+    Both are in order and without overlap, but for hidden text, which may also lie inside another span.  `seen` is the
+    text as a reader sees it.
     """
 
     text: str
     sentences: tuple[Sentence, ...]
     skipped: tuple[Skipped, ...] = ()
+    seen: Seen = field(default_factory=lambda: visible.plain(""))
 
 
 def read(path: Path) -> Document:
@@ -172,7 +170,13 @@ def read(path: Path) -> Document:
             f"{path.name}: a document with text was required; got an empty one ({path.stat().st_size} bytes)"
         )
     try:
-        found = _parse(text, titles=kind in ("text", "pdf"), converted=kind in ("html", "pdf"), known=known)
+        found = _parse(
+            text,
+            titles=kind in ("text", "pdf"),
+            converted=kind in ("html", "pdf"),
+            known=known,
+            markup=kind == "markdown",
+        )
     except DocumentError as error:
         raise DocumentError(f"{path.name}: {error}") from None
     if not found.sentences:
@@ -183,19 +187,24 @@ def read(path: Path) -> Document:
     return found
 
 
-def parse(text: str, *, titles: bool = False) -> Document:
+def parse(text: str, *, titles: bool = False, seen: bool = False) -> Document:
     """The sentences of a Markdown or plain text, and what was skipped; `titles`: a short line alone is a heading.
 
-    A code fence is skipped, unless nothing closes it: then what follows is read.
+    A code fence is skipped, unless nothing closes it: then what follows is read.  `seen`: the text is already what a
+    reader sees, such as a part of `Document.seen`, and no mark in it hides anything.
 
     Raises:
-        DocumentError: longer than `LONGEST`, nested deeper than `DEEPEST`, a table wider than `WIDEST`.
+        DocumentError: longer than `LONGEST`, nested deeper than `DEEPEST`, a table wider than `WIDEST`, a sentence
+            longer than `SENTENCE`, hidden text without an end.
     """
-    return _parse(text, titles=titles)
+    return _parse(text, titles=titles, markup=None if seen else True)
 
 
-def _parse(text: str, *, titles: bool, converted: bool = False, known: tuple[Skipped, ...] = ()) -> Document:
-    """`converted` text knows headings, lists and tables only; what is `known` to be skipped is not read."""
+def _parse(
+    text: str, *, titles: bool, converted: bool = False, known: tuple[Skipped, ...] = (), markup: bool | None = False
+) -> Document:
+    """`converted` text knows headings, lists and tables only; what is `known` to be skipped is not read; `markup` may
+    hide text, and with None the text is seen as it is."""
     if len(text) > LONGEST:
         raise DocumentError(f"a text of at most {LONGEST:,} characters was required; got {len(text):,}: split it")
     front = None if converted else _FRONT_MATTER.match(text)
@@ -203,29 +212,84 @@ def _parse(text: str, *, titles: bool, converted: bool = False, known: tuple[Ski
         r"[.!?][\"')]*[ \t\r]*$", front.group(), re.MULTILINE
     ):  # sentences are read, wherever they stand
         known = (Skipped(0, front.end(), "front matter"),)
-    read_text = (
-        text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
-    )  # as long as the text, so that places stay
+    base = text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")  # as long as the text: places stay
+    hidden = [part for part in known if part.reason.startswith(visible.HIDDEN)]
+    known = tuple(part for part in known if part not in hidden)
     for part in known:
-        blanks = re.sub(r"[^\n]", " ", text[part.start : part.end])
-        read_text = f"{read_text[: part.start]}{blanks}{read_text[part.end :]}"
-    reader = _Reader(read_text, titles)
-    reader.walk(extraction.parser(converted, not converted), 0, len(text))
+        base = f"{base[: part.start]}{re.sub(r'[^\n]', ' ', base[part.start : part.end])}{base[part.end :]}"
+    try:
+        edits = [Edit(part.start, part.end, "", part.reason) for part in hidden]
+        seen = visible.plain(base) if markup is None else visible.read(base, markup=markup, known=edits)
+    except visible.VisibleError as error:
+        raise DocumentError(str(error)) from None
+    reader = _Reader(seen.text, titles)
+    reader.walk(extraction.parser(converted, not converted), 0, len(seen.text))
+    _all_read(seen.text, reader)
     used = {stem for sentence in reader.found for stem in sentence.stems}
     used |= {stem.partition(": ")[2] for stem in used}  # without the label that a stem is read with
-    found = tuple(
-        replace(s, text=text[s.start : s.end], kind="prose" if s.kind == "stem" and s.text not in used else s.kind)
-        for s in reader.found
-    )
-    return Document(text, found, _account(text, found, (*known, *reader.skipped)))
+    found = tuple(_placed(s, text, base, seen, used) for s in reader.found)
+    _bounded(text, found)
+    skipped = [Skipped(*_place(seen, s.start, s.end), s.reason) for s in reader.skipped]
+    taken = sorted((s.start, s.end) for s in (*found, *skipped, *known))
+    skipped += [Skipped(e.start, e.end, e.reason) for e in seen.left if e.reason.startswith(visible.HIDDEN)]
+    skipped += [
+        Skipped(e.start, e.end, e.reason)
+        for e in seen.left
+        if not e.reason.startswith(visible.HIDDEN) and not _inside(e, taken)
+    ]
+    return Document(text, found, _account(text, found, (*known, *skipped)), seen)
+
+
+def _place(seen: Seen, start: int, end: int) -> tuple[int, int]:
+    if start < end:
+        return seen.span(start, end)
+    at = seen.places[start] if start < len(seen.places) else seen.places[-1] + 1 if seen.places else 0
+    return at, at
+
+
+def _placed(one: Sentence, text: str, base: str, seen: Seen, used: set[str]) -> Sentence:
+    """A sentence of the seen text at its place in the document."""
+    start, end = seen.span(one.start, one.end)
+    said = text[start:end] if one.text == base[start:end] else one.text
+    kind = "prose" if one.kind == "stem" and one.text not in used else one.kind
+    return replace(one, text=text[start:end], start=start, end=end, kind=kind, said=said)
+
+
+def _inside(edit: Edit, taken: list[tuple[int, int]]) -> bool:
+    at = bisect_right(taken, (edit.start, len(taken) and taken[-1][1] + edit.end)) - 1
+    return at >= 0 and edit.start < taken[at][1]
+
+
+def _bounded(text: str, found: tuple[Sentence, ...]) -> None:
+    """Refuse a document with a sentence too long to be read, or with too much that sentences are read with."""
+    total = 0
+    for one in found:
+        context = (*one.stems, *one.headings, one.label, one.column, *(part for pair in one.row for part in pair))
+        size = len(one.said) + sum(map(len, context))
+        total += size
+        where = f"line {text.count(chr(10), 0, one.start) + 1}" if size > SENTENCE or total > READ else ""
+        if size > SENTENCE:
+            raise DocumentError(
+                f"{where}: a sentence of at most {SENTENCE:,} characters, with the titles, openings and cells it is "
+                f"read with, was required; got {size:,} from {one.text[:20]!r}: split it"
+            )
+        if total > READ:
+            raise DocumentError(
+                f"{where}: sentences of at most {READ:,} characters, each with the titles, openings and cells it is "
+                "read with, were required; got more: shorten what is read again with each"
+            )
 
 
 def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
     """The text of a file, and the spans of it that its format says are no part of the document."""
 
     if kind == "pdf":
-        text, pages = extraction.of_pdf(path)
-        return text, tuple(Skipped(at, at, "page without text") for at in pages)
+        text, spans = extraction.of_pdf(path)
+        return text, tuple(Skipped(*span) for span in spans)
+    if path.stat().st_size > 16 * LONGEST:
+        raise DocumentError(
+            f"{path.name}: a file of at most {16 * LONGEST:,} bytes was required; got {path.stat().st_size:,}: split it"
+        )
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -238,29 +302,40 @@ def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
             f"{path.name}: a file of at most {4 * LONGEST:,} characters was required; got {len(text):,}: split it"
         )
     if kind == "html":
-        text, spans = extraction.of_html(text)
+        try:
+            text, spans = extraction.of_html(text)
+        except extraction.ExtractionError as error:
+            raise extraction.ExtractionError(f"{path.name}: {error}") from None
         return text, tuple(Skipped(*span) for span in spans)
     return text, ()
 
 
-def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
-    """All that lies in no sentence, with its reason. Words that nobody took stand deeper than the parser goes."""
-    spans = sorted([*((s.start, s.end, "") for s in found), *((s.start, s.end, s.reason) for s in known)])
-    skipped, cursor = [], 0
-    for start, end, reason in (*spans, (len(text), len(text), "")):
+def _gaps(text: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
+    """The blanks and the words of a text that lie in no span, in order; the spans are sorted."""
+    cursor = 0
+    for start, end, _ in (*spans, (len(text), len(text), "")):
         for gap in re.finditer(r"\s+|\S+", text[cursor:start]):
-            begin = cursor + gap.start()
-            if not gap.group().isspace() and not _MARKUP.fullmatch(gap.group()):
-                raise DocumentError(
-                    f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
-                    f"{DEEPEST // 2} deep were required; "
-                    f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
-                )
-            skipped.append(Skipped(begin, cursor + gap.end(), "blank" if gap.group().isspace() else "markup"))
-        if reason:
-            skipped.append(Skipped(start, end, reason))
+            yield cursor + gap.start(), cursor + gap.end()
         cursor = max(cursor, end)
-    return tuple(skipped)
+
+
+def _all_read(text: str, reader: _Reader) -> None:
+    """Refuse a text with words that nobody took: they stand deeper than the parser goes."""
+    for begin, end in _gaps(text, sorted((part.start, part.end, "") for part in (*reader.found, *reader.skipped))):
+        if not text[begin:end].isspace() and not _MARKUP.fullmatch(text, begin, end):
+            raise DocumentError(
+                f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
+                f"{DEEPEST // 2} deep were required; "
+                f"got deeper ones before {text[begin : begin + 40]!r}: flatten them"
+            )
+
+
+def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
+    """All that lies in no sentence, in order, with its reason."""
+    spans = sorted([*((s.start, s.end, "") for s in found), *((s.start, s.end, s.reason) for s in known)])
+    skipped = [Skipped(*span) for span in spans if span[2]]
+    skipped += [Skipped(i, j, "blank" if text[i:j].isspace() else "markup") for i, j in _gaps(text, spans)]
+    return tuple(sorted(skipped, key=lambda part: (part.start, part.end)))
 
 
 class _Reader:
@@ -426,7 +501,7 @@ class _Reader:
         start, end = piece.places[0], piece.places[-1] + 1
         self.found.append(Sentence(self.text[start:end], start, end, kind, headings, **context))
 
-    def _leave(self, piece: Piece, reason: Reason) -> None:
+    def _leave(self, piece: Piece, reason: str) -> None:
         self.skipped.append(Skipped(piece.places[0], piece.places[-1] + 1, reason))
 
 

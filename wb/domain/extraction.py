@@ -1,16 +1,18 @@
 """Text out of HTML and PDF, and the blocks of a Markdown text.
 
 HTML becomes Markdown with the same headings, lists and tables; a PDF becomes its lines, joined to
-paragraphs: the stored text that sentences then point into.  All text that a page shows is kept.  What is
-no text, an image or a scanned page, is named with its place; scripts, styles and the like, which no page
-shows, are dropped.  Blocks are told by markdown-it-py, each of their lines with its exact place; what
+paragraphs: the stored text that sentences then point into.  All text is kept, also what a page does not
+show: that is named as hidden.  What is no text, an image, a script or a scanned page, is named with its place.
+Blocks are told by markdown-it-py, each of their lines with its exact place; what
 stands inside a paragraph is left as it is written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
@@ -18,11 +20,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from wb.domain import visible
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
+    from pypdf import PageObject
+    from pypdf.generic import StreamObject
 
 DEEPEST = 64  # levels of Markdown: a quotation is one, a list with its item two
+WIDEST = 64  # columns of a table
+LARGEST = 32_000_000  # bytes of a PDF
+PAGES = 2_000  # of a PDF
+DRAWN = 100_000  # operations that draw a page
+PATIENCE = 40  # seconds for all pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,6 @@ def _noted(name: str, rule: Callable[..., bool]) -> Callable[..., bool]:
     return run
 
 
-_HIDDEN = {"script", "style", "title", "template", "noscript"}
 _ASIDE = {"nav": "navigation", "footer": "page footer"}
 _INLINE = set(
     """
@@ -99,6 +109,20 @@ _INLINE = set(
 # Elements without which their text would say something else: raised, lowered, struck out, put in.
 _MARKS = {"sup": "^", "sub": "_", "del": "~~", "s": "~~", "strike": "~~", "ins": " "}
 _DEEPEST = 32  # lists in lists, as many as a document is read with
+# What an element ends that was left open, up to the element that holds it.
+_TABLE = {"table"}
+_IMPLIED = {
+    "li": ({"li"}, {"ul", "ol", "menu"}),
+    "dt": ({"dt", "dd"}, {"dl"}),
+    "dd": ({"dt", "dd"}, {"dl"}),
+    "td": ({"td", "th"}, _TABLE),
+    "th": ({"td", "th"}, _TABLE),
+    "tr": ({"tr", "td", "th"}, _TABLE),
+    **{part: ({"tbody", "thead", "tfoot", "tr", "td", "th"}, _TABLE) for part in ("tbody", "thead", "tfoot")},
+    "option": ({"option"}, {"select", "datalist"}),
+}
+_HOLDS_PARAGRAPHS = {"td", "th", "caption", "button", "object", "template"}
+_OPTIONAL_END = {"p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "body", "html"}
 
 
 class ExtractionError(ValueError):
@@ -116,22 +140,24 @@ def of_html(markup: str) -> tuple[str, tuple[tuple[int, int, str], ...]]:
     """The Markdown text of an HTML page, and its spans that are no part of the document: (start, end, reason).
 
     Headings, paragraphs, nested lists and tables are kept; navigation and the page footer are in the
-    text and named as such; an image has an empty span.
+    text and named as such, and so is what the page does not show, as a line behind its block; an image, a
+    script and a style sheet have an empty span.
 
     Raises:
-        ExtractionError: lists are nested too deep, or a script or the like has no end.
+        ExtractionError: lists are nested too deep, a table is too wide, or what is hidden has no end.
     """
     if markup.find("-->", max(0, markup.rfind("<!--"))) < 0 <= markup.rfind("<!--"):
         raise ExtractionError("an end --> of the last comment <!-- was required; got none: it hides all that follows")
     whole = markup.rfind(">") + 1  # a tag without an end is text, and costs html.parser quadratic time
-    page = _Page()
+    page = _Page(_sheets(markup))
     page.feed(markup[:whole] + markup[whole:].replace("<", "&lt;"))
     page.close()
     page.finish()
-    if page.hidden:
-        raise ExtractionError(f"an end of <{page.hidden[0]}> was required; got none: it hides all that follows")
     for _, first in page.asides:  # never closed: what follows it is read
-        page.blocks[first:] = [block._replace(reason="") if block.text else block for block in page.blocks[first:]]
+        page.blocks[first:] = [
+            block._replace(reason="") if block.text and block.reason in _ASIDE.values() else block
+            for block in page.blocks[first:]
+        ]
     parts, spans, length = [], [], 0
     for block in page.blocks:
         if block.reason:
@@ -141,51 +167,178 @@ def of_html(markup: str) -> tuple[str, tuple[tuple[int, int, str], ...]]:
     return "".join(parts), tuple(spans)
 
 
-def of_pdf(path: Path) -> tuple[str, tuple[int, ...]]:
-    """The text of a PDF, lines joined to paragraphs, and where in it pages without text stand (an image, a scan).
+def _sheets(markup: str) -> str:
+    """The style sheets inside a page, wherever they stand."""
+    bare = re.sub(r"<!--.*?-->", "", markup, flags=re.DOTALL)
+    found, at = [], 0
+    while (begin := re.compile(r"<style\b[^<>]*>", re.I).search(bare, at)) is not None:
+        end = re.compile("</style", re.I).search(bare, begin.end())
+        found.append(bare[begin.end() : end.start() if end else len(bare)])
+        at = end.end() if end else len(bare)
+    return "\n".join(found)
+
+
+def of_pdf(path: Path) -> tuple[str, tuple[tuple[int, int, str], ...]]:
+    """The text of a PDF, lines joined to paragraphs, and the spans that are no part of it: (start, end, reason).
+
+    A page without text (an image, a scan) has an empty span where it stands.  Text that a page draws invisibly, in
+    white or without a size is a line behind the page.
 
     Raises:
-        ExtractionError: no PDF, a broken or an encrypted one, or none of its pages has text.
+        ExtractionError: no PDF, a broken, too large or encrypted one, or none of its pages has text.
     """
-    from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
-
-    try:
-        pages = [page.extract_text() for page in PdfReader(path).pages]
-    except (
-        PyPdfError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-        NotImplementedError,
-    ) as error:
-        raise ExtractionError(f"{path.name}: a readable PDF was required; got {type(error).__name__} {error}") from None
-    if not any(page.strip() for page in pages):
+    if path.stat().st_size > LARGEST:
         raise ExtractionError(
-            f"{path.name}: a PDF with a text layer was required; got {len(pages)} pages without text (a scan?)"
+            f"{path.name}: a PDF of at most {LARGEST:,} bytes was required; got {path.stat().st_size:,}: split it"
         )
-    text, empty = "", []
-    for blank, run in groupby(pages, key=lambda page: not page.strip()):
+    try:
+        pages = _pages(path)
+    except ExtractionError as error:
+        raise ExtractionError(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from None
+    except (
+        Exception,
+        MemoryError,
+        RecursionError,
+    ) as error:  # a foreign reader: whatever breaks in it, nothing is read
+        told = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise ExtractionError(
+            f"{path.name}: a readable PDF was required; got {told}: save it anew, or give its text"
+        ) from None
+    if not any(shown.strip() for shown, _ in pages):
+        unseen = f", {sum(bool(u.strip()) for _, u in pages)} with invisible text" if any(u for _, u in pages) else ""
+        raise ExtractionError(
+            f"{path.name}: a PDF with a text layer was required; got {len(pages)} pages without text{unseen} (a scan?)"
+        )
+    text, spans = "", []
+    for blank, run in groupby(pages, key=lambda page: not page[0].strip()):
         run = list(run)
-        text, empty = (
-            (text, [*empty, *[len(text)] * len(run)])
-            if blank
-            else (f"{text}{'\n' if text else ''}{_paragraphs('\n'.join(run))}", empty)
+        if blank:
+            spans += [(len(text), len(text), "page without text")] * len(run)
+        else:
+            text = f"{text}{'\n' if text else ''}{_paragraphs('\n'.join(shown for shown, _ in run))}"
+        for _, unseen in run:
+            if line := " ".join(unseen.split()):
+                text = f"{text}\n" if text else ""
+                spans.append((len(text), len(text) + len(line), "hidden: drawn invisibly"))
+                text = f"{text}{line}\n"
+    return text, tuple(spans)
+
+
+def _pages(path: Path) -> list[tuple[str, str]]:
+    """Of each page of a PDF the text that is seen and the text that is not."""
+    from pypdf import PdfReader
+
+    found, length, pages, began = [], 0, PdfReader(path).pages, time.monotonic()
+    if len(pages) > PAGES:
+        raise ExtractionError(
+            f"{path.name}: a PDF of at most {PAGES:,} pages was required; got {len(pages):,}: split it"
         )
-    return text, tuple(empty)
+    for number, page in enumerate(pages, 1):
+        found.append(tuple(map(_unicode, _drawn(page, number))))
+        length += sum(map(len, found[-1]))
+        if length > 2_000_000 or time.monotonic() - began > PATIENCE:
+            raise ExtractionError(
+                f"{path.name}: a PDF of at most 2,000,000 characters, read in {PATIENCE} s, was required; "
+                f"got more by page {number}: split it"
+            )
+    return found
+
+
+def _drawn(page: PageObject, number: int) -> tuple[str, str]:
+    """The text that a page shows and that which it draws invisibly: in mode 3, white, or without a size."""
+    from pypdf.generic import ContentStream, NameObject
+
+    content = page.get_contents()
+    if content is None:
+        return page.extract_text(), ""
+    drawn = [(content, None), *((ContentStream(form, page.pdf), form) for form in _forms(page))]
+    if (size := sum(len(stream.get_data()) for stream, _ in drawn)) > 8_000_000:
+        raise ExtractionError(
+            f"page {number}: at most 8,000,000 bytes of drawing were required; got {size:,}: split it"
+        )
+    operations = [stream.operations for stream, _ in drawn]
+    if (size := sum(map(len, operations))) > DRAWN:
+        raise ExtractionError(
+            f"page {number}: at most {DRAWN:,} drawing operations were required; got {size:,}: split it"
+        )
+    unseen = [_unseen(one) for one in operations]
+    if not any(unseen):
+        return page.extract_text(), ""
+    texts = []
+    for keep in (False, True):
+        for (stream, form), those, found in zip(drawn, operations, unseen, strict=True):
+            stream.operations = [one for i, one in enumerate(those) if one[1] not in _SHOWS or (i in found) == keep]
+            if form is None:
+                page[NameObject("/Contents")] = stream
+            else:
+                form.set_data(stream.get_data())
+        texts.append(page.extract_text())
+    return texts[0], texts[1]
+
+
+def _forms(page: PageObject) -> list[StreamObject]:
+    """The drawings that a page is made of beside its own, also those inside of them, each once."""
+    found, waiting = {}, [page]
+    while waiting:
+        resources = waiting.pop().get("/Resources")
+        resources = resources.get_object() if resources is not None else {}
+        named = resources.get("/XObject")
+        for one in named.get_object().values() if named is not None else ():
+            form = one.get_object()
+            if form.get("/Subtype") == "/Form" and id(form) not in found:
+                found[id(form)] = form
+                waiting.append(form)
+    return list(found.values())
+
+
+_SHOWS = (b"Tj", b"TJ", b"'", b'"')
+
+
+def _unseen(operations: Sequence[tuple[Sequence[object], bytes]]) -> set[int]:
+    """The operations that draw text nobody sees."""
+    state, kept, found = {"mode": 0, "white": False, "size": 1.0, "scale": 1.0}, [], set()
+    for i, (operands, operator) in enumerate(operations):
+        numbers = [float(one) for one in operands if isinstance(one, int | float)]
+        match operator:
+            case b"q":
+                kept.append(dict(state))
+            case b"Q" if kept:
+                state = kept.pop()
+            case b"Tr" if numbers:
+                state["mode"] = int(numbers[0])
+            case b"Tf" if numbers:
+                state["size"] = abs(numbers[-1])
+            case b"Tm" if len(numbers) == 6:
+                state["scale"] = max(map(abs, numbers[:4]))
+            case b"BT":
+                state["scale"] = 1.0
+            case b"rg" | b"g" | b"sc" | b"scn":
+                state["white"] = len(numbers) in (1, 3) and all(n >= 0.99 for n in numbers)
+            case b"k":
+                state["white"] = len(numbers) == 4 and all(n <= 0.01 for n in numbers)
+            case _ if operator in _SHOWS:
+                if state["mode"] in (3, 7) or state["white"] or state["size"] * state["scale"] < 0.5:
+                    found.add(i)
+    return found
+
+
+def _unicode(text: str) -> str:
+    """The text with halves of characters joined, or told where they stand alone."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _Page(HTMLParser):
     """Collects the blocks of a page as its tags and texts come; depth is counted, so that no page is too deep."""
 
-    def __init__(self) -> None:
+    def __init__(self, sheets: str = "") -> None:
         super().__init__(convert_charrefs=True)
         self.blocks: list[_Block] = []
         self.words: list[str] = []
-        self.hidden: list[str] = []
+        self.path: list[visible.Element] = []
+        self.opened: Counter[str] = Counter()
+        self.veil: tuple[int, str] | None = None  # the place in the path of what hides, and why it does
+        self.secret: list[str] = []
+        self.later: list[_Block] = []  # what is hidden, behind the block it stands in
         self.asides: list[tuple[str, int]] = []  # with the number of blocks before it
         self.lists = 0
         self.item = False  # an item has begun and has no text yet
@@ -193,13 +346,39 @@ class _Page(HTMLParser):
         self.rows: list[list[list[str]]] | None = None  # rows of cells of texts
         self.titled = False
         self.tables = 0
+        self.hiding: dict[str, list[visible.Selector]] = {}
+        selectors, unread = visible.sheet(sheets)
+        for one in selectors:
+            _, tag, names, _ = one.parts[-1]
+            self.hiding.setdefault(names[0] if names else tag, []).append(one)
+        if sheets:
+            self.blocks.append(_Block("", "style sheet"))
+        self.blocks += [_Block(one, "hidden: style rule, not applied") for one in unread]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element without content: only where the page's language has such a thing."""
+        self.handle_starttag(tag, attrs)
+        if tag in ("script", "style") or self.opened["svg"] or self.opened["math"]:
+            self.handle_endtag(tag)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin an element: a block ends the one before it."""
-        if self.hidden:
-            self.hidden += [tag] * (tag == self.hidden[0])
-        elif tag in _HIDDEN:
-            self.hidden = [tag]
+        if self._imply(tag) and not self.veil:
+            self.flush()
+        attributes = {name: value or "" for name, value in reversed(attrs)}
+        why = "" if self.veil else self._why(tag, attributes)
+        if tag not in visible.VOID:
+            self.path.append((tag, attributes))
+            self.opened[tag] += 1
+        if self.veil:
+            self.secret.append("" if tag in _INLINE else " ")
+            return
+        self._spoken(tag, attributes)
+        if why:
+            if tag not in visible.VOID:
+                if tag not in _INLINE and tag not in ("script", "style", "template", "noscript"):
+                    self.flush()
+                self.veil = (len(self.path) - 1, why)
         elif tag == "img":
             self.blocks.append(_Block("", "image"))
         elif tag == "br":
@@ -208,6 +387,63 @@ class _Page(HTMLParser):
             self.words.append(_MARKS[tag])
         elif tag not in _INLINE:
             self._begin(tag)
+
+    def _why(self, tag: str, attributes: dict[str, str]) -> str:
+        """Why an element is not shown, by itself or by a style sheet."""
+        if why := visible.hidden(tag, attributes):
+            return why
+        if not self.hiding or tag in ("html", "body"):
+            return ""
+        path = [*self.path[-250:], (tag, attributes)]
+        keys = (tag, "*", f"#{attributes.get('id', '')}", *(f".{c}" for c in set(attributes.get("class", "").split())))
+        return next(
+            (one.why for key in keys for one in self.hiding.get(key, ()) if visible.selected(one, path)),
+            "",
+        )
+
+    def _spoken(self, tag: str, attributes: dict[str, str]) -> None:
+        """Texts of attributes, which a page does not show, or not to everybody."""
+        keys = [*visible.SPOKEN, "srcdoc", *(["value"] if attributes.get("type", "").lower() == "hidden" else ())]
+        for key in keys if attributes else ():
+            text = " ".join(attributes.get(key, "").split())
+            if len(text.split()) > 2:
+                self.later.append(_Block(text, f"hidden: {key} of {tag}"))
+
+    def _imply(self, tag: str) -> bool:
+        """End what a new element ends: an item the item before it, a block the paragraph it stands in."""
+        ended, holders = _IMPLIED.get(tag, (set(), set()))
+        if tag not in _INLINE and tag not in visible.VOID - {"hr"} and tag not in ("script", "style", "template"):
+            ended, holders = ended | {"p"}, holders | _HOLDS_PARAGRAPHS - ended
+        if not any(self.opened[name] for name in ended):
+            return False
+        first = None
+        for i in range(len(self.path) - 1, -1, -1):
+            if self.path[i][0] in holders:
+                break
+            if self.path[i][0] in ended:
+                first = i
+        if first is not None:
+            self._cut(first)
+        return first is not None
+
+    def _cut(self, at: int) -> None:
+        """Leave the elements of the path from that one on."""
+        for name, _ in self.path[at:]:
+            self.opened[name] -= 1
+        del self.path[at:]
+        self._unveil()
+
+    def _unveil(self) -> None:
+        """Keep what was hidden, once the element that hides it has ended."""
+        if self.veil and len(self.path) <= self.veil[0]:
+            text, reason = " ".join("".join(self.secret).split()), self.veil[1]
+            code = reason in ("hidden: script", "hidden: style sheet")
+            if code and reason == "hidden: script" and not any(b.reason == "script" for b in self.blocks):
+                self.blocks.append(_Block("", "script"))
+            if text and not code:
+                self.later.append(_Block(text, reason))
+            self.veil = None
+            self.secret.clear()
 
     def _begin(self, tag: str) -> None:
         self.flush()
@@ -223,6 +459,10 @@ class _Page(HTMLParser):
             self.rows = self.rows or [[]]
             self.rows[-1].append([])
             self.titled |= tag == "th" and len(self.rows) == 1
+            if len(self.rows[-1]) > WIDEST:
+                raise ExtractionError(
+                    f"line {self.getpos()[0]}: a table of at most {WIDEST} columns was required; got more: split it"
+                )
         elif tag in ("ul", "ol", "menu"):
             self.lists += 1
             if self.lists > _DEEPEST:
@@ -237,11 +477,24 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """End an element; an end without a beginning only ends the block."""
-        if self.hidden:
-            self.hidden = self.hidden[tag == self.hidden[-1] :]
+        veiled, at = self.veil, None
+        if self.opened[tag] and tag not in ("html", "body"):
+            at = next(i for i in range(len(self.path) - 1, -1, -1) if self.path[i][0] == tag)
+            if tag not in _INLINE:
+                self._cut(at)
+            elif veiled is None or at >= veiled[0]:
+                self._cut(at)
+            else:  # an inline element that ends inside of what is hidden ends alone
+                del self.path[at]
+                self.opened[tag] -= 1
+                self.veil = (veiled[0] - 1, veiled[1])
+        if self.veil or (veiled and at is not None and at >= veiled[0]):
+            self.secret += [" "] * bool(self.veil)
             return
         if tag in _INLINE or tag == "br":
             self.words += ["~~"] * (_MARKS.get(tag) == "~~")
+            if tag == "sup":
+                self._footnote()
             return
         self.flush()
         if self.asides and tag == self.asides[-1][0]:
@@ -255,29 +508,57 @@ class _Page(HTMLParser):
         elif re.fullmatch("h[1-6]", tag):
             self.heading = 0
 
+    def _footnote(self) -> None:
+        """Mark a raised number or sign behind a word as the footnote mark that it is."""
+        at = next((i for i in range(len(self.words) - 1, max(-1, len(self.words) - 9), -1) if self.words[i] == "^"), -1)
+        raised = "".join(self.words[at + 1 :]).strip().strip("[]()") if at >= 0 else ""
+        if re.fullmatch(r"\d{1,3}|[*†‡§a-z]", raised) and visible.notes(("".join(self.words[:at][-3:]))[-12:]):
+            self.words[at:] = [f"[^{raised}]"]
+
     def handle_data(self, data: str) -> None:
-        """Text, unless nothing shows it."""
-        if not self.hidden:
-            self.words.append(data)
+        """Text, shown or not."""
+        (self.secret if self.veil else self.words).append(data)
+
+    def handle_comment(self, data: str) -> None:
+        """A comment is hidden text."""
+        if self.veil:
+            self.secret.append(f" {data} ")
+        elif text := " ".join(data.split()):
+            self.later.append(_Block(text, "hidden: comment"))
 
     def unknown_decl(self, data: str) -> None:
         """A CDATA section: browsers show nothing of it in HTML, but its text may be meant."""
-        self.words.append(data.removeprefix("CDATA["))
+        self.handle_data(data.removeprefix("CDATA["))
 
     def flush(self) -> None:
         """End the block: what was gathered becomes a cell's text, a heading, an item or a paragraph."""
         text = " ".join("".join(self.words).split())
         self.words.clear()
-        if not text:
-            return
-        if self.rows and self.rows[-1]:
-            self.rows[-1][-1].append(text)
-        else:
-            self._put(f"{'#' * self.heading} {text}" if self.heading else text)
-        self.item, self.heading = False, 0
+        if text:
+            if self.rows and self.rows[-1]:
+                self.rows[-1][-1].append(text)
+            else:
+                self._put(f"{'#' * self.heading} {text}" if self.heading else text)
+            self.item, self.heading = False, 0
+        if not self.tables:
+            self._tell()
+
+    def _tell(self) -> None:
+        """What was hidden in the block that ended."""
+        self.blocks += self.later
+        self.later.clear()
 
     def finish(self) -> None:
-        """End the page, and the table that nothing closed."""
+        """End the page, and what nothing closed.
+
+        Raises:
+            ExtractionError: what is hidden has no end.
+        """
+        if self.veil and self.path[self.veil[0]][0] not in _OPTIONAL_END:
+            raise ExtractionError(
+                f"an end of <{self.path[self.veil[0]][0]}> was required; got none: it hides all that follows"
+            )
+        self._cut(0)
         self.flush()
         if self.tables:
             self._end_table()
@@ -300,6 +581,7 @@ class _Page(HTMLParser):
         if any(map(any, found)):
             pad = "  " * max(self.lists, self.item)
             self._put(f"\n{pad}".join([lines[0], "|" + "---|" * width, *lines[1:]]))
+        self._tell()
 
 
 def _paragraphs(text: str) -> str:

@@ -7,11 +7,11 @@ place in the document (the reference), the definitions and the scope it is read 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from wb import paths
-from wb.domain import document, extraction, tools
+from wb.domain import document, extraction, tools, visible
 from wb.paths import ROOT
 
 TROUBLE = (tools.ToolError, document.DocumentError, extraction.ExtractionError)
@@ -26,7 +26,8 @@ class PolicyError(ValueError):
 class Policy:
     """A document (`text`, the stored text that every span points into) and the tools it is about.
 
-    `digest` covers the text and the toolbox file: the same digest, the same policy.
+    `digest` covers the text and the toolbox file: the same digest, the same policy.  `seen` is the text as a reader
+    sees it, each of its characters with its place.
     """
 
     name: str
@@ -36,11 +37,16 @@ class Policy:
     digest: str
     sentences: tuple[document.Sentence, ...] = ()
     skipped: tuple[document.Skipped, ...] = ()
+    seen: visible.Seen = field(default=visible.plain(""), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.text and not self.seen.text:
+            object.__setattr__(self, "seen", visible.plain(self.text))
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One constraint of a policy: `policy.text[start:end] == text`.
+    """One constraint of a policy: `policy.text[start:end] == text`; `said` is what a reader sees of it.
 
     `headings` are the titles it stands under, outermost first.  `context` is what its grammar leans
     on: the stems of its lists (each ends with a colon), then its run-in label, then the other cells
@@ -56,6 +62,10 @@ class Clause:
     context: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     scope: str = ""
+    said: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", self.said or self.text)
 
 
 def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
@@ -81,7 +91,7 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
     digest = hashlib.sha256(read.text.encode("utf-8"))
     digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
     name = folder.name if path.is_dir() else text_path.stem
-    return Policy(name, read.text, text_path.name, box, digest.hexdigest(), read.sentences, read.skipped)
+    return Policy(name, read.text, text_path.name, box, digest.hexdigest(), read.sentences, read.skipped, read.seen)
 
 
 def toolbox(name_or_path: str | Path) -> tools.Toolbox:
@@ -109,7 +119,7 @@ def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
         raise PolicyError(f"{name}: {error}") from None
     except UnicodeEncodeError as error:
         raise PolicyError(f"{name}: Unicode text was required; got half a character at offset {error.start}") from None
-    return Policy(name, text, name, toolbox, digest, read.sentences, read.skipped)
+    return Policy(name, text, name, toolbox, digest, read.sentences, read.skipped, read.seen)
 
 
 def _toolbox(path: Path) -> tools.Toolbox:

@@ -249,7 +249,7 @@ def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict
     rows = [
         {
             "id": c.id,
-            "text": c.text,
+            "text": c.said,
             "headings": list(c.headings),
             "context": list(c.context),
             "definitions": list(c.definitions),

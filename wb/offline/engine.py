@@ -429,7 +429,7 @@ class Offline:
 def extract_policies(inputs: Mapping[str, object]) -> dict[str, object]:
     """The sentences of a section that state a constraint, with the definitions of their words."""
     found = []
-    for sentence in document.parse(str(inputs["section"])).sentences:
+    for sentence in document.parse(str(inputs["section"]), seen=True).sentences:
         if sentence.kind in ("heading", "stem") or not norms.constrains(clause_of(sentence)):
             continue
         found.append(

@@ -649,7 +649,7 @@ def constrains(clause: Clause) -> bool:
 
 def units(clause: Clause) -> tuple[str, ...]:
     """The main sentences in a clause as plain text, each read with the stem of its list."""
-    text = modality.plain(clause.text)
+    text = modality.plain(clause.said)
     for stem in reversed([c for c in clause.context if c.endswith(":")]):
         text = modality.under_stem(modality.plain(stem), text)
     return modality.main_clauses(text)

@@ -23,6 +23,11 @@ from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate, Rule
 from wb.rules.words import stem
 
+_MARKUP = re.compile(r"<[!?]|-->")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]*")
+_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c]|\\w[\u0334-\u0338\u20d2-\u20e5]")
+_SCRIPTS = frozenset("CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU GEORGIAN DESERET OSAGE".split())
+_PHONETIC = (("\u0250", "\u02ff"), ("\u1d00", "\u1dbf"), ("\u2c60", "\u2c7f"), ("\ua720", "\uab6f"))
 # Words that change what a sentence says, in ways that no reading here stands for.
 _UNREAD = re.compile(
     r"\b(?:"
@@ -109,8 +114,9 @@ def unaccounted(
     text: str, context: Sequence[str], rules: Sequence[Rule], predicates: Sequence[Predicate], toolbox: Toolbox
 ) -> tuple[str, ...]:
     """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do."""
-    said = words.plain(" ".join((*context, text)))
-    strange = characters(said) or _operators(said)
+    whole = " ".join((*context, text))
+    said = words.plain(whole)
+    strange = characters(whole) or _operators(said)
     if strange:
         return strange
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
@@ -150,14 +156,46 @@ def bans(*texts: str) -> str:
     return ", ".join(dict.fromkeys(m.group().lower() for text in texts for m in _BANS.finditer(words.plain(text))))
 
 
-def characters(said: str) -> tuple[str, ...]:
-    """What a reader of words does not see: entities, struck or raised text, characters without a width."""
+def characters(said: str, *, whole: bool = True) -> tuple[str, ...]:
+    """What may not be what it looks like: entities, markup, struck or raised text, unseen characters, look-alikes.
+
+    Not `whole`: what stands in angle brackets may be a name.
+    """
     if html.unescape(said) != said:
         return ("it has a character that is written as an entity",)
-    if re.search(r"~~|\w\^|\d_\d", said):
+    if _MARKUP.search(said) or (whole and _TAG.search(said)):
+        return ("it has markup that was not read",)
+    if re.search(r"~~|\w\^|\d_\d", words.plain(said)) or _RAISED.search(said):
         return ("it has text that is struck out, raised or lowered",)
-    hidden = sorted({unicodedata.name(c, hex(ord(c))).lower() for c in said if unicodedata.category(c) == "Cf"})
-    return (f"it has characters that cannot be seen: {', '.join(hidden)}",) if hidden else ()
+    if said.isascii() and said.isprintable():
+        return ()
+    hidden = sorted({_named(c) for c in said if c == "\ufffd" or (_unseen(c) and not c.isspace())})
+    if hidden:
+        return (f"it has characters that cannot be seen: {', '.join(hidden)}",)
+    alike = [word for word in re.findall(r"[^\W\d_]+", said) if not word.isascii() and _alike(word)]
+    if alike and re.search("[A-Za-z]", said):
+        return (f"it has letters that look like others: {', '.join(map(ascii, dict.fromkeys(alike)))}",)
+    bare = "".join(c for c in unicodedata.normalize("NFD", said) if unicodedata.category(c) != "Mn")
+    if words.forced(bare) != words.forced(said):
+        return ("with its accents it has other words of a constraint than without",)
+    return ()
+
+
+def _unseen(character: str) -> bool:
+    return unicodedata.category(character) in ("Cf", "Cc", "Co", "Cs", "Cn")
+
+
+def _named(character: str) -> str:
+    return unicodedata.name(character, hex(ord(character))).lower()
+
+
+def _alike(word: str) -> bool:
+    """Whether a word has letters of a script that has Latin look-alikes, or Latin letters made to look like others."""
+    names = [unicodedata.name(c, "") for c in word if not c.isascii()]
+    return any(
+        name.split(" ")[0] in _SCRIPTS or "SMALL CAPITAL" in name or name.startswith("MODIFIER LETTER")
+        for name in names
+    ) or any(low <= c <= high for c in word for low, high in _PHONETIC)
 
 
 def _operators(said: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -113,11 +114,11 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
         PolicyError: no sentence of the document states a constraint.
         ModelError: a request failed.
     """
-    glossary = [s.text for s in policy.sentences if s.kind != "heading" and _DEFINITION.search(s.text)]
-    scopes = [s.text for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.text)]
-    parts = sections(policy)
+    glossary = [s.said for s in policy.sentences if s.kind != "heading" and _DEFINITION.search(s.said)]
+    scopes = [s.said for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.said)]
+    parts, seen = sections(policy), policy.seen
     batch = [
-        {"policy": policy.name, "section": policy.text[start:end], "glossary": glossary, "scopes": scopes}
+        {"policy": policy.name, "section": seen.text[start:end], "glossary": glossary, "scopes": scopes}
         for start, end in parts
     ]
     whole = {(s.start, s.end): s for s in policy.sentences}
@@ -126,37 +127,36 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
     unanswered: list[str] = []
     lost: list[Undecided] = []
     for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
+        section = seen.span(start, end)
         if isinstance(reply, Unanswered):
             unanswered.append(reply.reason)
             lost += [
                 Undecided("", s.text, f"no reply for its section: {reply.reason}")
                 for s in policy.sentences
-                if start <= s.start < end and s.kind != "heading"
+                if section[0] <= s.start < section[1] and s.kind != "heading"
             ]
             continue
         for item in reply.policies:
-            places = [span for span in occurrences(item.description, policy.text, start, end) if span not in found]
+            said = [seen.span(*span) for span in occurrences(item.description, seen.text, start, end)]
+            places = [span for span in said if span not in found]
             if places:
                 span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
                 found[span] = _clause(policy, span, item)
-            elif not occurrences(item.description, policy.text, start, end):
-                lost.append(_misquoted(item.description, policy, (start, end)))
+            elif not said:
+                lost.append(_misquoted(item.description, policy, section))
     if not found and unanswered:
         raise PolicyError(
             f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; "
             f"got no reply for {len(unanswered)}: {unanswered[0]}"
         )
     bearing = words.Bearing(policy.toolbox)
-    if not found and all(s.kind == "heading" or words.verdict(s.text, bearing)[1] for s in policy.sentences):
+    if not found and all(s.kind == "heading" or words.verdict(s.said, bearing)[1] for s in policy.sentences):
         raise PolicyError(
             f"{policy.source}: a policy that forbids, demands or restricts something was required; "
             f"got {len(policy.sentences)} sentences and no such one among them (model {llm.name!r})"
         )
     ordered = sorted(found.values(), key=lambda c: (c.start, c.end))
-    numbered = tuple(
-        Clause(f"c{i}", c.text, c.start, c.end, c.headings, c.context, c.definitions, c.scope)
-        for i, c in enumerate(ordered, 1)
-    )
+    numbered = tuple(replace(c, id=f"c{i}") for i, c in enumerate(ordered, 1))
     return Accounted(numbered, tuple(lost))
 
 
@@ -164,7 +164,7 @@ def _misquoted(quote: str, policy: Policy, section: tuple[int, int]) -> Undecide
     """A quotation that is not in the document, as the sentence that it may stand for."""
     said = set(re.findall(r"\w+", quote.lower()))
     near = [s for s in policy.sentences if section[0] <= s.start < section[1] and s.kind != "heading"]
-    shares = {s.start: len(said & set(re.findall(r"\w+", s.text.lower()))) for s in near}
+    shares = {s.start: len(said & set(re.findall(r"\w+", s.said.lower()))) for s in near}
     best = max(near, key=lambda s: shares[s.start], default=None)
     meant = best.text if best and 2 * shares[best.start] >= len(said) else quote
     return Undecided("", meant, f"the reply quotes what is not in the document: {quote!r}")
@@ -186,7 +186,7 @@ def rules(
     }
     batch = [
         {
-            "clause": c.text,
+            "clause": c.said,
             "headings": list(c.headings),
             "context": list(c.context),
             "definitions": list(c.definitions),
@@ -245,8 +245,11 @@ def _clause(policy: Policy, span: tuple[int, int], item: PolicyReply) -> Clause:
     start, end = span
     home = next((s for s in policy.sentences if s.start <= start < s.end), None)
     frame = clause_of(home) if home else Clause("", "", start, end)
-    quoted = tuple(d for d in item.definitions if occurrences(d, policy.text, 0, len(policy.text)))
-    return Clause("", policy.text[start:end], start, end, frame.headings, frame.context, quoted, item.scope or "")
+    text, seen = policy.text[start:end], policy.seen
+    quoted = tuple(d for d in item.definitions if occurrences(d, seen.text, 0, len(seen.text)))
+    begin, stop = seen.within(start, end)
+    said = home.said if home and (home.start, home.end) == (start, end) else seen.text[begin:stop]
+    return Clause("", text, start, end, frame.headings, frame.context, quoted, item.scope or "", said)
 
 
 def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Undecided:

@@ -16,10 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
+from wb.domain import visible
 from wb.domain.clauses import identities, named, pieces, standing
 from wb.domain.document import Sentence
 from wb.domain.policy import Clause, Policy
 from wb.domain.tools import Toolbox
+from wb.domain.visible import HIDDEN
 from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
@@ -36,6 +38,11 @@ _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
     "image": "an image: what it shows is not read",
+    "script": "a script: what it would write is not read",
+    "style sheet": "a style sheet, applied to what it hides",
+}
+_UNSEEN = {
+    HIDDEN + what for what in ("comment", "page title", "tag characters", "declaration", "script", "style sheet")
 }
 
 
@@ -79,13 +86,22 @@ def classify(
     for undecided in ruleset.undecided:
         if not undecided.clause:
             lost.setdefault(" ".join(undecided.quote.split()), []).append(undecided.reason)
+    ruled = {
+        k for k, (i, s) in enumerate(zip(ids, every, strict=True)) if i in decided and decided[i].speaks_of(s.text)
+    }
+    seen = [k for k, s in enumerate(every) if not _hidden(s)]
+    shown = [every[k] for k in seen]
+    mine = dict(zip(seen, _covering(shown, clauses), strict=True))
     first = [
-        replace(_decided(decided[i], of_clause, ruleset, policy.toolbox), decided=True)
-        if i in decided and decided[i].speaks_of(s.text)
-        else _read(s, mine, of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
-        for i, s, mine in zip(ids, every, _covering(every, clauses), strict=True)
+        replace(_decided(decided[ids[k]], of_clause, ruleset, policy.toolbox), decided=True)
+        if k in ruled
+        else _gap(s)
+        if k not in mine
+        else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
+        for k, s in enumerate(every)
     ]
-    fates = _stems(every, _rows(every, first))
+    told = dict(zip(seen, _stems(shown, _rows(shown, [first[k] for k in seen])), strict=True))
+    fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
         Account(
             i,
@@ -94,7 +110,7 @@ def classify(
             s.end,
             s.headings,
             fate.cls,
-            fate.reason,
+            fate.reason + _left_out(s),
             tuple(r.id for r in fate.rules),
             place=standing(s),
         )
@@ -216,6 +232,19 @@ def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list
     return found
 
 
+def _hidden(piece: Sentence) -> bool:
+    """Whether no reader sees the piece: it is told, and changes nothing of what is said of the others."""
+    return piece.kind == "gap" and piece.label.startswith(HIDDEN)
+
+
+def _left_out(sentence: Sentence) -> str:
+    """What of a sentence is not seen and was not read, as an addition to its reason."""
+    if sentence.said == sentence.text:
+        return ""
+    kinds = dict.fromkeys(edit.reason for edit in visible.read(sentence.text, markup=False).left)
+    return f"; read without what is not seen in it ({', '.join(kinds)})" if kinds else ""
+
+
 def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleSet, toolbox: Toolbox) -> _Fate:
     """The fate that a person gave a sentence; open where the person's rules do not do what rules are for."""
     if decision.decision == "waive":
@@ -280,13 +309,13 @@ def _read(
         if (
             not lost
             and not any(_grounded(r, predicates) for r in rules)
-            and not accounting.bans(sentence.text)
-            and (reason := words.harmless(sentence.text))
+            and not accounting.bans(sentence.said)
+            and (reason := words.harmless(sentence.said))
         ):
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
     context = (*sentence.stems, *(cell for _, cell in sentence.row))
-    left = "; ".join(accounting.unaccounted(sentence.text, context, rules, predicates, bearing.toolbox))
+    left = "; ".join(accounting.unaccounted(sentence.said, context, rules, predicates, bearing.toolbox))
     if not any(_breakable(rule) for rule in rules):
         around = (
             sentence.label,
@@ -294,7 +323,7 @@ def _read(
             *sentence.headings[-1:],
             *(word for pair in sentence.row for word in pair),
         )
-        banned = accounting.bans(sentence.text, *around) or words.limit(sentence.text)
+        banned = accounting.bans(sentence.said, *around) or words.limit(sentence.said)
         banned = banned or ", ".join(filter(None, map(words.titled, around)))
         if banned:
             why = f"it restricts ({banned}), and no call can break what was read from it"
@@ -344,24 +373,25 @@ def _unread(sentence: Sentence, clauses: Sequence[Clause]) -> list[str]:
         left.append(sentence.text[max(at - sentence.start, 0) : max(clause.start - sentence.start, 0)])
         at = max(at, clause.end)
     left.append(sentence.text[max(at - sentence.start, 0) :])
-    return [f"a part was not read: {' '.join(part.split())!r}" for part in left if words.forced(part)]
+    parts = [visible.read(part, markup=False).text for part in left]
+    return [f"a part was not read: {' '.join(part.split())!r}" for part in parts if words.forced(part)]
 
 
 def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
     """The fate of a sentence that no clause covers."""
     if sentence.kind == "gap":
         return _gap(sentence)
-    if hidden := accounting.characters(sentence.text):
+    if hidden := accounting.characters(sentence.said, whole=False):
         return _Fate("open", "; ".join(hidden))
     if sentence.kind == "heading":
-        marks = words.forced(sentence.text) or accounting.bans(sentence.text) or words.titled(sentence.text)
-        if marks and not sentence.text.rstrip().endswith("?"):
+        marks = words.forced(sentence.said) or accounting.bans(sentence.said) or words.titled(sentence.said)
+        if marks and not sentence.said.rstrip().endswith("?"):
             return _Fate("open", f"a heading with the words of a constraint ({marks})")
         return _Fate("not a constraint", "a heading")
-    if sentence.kind == "cell" and (said := accounting.bans(sentence.text) or _NO.search(sentence.text)):
+    if sentence.kind == "cell" and (said := accounting.bans(sentence.said) or _NO.search(sentence.said)):
         return _Fate("open", f"a cell that forbids something ({said if isinstance(said, str) else said.group()})")
     reason, plain = words.verdict(
-        sentence.text,
+        sentence.said,
         bearing,
         opening=next(iter(sentence.stems[::-1]), ""),
         title=" / ".join(sentence.headings[-1:]),
@@ -373,6 +403,8 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
 def _gap(gap: Sentence) -> _Fate:
     """The fate of what is in no sentence, by the reason why it was skipped."""
     marks = words.forced(gap.text)
+    if gap.label in _UNSEEN:
+        return _Fate("not a constraint", f"{gap.label}: no reader of the document sees it")
     if gap.label in _EMPTY and not marks:
         return _Fate("not a constraint", _EMPTY[gap.label])
     if gap.label and gap.text:
@@ -410,7 +442,7 @@ def _beside(every: Sequence[Sentence], k: int) -> list[int]:
 def _same_row(cell: Sentence, other: Sentence) -> bool:
     """Whether two cells stand in one row: each is among the other's cells."""
     mine, theirs = (tuple(c for _, c in s.row) for s in (cell, other))
-    return any(other.text in c for c in mine) and any(cell.text in c for c in theirs)
+    return any(other.said in c for c in mine) and any(cell.said in c for c in theirs)
 
 
 def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
@@ -419,7 +451,7 @@ def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
     for k in reversed(range(len(every))):
         if every[k].kind != "stem":
             continue
-        items = [found[j] for j in range(k + 1, len(every)) if any(u.endswith(every[k].text) for u in every[j].stems)]
+        items = [found[j] for j in range(k + 1, len(every)) if any(u.endswith(every[k].said) for u in every[j].stems)]
         if items and found[k].worded:
             found[k] = replace(_joined(items), reason=f"the opening of a list of {len(items)}, read with its items")
     return found
@@ -445,8 +477,8 @@ def _with_tools(
         _own(reading, sentence, fate, bearing) for reading, sentence, fate in zip(readings, every, fates, strict=True)
     ]
     by_section: dict[tuple[str, ...], set[str]] = {}
-    for reading, tools in zip(readings, own, strict=True):
-        if reading.cls != "not a constraint":
+    for reading, sentence, tools in zip(readings, every, own, strict=True):
+        if reading.cls != "not a constraint" and not _hidden(sentence):
             by_section.setdefault(reading.headings, set()).update(tools)
     found = []
     for reading, sentence, tools in zip(readings, every, own, strict=True):
@@ -474,6 +506,6 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     if reading.cls != "open":
         return bearing.ordered(restricted)
     context = (*sentence.stems, sentence.label, *(cell for _, cell in sentence.row))
-    spoken = bearing.touching(" ".join((sentence.text, *context)))
+    spoken = bearing.touching(" ".join((sentence.said, *context)))
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
     return bearing.ordered({*restricted, *spoken, *shaped})

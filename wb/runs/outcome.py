@@ -123,8 +123,9 @@ def _sentence(row: Mapping[str, object], heirs: Mapping[str, str], anchor: str) 
     said = f"{row['cls']}: {row['reason']}" + (f" — bears on {', '.join(row['tools'])}" if row["tools"] else "")
     rules = dict.fromkeys(heirs.get(name, name) for name in row["rules"])
     links = "".join(f' <a href="#{anchor}rule-{_id(name)}">{html.escape(name)}</a>' for name in rules)
+    unseen = "<em>[no reader sees this]</em> " if str(row["reason"]).startswith("hidden: ") else ""
     return (
-        f'<span id="{anchor}sentence-{_id(str(row["id"]))}" class="{_css(str(row["cls"]))}" '
+        f'{unseen}<span id="{anchor}sentence-{_id(str(row["id"]))}" class="{_css(str(row["cls"]))}" '
         f'title="{html.escape(said)}">{html.escape(str(row["text"]))}</span>{links}'
     )
 
