@@ -299,7 +299,7 @@ class _Worker:
         self.scratch = paths.scratch()
         folder = self.scratch.__enter__()
         self.process = subprocess.Popen(
-            [sys.executable, str(WORKER)],
+            [sys.executable, str(WORKER), str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

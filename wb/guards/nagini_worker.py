@@ -42,9 +42,11 @@ def _end_with(parent: int) -> None:
 
 
 def _end() -> None:
-    """End this process with the solver that it started, and the folder that it works in."""
-    shutil.rmtree(os.getcwd(), ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)  # a group of its own: see `nagini`
+    """End this process with the solver that it started, and the folder that was made for it, its one argument."""
+    for folder in sys.argv[1:2]:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.killpg(0, signal.SIGKILL)  # whoever names a folder starts it in a group of its own: see `nagini`
+    os._exit(1)
 
 
 def _service() -> object:
