@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from conftest import ROOT, SHARED
 
 from wb.bench.evaluate import wilson
@@ -138,12 +139,21 @@ def copied(folder: Path) -> Iterator[Copy]:
 
 
 class Mutant(NamedTuple):
-    """One place of a module changed: the line, what became what, and the whole text with it."""
+    """One place of a module changed: the line, what became what; the bytes from `start` to `end` become `new`."""
 
     module: str
     line: int
     change: str
-    text: str
+    start: int
+    end: int
+    new: str
+
+    def put(self, text: str) -> str:
+        """The module's text with the change; it compiles."""
+        data = text.encode()
+        changed = (data[: self.start] + self.new.encode() + data[self.end :]).decode()
+        compile(changed, self.module, "exec")
+        return changed
 
 
 FLIPS = {
@@ -200,6 +210,8 @@ def left_alone(tree: ast.Module) -> Iterator[ast.AST]:
             yield from ast.walk(getattr(node, name, None) or ast.Pass())
         if isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom | ast.MatchValue | ast.MatchSingleton):
             yield from ast.walk(node)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+            yield from ast.walk(node)
         if isinstance(node, ast.Raise) and node.exc is not None:
             yield from ast.walk(node.exc)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -209,7 +221,7 @@ def left_alone(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def mutants(module: str, text: str) -> list[list[Mutant]]:
-    """Every mutant of a module's text, those of one place together; each is code that compiles."""
+    """Every mutant of a module's text, those of one place together."""
     tree, data = ast.parse(text), text.encode()
     lines = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     alone, found = set(left_alone(tree)), []
@@ -221,9 +233,7 @@ def mutants(module: str, text: str) -> list[list[Mutant]]:
             new = ast.unparse(ast.fix_missing_locations(other))
             new = f"({new})" if isinstance(other, TRUTHS) else new
             change = f"{' '.join(data[start:end].decode().split())[:70]} -> {new[:70]}"
-            changed = (data[:start] + new.encode() + data[end:]).decode()
-            compile(changed, module, "exec")
-            places.append(Mutant(module, place.lineno, change, changed))
+            places.append(Mutant(module, place.lineno, change, start, end, new))
         if places:
             found.append(places)
     return found
@@ -253,8 +263,11 @@ def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:
     """What became of the mutant: *survived* where no test is red, *killed*, or *overran* the time (killed as well)."""
     if not tests:
         return "survived"
-    with copy.planted(f"wb/{mutant.module}.py", mutant.text):
-        code, _ = copy.run(*tests, options=("-x", "--hypothesis-profile=mutant"), limit_s=LIMIT_S)
+    file = f"wb/{mutant.module}.py"
+    with copy.planted(file, mutant.put((copy.folder / file).read_text("utf-8"))):
+        code, output = copy.run(*tests, options=("-x", "--hypothesis-profile=mutant"), limit_s=LIMIT_S)
+    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise ValueError(f"tests of {mutant.module} that can be run were required; got {tests}\n{output[-500:]}")
     return {0: "survived", -signal.SIGALRM: "overran"}.get(code, "killed")
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import mutants
 import pytest
+from conftest import ROOT
 
 BROKEN = re.compile(r"^E +(?:NameError|SyntaxError|ImportError|ModuleNotFoundError|UnboundLocalError)\b", re.MULTILINE)
 
@@ -529,3 +530,67 @@ def test_a_planted_defect_turns_its_test_red(copy, defect):
         f"{defect.test} did not notice that {defect.name}:\n{output[-2000:]}"
     )
     assert not BROKEN.search(output), f"the defect must be wrong, not broken code:\n{output[-2000:]}"
+
+
+QUICK = ("domain/trace", "guards/evidence", "logic/semantics")
+
+
+@pytest.mark.parametrize("mutant", mutants.drawn(QUICK, seed=1, count=4), ids=lambda m: f"{m.module}:{m.line}")
+def test_a_drawn_mutant_is_killed(copy, mutant):
+    assert mutants.fate(copy, mutant, mutants.tests_of(mutant.module)) == "killed", mutant.change
+
+
+def test_what_no_test_notices_is_said_to_survive_and_what_never_ends_to_overrun(copy, monkeypatch):
+    def written(new: str) -> mutants.Mutant:
+        return mutants.Mutant("domain/trace", 1, "", len(text.encode()), len(text.encode()), new)
+
+    text = (copy.folder / "wb/domain/trace.py").read_text("utf-8")
+    tests = ["test_values.py::test_only_allow_runs_the_action"]
+    assert mutants.fate(copy, written("\nUNREAD = 1\n"), tests) == "survived"
+    assert mutants.fate(copy, written("\nraise ValueError\n"), []) == "survived", "nobody looks"
+    with pytest.raises(ValueError, match="can be run were required"):
+        mutants.fate(copy, written(""), ["test_that_is_not_there.py"])
+    monkeypatch.setattr(mutants, "LIMIT_S", 4)
+    assert mutants.fate(copy, written("\nwhile True: pass\n"), tests) == "overran"
+    assert (copy.folder / "wb/domain/trace.py").read_text("utf-8") == text
+
+
+def test_mutants_are_one_place_of_what_is_done_each():
+    text = '''"""Said."""
+def f(a: int = 3, *, b: "word" = None) -> bool:
+    """Said too."""
+    if a <= 2 and not b:
+        raise ValueError("this is", 7)
+    return a == len(f"{a}{1}") or [x for x in b if x > 0]
+'''
+    made = [mutant for place in mutants.mutants("m", text) for mutant in place]
+    found = {mutant.change for mutant in made}
+    assert len({mutant.put(text) for mutant in made}) == len(made), "each is another text"
+    assert found == {
+        "3 -> 4",
+        "3 -> 2",
+        "a <= 2 and not b -> True",
+        "a <= 2 and not b -> False",
+        "a <= 2 and not b -> (a <= 2 or not b)",
+        "a <= 2 -> (a > 2)",
+        "a <= 2 -> (a < 2)",
+        "2 -> 3",
+        "2 -> 1",
+        "not b -> b",
+        'raise ValueError("this is", 7) -> pass',
+        "a == len(f\"{a}{1}\") or [x for x in b if x > 0] -> (not (a == len(f'{a}{1}') or [x for x in b if x > 0]))",
+        "a == len(f\"{a}{1}\") or [x for x in b if x > 0] -> (a == len(f'{a}{1}') and [x for x in b if x > 0])",
+        "a == len(f\"{a}{1}\") -> (a != len(f'{a}{1}'))",
+        "x > 0 -> True",
+        "x > 0 -> (x <= 0)",
+        "x > 0 -> (x >= 0)",
+        "0 -> 1",
+        "0 -> -1",
+    }
+    assert mutants.drawn(QUICK, 5, 20) == mutants.drawn(QUICK, 5, 20) != mutants.drawn(QUICK, 6, 20)
+
+
+@pytest.mark.parametrize("module", mutants.FAIL_CLOSED)
+def test_the_fail_closed_modules_and_their_tests_are_there(module):
+    assert (ROOT / "wb" / f"{module}.py").exists()
+    assert all((ROOT / "tests" / name).exists() for name in mutants.tests_of(module))
