@@ -142,6 +142,8 @@ TEXT = {"type": "string"}
         ({"properties": {"a": TEXT}, "additionalProperties": True}, [{"b": 1}, {"a": "x", "b": []}], [{"a": 1}]),
         ({"properties": {}, "additionalProperties": {"type": "integer"}}, [{"b": 1}], [{"b": "x"}]),
         ({"properties": {}, "additionalProperties": False}, [{}], [{"b": 1}]),
+        ({"properties": {}, "additionalProperties": {"type": "string", "pattern": "^x"}}, [{"b": "xy"}], [{"b": "y"}]),
+        ({"properties": {"a": {"additionalProperties": {"not": TEXT}}}}, [{"a": {"b": 1}}], [{"a": {"b": "y"}}]),
         (
             {"properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
             [{"a": 1}, {"b": 1}],
