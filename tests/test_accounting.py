@@ -180,3 +180,25 @@ def test_a_word_that_only_looks_negated_hides_no_wrong_sign() -> None:
         rule = Rule("r", "", parse(formula), "forbid")
         said = "Do not lend a book unless the reader is insured."
         assert (accounting.unaccounted(said, (), (rule,), (act, fact), box) == ()) == fine
+
+
+KINDS_OF_UNITS = (
+    ("seconds", "minutes", "hours", "days", "weeks", "months", "years"),
+    ("dollars", "euros", "pounds"),
+    ("kb", "mb", "gb", "tb"),
+    ("mg", "g", "kg", "mm", "cm", "m", "km", "ml", "l"),
+)
+
+
+@pytest.mark.parametrize("family", KINDS_OF_UNITS, ids=lambda family: family[0])
+def test_a_number_in_another_unit_than_its_field_is_not_accounted_for(family: tuple[str, ...]) -> None:
+    """Each unit against each other one of its kind, and against itself."""
+    act = Predicate("lend", "action", "", tools=("lend_book",))
+    few = Predicate("few", "state", "", test=cel.parse("state.extent <= 3"))
+    rule = Rule("r", "", parse("ALWAYS (lend IMPLIES few)"), "permit_only_if")
+    for own in family:
+        box = tools.Toolbox((BOX.tool("lend_book"),), (tools.Field("extent", "integer", f"extent in {own}"),))
+        for said in family:
+            text = f"A book may be lent only if the extent is at most 3 {said}."
+            why = accounting.unaccounted(text, (), (rule,), (act, few), box)
+            assert any(one.startswith("extent is in") for one in why) == (said != own), (own, said, why)

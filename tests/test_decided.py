@@ -102,6 +102,21 @@ def test_the_author_is_told_neither_a_persons_rules_nor_their_sentences() -> Non
     assert draft.complaints, "what is no guard is not made one by the person's part"
 
 
+@pytest.mark.parametrize("docstring", ["", '    """What it does."""\n'])
+def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstring: str) -> None:
+    """The author lets a clerk through at once; what the person demands of clerks is asked first all the same."""
+    made = of("c1", *OWN)
+    early = f"{made.signature}\n{docstring}    if clerk:\n        return (True, 'a clerk')\n    return (False, 'c1')\n"
+    joined = decided.joined(early, made)
+    allows, whole = examples.program(made, made.allows), sandbox.load(joined)
+    for case in examples.examples(made):
+        assert whole.run(**dict(case.arguments))[0] is allows.run(**dict(case.arguments))[0] is case.allowed
+    assert sandbox.load(early).run(**{**dict(case.arguments), "clerk": True})[0], "alone it would let him through"
+    assert decided.without(joined, made).strip().endswith("return (False, 'c1')") and "decided-" not in decided.without(
+        joined, made
+    )
+
+
 WRONG = "{}\n    if clerk:\n        return (False, 'c1')\n    return (True, 'allowed')\n"
 
 

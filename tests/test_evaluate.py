@@ -128,3 +128,11 @@ def test_violated_rules_are_counted_against_the_labels() -> None:
     found = [Scored("a", True, DENY), Scored("b", False, DENY), Scored("c", True, ALLOW)]
     assert evaluate.by_rule(found) == {"r1": {"denied": 1, "allowed": 1}}
     assert [m["case"] for m in evaluate.mistakes(found)] == ["b", "c"]
+
+
+def test_a_mistake_is_told_with_the_label_that_it_goes_against() -> None:
+    found = [Scored("missed", True, ALLOW), Scored("stopped", False, OPEN), Scored("caught", True, DENY)]
+    assert evaluate.mistakes(found) == [
+        {"case": "missed", "label": "deny", "decision": "allow", "reason": "fine"},
+        {"case": "stopped", "label": "allow", "decision": "undecided", "reason": "unknown"},
+    ]

@@ -70,7 +70,11 @@ def test_both_sides_of_each_edge_are_there() -> None:
 
 
 def test_no_example_has_a_negative_count() -> None:
-    assert all(dict(e.arguments)["count_guests"] >= 0 for e in examples.examples(CONTRACT))
+    none = Predicate("none", "state", "", tools=("book",), test=cel.parse("size(call.guests) == 0"))
+    empty = RuleSet((*PREDICATES, none), (Rule("r", "", semantics.parse("ALWAYS (book IMPLIES none)"), "forbid"),))
+    for made in (CONTRACT, contract.contract(TOOL, empty)):
+        assert all(dict(e.arguments)["count_guests"] >= 0 for e in examples.examples(made))
+    assert examples.points(made, examples.function(made, made.allows)) == {"count_guests": (0, 1)}
 
 
 def test_rules_that_allow_nothing_have_no_compliance_example() -> None:

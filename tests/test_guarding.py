@@ -151,6 +151,48 @@ def test_a_guard_that_breaks_denies(body: str) -> None:
     assert CallGuard("g", RULES, guards, frozenset({"proved"})).decide(trace(book("a"), **FINE)).decision == "deny"
 
 
+FIELDS = [f"f{i}" for i in range(16)]
+MANY = RuleSet(
+    (
+        Predicate("book", "action", "", tools=("book",)),
+        *(Predicate(name, "state", "", test=cel.parse(f"state.{name} >= {i}")) for i, name in enumerate(FIELDS)),
+    ),
+    (Rule("all", "", semantics.parse("ALWAYS (book IMPLIES (" + " AND ".join(FIELDS) + "))"), "forbid"),),
+)
+
+
+def lone(body: str, rules: RuleSet) -> CallGuard:
+    """A guard of one tool with that body, accepted as it is."""
+    (made,) = contract.contracts(Toolbox((Tool("book"),)), rules)
+    return CallGuard("g", rules, (Guarded(made, f"{made.signature}\n{body}", "proved"),), frozenset({"proved"}))
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_what_takes_too_many_completions_to_tell_is_undecided_with_all_that_is_unknown(answer: bool) -> None:
+    """The code reads all sixteen unknown numbers and says the same each time: there are too many ways to be sure."""
+    reads = "".join(f"    if {name} == {i}:\n        pass\n" for i, name in enumerate(FIELDS))
+    verdict = lone(f"{reads}    return ({answer}, 'always')\n", MANY).decide(trace(Call("book")))
+    assert verdict.decision == "undecided" and "completions were allowed" in verdict.reason
+    assert verdict.missing == tuple(f"state.{name}" for name in FIELDS) and verdict.grade == "proved"
+
+
+@pytest.mark.parametrize("answer", [True, False])
+@pytest.mark.parametrize("test", ["age + 1 == 18", "age == age", "level < 'gold'"])
+def test_code_whose_values_cannot_be_told_apart_decides_nothing_that_it_read_and_is_unknown(
+    test: str, answer: bool
+) -> None:
+    """Both branches say the same, for the values that are tried; another one might be told otherwise."""
+    body = f"    if {test}:\n        return ({answer}, 'a')\n    return ({answer}, 'b')\n"
+    made = CONTRACTS["book"]
+    one = CallGuard("g", RULES, (Guarded(made, f"{made.signature}\n{body}", "proved"),), frozenset({"proved"}))
+    assert not one.programs["book"].exact
+    field = test.split()[0]
+    known = {name: value for name, value in FINE.items() if name != field}
+    verdict = one.decide(trace(book("a"), **known))
+    assert (verdict.decision, verdict.missing) == ("undecided", (f"state.{field}",))
+    assert one.decide(trace(book("a"), **FINE)).decision == ("allow" if answer else "deny"), "all of it is known"
+
+
 STATES = st.fixed_dictionaries(
     {},
     optional={

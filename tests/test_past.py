@@ -56,6 +56,29 @@ def test_without_unknowns_three_values_are_two(formula: f.Formula, trace: list) 
     assert table(formula, told, KLEENE) == table(formula, trace)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        # b starts it, a keeps it up, a gap ends it, and a alone does not start it again
+        ((1, 1, 0, 1, 0, 1), (0, 1, 0, 0, 1, 0), (0, 1, 0, 0, 1, 1)),
+        ((0, 1, 1, 0, 1), (1, 0, 0, 0, 0), (1, 1, 1, 0, 0)),
+        ((1, 1, 1), (0, 0, 0), (0, 0, 0)),
+        ((0, 0, 0), (1, 1, 0), (1, 1, 0)),
+        ((None, 1, 1), (0, None, 0), (0, None, None)),
+        ((0, None, 0), (1, 0, 0), (1, None, 0)),
+    ],
+)
+def test_since_by_hand(a: tuple, b: tuple, expected: tuple) -> None:
+    said = [
+        {"a": None if x is None else bool(x), "b": None if y is None else bool(y)} for x, y in zip(a, b, strict=True)
+    ]
+    formula, wanted = parse("a SINCE b"), tuple(None if x is None else bool(x) for x in expected)
+    past = Past(formula)
+    assert table(formula, said, KLEENE) == wanted == tuple(past.step(step)[0] for step in said)
+    if None not in (*a, *b):
+        assert table(formula, [{name for name in "ab" if step[name]} for step in said]) == wanted
+
+
 @pytest.mark.parametrize("text", ["EVENTUALLY a", "ONCE (a AND NEXT b)", "a UNTIL b"])
 def test_a_formula_of_later_steps_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="past operators"):

@@ -1,19 +1,13 @@
 """The tests can fail: each one-line defect, planted in a copy of the project, turns its named test red."""
 
 import ast
-import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
+import mutants
 import pytest
 from conftest import ROOT
 
-COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "pyproject.toml")
 BROKEN = re.compile(r"^E +(?:NameError|SyntaxError|ImportError|ModuleNotFoundError|UnboundLocalError)\b", re.MULTILINE)
 
 
@@ -49,6 +43,20 @@ DEFECTS = (
         "case F.Since():\n            return t.false,",
         "case F.Since():\n            return t.true,",
         "test_automaton.py::test_automaton_and_monitor_agree_with_the_definition_on_every_prefix",
+    ),
+    Defect(
+        "since forgets what came before",
+        "wb/logic/semantics",
+        "case F.Since():\n            return t.false, lambda then, x, y: t.either(y, t.both(x, then))",
+        "case F.Since():\n            return t.false, lambda then, x, y: t.either(y, t.both(x, y))",
+        "test_past.py::test_since_by_hand",
+    ),
+    Defect(
+        "since never ends",
+        "wb/logic/semantics",
+        "case F.Since():\n            return t.false, lambda then, x, y: t.either(y, t.both(x, then))",
+        "case F.Since():\n            return t.false, lambda then, x, y: t.either(y, then)",
+        "test_past.py::test_since_by_hand",
     ),
     Defect(
         "a guess about the future is dropped",
@@ -230,6 +238,13 @@ DEFECTS = (
         "test_veriguard.py::test_the_final_guard_runs_what_is_proved_and_nothing_else",
     ),
     Defect(
+        "what is found on a source's last line is dropped",
+        "wb/guards/nagini",
+        'if alone or start < d["startLine"] <= end)',
+        'if alone or start < d["startLine"] < end)',
+        "test_prover.py::test_an_objection_belongs_to_the_source_whose_line_it_names",
+    ),
+    Defect(
         "a prover that was lost has proved",
         "wb/guards/nagini",
         "return Proof(status, (Objection(code or status, message, 0),)",
@@ -340,6 +355,20 @@ DEFECTS = (
         'return Verdict("deny", f"{tool}: its guard broke',
         'return Verdict("allow", f"{tool}: its guard broke',
         "test_guarding.py::test_a_guard_that_breaks_denies",
+    ),
+    Defect(
+        "too many completions allow",
+        "wb/guards/runtime",
+        'return Verdict("undecided", f"{tool}: {error}"',
+        'return Verdict("allow", f"{tool}: {error}"',
+        "test_guarding.py::test_what_takes_too_many_completions_to_tell_is_undecided_with_all_that_is_unknown",
+    ),
+    Defect(
+        "code that is not exact decides with unknown values",
+        "wb/guards/runtime",
+        "if len(answers) == 2 or (read and not program.exact):",
+        "if len(answers) == 2:",
+        "test_guarding.py::test_code_whose_values_cannot_be_told_apart_decides_nothing_that_it_read_and_is_unknown",
     ),
     Defect(
         "a changed guard still counts as proved",
@@ -458,6 +487,13 @@ DEFECTS = (
         "test_evaluate.py::test_an_undecided_verdict_counts_as_a_denial_and_apart",
     ),
     Defect(
+        "the label of a mistake is inverted",
+        "wb/bench/evaluate",
+        '"label": "deny" if o.denied else "allow",',
+        '"label": "allow" if o.denied else "deny",',
+        "test_evaluate.py::test_a_mistake_is_told_with_the_label_that_it_goes_against",
+    ),
+    Defect(
         "false alarms are set against the wrong turns",
         "wb/bench/evaluate",
         "wilson(counts.fp, counts.fp + counts.tn)",
@@ -467,65 +503,11 @@ DEFECTS = (
 )
 
 
-RUNNER = """
-import importlib, json, os, sys
-import pytest
-for name in "hypothesis numpy scipy.stats torch networkx openai pydantic jinja2 filelock".split():
-    importlib.import_module(name)  # once for all runs; nothing of the project
-for line in sys.stdin:
-    arguments, output = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        with open(output, "w") as file:
-            os.dup2(file.fileno(), 1), os.dup2(file.fileno(), 2)
-            code = pytest.main(arguments)
-            sys.stdout.flush()
-            os._exit(code)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-class Copy(NamedTuple):
-    """A copy of the project, one file of which is changed at a time, and a process that forks one for each run."""
-
-    folder: Path
-    runner: subprocess.Popen
-
-    def run(self, *tests: str) -> tuple[int, str]:
-        """Exit code and output of pytest on these tests; no bytecode is kept, so each run reads the sources."""
-        output = self.folder.parent / "output.txt"
-        options = ["-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", "-o", "addopts="]
-        print(
-            json.dumps([[*options, *(f"tests/{test}" for test in tests)], str(output)]),
-            file=self.runner.stdin,
-            flush=True,
-        )
-        return int(self.runner.stdout.readline()), output.read_text("utf-8")
-
-
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """A copy that nothing was planted in."""
-    folder = tmp_path_factory.mktemp("planted") / "project"
-    folder.mkdir()
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(
-                source, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis", ".ipynb_checkpoints")
-            )
-        elif source.exists():
-            shutil.copy(source, folder / name)
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
-    with subprocess.Popen(
-        [sys.executable, "-c", RUNNER],
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as runner:
-        yield Copy(folder, runner)
+    with mutants.copied(tmp_path_factory.mktemp("planted") / "project") as made:
+        yield made
 
 
 def test_without_a_defect_every_named_test_is_green(copy):
@@ -542,12 +524,73 @@ def test_a_planted_defect_turns_its_test_red(copy, defect):
     )
     planted = text.replace(defect.right, defect.wrong)
     ast.parse(planted)
-    path.write_text(planted, "utf-8")
-    try:
+    with copy.planted(f"{defect.file}.py", planted):
         code, output = copy.run(defect.test)
-    finally:
-        path.write_text(text, "utf-8")
     assert code == 1 and f"FAILED tests/{defect.test}" in output, (
         f"{defect.test} did not notice that {defect.name}:\n{output[-2000:]}"
     )
     assert not BROKEN.search(output), f"the defect must be wrong, not broken code:\n{output[-2000:]}"
+
+
+QUICK = ("domain/trace", "guards/evidence", "logic/semantics")
+
+
+@pytest.mark.parametrize("mutant", mutants.drawn(QUICK, seed=1, count=4), ids=lambda m: f"{m.module}:{m.line}")
+def test_a_drawn_mutant_is_killed(copy, mutant):
+    assert mutants.fate(copy, mutant, mutants.tests_of(mutant.module)) == "killed", mutant.change
+
+
+def test_what_no_test_notices_is_said_to_survive_and_what_never_ends_to_overrun(copy, monkeypatch):
+    def written(new: str) -> mutants.Mutant:
+        return mutants.Mutant("domain/trace", 1, "", len(text.encode()), len(text.encode()), new)
+
+    text = (copy.folder / "wb/domain/trace.py").read_text("utf-8")
+    tests = ["test_values.py::test_only_allow_runs_the_action"]
+    assert mutants.fate(copy, written("\nUNREAD = 1\n"), tests) == "survived"
+    assert mutants.fate(copy, written("\nraise ValueError\n"), []) == "survived", "nobody looks"
+    with pytest.raises(ValueError, match="can be run were required"):
+        mutants.fate(copy, written(""), ["test_that_is_not_there.py"])
+    monkeypatch.setattr(mutants, "LIMIT_S", 4)
+    assert mutants.fate(copy, written("\nwhile True: pass\n"), tests) == "overran"
+    assert (copy.folder / "wb/domain/trace.py").read_text("utf-8") == text
+
+
+def test_mutants_are_one_place_of_what_is_done_each():
+    text = '''"""Said."""
+def f(a: int = 3, *, b: "word" = None) -> bool:
+    """Said too."""
+    if a <= 2 and not b:
+        raise ValueError("this is", 7)
+    return a == len(f"{a}{1}") or [x for x in b if x > 0]
+'''
+    made = [mutant for place in mutants.mutants("m", text) for mutant in place]
+    found = {mutant.change for mutant in made}
+    assert len({mutant.put(text) for mutant in made}) == len(made), "each is another text"
+    assert found == {
+        "3 -> 4",
+        "3 -> 2",
+        "a <= 2 and not b -> True",
+        "a <= 2 and not b -> False",
+        "a <= 2 and not b -> (a <= 2 or not b)",
+        "a <= 2 -> (a > 2)",
+        "a <= 2 -> (a < 2)",
+        "2 -> 3",
+        "2 -> 1",
+        "not b -> b",
+        'raise ValueError("this is", 7) -> pass',
+        "a == len(f\"{a}{1}\") or [x for x in b if x > 0] -> (not (a == len(f'{a}{1}') or [x for x in b if x > 0]))",
+        "a == len(f\"{a}{1}\") or [x for x in b if x > 0] -> (a == len(f'{a}{1}') and [x for x in b if x > 0])",
+        "a == len(f\"{a}{1}\") -> (a != len(f'{a}{1}'))",
+        "x > 0 -> True",
+        "x > 0 -> (x <= 0)",
+        "x > 0 -> (x >= 0)",
+        "0 -> 1",
+        "0 -> -1",
+    }
+    assert mutants.drawn(QUICK, 5, 20) == mutants.drawn(QUICK, 5, 20) != mutants.drawn(QUICK, 6, 20)
+
+
+@pytest.mark.parametrize("module", mutants.FAIL_CLOSED)
+def test_the_fail_closed_modules_and_their_tests_are_there(module):
+    assert (ROOT / "wb" / f"{module}.py").exists()
+    assert all((ROOT / "tests" / name).exists() for name in mutants.tests_of(module))

@@ -85,6 +85,29 @@ def test_points_are_every_constant_and_its_neighbours() -> None:
     assert sandbox.points(GUARD) == {"age": (-1, 0, 1, 17, 18, 19), "gold": (False, True), "kind": ("b", sandbox.OTHER)}
 
 
+@pytest.mark.parametrize(
+    ("kind", "test", "expected"),
+    [
+        ("int", "a in (3, 'x')", (2, 3, 4)),
+        ("int", "a == -2", (-3, -2, -1, 1, 2, 3)),
+        ("int", "a == True", (0,)),
+        ("int", "a", (0,)),
+        ("str", "a in (3, 'x')", ("x", sandbox.OTHER)),
+        ("str", f"a in ('x', '{sandbox.OTHER}')", (*sorted((sandbox.OTHER, "x")), sandbox.OTHER * 2)),
+        ("str", "a == ''", ("", sandbox.OTHER)),
+        ("bool", "a == 3", (False, True)),
+    ],
+)
+def test_points_are_of_the_type_of_their_parameter_and_hold_one_text_more(
+    kind: str, test: str, expected: tuple
+) -> None:
+    source = (
+        f"def p(a: {kind}) -> Tuple[bool, str]:\n    if {test}:\n        return (False, '')\n    return (True, '')\n"
+    )
+    assert sandbox.points(source) == {"a": expected}
+    assert [type(value) for value in sandbox.points(source)["a"]] == [type(value) for value in expected]
+
+
 def test_a_comparison_of_two_inputs_is_not_simple() -> None:
     assert sandbox.load(GUARD).exact
     assert not sandbox.load("def p(a: int, b: int) -> Tuple[bool, str]:\n    return (a < b, '')\n").exact

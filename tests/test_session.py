@@ -166,6 +166,18 @@ def test_results_without_a_call_are_refused() -> None:
         one.call("look", step=1.5)
 
 
+@pytest.mark.parametrize(
+    "what",
+    [{"error": 1}, {"error": None}, {"error": "no"}, {"call_id": 3}, {"call_id": b"a"}, {"call_id": True}],
+    ids=str,
+)
+def test_a_result_of_another_form_is_refused_and_nothing_is_taken_back(what: dict) -> None:
+    one = ready(GUARD)
+    with pytest.raises(SessionError, match="a call's id, and whether it failed, were required"):
+        one.result("done", **what)
+    assert permitted(one.call("email", SOME)), "the question was asked"
+
+
 def test_words_that_no_call_follows_are_a_step() -> None:
     rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES PREVIOUSLY ask)"), "forbid"),))
     one = ready(guard(rules))

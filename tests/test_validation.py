@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from wb.domain import schema, tools
 from wb.domain.schema import Unfit, compiled, plain
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.domain.trace import Call
+from wb.domain.trace import Call, Step, Trace
 from wb.domain.validation import Refused, Validator
 
 ATOMS = st.one_of(
@@ -142,6 +142,8 @@ TEXT = {"type": "string"}
         ({"properties": {"a": TEXT}, "additionalProperties": True}, [{"b": 1}, {"a": "x", "b": []}], [{"a": 1}]),
         ({"properties": {}, "additionalProperties": {"type": "integer"}}, [{"b": 1}], [{"b": "x"}]),
         ({"properties": {}, "additionalProperties": False}, [{}], [{"b": 1}]),
+        ({"properties": {}, "additionalProperties": {"type": "string", "pattern": "^x"}}, [{"b": "xy"}], [{"b": "y"}]),
+        ({"properties": {"a": {"additionalProperties": {"not": TEXT}}}}, [{"a": {"b": 1}}], [{"a": {"b": "y"}}]),
         (
             {"properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
             [{"a": 1}, {"b": 1}],
@@ -184,6 +186,22 @@ def test_a_field_made_by_hand_is_checked_by_its_type_and_values() -> None:
 def test_without_a_toolbox_values_need_only_be_json() -> None:
     assert Validator().call("any", {"x": [1, {"y": None}]}) == Call("any", {"x": (1, {"y": None})})
     assert type(Validator().call("any", {"x": {1}})) is Refused
+
+
+def test_of_a_trace_the_calls_of_its_last_step_say_whether_it_may_run() -> None:
+    one = Validator(Toolbox((Tool("t", arguments=(Field("a", "integer"),)),), (Field("n", "integer"),)))
+    fits, odd, strange = Call("t", {"a": 1}), Call("t", {"a": "x"}), Call("fly", {})
+    for calls, whys in (((fits,), 0), ((odd,), 1), ((strange,), 1), ((fits, odd, strange), 2), ((), 0)):
+        for before in ((), (Step((odd, strange), {"n": "x"}),), (Step((fits,), {"n": 3}),)):
+            told, why = one.trace(Trace("r", (*before, Step(calls, {"n": 2}, "words"))))
+            assert bool(why) == bool(whys), why
+            assert ("a: " in why) == (odd in calls) and ("fly" in why) == (strange in calls)
+            assert told.id == "r" and len(told.steps) == len(before) + 1
+            assert (told.steps[-1].state, told.steps[-1].text) == ({"n": 2}, "words")
+            assert len(told.steps[-1].calls) == len(calls) and all(type(c) is Call for c in told.steps[-1].calls)
+            assert dict(told.steps[0].state) == (
+                {"n": 2} if not before else {"n": 3} if fits in before[0].calls else {}
+            )
 
 
 def test_nothing_is_required_of_arguments_that_nobody_told() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, synthesis, toolguard, veriguard
+from wb.guards import contract, sandbox, synthesis, toolguard, veriguard
 from wb.guards.nagini import Objection, Proof
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
@@ -198,3 +198,21 @@ def test_a_draft_without_a_reply_holds_no_accident_of_the_network(reason: str) -
     assert draft.source == synthesis.UNANSWERED and reason not in draft.source
     (draft,) = synthesis.checked([draft], synthesis.TESTED)
     assert synthesis.guarded(draft).grade == "error"
+
+
+@pytest.mark.parametrize(
+    ("name", "required", "allowed"),
+    [
+        ("allows six", "deny was required (violation of r2); got allowed: allowed", False),
+        ("no limit", "deny was required (violation of r1); got allowed: allowed", False),
+        ("denies 18", "allow was required (no rule is violated); got denied: young", True),
+        ("gold alone", "allow was required (no rule is violated); got denied: many", True),
+    ],
+)
+def test_a_counterexample_says_what_the_rules_require_there(name: str, required: str, allowed: bool) -> None:
+    shown = veriguard.counterexample(BOOK, WRONG[name])
+    assert shown.message == required
+    values = dict(shown.arguments)
+    broken = values["age"] < 18 or (values["level"] != "gold" and values["count_guests"] > 5)
+    assert broken is not allowed and sandbox.load(WRONG[name]).run(**values)[0] is broken
+    assert veriguard.counterexample(BOOK, RIGHT) is None

