@@ -206,7 +206,7 @@ def work(command, rest, root=ROOT):
     """The command line of the work, inside `.venv`; `root` is the folder that JupyterLab shows."""
     if command == "test":
         os.chdir(ROOT)
-        return [PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *rest]
+        return [PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *rest]
     if command == "lab":
         return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % root,
                 "--LabApp.default_url=/lab/tree/notebooks", *rest]

@@ -1,5 +1,6 @@
 """What every test shares: no network, few threads, and a skip that cannot hide in CI."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,22 +55,25 @@ def wb(artifacts: Path, *words: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="session")
 def handbook(tmp_path_factory):
-    """All seven stages on the handbook, from nothing, made once: the artifacts, and how the command ended."""
-    artifacts = tmp_path_factory.mktemp("handbook")
-    done = wb(artifacts, "run")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return artifacts, done
+    """All seven stages on the handbook, from nothing: the artifacts, and how the command ended. The workers of a test
+    run share it: whoever comes first makes it."""
+    base = tmp_path_factory.getbasetemp()
+    artifacts = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "handbook-run"
+    artifacts.mkdir(exist_ok=True)
+    said = artifacts / ".done.json"
+    with FileLock(artifacts / ".made"):
+        if not said.exists():
+            done = wb(artifacts, "run")
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+            said.write_text(json.dumps([done.args, done.returncode, done.stdout, done.stderr]), "utf-8")
+    return artifacts, subprocess.CompletedProcess(*json.loads(said.read_text("utf-8")))
 
 
 # Files whose tests take minutes, longest first: a worker that starts them late is waited for.
-LONG = "test_browser test_run test_nagini test_planted test_build test_policy_web_tasks test_run_with_model".split()
-TOGETHER = {"test_browser": "test_run"}  # they look at one and the same run
-
-
-def pytest_itemcollected(item):
-    """The tests of a file go to one worker, in their order, since they share what is made once for them."""
-    if item.get_closest_marker("xdist_group") is None:
-        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(item.path.stem, item.path.stem)))
+LONG = (
+    "test_browser test_airline_run test_planted test_nagini test_build test_faults test_run_with_model "
+    "test_policy_web_tasks test_hostile_documents test_generated_code test_hostile_calls test_run"
+).split()
 
 
 def pytest_collection_modifyitems(items):

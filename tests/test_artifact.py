@@ -100,7 +100,8 @@ def test_what_a_person_stepped_through_never_shares_a_version(here):
 
 def test_the_newest_is_the_one_used_last(here):
     old, new = make(here), make(here, inputs=replace(INPUTS, parameters={"model": "m"}))
-    os.utime(old.folder / "manifest.json", ns=(2**62, 2**62))
+    later = time.time_ns() + 10**9
+    os.utime(old.folder / "manifest.json", ns=(later, later))
     assert artifact.newest(here, "01_a") == old and artifact.newest(here, "01_a", model="m") == new
     with pytest.raises(
         ArtifactError, match="a finished 01_a for this policy and model 'other' was required; there is none"

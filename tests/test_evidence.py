@@ -42,7 +42,8 @@ def test_a_kept_guard_comes_back_as_it_was() -> None:
 )  # contract and body, body alone
 def test_a_kept_guard_whose_source_was_changed_is_no_guard(before: str, after: str) -> None:
     source = GUARDS[0].source.replace(before, after)
-    assert loaded(edited(source=source))["book"].grade == "error"
+    changed = loaded(edited(source=source))["book"]
+    assert changed.grade == "error" and "changed after it was judged" in changed.reason
     again = loaded(edited(source=source, sha256=runtime.digest(source)))["book"]
     assert again.grade == "error", "nor where its hash was computed again"
 

@@ -3,6 +3,7 @@
 Everything that asks the prover is here, so that its start is paid once.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from wb import paths
 from wb.bench import compare
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
@@ -312,10 +314,11 @@ def test_a_torn_result_is_asked_again_and_not_believed(tmp_path: Path) -> None:
 
 def test_a_result_of_another_source_is_not_believed(tmp_path: Path) -> None:
     source = put("look", TWINS["look"])
-    (tmp_path / f"{nagini.digest(source)}.json").write_text(
-        '{"status": "proved", "findings": [], "digest": "of something else"}', encoding="utf-8"
-    )
-    assert Verifier(cache=tmp_path)._remembered(source) is None
+    for known, believed in ((nagini.digest(source), True), ("of something else", False)):
+        row = {"status": "proved", "findings": [], "digest": known}
+        text = json.dumps({**row, "seal": paths.seal(row)})
+        (tmp_path / f"{nagini.digest(source)}.json").write_text(text, encoding="utf-8")
+        assert (Verifier(cache=tmp_path)._remembered(source) is not None) is believed
 
 
 def test_a_time_out_is_no_proof_is_not_kept_and_the_worker_is_started_anew(verifier: Verifier) -> None:

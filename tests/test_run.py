@@ -1,4 +1,4 @@
-"""The main job on real input: the seven notebooks, cold, from the handbook to the table; then a policy never shaped."""
+"""The main job on real input: the seven notebooks, cold, from the handbook to the table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import shared, wb
+from conftest import wb
 
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -94,14 +94,3 @@ def test_a_second_run_makes_nothing_and_one_round_draws_another_curve(cold):
 def test_the_largest_process_stays_under_four_gigabytes(cold):
     kilobytes = int(cold[1].stdout.rsplit("largest", 1)[1])
     assert kilobytes < 4 * 1024 * 1024
-
-
-@pytest.mark.xdist_group("another run")
-def test_a_policy_never_shaped_goes_the_whole_way(tmp_path):
-    artifacts = tmp_path
-    done = wb(artifacts, "run", "--policy", str(shared("data", "common", "tau_airline")), "-p", "mutants=5")
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    results = newest(artifacts, "07_evaluation", "results.json")
-    assert all(row["accuracy"] is None for row in results["methods"] if not row["published"])
-    assert "no labelled runs" in json.dumps(results) and "-p runs=FILE" in done.stdout
-    assert newest(artifacts, "04_weight_learning", "manifest.json")["summary"]["real"] == 0
