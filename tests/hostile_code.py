@@ -14,7 +14,7 @@ from pathlib import Path
 from wb.bench import baselines
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.guards import contract, decided, faults, runtime, sandbox, synthesis, toolguard, veriguard
+from wb.guards import contract, decided, evidence, faults, sandbox, synthesis, toolguard, veriguard
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
@@ -291,14 +291,15 @@ def meet(source: str) -> dict[str, object]:
         program, loaded = None, f"refused: {error}"
     (draft,) = synthesis.checked([Draft(BOOK, (Attempt(source),))], synthesis.TESTED)
     entry = synthesis.guarded(draft)
-    kept = runtime.from_row(json.loads(json.dumps(runtime.to_row(entry))), BOOK)
+    rows = json.loads(json.dumps(evidence.to_rows([entry], RULES, {})))
+    (kept,) = evidence.from_rows(rows, (BOOK,), RULES, {})
     decided.without(decided.joined(source, BOOK), BOOK)
     baselines._executed(baselines.Code(code=source), {**FORBIDDEN, "more": 1})
     trusted = CallGuard("trusting", RULES, (Guarded(BOOK, source, "tested"),), frozenset({"tested"}), TOOLS)
     own = CallGuard("careful", RULES, (kept,), frozenset({"tested"}), TOOLS)
     faults.verdict(source)
     if program is not None:
-        toolguard.to_row(draft)
+        toolguard.to_rows([draft], RULES, {})
         veriguard.counterexample(BOOK, draft.source) if kept.grade == "tested" else None
     return {"loaded": loaded[:200], "grade": kept.grade, "trusted": judged(trusted), "own": judged(own)}
 
