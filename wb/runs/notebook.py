@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 
 from wb import paths
 from wb.runs import progress
@@ -290,11 +291,11 @@ def execute(
         KernelError: a cell failed, or the kernel did not start or died.
         KeyboardInterrupt: Ctrl-C; the kernel was shut down.
     """
-    with _sockets() as folder:
+    with _sockets() as folder, tempfile.TemporaryFile() as errors:  # a kernel that is ended may well complain of it
         for left in reversed(range(1 if folder else STARTS)):
             busy = _Busy()
             try:
-                _executed(text, path, output, parameters, _manager(environment, busy, folder), busy, on_cell)
+                _executed(text, path, output, parameters, _manager(environment, busy, folder, errors), busy, on_cell)
                 return
             except KeyboardInterrupt:
                 # The cell's task is left behind and finds its kernel dead; asyncio would tell that with a traceback.
@@ -304,8 +305,10 @@ def execute(
                 if busy.stopped:
                     raise KeyboardInterrupt from None
                 if busy.began or not left:
+                    errors.seek(0)
+                    last = errors.read()[-2000:].decode("utf-8", "replace").strip()
                     why = f"{path.stem}: its kernel must start and live to the last cell; {error}"
-                    raise KernelError(why) from None
+                    raise KernelError("\n".join(filter(None, (why, last)))) from None
 
 
 def _executed(
@@ -420,8 +423,9 @@ def doing(cells: Sequence[Mapping[str, object]], index: int) -> str:
     return ""
 
 
-def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None) -> type:
-    """A kernel manager for this interpreter, with these variables and its sockets in this folder; None: over TCP."""
+def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None, errors: IO[bytes]) -> type:
+    """A kernel manager for this interpreter, with these variables and its sockets in this folder; None: over TCP.
+    What a kernel writes to its standard error goes to `errors`."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
@@ -433,6 +437,10 @@ def _manager(environment: Mapping[str, str], busy: _Busy, sockets: Path | None) 
         def __init__(self, **options: object) -> None:
             where = {"transport": "ipc", "connection_file": str(sockets / SOCKETS[0])} if sockets else {}
             super().__init__(**where, **options)
+
+        async def start_kernel(self, **named: object) -> None:
+            """Start the kernel."""
+            await super().start_kernel(**{**named, "stderr": errors})
 
         async def shutdown_kernel(self, *options: object, **named: object) -> None:
             """Shut the kernel down, and keep in mind whether that was in the middle of a cell."""
