@@ -28,8 +28,9 @@ os.environ.update(JUPYTER_PREFER_ENV_PATH="1", PYDEVD_DISABLE_FILE_VALIDATION="1
 for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):  # no test may reach somebody's paid endpoint
     os.environ.pop(variable, None)
 
-KEYS = tempfile.TemporaryDirectory(prefix="wb-keys-")  # what tests seal, they seal with a key of their own
-os.environ["WB_KEY"] = str(Path(KEYS.name) / "seal.key")
+if "PYTEST_XDIST_WORKER" not in os.environ:  # what tests seal, they seal with a key of their own, one for all workers
+    KEYS = tempfile.TemporaryDirectory(prefix="wb-keys-")
+    os.environ["WB_KEY"] = str(Path(KEYS.name) / "seal.key")
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
