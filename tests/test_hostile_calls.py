@@ -291,11 +291,11 @@ def test_a_baseline_sees_what_was_done_and_not_what_was_attempted() -> None:
         ("upload_file", {"size_mb": math.nan}, "upload_file: size_mb: a finite number was required; got nan"),
         ("place_order", {"total": []}, "place_order: total: integer was required; got array"),
         ("place_order", {"items": {"x": ["a"]}}, "place_order: items: array was required; got object"),
-        ("place_order", {"items": [{"sku": "a"}, {}]}, "place_order: items: [1].sku: a value was required; got none"),
+        ("place_order", {"items": [{"sku": "a"}, {}]}, "place_order: items[1].sku: a value was required; got none"),
         (
             "place_order",
             {"day": "today"},
-            "place_order: day: a value that fits its schema was required; 'today' ",
+            "place_order: day: pattern ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ was required; got",
         ),
         ("place_order", {"total": 10**30}, "place_order: total: an integer of at most 64 bits was required; got one "),
         ("upload_file", {"kind": "рdf"}, 'upload_file: kind: one of "pdf", "png" was required; got "\\u0440df"'),
@@ -313,7 +313,7 @@ def test_a_refusal_says_what_was_required_and_got(judge, tool: str, changed: dic
 @KINDS
 def test_an_argument_that_is_missing_is_named(judge) -> None:
     verdict = Session(judge).call("send_message", {"text": "x"})
-    assert verdict.reason == "send_message: the argument to was required; got none"
+    assert verdict.reason == "send_message: to: a value was required; got none"
 
 
 @KINDS

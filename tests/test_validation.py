@@ -1,4 +1,4 @@
-"""Schemas are checked as `jsonschema` checks them, whichever part is compiled here; what fits comes out plain."""
+"""What fits a schema, as another library says, and comes out plain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ATOMS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 3),
-    st.sampled_from([0.0, 1.0, -0.0, 0.5, 2.5, 1e300]),
+    st.sampled_from([0.0, 1.0, -0.0, 0.5, 2.5, 1e18]),
     st.sampled_from(["", "a", "ab", "é", "abc"]),
 )
 VALUES = st.recursive(
@@ -32,7 +32,7 @@ TYPES = st.sampled_from(["null", "boolean", "integer", "number", "string", "arra
 
 
 def keywords(inner: st.SearchStrategy) -> st.SearchStrategy:
-    """One keyword and what it says: of those that are checked here and of those that the library checks."""
+    """One keyword and what it says."""
     some = {
         "type": st.one_of(TYPES, st.lists(TYPES, min_size=1, max_size=3, unique=True)),
         "enum": st.lists(ATOMS, min_size=1, max_size=3),
@@ -71,26 +71,18 @@ def lists(value: object) -> object:
 @given(SCHEMAS, VALUES)
 def test_a_value_fits_exactly_where_the_library_says_so(wanted: dict, value: object) -> None:
     fits = Draft202012Validator(wanted).is_valid(value)
-    if value == 1e300 and fits:  # more than 64 bits, where an integer is wanted
-        return
     try:
         found = compiled(wanted)(value)
     except Unfit as error:
-        assert not fits or "64 bits" in str(error), error
+        assert not fits and " required; got " in str(error), error
     else:
         assert fits and lists(found) == value
 
 
-@pytest.mark.parametrize("kind", ["string", "integer", "number", "boolean", "null", "array", "object"])
-@given(value=VALUES)
-def test_the_short_ways_agree_with_the_library(kind: str, value: object) -> None:
-    for wanted in ({"type": kind}, {"type": kind, "items": {"type": "string"}}, {"type": kind, "enum": ["a", 1, True]}):
-        try:
-            compiled(wanted)(value)
-            found = True
-        except Unfit:
-            found = False
-        assert found == Draft202012Validator(wanted).is_valid(value) or abs(value) > 2**63
+@pytest.mark.parametrize("value", [1e300, -(2.0**63) * 2, 2**63, -(2**63) - 1, [1e300], {"a": 2**64}])
+def test_whole_numbers_have_64_bits(value: object) -> None:
+    assert "64 bits was required" in str(attempt(compiled({}), value))
+    assert plain((2**63 - 1, -(2.0**63), 1.5e300 % 1)) == (2**63 - 1, -(2**63), 0)
 
 
 @given(VALUES)
@@ -154,9 +146,9 @@ TEXT = {"type": "string"}
             [{"a": "p"}],
             [{"a": "r"}, {"a": 1}],
         ),
-        ({"properties": {"a": {"$ref": "https://example.invalid/x.json"}}}, [{}], [{"a": "p"}]),
-        ({"properties": {"a": {"type": "string", "pattern": "["}}}, [{}], [{"a": "p"}]),
-        ({"properties": {"a": {"type": "array", "items": {"type": "date"}}}}, [{}], [{"a": []}, {"a": ["x"]}]),
+        ({"properties": {"a": {"$ref": "https://example.invalid/x.json"}}}, [], [{}, {"a": "p"}]),
+        ({"properties": {"a": {"type": "string", "pattern": "["}}}, [], [{}, {"a": "p"}]),
+        ({"properties": {"a": {"type": "array", "items": {"type": "date"}}}}, [], [{}, {"a": []}, {"a": ["x"]}]),
         ({"properties": {"a": {"anyOf": [TEXT, {"type": "null"}]}}}, [{"a": None}, {"a": "x"}], [{"a": 1}]),
     ],
 )
@@ -166,7 +158,8 @@ def test_arguments_fit_what_the_tool_declares(parameters: dict, fits: list, not_
     for one in not_:
         found = checks.call("t", one)
         assert type(found) is Refused and found.reason and lists(found.given) == one, one
-        assert checks.call("t", found.call.arguments) == found.call or "required" in found.reason
+        fitting = checks.call("t", found.call.arguments)
+        assert fitting == found.call or " required" in fitting.reason or "cannot be read" in fitting.reason
 
 
 def test_a_field_made_by_hand_is_checked_by_its_type_and_values() -> None:

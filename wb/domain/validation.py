@@ -48,9 +48,10 @@ class Validator:
         values = enumerations(box)
         self._tools = {tool.name: _Arguments(tool, values) for tool in box.tools}
         self._read = {name: known.read for name, known in self._tools.items()}
-        self._state = {
-            field.name: schema.compiled(_declared(field, values.get(("state", field.name), ()))) for field in box.state
-        }
+        fields = {field.name: _declared(field, values.get(("state", field.name), ())) for field in box.state}
+        self._state = {name: schema.compiled(one) for name, one in fields.items()}
+        unknown = {name: {"anyOf": [{"type": "null"}, one]} for name, one in fields.items()}
+        self._whole_state = schema.compiled({"type": "object", "properties": unknown})  # the usual way: all fits
 
     def call(self, tool: object, arguments: object) -> Call | Refused:
         """A call as it is judged, of its arguments by name."""
@@ -64,6 +65,13 @@ class Validator:
 
     def state(self, fields: object) -> Known:
         """The fields of the state by name."""
+        try:
+            return Known(self._whole_state(fields))
+        except Exception:
+            return self._strange(fields)
+
+    def _strange(self, fields: object) -> Known:
+        """What fits of the fields, and why the others do not."""
         found: dict[str, Value] = {}
         strange: dict[str, str] = {}
         if type(fields) is not dict:
@@ -109,13 +117,17 @@ class Validator:
         for name, value in arguments.items():
             try:
                 given[schema.text(name)] = schema.plain(value)
-                fits[name] = known.one(name, value) if known is not None else given[name]
             except Exception as error:
                 named = name[:80] if type(name) is str and name.isascii() else got(name)
                 reasons.append(f"{named or got(name)}: {schema.why(error)}")
+                continue
+            try:
+                fits[name] = known.one(name, value) if known is not None else given[name]
+            except Exception as error:
+                reasons.append(schema.why(error))
         try:
             if known is not None and not reasons:
-                known.whole(fits)
+                known.read(fits)
         except Exception as error:
             reasons.append(schema.why(error))
         whole = given if len(given) == len(arguments) else None
@@ -131,47 +143,25 @@ class _Arguments:
     """What is required of the arguments of one tool."""
 
     def __init__(self, tool: Tool, values: Mapping[tuple[str, str], tuple]) -> None:
-        root = schema.thawed(tool.schema)
+        root = dict(tool.schema)
         made = {one.name: _declared(one, values.get((tool.name, one.name), ())) for one in tool.arguments}
-        self._fields = {
-            name: schema.compiled(one, root) for name, one in {**made, **root.get("properties", {})}.items()
+        self.names = {**made, **root.get("properties", {})}
+        self._others = root.get("additionalProperties", "patternProperties" in root)
+        fields = {"type": "object", "properties": self.names, "additionalProperties": self._others}
+        required = {*root.get("required", ()), *(one.name for one in tool.arguments if one.required)}
+        beside = {
+            key: root[key] for key in root.keys() & {"patternProperties", "$defs", "definitions", "$schema", "$id"}
         }
-        self._required = frozenset((*root.get("required", ()), *(f.name for f in tool.arguments if f.required)))
-        others = root.get("additionalProperties", "patternProperties" in root)
-        self._others = schema.compiled({} if others is True else others, root) if others is not False else None
-        beside = {"type", "properties", "required", "additionalProperties", *schema.SAID}
-        extra = {key: value for key, value in root.items() if key not in beside}
-        self._whole = schema.compiled(extra, root) if extra else None  # what is asked of all arguments together
-
-    def read(self, arguments: object) -> dict[str, Value]:
-        """The arguments as they are read; `Unfit`, or what broke, where they do not fit."""
-        if type(arguments) is not dict:
-            raise Unfit("arguments by name were required")
-        found, fields = {}, self._fields
-        for name, value in arguments.items():
-            if type(name) is not str:
-                raise Unfit("the name of an argument was required")
-            read = fields.get(name)
-            found[name] = self.one(name, value) if read is None else read(value)
-        if self._whole is not None or (self._required and not self._required <= found.keys()):
-            self.whole(found)
-        return found
+        self._each = schema.compiled({**beside, **fields})  # what is asked of an argument, whatever the others are
+        self.read = schema.compiled({**root, **fields, "required": sorted(required)})
 
     def one(self, name: str, value: object) -> Value:
         """One argument as it is read."""
-        read = self._fields.get(name, self._others)
-        if read is None:
-            names = ", ".join(self._fields)
-            raise Unfit(f"one of the arguments {names:.200} was required" if names else "no argument was required")
-        return read(value)
-
-    def whole(self, found: Mapping[str, Value]) -> None:
-        """`Unfit` where an argument is missing, or the arguments do not go together."""
-        missing = sorted(self._required - found.keys())
-        if missing:
-            raise Unfit(f"the argument {missing[0]} was required; got none")
-        if self._whole is not None:
-            self._whole(found)
+        if name not in self.names and self._others is False:
+            names = ", ".join(self.names)
+            wanted = f"one of the arguments {names:.200}" if names else "no argument"
+            raise Unfit(f"{name[:80] if name.isascii() else got(name)}: {wanted} was required")
+        return self._each({name: value})[name]
 
 
 def stranger(tool: object, known: Collection[str]) -> str:
@@ -193,4 +183,4 @@ def _record(tool: str, arguments: object) -> dict[str, Value]:
 def _declared(field: Field, values: Iterable[object]) -> dict[str, Any]:
     """The schema of a field; that of its type and declared values where it was made without one."""
     listed = {"enum": list(values)} if values else {}
-    return schema.thawed(field.schema) if field.schema else {"type": field.type, **listed}
+    return dict(field.schema) if field.schema else {"type": field.type, **listed}
