@@ -72,6 +72,16 @@ def test_a_manifest_that_was_edited_is_not_believed(here, change):
     assert artifact.versions(here, "01_a") == () and artifact.unreadable(here, "01_a") == (made.folder,)
 
 
+@pytest.mark.parametrize("stage", ["01_a", "02_b"])
+def test_a_whole_version_under_the_name_of_another_one_is_none(here, stage):
+    weak, strong = make(here), make(here, inputs=replace(INPUTS, stage=stage, policy="strict"))
+    shutil.rmtree(strong.folder)
+    shutil.copytree(weak.folder, strong.folder)
+    assert artifact.unreadable(here, stage) == (strong.folder,) and artifact.versions(here, "01_a") == (weak,)
+    again = make(here, inputs=replace(INPUTS, stage=stage, policy="strict"))
+    assert again == strong and artifact.read_manifest(again.folder / "manifest.json") == again.manifest
+
+
 def test_a_file_that_was_not_written_is_named_with_those_that_were(here):
     with pytest.raises(ArtifactError, match=r"01_a wrote \['a.json'\]; 'b.json' was asked for"):
         make(here).read("b.json")

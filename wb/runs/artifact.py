@@ -143,13 +143,14 @@ def followed(here: Project, last: Version) -> dict[str, Version]:
 
 
 def read_manifest(path: Path) -> dict | None:
-    """A manifest, or None where it is missing or not the one that was written."""
+    """A manifest, or None where it is missing or not the one that was written there."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     whole = isinstance(manifest, dict) and manifest.pop("digest", None) == digest(manifest)
-    return manifest if whole else None
+    here = (path.parent.parent.name, path.parent.name)  # a whole version under another one's name is none
+    return manifest if whole and (manifest.get("stage"), manifest.get("key")) == here else None
 
 
 def _seal(manifest: Mapping[str, object]) -> str:
