@@ -139,12 +139,24 @@ def test_the_opening_of_a_list_and_the_cells_of_a_row_go_with_what_is_read_from_
     assert by_text(whole, "The assistant must not send:").cls == "rule"
 
 
-def test_a_sentence_without_words_of_a_tool_bears_on_its_section_and_then_on_all_that_changes_something() -> None:
-    readings = read(HOUSE, BOX)
-    here = by_text(readings, "This must also be done at night.")
-    assert here.cls == "open" and here.tools == ("send_letter",)
-    alone = unread("You must never hum.", BOX)
-    assert alone[0].tools == ("pay_invoice", "send_letter", "read_file", "greet")
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("You must never hum.", None),
+        ("Letters go out on Fridays only.", None),  # which tool lets them out is not known
+        ("No invoice may stay longer than a week.", None),
+        ("Never pay by moonlight.", ("pay_invoice",)),
+        ("No letter may be sent by moonlight.", ("send_letter",)),
+        ("Letters must be answered by moonlight.", ("send_letter",)),  # a duty: nothing is forbidden
+    ],
+)
+def test_a_ban_of_an_act_that_no_tool_is_known_by_bears_on_all_that_change_something(text, tools) -> None:
+    (found,) = unread(text, BOX)
+    assert found.cls == "open" and found.tools == (tools or ("pay_invoice", "send_letter", "read_file", "greet"))
+
+
+def test_without_tools_nothing_is_borne_on() -> None:
+    assert by_text(read(HOUSE, BOX), "This must also be done at night.").cls == "open"
     assert unread("You must never hum.", Toolbox())[0].tools == ()
 
 

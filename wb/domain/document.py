@@ -78,6 +78,11 @@ SENTENCE = 5_000  # characters of a sentence with all that it is read with
 READ = 8 * LONGEST  # characters of all sentences, each with all that it is read with
 SILENT = frozenset({"blank", "markup", "enumerator", "tag", "link address", "footnote mark", "invisible character"})
 FORMATS = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".pdf": "pdf"}
+_OPEN = re.compile(  # how a text ends that goes on in the list after it
+    r"(?:[:,–—]|\s-|\b(?:if|unless|when|where|while|before|after|until|that|which|who|than|and|or|but|not|only|except|the|"
+    r"an?|to|of|for|by|with|without|from|in|on|at|as|is|are|be|any|following))\Z",
+    re.I,
+)
 _ENUMERATOR = re.compile(r"(\((?:[a-z]{1,4}|\d{1,2})\)|[a-z]\)|\d{1,2}\)|\d{1,2}(?:\.\d{1,2})+\.?|[•‣◦▪·–—])\s+")
 _ROMAN = re.compile(r"[ivx]+\Z")
 _LABEL = re.compile(r"([A-Z][\w'’/&-]*(?:[ ,]+[\w'’/&()-]+){0,6}):\s+(?=\S)")
@@ -101,7 +106,7 @@ class Sentence:
     """One sentence of a document: `document.text[start:end] == text`.
 
     `said` is what a reader sees of it, without what is hidden in it: words are compared there, and quoted from `text`.
-    `stems` are the list openings above it, outermost first, each with the colon it ends with;
+    `stems` are the list openings above it, outermost first, each with a colon at its end;
     `label` is the run-in title of its paragraph ("Payment: …"); `row` the other cells of its table
     row as (column, cell), `column` the title of its own.
     """
@@ -225,7 +230,7 @@ def _parse(
     reader = _Reader(seen.text, titles)
     reader.walk(extraction.parser(converted, not converted), 0, len(seen.text))
     _all_read(seen.text, reader)
-    used = {stem for sentence in reader.found for stem in sentence.stems}
+    used = {stem.removesuffix(":") for sentence in reader.found for stem in sentence.stems}
     used |= {stem.partition(": ")[2] for stem in used}  # without the label that a stem is read with
     found = tuple(_placed(s, text, base, seen, used) for s in reader.found)
     _bounded(text, found)
@@ -251,7 +256,7 @@ def _placed(one: Sentence, text: str, base: str, seen: Seen, used: set[str]) -> 
     """A sentence of the seen text at its place in the document."""
     start, end = seen.span(one.start, one.end)
     said = text[start:end] if one.text == base[start:end] else one.text
-    kind = "prose" if one.kind == "stem" and one.text not in used else one.kind
+    kind = "prose" if one.kind == "stem" and one.text.rstrip(" ,–—-:") not in used else one.kind
     return replace(one, text=text[start:end], start=start, end=end, kind=kind, said=said)
 
 
@@ -444,14 +449,15 @@ class _Reader:
         if label:
             self._leave(piece.part(0, label.end(1) + 1), "label")
             piece = piece.part(label.end())
-        ends_open = content.endswith(":")
+        ends_open = _OPEN.search(content) is not None
         stems = tuple(s for s in (*self.lists, *(opening for _, opening in self.legal)) if s)
         found = spans(piece.content)
         for i, (start, end) in enumerate(found):
             kind = "stem" if ends_open and i == len(found) - 1 else "item" if self.lists or marker else "prose"
             self._add(piece.part(start, end), kind, label=name, stems=stems)
         last = piece.content[slice(*found[-1])] if found else content
-        self.last = f"{name}: {last}" if name and ends_open else last if ends_open else ""
+        opening = f"{last.rstrip(' ,–—-').removesuffix(':')}:" if ends_open else ""
+        self.last = f"{name}: {opening}" if name and ends_open else opening
 
     def _enter(self, marker: str) -> None:
         """Place an enumerator: back to the level of its kind, or one level deeper after a colon."""

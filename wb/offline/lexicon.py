@@ -192,7 +192,7 @@ def name(text: str, *, most: int = 9) -> str:
     while len(words) > 1 and words[-1] in _FUNCTION and not (len(words) == 2 and words[-1] in _PARTICLES):
         words = words[:-1]
     joined = "_".join(words) or "unnamed"
-    return joined if joined[0].isalpha() else f"n_{joined}"
+    return f"n_{joined}" if not joined[0].isalpha() or joined in ("true", "false") else joined
 
 
 def verb_first(text: str) -> str:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from wb.domain.tools import Field, Toolbox
 from wb.logic import facts
 from wb.logic import formula as F
-from wb.logic.facts import Comparison, Negation, OneOf, Path, Scalar
+from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar
 from wb.logic.formula import Formula
 from wb.rules import words
 from wb.rules.lint import NUMBERS
@@ -60,6 +60,39 @@ _THAN = re.compile(
     re.I,
 )
 _NUMERAL = re.compile(r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,.]*\d)|(?<![\w.,-])\d+(?:\.\d+)?(?![.,]?\d)")
+_UNFINISHED = re.compile(
+    r"(?:\b(?:if|unless|when|where|while|before|after|until|that|which|who|than|and|or|but|not|only|except|the|an?|to|of|"
+    r"for|by|with|without|from|in|on|at|any|as|following|below)|[,;–—-])\s*\Z",
+    re.I,
+)
+_TURNED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+_WORTH = r"\s+(?:the age of\s+|an? (?:age|amount|total|price|value) of\s+)?[$€£]?\s?\Z"
+_COMPARED = {
+    op: (re.compile(rf"\b(?:{ahead}){_WORTH}", re.I), re.compile(rf"(?:\s+\w+)?\s+(?:{behind})\b", re.I))
+    for op, ahead, behind in (
+        (
+            ">",
+            r"over|above|beyond|exceed\w*|(?<!no )(?<!not )(?:more|greater|larger|older|longer|higher) than",
+            r"(?!)",
+        ),
+        (
+            "<",
+            r"under|below|(?<!no )(?<!not )(?:less|fewer|smaller|younger|shorter|lower) than",
+            r"(?!)",
+        ),
+        (
+            ">=",
+            r"at (?:the )?least|minimum(?: of)?|(?:no|not) (?:less|fewer|smaller|younger|shorter|lower) than",
+            r"(?:or|and) (?:more|older|over|above|longer|greater|larger|higher)",
+        ),
+        (
+            "<=",
+            r"at (?:the )?most|maximum(?: of)?|up to|(?:no|not) (?:more|greater|larger|older|longer|higher) than",
+            r"(?:or|and) (?:less|fewer|younger|under|below|shorter|smaller|lower)",
+        ),
+    )
+}
+_JOINED = re.compile(r"[,;]?(?:\s+(and|or))?[,;]?\s*\Z", re.I)  # how an item goes on to the next one
 _NOT_ONLY = re.compile(
     r"\b(?:not|cannot|[a-z]+n't|never|no|forbid\w*|prohibit\w*|banned|nobody|none)\b.*\bonly\b", re.I
 )
@@ -111,16 +144,29 @@ _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
 
 
 def unaccounted(
-    text: str, context: Sequence[str], rules: Sequence[Rule], predicates: Sequence[Predicate], toolbox: Toolbox
+    text: str,
+    context: Sequence[str],
+    rules: Sequence[Rule],
+    predicates: Sequence[Predicate],
+    toolbox: Toolbox,
+    *,
+    partial: bool = False,
 ) -> tuple[str, ...]:
-    """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do."""
+    """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do.
+
+    Of `partial` rules, which lack a tool or a field, the words and numbers are not counted, only their shape and signs.
+    """
     whole = " ".join((*context, text))
     said = words.plain(whole)
     strange = characters(whole) or _operators(said)
     if strange:
         return strange
+    if found := _UNFINISHED.search(_JOINED.sub("", words.plain(text)) if context else words.plain(text)):
+        return (f"it does not end here: its last word is {found.group().strip()!r}",)
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     carried = _carried(used, toolbox)
+    if partial:
+        return (*_shape(said, rules, used), *_units(said, used, toolbox), *_signs(said, rules, used, carried))
     return (
         *_left_over(said, carried),
         *_numbers(said, used),
@@ -130,6 +176,22 @@ def unaccounted(
         *_units(said, used, toolbox),
         *_signs(said, rules, used, carried),
     )
+
+
+def together(opening: str, items: Iterable[str]) -> str:
+    """Why the items of a list have to be read together, as one condition; empty where each says its own.
+
+    "Not if a, or b" and "only if a, and b" say two things; "not if a, and b" and "only if a, or b" say one.
+    """
+    said = words.plain(opening)
+    joins = {found.lower() for item in items if (found := _JOINED.search(words.plain(item))[1])}
+    if not joins:
+        return ""
+    apart = {"or"} if _NEGATION.search(said) and not _EXCEPTION.search(said) else {"and"}
+    if apart == {"or"} and not _CONDITION.search(said):
+        apart = {"and", "or"}
+    wrong = sorted(joins - apart)
+    return f"its list has to be read as one: its items are joined by {wrong[0]!r}" if wrong else ""
 
 
 def past(rules: Iterable[Rule], predicates: Iterable[Predicate]) -> bool:
@@ -362,6 +424,8 @@ def _shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple
         return ("a comparison without a number",)
     if re.search(r"\bwithout\b", plain, re.I) and words.permissive(plain):
         return ("a permission 'without' something",)
+    if words.permissive(plain) and len({p.name for p in used if p.kind == "state"}) > 1:
+        return ("a permission with two limits: one of them may only say when the other one holds",)
     return ()
 
 
@@ -383,56 +447,106 @@ def _nested(formula: Formula) -> bool:
 
 
 def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: set[str]) -> tuple[str, ...]:
-    """Whether a rule's one fact has the sign that the sentence's negations give it: an even number is positive."""
-    known = {p.name: p for p in used}
+    """Whether the facts of a rule have the signs that the sentence's negations give them, an even number the positive
+    one, and its numbers are limits in the direction that the sentence says."""
+    known, count = {p.name: p for p in used}, _negations(said, carried)
+    if count is None:
+        return ()
+    several = bool(count % 2) and not _EXCEPTION.search(said)  # "not if a and b": each is negated
+    signs, limits = [], []
+    for rule in rules:
+        for positive, atom in _literals_of(rule.formula, several):
+            p = known.get(atom)
+            for asked, fact in _leaves(p.test, positive) if p is not None else ():
+                if _truth(fact) and (asked == _affirms(fact)) != (count % 2 == 0):
+                    signs.append(atom)
+                if (limit := _number(fact)) is not None:
+                    op, number = limit
+                    told = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
+                    if len(told) == 1 and (op if asked else _TURNED[op]) not in told:
+                        limits.append(f"{number:g}")
+    why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
+    return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+
+
+def _negations(said: str, carried: set[str]) -> int | None:
+    """How often a sentence negates what it asks for; None where that cannot be told."""
     count = len(_NEGATION.findall(said))
     if count and re.search(r"\b(?:before|until|prior to)\b", said, re.I):
         count += 1
     prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
     if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
-        return ()  # "untrained" beside a field "trained" may or may not negate it: other checks must tell
+        return None  # "untrained" beside a field "trained" may or may not negate it: other checks must tell
     if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
-        return ()  # two sentences in one
-    wrong = []
-    for rule in rules:
-        literal = _literal(rule.formula)
-        if literal is None:
-            continue
-        positive, atom = literal
-        p = known.get(atom)
-        if p is None or not _truth(p):
-            continue
-        if (positive == _affirms(p)) != (count % 2 == 0):
-            wrong.append(atom)
-    return (f"{count} negations, but {', '.join(wrong)} with the other sign",) if wrong else ()
+        return None  # two sentences in one
+    return count
 
 
-def _literal(formula: Formula) -> tuple[bool, str] | None:
-    """The sign and name of the one fact that a call asks for; None for another shape."""
-    match formula:
-        case F.Always(F.Implies(F.Atom(), right)):
-            positive = True
-            while isinstance(right, F.Not | F.Once):
-                positive = positive != isinstance(right, F.Not)
-                right = right.body
-            return (positive, right.name) if isinstance(right, F.Atom) else None
+def _leaves(test: Fact | None, positive: bool) -> Iterator[tuple[bool, Fact | None]]:
+    """The facts that a test joins, each with whether it is asked for; without a test the predicate itself, as None."""
+    match test:
+        case Negation(body):
+            yield from _leaves(body, not positive)
+        case Conjunction(parts) | Disjunction(parts):
+            for part in parts:
+                yield from _leaves(part, positive)
+        case _:
+            yield positive, test
+
+
+def _number(fact: Fact | None) -> tuple[str, float] | None:
+    """The operator and the number that a fact compares with."""
+    match fact:
+        case Comparison(limit=(_, op, Scalar(value))) if type(value) in (int, float):
+            return op, float(value)
     return None
 
 
-def _truth(predicate: Predicate) -> bool:
-    """Whether the predicate is a field's being true or having a value, or an action; of a comparison of sizes not."""
-    match predicate.test:
-        case None | Path() | Negation(Path()) | OneOf():
+def _compared(said: str, number: float) -> set[str]:
+    """How a sentence compares something with the number, wherever it says the number."""
+    written = [m for m in _NUMERAL.finditer(said) if float(m.group().replace(",", "")) == number]
+    named = [word for word, value in NUMBERS.items() if value == number]
+    written += [m for word in named for m in re.finditer(rf"\b{word}\b", said, re.I)]
+    found = set()
+    for at in written:
+        before, after = said[: at.start()], said[at.end() :]
+        found |= {op for op, (ahead, behind) in _COMPARED.items() if ahead.search(before) or behind.match(after)}
+    return found
+
+
+def _literals_of(formula: Formula, several: bool) -> Iterator[tuple[bool, str]]:
+    """The signs and names of the facts that a call asks for: of one alone, or of `several`; none for another shape."""
+    match formula:
+        case F.Always(F.Implies(F.Atom(), right)):
+            found = tuple(_joined(right, True))
+            yield from found if several or len(found) == 1 else ()
+
+
+def _joined(formula: Formula, positive: bool) -> Iterator[tuple[bool, str]]:
+    match formula:
+        case F.Atom(name):
+            yield positive, name
+        case F.Not(body):
+            yield from _joined(body, not positive)
+        case F.Once(body):
+            yield from _joined(body, positive)
+        case F.And(left, right) | F.Or(left, right):
+            yield from _joined(left, positive)
+            yield from _joined(right, positive)
+
+
+def _truth(fact: Fact | None) -> bool:
+    """Whether a fact is a field's being true or having a value, or an action; of a comparison of sizes not."""
+    match fact:
+        case None | Path() | OneOf():
             return True
         case Comparison("==" | "!=", Path(), Scalar(value)):
             return not isinstance(value, int | float) or isinstance(value, bool)
     return False
 
 
-def _affirms(predicate: Predicate) -> bool:
-    match predicate.test:
-        case Negation():
-            return False
+def _affirms(fact: Fact | None) -> bool:
+    match fact:
         case Comparison(op, _, Scalar(value)):
             return (op == "==") == (value is not False)
     return True

@@ -111,7 +111,7 @@ def classify(
             s.headings,
             fate.cls,
             fate.reason + _left_out(s),
-            tuple(r.id for r in fate.rules),
+            () if fate.refused else tuple(r.id for r in fate.rules),
             place=standing(s),
         )
         for i, s, fate in zip(ids, every, fates, strict=True)
@@ -154,7 +154,8 @@ def refined(readings: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...
 
 
 def enforced(ruleset: RuleSet, readings: Iterable[Account]) -> RuleSet:
-    """The rules in force: without those of waived sentences and of no constraints; rules of no clause stay."""
+    """The rules in force: without those of waived sentences, of no constraints and of readings that were refused; an
+    open sentence keeps those that only lack a tool or a field.  Rules of no clause stay."""
     named = {rule for reading in readings for rule in reading.rules}
     rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
     return replace(ruleset, rules=rules).without_unused()
@@ -180,7 +181,7 @@ def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Account, ...]:
 @dataclass(frozen=True, slots=True)
 class _Fate:
     """A class with its reason, the rules that it is about, the predicates in them, and whether words alone or a person
-    told it."""
+    told it, and whether what was read is all there is to know: rules of a reading that was refused are not in force."""
 
     cls: Class
     reason: str
@@ -188,6 +189,7 @@ class _Fate:
     predicates: tuple[Predicate, ...] = ()
     worded: bool = False
     decided: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +304,11 @@ def _read(
     rules = tuple(dict.fromkeys(r for m in made for r in m.rules))
     predicates = tuple(dict.fromkeys(p for m in made for p in m.predicates))
     missing = incomplete(predicates)
+    context = (*sentence.stems, *(cell for _, cell in sentence.row))
     reasons = [*dict.fromkeys(reason for m in made for reason in m.reasons), *lost, *_unread(sentence, mine)]
+    if missing and rules and not reasons:
+        used = sentence.said, context, rules, predicates, bearing.toolbox
+        reasons += accounting.unaccounted(*used, partial=True)
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
     if reasons or missing:
@@ -313,8 +319,7 @@ def _read(
             and (reason := words.harmless(sentence.said))
         ):
             return _Fate("not a constraint", reason)
-        return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates)
-    context = (*sentence.stems, *(cell for _, cell in sentence.row))
+        return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates, refused=bool(reasons))
     left = "; ".join(accounting.unaccounted(sentence.said, context, rules, predicates, bearing.toolbox))
     if not any(_breakable(rule) for rule in rules):
         around = (
@@ -327,20 +332,18 @@ def _read(
         banned = banned or ", ".join(filter(None, map(words.titled, around)))
         if banned:
             why = f"it restricts ({banned}), and no call can break what was read from it"
-            return _Fate("open", why, rules, predicates)
+            return _Fate("open", why, rules, predicates, refused=True)
         if accounting.narrowed(rules):
-            return _Fate(
-                "open", "it says how something is done: to do it otherwise may be forbidden", rules, predicates
-            )
+            why = "it says how something is done: to do it otherwise may be forbidden"
+            return _Fate("open", why, rules, predicates, refused=True)
         if left:
-            return _Fate("open", left, rules, predicates)
+            return _Fate("open", left, rules, predicates, refused=True)
         return _Fate("duty", "read completely; no call can break it", rules, predicates)
     if accounting.past(rules, predicates):
-        return _Fate(
-            "open", "it asks for a fact that was so once: whether it must be so now is not said", rules, predicates
-        )
+        why = "it asks for a fact that was so once: whether it must be so now is not said"
+        return _Fate("open", why, rules, predicates, refused=True)
     if left:
-        return _Fate("open", left, rules, predicates)
+        return _Fate("open", left, rules, predicates, refused=True)
     return _Fate("rule", "read completely", rules, predicates)
 
 
@@ -446,14 +449,21 @@ def _same_row(cell: Sentence, other: Sentence) -> bool:
 
 
 def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
-    """The opening of a list goes with its items, the innermost first."""
+    """The opening of a list goes with its items, the innermost first; items that say one thing are open together."""
     found = list(fates)
     for k in reversed(range(len(every))):
         if every[k].kind != "stem":
             continue
-        items = [found[j] for j in range(k + 1, len(every)) if any(u.endswith(every[k].said) for u in every[j].stems)]
-        if items and found[k].worded:
-            found[k] = replace(_joined(items), reason=f"the opening of a list of {len(items)}, read with its items")
+        said = f"{every[k].said.rstrip(' ,–—-:')}:"
+        under = [j for j in range(k + 1, len(every)) if any(u.endswith(said) for u in every[j].stems)]
+        direct = [j for j in under if every[j].stems[-1].endswith(said)]
+        if why := accounting.together(said, (every[j].said for j in direct)):
+            for j in direct:
+                if not found[j].decided:
+                    found[j] = replace(found[j], cls="open", reason=why, refused=True)
+        if under and found[k].worded:
+            items = [found[j] for j in under]
+            found[k] = replace(_joined(items), reason=f"the opening of a list of {len(under)}, read with its items")
     return found
 
 
@@ -464,7 +474,7 @@ def _joined(fates: Sequence[_Fate]) -> _Fate:
     return _Fate(
         cls,
         "",
-        tuple(dict.fromkeys(r for fate in fates for r in fate.rules)),
+        tuple(dict.fromkeys(r for fate in fates if not fate.refused for r in fate.rules)),
         tuple(dict.fromkeys(p for fate in fates for p in fate.predicates)),
     )
 
@@ -472,7 +482,12 @@ def _joined(fates: Sequence[_Fate]) -> _Fate:
 def _with_tools(
     readings: Sequence[Account], every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing
 ) -> tuple[Account, ...]:
-    """The readings with the tools they bear on: by words, else those of their section, else all that change things."""
+    """The readings with the tools they bear on.
+
+    An open sentence bears on the tools whose acts it names and on all that share a word with it.  One that forbids or
+    limits an act that no tool is known by may mean what any tool does: it bears on all that change something.  A
+    heading bears on all that the sentences below it bear on.
+    """
     own = [
         _own(reading, sentence, fate, bearing) for reading, sentence, fate in zip(readings, every, fates, strict=True)
     ]
@@ -482,30 +497,27 @@ def _with_tools(
             by_section.setdefault(reading.headings, set()).update(tools)
     found = []
     for reading, sentence, tools in zip(readings, every, own, strict=True):
-        if reading.cls == "open":
-            here = (*reading.headings, reading.text) if sentence.kind == "heading" else reading.headings
+        if reading.cls == "open" and sentence.kind == "heading":  # what it says of those below may be a ban
+            here = (*reading.headings, reading.text)
             below = {tool for title, those in by_section.items() if title[: len(here)] == here for tool in those}
-            if sentence.kind == "heading" and below:  # what it says of them may be a ban
-                tools = bearing.ordered({*tools, *below})
-            tools = tools or bearing.ordered(by_section.get(reading.headings, ())) or bearing.mutating()
-        found.append(replace(reading, tools=tools))
+            tools = bearing.ordered({*tools, *below})
+        found.append(replace(reading, tools=tools or bearing.mutating() if reading.cls == "open" else tools))
     return tuple(found)
 
 
 def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) -> tuple[str, ...]:
-    """The tools that a sentence itself names, by its rules or by its words."""
+    """The tools that a sentence itself names, by its rules or by its words; none for an open one of no known act."""
+    used = [(rule, p) for rule in fate.rules for p in fate.predicates if p.name in rule.predicates]
+    acts = [(rule, p) for rule, p in used if p.kind == "action"]
     restricted = {
-        tool
-        for rule in fate.rules
-        for p in fate.predicates
-        if p.kind == "action"
-        and p.name in rule.predicates
-        and (reading.cls != "rule" or negative(rule.formula, p.name))
-        for tool in p.tools
+        tool for rule, p in acts if reading.cls != "rule" or negative(rule.formula, p.name) for tool in p.tools
     }
     if reading.cls != "open":
         return bearing.ordered(restricted)
-    context = (*sentence.stems, sentence.label, *(cell for _, cell in sentence.row))
-    spoken = bearing.touching(" ".join((sentence.said, *context)))
+    text = " ".join((sentence.said, *sentence.stems, sentence.label, *(cell for _, cell in sentence.row)))
+    named = bearing.named(text, whole=False)
+    known = acts and all(p.tools for _, p in acts)
+    if not named and not known and (accounting.bans(text) or words.limit(text)):
+        return ()
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
-    return bearing.ordered({*restricted, *spoken, *shaped})
+    return bearing.ordered({*restricted, *named, *bearing.touching(text), *shaped})

@@ -42,7 +42,8 @@ _FORCE = re.compile(
     r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
     r"frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|ruled out|"
     r"stops? short|draws? the line|"
-    r"turned away|dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
+    r"turned away|withdrawn|revoked|rescinded|repealed|"
+    r"dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
     r"(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
     r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
@@ -89,6 +90,19 @@ _ADDED = re.compile(
     r"(?:appl(?:y|ies)|holds?|goes)\b",
     re.I,
 )
+_APPLIES = re.compile(
+    r"\b(?:not|n't|never|no longer|only)\b[^.;]*\b(?:appl(?:y|ies|ied|icable)|hold|bind(?:ing)?|in force)\b|"
+    r"\b(?:appl(?:y|ies)|applicable|holds?|binding|in force) (?:only|solely|just)\b|"
+    r"\b(?:section|paragraph|article|clause|rule|point|item|chapter|sentence)s? (?:no\. ?)?\d[\d.]*(?:\(\w+\))?[^.;]*"
+    r"\b(?:appl(?:y|ies)|holds?|governs?|waived|suspended|lifted|prevails?|overrides?|precedence)\b",
+    re.I,
+)
+_NARROWS = re.compile(
+    r"\b(?:with|to|for|by|from|of|in|on|at|during|over|under|above|below)\b"
+    r"(?! (?:any|all|every|each|either|anyone|anybody|everyone|everybody)\b)",
+    re.I,
+)
+_ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,2}\w*(?:n't|not))\W*\Z", re.I)
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
 _FORBIDDING = re.compile(
     r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?)\b", re.I
@@ -178,6 +192,8 @@ def verdict(
     limit = _shown(_LIMIT, bare) or _shown(_LIMIT, plain(opening)) or _shown(_AMOUNT, bare)
     if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never|refrain|avoid|do not|don't)\b", said, re.I):
         return "a question", True
+    if _ANSWER.search(said):
+        return "the answer to a question that was not read", False
     if _EXAMPLE.search(said) and not re.search(r"\b(?:must|shall|never|cannot|do not|don't)\b", bare, re.I):
         return "an example", True
     if force:
@@ -193,7 +209,11 @@ def verdict(
     if (negated := _NEGATED.search(bare)) and (bearing.sharing(said) or not said[:1].isalnum()):
         return f"a negation that was not read ({negated.group().lower()})", False
     if _PERMIT.search(said):
-        return _permission(said, limit, bool(_PARTY.search(said) or bearing.sharing(said)))
+        party = bool(_PARTY.search(said) or bearing.sharing(said))
+        told, plainly = _permission(said, limit, party)
+        if plainly and bearing.named(said) and (narrows := _NARROWS.search(said)):
+            return f"a permission that may say under what condition ({narrows.group().lower()})", False
+        return told, plainly
     if limit and not _HEDGE.search(said):
         return f"a limit or an exception that was not read ({limit})", False
     if forced(title) or _FORBIDDING.search(title):
@@ -206,8 +226,10 @@ def verdict(
         return f"says what an agent does, as {', '.join(done)} does", False
     if _ADDED.search(said):
         return "it adds to another sentence", False
-    if done := bearing.done(said):
-        return f"says what is done, as {done} does", False
+    if applies := _APPLIES.search(said):
+        return f"it says where another passage holds ({applies.group().lower()})", False
+    if done := bearing.named(said):
+        return f"says something of what {', '.join(done)} does", False
     if _INDICATIVE.search(said):
         return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
     if not fragment and not (len(said.split()) <= 3 and not re.search(r"[.!;]\Z", said)):
@@ -332,6 +354,7 @@ def stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)]
+            word = word[:-1] if ending in ("ment", "ments") and word[-1] == "e" and len(word) > 3 else word
             break
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
 
@@ -402,16 +425,17 @@ class Bearing:
             if words[tool.name] & found or any(phrase in joined for phrase in self._phrases[tool.name])
         )
 
-    def done(self, text: str) -> str:
-        """A tool whose verb and object a text in the passive says is done; empty for none."""
+    def named(self, text: str, *, whole: bool = True) -> tuple[str, ...]:
+        """The tools whose act a text names: the verb of the tool's name and, for the `whole` act, a thing of it too."""
         said = stems(text)
-        for m in re.finditer(r"\b(?:is|are|gets?|being|be) (?:\w+ly )?([a-z]+)\b", text, re.I):
-            verb = stem(m[1].lower())
-            for tool in self.toolbox.tools:
-                first, *rest = [stem(word) for word in re.split(r"[_\W]+", tool.name.lower()) if word] or [""]
-                if verb == first and set(rest) & set(said):
-                    return tool.name
-        return ""
+        joined = f" {' '.join(said)} "
+        found = []
+        for tool in self.toolbox.tools:
+            verb, *things = [stem(word) for word in re.split(r"[_\W]+", tool.name.lower()) if word] or [""]
+            named = verb in said and (not whole or not things or set(things) & set(said))
+            if named or any(phrase in joined for phrase in self._phrases[tool.name]):
+                found.append(tool.name)
+        return tuple(found)
 
     def mutating(self) -> tuple[str, ...]:
         """The tools that change something; one that does not say so counts as one that does."""
