@@ -105,6 +105,19 @@ OPEN = [
     "Do not lend a book to a resident. Members too.",
     "| Reader | Borrow |\n|---|---|\n| resident | no |",
     "Refuse to lend a book to a reader that is not a resident.",
+    # two limits, one of which may only say when the other one holds
+    "A book may be lent to a reader under 18 for at most 14 days.",
+    # what goes on, or speaks of another sentence
+    "A book may not be lent if",
+    "Paragraph 2.1 does not apply to residents.",
+    "You may lend a book. This permission has been withdrawn.",
+    "May a resident borrow? It isn't allowed.",
+    # a statement or a permission that names what a tool does
+    "Lending a book is the business of a librarian.",
+    "Opening the vault is a thing of the past.",
+    "You may lend a book with the approval of a librarian.",
+    "You may lend a book to a reader of full age.",
+    "Q: May residents open the vault? A: No.",
 ]
 LISTS = [
     "The assistant must never:\n\n- open the vault\n- lend a book\n",
@@ -112,6 +125,15 @@ LISTS = [
     "## What we never do\n\nOpen the vault.\n",
     "## Prohibited actions\n\n1. Open the vault.\n",
     "| Action | Allowed? |\n|---|---|\n| Open the vault | No |\n",
+]
+
+
+JOINED = [  # openings of a list and what joins its items, with whether they are read one by one
+    ("A book may not be lent if", "or", True),
+    ("A book may not be lent if:", "or", True),
+    ("A book may not be lent if", "and", False),
+    ("A book may be lent only if:", "and", True),
+    ("A book may be lent only if", "or", False),
 ]
 
 
@@ -159,6 +181,48 @@ def test_reasons_name_the_words() -> None:
     rules = extract.rules(clauses, found, llm, norms.constrains)
     (why,) = accounting.unaccounted(clauses[0].text, (), rules.rules, rules.predicates, BOX)
     assert "'rare'" in why
+
+
+@pytest.mark.parametrize(("opening", "word", "apart"), JOINED)
+def test_a_list_is_read_with_its_opening_whatever_that_ends_with(opening: str, word: str, apart: bool) -> None:
+    text = f"{opening}\n\n- the card of the reader is blocked, {word}\n- the reader is a resident.\n"
+    found = classes(text)
+    assert len(found) == 3 and set(found.values()) == ({"rule"} if apart else {"open"})
+
+
+ACT = Predicate("act", "action", "", tools=("lend_book",))
+TURNED = [  # a sentence, the test that it means, and others that a reply may bring along
+    ("Do not lend a book to a reader under 18.", "state.age >= 18", ["state.age <= 18", "state.age < 18"]),
+    ("Do not lend a book to a reader over 60.", "state.age <= 60", ["state.age > 60", "state.age != 60"]),
+    ("A book may be lent only to a reader at least 18 years old.", "state.age >= 18", ["state.age <= 18"]),
+    ("A book may not be lent for more than 5 days.", "call.days <= 5", ["call.days != 5", "call.days > 5"]),
+    ("A book must not be lent to a reader of 40 or older.", "state.age < 40", ["state.age >= 40"]),
+    ("A book must be lent for at most three days.", "call.days <= 3", ["call.days >= 3", "call.days < 3"]),
+    ("Do not lend a book to a reader under 12 or over 90.", "", ["state.age >= 12 || state.age > 90"]),
+    ("Do not lend a book to a resident under 18.", "", ["state.resident || state.age >= 18"]),
+]
+
+
+@pytest.mark.parametrize(("said", "right", "wrong"), TURNED)
+def test_a_limit_in_another_direction_than_the_sentence_says_is_not_accounted_for(said, right, wrong) -> None:
+    for test in filter(None, (right, *wrong)):
+        p = Predicate("fine", "state", "", tools=("lend_book",) if "call." in test else (), test=cel.parse(test))
+        rule = Rule("r", "", parse("ALWAYS (act IMPLIES fine)"), "forbid")
+        why = accounting.unaccounted(said, (), (rule,), (ACT, p), BOX)
+        assert (why == ()) == (test == right), (test, why)
+
+
+def test_facts_under_a_ban_are_each_negated() -> None:
+    resident = Predicate("resident", "state", "", test=cel.parse("state.resident"))
+    adult = Predicate("adult", "state", "", test=cel.parse("state.age >= 18"))
+    for text, fine in (
+        ("NOT resident OR adult", True),
+        ("resident OR adult", False),
+        ("NOT (resident OR adult)", False),
+    ):
+        rule = Rule("r", "", parse(f"ALWAYS (act IMPLIES ({text}))"), "forbid")
+        said = "Do not lend a book to a resident under 18."
+        assert (accounting.unaccounted(said, (), (rule,), (ACT, resident, adult), BOX) == ()) is fine, text
 
 
 def test_a_tool_that_the_sentence_does_not_name_is_not_what_it_is_about() -> None:
