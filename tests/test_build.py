@@ -201,7 +201,7 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     done = command(tmp_path / "copy", "verify", "hire", "--json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and len(rows) == len(TOOLS["tools"]), done.stderr
-    assert all(row["holds"] and row["kept"] == row["again"] == "proved" for row in rows)
+    assert all(row["holds"] and row["kept"] == row["again"] == "proved" == row["claim"] for row in rows)
 
     version = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "06_nagini_verification")
     path = version.folder / "guards.json"
@@ -219,6 +219,14 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     done = command(tmp_path / "copy", "verify", "hire")
     assert done.returncode == 1 and "2 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
     assert re.search(r"^rent_boat +proved +error +error", done.stdout, re.MULTILINE), done.stdout
+
+    read = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "02_vagueness_scoring")
+    manifest = {**read.manifest, "seal": "0" * 64}
+    text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
+    (read.folder / "manifest.json").write_text(text, "utf-8")
+    done = command(tmp_path / "copy", "verify", "hire")
+    assert done.returncode == 1 and "0 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
+    assert "02_vagueness_scoring are not sealed with your key" in done.stdout.replace("\n", " "), done.stdout
 
 
 # ---- wb judge ---------------------------------------------------------------------------------------

@@ -10,6 +10,16 @@ from pathlib import Path
 import prompt_path
 import pytest
 import readme
+from markdown_it import MarkdownIt
+
+from wb.bench import recorded
+from wb.domain import events, policy
+from wb.models.client import LLM
+from wb.offline import norms
+from wb.offline.engine import Offline
+from wb.rules import decisions, extract, sentences
+from wb.shield import circuit
+from wb.shield.shield import Shield
 
 ROOT = readme.README.parent
 FIXTURE = prompt_path.FOLDER.relative_to(ROOT)
@@ -34,7 +44,9 @@ def run(command: str, tree: Path) -> subprocess.CompletedProcess:
     nowhere = dict.fromkeys(
         ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "WB_"))}
+    environment = {
+        name: value for name, value in os.environ.items() if name == "WB_KEY" or not name.startswith(("OPENAI_", "WB_"))
+    }
     environment |= nowhere | {
         "WB_ARTIFACTS": str(tree / "artifacts"),
         "PYTHONPATH": str(tree),
@@ -79,3 +91,28 @@ def test_the_commands_of_a_section_are_its_code(text: str, expected: list[str]) 
 def test_a_section_that_is_not_there_is_an_error() -> None:
     with pytest.raises(LookupError, match="needs a section 'S'"):
         readme.commands("S", "# T\n")
+
+
+def test_the_files_that_readme_shows_are_what_is_read(tmp_path: Path) -> None:
+    """Its tools, its run and its decision, as a person would copy them, beside a document with the decided sentence."""
+    shown = {t.info: t.content for t in MarkdownIt().parse(readme.README.read_text("utf-8")) if t.type == "fence"}
+    said = "Readers whose card is blocked are to be sent away."
+    (tmp_path / "library.md").write_text(f"Do not lend a book for more than 14 days. {said}\n", "utf-8")
+    for name, kind in (("tools.json", "json"), ("runs.jsonl", "jsonl"), ("decisions.yaml", "yaml")):
+        (tmp_path / name).write_text(shown[kind], "utf-8")
+    found = policy.load(str(tmp_path))
+    (made,) = decisions.loads(shown["yaml"], found)
+    llm = LLM(Offline(found.toolbox))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    rules = extract.rules(clauses, found, llm, norms.constrains)
+    before = sentences.classify(found, clauses, rules)
+    joined = decisions.join(rules, (made,), found.toolbox)
+    after = sentences.classify(found, clauses, joined, (made,))
+    assert [(r.text == said, r.cls) for r in before] == [(False, "rule"), (True, "open")]
+    assert [r.cls for r in after] == ["rule", "rule"]
+    groups = {p.name: [r.id for r in joined.rules if p.name in r.predicates] for p in joined.predicates}
+    guard = Shield(joined.predicates, circuit.build(joined, groups), toolbox=found.toolbox)
+    judged = tuple(recorded.judge(guard, events.stream(tmp_path / "runs.jsonl")))
+    assert [(j.verdict.decision, j.verdict.quotes) for j in judged] == [
+        ("deny", ("Do not lend a book for more than 14 days.",))
+    ]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 LAST = "6"  # the stage whose results a guard needs last
 FINAL = "veriguard"
+RULES = ("01", "02")  # the stages that say what a guard's rules are
 
 
 class Guards(Mapping[str, "Judge"]):
@@ -66,18 +67,21 @@ class Guards(Mapping[str, "Judge"]):
 
 class Verified(NamedTuple):
     """One tool's guard: the grade that its row says, what the row is worth as it was loaded, what the prover says
-    today, and why where these differ."""
+    today, what may be claimed of it (`guards.runtime.claim`), and why where these differ or the rules are not known to
+    be the policy's."""
 
     tool: str
     kept: str
     loaded: str
     again: str
+    claim: str
     reason: str
+    foreign: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether the guard is what its row says."""
-        return self.kept == self.loaded == self.again
+        """Whether the guard is what its row says, of rules that were read here."""
+        return self.kept == self.loaded == self.again and not self.foreign
 
 
 @dataclass(frozen=True)
@@ -127,11 +131,23 @@ class Built:
 
         proofs = self.versions["06_nagini_verification"]
         said = {row["tool"]: str(row["grade"]) for row in proofs.read("guards.json")}
-        entries = self.guards[FINAL].guarded
+        entries, waiting = self.guards[FINAL].guarded, sentences.open_on(self.sentences)
         with nagini.Verifier(cache=paths.project().artifacts / "cache" / "nagini", tell=tell, again=True) as verifier:
             found = veriguard.again(entries, verifier)
+        foreign = tuple(stage for stage, v in self.versions.items() if stage[:2] in RULES and not v.ours)
+        why = f"the rules of {', '.join(foreign)} are not sealed with your key: `wb run` reads them again" * bool(
+            foreign
+        )
         return tuple(
-            Verified(e.contract.tool, said[e.contract.tool], e.grade, new.grade, new.reason or e.reason)
+            Verified(
+                e.contract.tool,
+                said[e.contract.tool],
+                e.grade,
+                new.grade,
+                runtime.claim(new.grade, len(e.contract.items), len(waiting.get(e.contract.tool, ()))),
+                "; ".join(filter(None, (why, new.reason or e.reason))),
+                foreign,
+            )
             for e, new in zip(entries, found, strict=True)
         )
 

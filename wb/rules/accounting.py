@@ -161,6 +161,8 @@ def unaccounted(
     strange = characters(whole) or _operators(said)
     if strange:
         return strange
+    if re.search(r"\?\W*\Z", said):
+        return ("it is a question",)
     if found := _UNFINISHED.search(_JOINED.sub("", words.plain(text)) if context else words.plain(text)):
         return (f"it does not end here: its last word is {found.group().strip()!r}",)
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]

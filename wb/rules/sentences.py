@@ -425,6 +425,10 @@ def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
             read = [fates[j] for j in _beside(every, k) if not (fates[j].worded or fates[j].decided)]
             if read:
                 found[k] = replace(_joined(read), reason="a cell, read with the rest of its row")
+        elif cell.kind == "cell" and fates[k].cls == "duty":
+            if unread := [every[j].said for j in _beside(every, k) if fates[j].worded and fates[j].cls == "open"]:
+                why = f"another cell of its row was not read: {unread[0]!r:.40}"
+                found[k] = replace(fates[k], cls="open", reason=why, refused=True)
     return found
 
 

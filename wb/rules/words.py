@@ -42,7 +42,7 @@ _FORCE = re.compile(
     r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
     r"frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|ruled out|"
     r"stops? short|draws? the line|"
-    r"turned away|withdrawn|revoked|rescinded|repealed|"
+    r"turned away|hands off|(?:keep|stay) (?:away|off|out|clear)|withdrawn|revoked|rescinded|repealed|"
     r"dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
     r"(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
@@ -98,8 +98,14 @@ _APPLIES = re.compile(
     re.I,
 )
 _NARROWS = re.compile(
-    r"\b(?:with|to|for|by|from|of|in|on|at|during|over|under|above|below)\b"
-    r"(?! (?:any|all|every|each|either|anyone|anybody|everyone|everybody)\b)",
+    r"\b(?:with|to|for|by|from|of|in|on|at|during|over|under|above|below|given|as|bar|barring|upon|per|like)\b"
+    r"(?! (?:any|all|every|each|either|anyone|anybody|everyone|everybody)\b)|,",
+    re.I,
+)
+_MAY = re.compile(
+    r"\W*(?:(?!is\b|are\b|was\b|that\b|if\b)[\w'-]+ ){1,5}?"
+    r"(?:may|can|could|might|(?:is|are) (?:allowed|permitted|free|able) to)"
+    r" (?:also |always |still |freely |gladly )?(?:be )?([a-z]+)",
     re.I,
 )
 _ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,2}\w*(?:n't|not))\W*\Z", re.I)
@@ -211,8 +217,11 @@ def verdict(
     if _PERMIT.search(said):
         party = bool(_PARTY.search(said) or bearing.sharing(said))
         told, plainly = _permission(said, limit, party)
-        if plainly and bearing.named(said) and (narrows := _NARROWS.search(said)):
-            return f"a permission that may say under what condition ({narrows.group().lower()})", False
+        if plainly and (tools := bearing.named(said)):
+            if narrows := _NARROWS.search(said):
+                return f"a permission that may say under what condition ({narrows.group().lower().strip()})", False
+            if not bearing.permitted(said):
+                return f"says something of what {', '.join(tools)} does", False
         return told, plainly
     if limit and not _HEDGE.search(said):
         return f"a limit or an exception that was not read ({limit})", False
@@ -354,8 +363,9 @@ def stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)]
-            word = word[:-1] if ending in ("ment", "ments") and word[-1] == "e" and len(word) > 3 else word
             break
+    while len(word) > 3 and word[-1] in "ey":
+        word = word[:-1]
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
 
 
@@ -436,6 +446,13 @@ class Bearing:
             if named or any(phrase in joined for phrase in self._phrases[tool.name]):
                 found.append(tool.name)
         return tuple(found)
+
+    def permitted(self, text: str) -> bool:
+        """Whether a text says no more than that an act of a tool may be done: its verb follows the "may" at once."""
+        verbs = {stem(re.split(r"[_\W]+", tool.name.lower())[0]) for tool in self.toolbox.tools}
+        verbs |= {phrase.split()[0] for phrases in self._phrases.values() for phrase in phrases}
+        found = _MAY.match(text)
+        return bool(found) and stem(found[1].lower()) in verbs
 
     def mutating(self) -> tuple[str, ...]:
         """The tools that change something; one that does not say so counts as one that does."""

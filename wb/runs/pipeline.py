@@ -13,7 +13,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -192,7 +192,8 @@ def _made_or_kept(here: Project, step: Planned, upstream: Mapping[str, Version],
             found = lookup(here, inputs, _silent)  # another run may have made it meanwhile
             if found is None:
                 return _made(here, step, inputs, upstream, tell)
-    os.utime(found.folder / artifact.MANIFEST)  # the version used last is the newest
+    with suppress(OSError):  # read-only, and then no other version is made either
+        os.utime(found.folder / artifact.MANIFEST)  # the version used last is the newest
     tell(Notice(step.stage, "kept", note=found.key))
     return found
 
