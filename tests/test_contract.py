@@ -285,6 +285,7 @@ def test_a_guard_with_another_name_or_a_contract_of_its_own_is_refused(guard: st
 def test_the_probe_asks_whether_anything_is_reachable() -> None:
     probe = contract.probe(contract.assemble(GUARD, of("book", "ALWAYS (book IMPLIES adult)")))
     assert "def policy_book__probe(" in probe and probe.index("Refute(False)") > probe.rindex("Ensures(")
+    assert probe.index("Refute(False)") < probe.index("    if "), "before the code, whose returns end it"
 
 
 @pytest.mark.parametrize(

@@ -206,3 +206,10 @@ def test_a_kept_candidate_comes_back_for_its_proof() -> None:
     (row,) = toolguard.to_rows([draft], RuleSet((), ()), {})
     assert row["grade"] == "tested" and toolguard.drafts([row], [made])[0].source == RIGHT
     assert "candidate" in toolguard.drafts([], [made])[0].source
+
+
+def test_a_contract_without_an_example_passes_no_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = written(of("c1"), Author(), ("c1",))
+    monkeypatch.setattr(examples, "examples", lambda made: ())
+    ((told,),) = synthesis.tests([draft])
+    assert told.check == "tests" and "an example at least was required" in told.message

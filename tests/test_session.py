@@ -311,6 +311,7 @@ def test_a_value_outside_its_enumeration_is_none_of_the_others(kind) -> None:
     assert permitted(ready(kind()).call("delete"))
     verdict = ready(kind(), role="visitor").call("delete")
     assert verdict.decision == "undecided" and "state.role" in verdict.missing
+    assert 'state.role: one of "nurse", "physician", "administrator" was required; got "visitor"' in verdict.reason
     assert ready(kind(), role="nurse").call("delete").violated == ("admin",)
     assert permitted(ready(kind(toolbox=Toolbox(TOOLBOX.tools)), role="visitor").call("delete")), "nothing is declared"
 

@@ -125,3 +125,10 @@ def test_a_shield_with_a_part_missing_is_refused(change, message):
     value = {k: v for k, v in (shields.to_json(shield()) | change).items() if v is not None}
     with pytest.raises(ValueError, match=message):
         shields.from_json(value)
+
+
+def test_what_a_shield_remembers_makes_it_no_other_one() -> None:
+    used, fresh = shield(), shield()
+    session = used.session()
+    assert session.run == "session" and session.call("pay").decision == "deny"
+    assert used.evidence("pay") and used == fresh

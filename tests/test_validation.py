@@ -162,6 +162,13 @@ def test_arguments_fit_what_the_tool_declares(parameters: dict, fits: list, not_
         assert fitting == found.call or " required" in fitting.reason or "cannot be read" in fitting.reason
 
 
+def test_a_refused_call_names_each_misfit_and_keeps_what_fits() -> None:
+    parameters = {"properties": {"a": TEXT, "n": {"type": "integer"}, "o": {"type": "object"}}, "required": ["a"]}
+    found = box(parameters).call("t", {"a": "x", "n": "y", "o": {}, "z": 1})
+    assert found.call == Call("t", {"a": "x", "o": {}})
+    assert found.reason == 'n: integer was required; got "y"; z: one of the arguments a, n, o was required'
+
+
 def test_a_field_made_by_hand_is_checked_by_its_type_and_values() -> None:
     checks = Validator(
         Toolbox(

@@ -18,7 +18,7 @@ from typing import TextIO
 
 from wb.domain import session, validation
 from wb.domain.session import Session
-from wb.domain.tools import Toolbox, enumerations
+from wb.domain.tools import Toolbox
 from wb.domain.trace import Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.logic.automaton import Automaton
@@ -62,10 +62,9 @@ class Shield:
         if self.machines is None:
             object.__setattr__(self, "machines", circuit.automata(rules.values()))
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
-        values = enumerations(box) if box is not None else {}
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "validator", Validator(box))
-        object.__setattr__(self, "readers", {p.name: reader(p, values) for p in self.predicates})
+        object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
         object.__setattr__(
             self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
         )
