@@ -156,9 +156,15 @@ def test_a_date_in_the_future_makes_nothing_the_newest_or_everlasting(here: Proj
 # ---- signals ----------------------------------------------------------------------------------------
 
 
+def listed(field: str) -> list[tuple[int, str]]:
+    """Each process and one of its fields."""
+    told = subprocess.run(["ps", "-eo", f"pid=,{field}="], stdout=subprocess.PIPE, text=True).stdout
+    return [(int(line.split()[0]), line.split()[1]) for line in told.splitlines()]
+
+
 def descendants(pid: int) -> set[int]:
     """The processes that a process started, and those that these started."""
-    rows = [tuple(map(int, line.split())) for line in subprocess.getoutput("ps -eo pid=,ppid=").splitlines()]
+    rows = [(child, int(parent)) for child, parent in listed("ppid")]
     found, new = set(), {pid}
     while new:
         new = {child for child, parent in rows if parent in new} - found
@@ -167,8 +173,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def alive(pids: set[int]) -> set[int]:
-    rows = [line.split() for line in subprocess.getoutput("ps -eo pid=,stat=").splitlines()]
-    return {int(pid) for pid, state in rows if int(pid) in pids and not state.startswith("Z")}
+    return {pid for pid, state in listed("stat") if pid in pids and not state.startswith("Z")}
 
 
 @pytest.mark.parametrize(("sign", "moment"), [(signal.SIGTERM, 3.0), (signal.SIGINT, 1.5), (signal.SIGKILL, 4.5)])
