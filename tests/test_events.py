@@ -151,7 +151,7 @@ REJECTS = {
     "NaN": ('{"run": "a", "state": {"x": NaN}}', "a finite number was required; got NaN"),
     "-Infinity": ('{"run": "a", "state": {"x": [-Infinity]}}', "a finite number was required; got -Infinity"),
     "a number beyond floats": ('{"run": "a", "state": {"x": 1e999}}', "a finite number was required"),
-    "a number of 5000 digits": ('{"run": "a", "state": {"x": ' + "1" * 5000 + "}}", "4300 digits"),
+    "a number of 5000 digits": ('{"run": "a", "state": {"x": ' + "1" * 5000 + "}}", "1000 digits"),
     "half a character": ('{"run": "a", "state": {"x": "\\ud800"}}', "whole Unicode characters were required"),
     "half a character in a key": ('{"run": "a", "state": {"\\udc00": 1}}', "whole Unicode characters were required"),
     "101 levels": ('{"run": "a", "result": ' + "[" * 100 + "]" * 100 + "}", "at most 100 levels was required"),

@@ -71,8 +71,7 @@ def test_a_stage_without_its_upstream_says_what_to_run(here):
     finished("01_a", model="other")
     with pytest.raises(
         ArtifactError,
-        match="a finished 01_a for this policy and model 'm' was required; there is none: run its notebook, or `wb run "
-        "--to 01_a`",
+        match="a finished 01_a for model 'm' was required; there is none: run its notebook, or `wb run --to 01_a`",
     ):
         store.open("02_b", parameters={"model": "m"}, reads=("01_a",))
 

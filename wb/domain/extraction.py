@@ -9,6 +9,7 @@ stands inside a paragraph is left as it is written.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import Counter
@@ -228,6 +229,7 @@ def _pages(path: Path) -> list[tuple[str, str]]:
     """Of each page of a PDF the text that is seen and the text that is not."""
     from pypdf import PdfReader
 
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it complains of on the way is no answer
     found, length, pages, began = [], 0, PdfReader(path).pages, time.monotonic()
     if len(pages) > PAGES:
         raise ExtractionError(

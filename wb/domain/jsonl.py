@@ -17,6 +17,7 @@ import pydantic
 from wb.domain.trace import Value
 
 DEEPEST = 100  # levels of a JSON value; Python itself gives up at a depth that depends on its caller
+LONGEST = 1000  # digits of an integer: what comes from outside has 64 bits, and a seed may have more
 SHOWN = 80  # characters of what was got in a message
 TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?|[{}\[\]]')
 
@@ -50,7 +51,8 @@ def value(text: str) -> Value:
     Refused as well: a key twice in an object, a number that is not finite, half of a surrogate pair, over 100 levels.
     """
     try:
-        return _frozen(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant), DEEPEST)
+        read = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer)
+        return _frozen(read, DEEPEST)
     except _Twice as error:
         line = text.count("\n", 0, _again(text)) + 1
         raise ValueError(f"{error} (at line {line})" if "\n" in text.strip() else str(error)) from None
@@ -59,6 +61,12 @@ def value(text: str) -> Value:
         raise ValueError(f"JSON was required; got {shown(text)} ({error.msg} at {place})") from None
     except RecursionError:
         raise ValueError(f"JSON nested at most {DEEPEST} levels was required; got more") from None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST:
+        raise ValueError(f"integers of at most {LONGEST} digits were required; got one of {len(digits)}")
+    return int(digits)
 
 
 def shown(found: object) -> str:

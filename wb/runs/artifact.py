@@ -122,9 +122,10 @@ def newest(here: Project, stage: str, *, policy: str | None = None, model: objec
     for version in versions(here, stage):
         if policy in (None, version.manifest["policy"]["digest"]) and model in (None, version.manifest["model"]):
             return version
-    wanted = f" for this policy and model {model!r}" if policy or model else ""
+    wanted = " and ".join(["this policy"] * bool(policy) + [f"model {model!r}"] * bool(model))
     raise ArtifactError(
-        f"a finished {stage}{wanted} was required; there is none: run its notebook, or `wb run --to {stage}`, first"
+        f"a finished {stage}{' for ' * bool(wanted)}{wanted} was required; there is none: "
+        f"run its notebook, or `wb run --to {stage}`, first"
     )
 
 
