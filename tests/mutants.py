@@ -54,6 +54,10 @@ FAIL_CLOSED = {
     "logic/semantics": "past steps automaton monitored",
     "logic/facts": "facts rulefile",
 }
+# What reads sentences is tried on sentences, whichever of its modules they go through.
+READS = (
+    "forms extract negation subject_negation deontic uncertain grounding sentences accounting extract_airline".split()
+)
 # Test files that take a minute, or look at other things than what the code does.
 SLOW = set(
     "browser run nagini planted mutants build policy_web_tasks run_with_model ruff layout environment claims "
@@ -247,7 +251,8 @@ def drawn(modules: Sequence[str], seed: int, count: int) -> list[Mutant]:
 
 
 def tests_of(module: str) -> list[str]:
-    """The test files put to a mutant of the module: those of the table, else those that import it or bear its name."""
+    """The test files put to a mutant of the module: those of the table, else those that import it or bear its name, and
+    for the reader of sentences those that have sentences."""
     if module in FAIL_CLOSED:
         return [f"test_{name}.py" for name in FAIL_CLOSED[module].split()]
     folder, _, name = module.rpartition("/")
@@ -256,7 +261,9 @@ def tests_of(module: str) -> list[str]:
     files = [path for path in sorted((ROOT / "tests").glob("test_*.py")) if path.stem.removeprefix("test_") not in SLOW]
     found = [path for path in files if used.search(path.read_text("utf-8"))]
     own = [path for path in files if path.stem == f"test_{name}"]
-    return list(dict.fromkeys(path.name for path in (*own, *sorted(found, key=lambda path: path.stat().st_size))))
+    found.sort(key=lambda path: path.stat().st_size)
+    sentences = [f"test_{name}.py" for name in READS] if folder == "offline" else []
+    return list(dict.fromkeys((*(path.name for path in (*own, *found)), *sentences)))
 
 
 def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:
