@@ -262,7 +262,7 @@ def tests_of(module: str) -> list[str]:
     found = [path for path in files if used.search(path.read_text("utf-8"))]
     own = [path for path in files if path.stem == f"test_{name}"]
     found.sort(key=lambda path: path.stat().st_size)
-    sentences = [f"test_{name}.py" for name in READS] if folder == "offline" else []
+    sentences = [f"test_{name}.py" for name in READS] if folder == "offline" or module == "rules/words" else []
     return list(dict.fromkeys((*(path.name for path in (*own, *found)), *sentences)))
 
 
