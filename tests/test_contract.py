@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract, faults, sandbox
-from wb.logic import cel, facts, semantics
+from wb.logic import cel, evaluation, semantics
 from wb.logic import formula as f
 from wb.rules import residual
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -147,7 +147,7 @@ def test_a_test_that_nagini_computes_is_computed_from_its_fields(test, tools, co
             known["state" if owner == "state" else "call"][name] = (
                 [None] * value if parameter.measure == "count" else value
             )
-        assert program.run(*values)[0] is facts.holds(read, known), (test, values)
+        assert program.run(*values)[0] is evaluation.holds(read, known), (test, values)
 
 
 @pytest.mark.parametrize(
