@@ -123,7 +123,8 @@ SAID = [
     ),
     (
         "the gift card covers the difference",
-        "state.user.methods[call.method].cents >= state.products.p1.variants[call.new_item].price_cents - state.order.items[0].price_cents",
+        "state.user.methods[call.method].cents >= "
+        "state.products.p1.variants[call.new_item].price_cents - state.order.items[0].price_cents",
         "state.user.methods.gift_2.cents",
         100,
     ),
@@ -158,7 +159,8 @@ SAID = [
     ("no refund yet", "size(state.refunds) == 0", "state.refunds", [1]),
     (
         "a quarter at most is paid by certificate",
-        "sum(call.payments.filter(p, p.id.startsWith('certificate')).map(p, p.amount)) * 4 <= sum(call.payments.map(p, p.amount))",
+        "sum(call.payments.filter(p, p.id.startsWith('certificate')).map(p, p.amount)) * 4 "
+        "<= sum(call.payments.map(p, p.amount))",
         "call.payments.1.amount",
         90,
     ),

@@ -237,8 +237,13 @@ class _Reader:
             case "disjunction" | "conjunction":
                 kind = F.Disjunction if node.data == "disjunction" else F.Conjunction
                 return self._made(node, kind, tuple(map(read, below)))
-            case "negation" | "minus":
-                return self._made(node, F.Negation if node.data == "negation" else F.Minus, read(below[0]))
+            case "negation":
+                return self._made(node, F.Negation, read(below[0]))
+            case "minus":
+                body = read(below[0])
+                if isinstance(body, F.Scalar) and F.kind(body) == "number":
+                    return self._made(node, F.Scalar, -body.value)
+                return self._made(node, F.Minus, body)
             case "comparison" | "arithmetic":
                 left, op, right = node.children
                 kind = F.Comparison if node.data == "comparison" else F.Arithmetic

@@ -169,7 +169,7 @@ class Arithmetic:
         if self.op not in ARITHMETIC:
             raise FactError(f"arithmetic is one of {' '.join(ARITHMETIC)}; got {self.op!r}")
         left, right = (_takes(side, None, "a value") for side in (self.left, self.right))
-        if not _sums(self.op, left, right):
+        if not sums(self.op, left, right):
             got = " and ".join(f"a {side}" for side in (left, right) if side)
             raise FactError(f"{self.op} is of two numbers, or of texts, lists, times; got {got}")
         _bounded(self)
@@ -190,7 +190,7 @@ _SUMS: dict[tuple[str, Kind, Kind], Kind] = {
 }
 
 
-def _sums(op: str, left: Kind | None, right: Kind | None) -> set[Kind]:
+def sums(op: str, left: Kind | None, right: Kind | None) -> set[Kind]:
     """What the operator may give of such sides."""
     return {gives for (o, a, b), gives in _SUMS.items() if o == op and left in (a, None) and right in (b, None)}
 
@@ -462,7 +462,7 @@ def kind(node: Node) -> Kind | None:
         case Choice(_, then, otherwise):
             return kind(then) or kind(otherwise)
         case Arithmetic(op, left, right):
-            found = _sums(op, kind(left), kind(right))
+            found = sums(op, kind(left), kind(right))
             return found.pop() if len(found) == 1 else None
         case Path() | Variable() | Part():
             return None

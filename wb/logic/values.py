@@ -12,7 +12,7 @@ from datetime import tzinfo
 from functools import partial
 
 from wb.logic import times
-from wb.logic.facts import Kind
+from wb.logic.facts import MAX_DEPTH, Kind
 from wb.logic.times import Duration, Timestamp
 
 MAX_TEXT = 100_000  # characters of a text that is computed with
@@ -338,7 +338,7 @@ def time_part(value: object, *, name: str, at: tzinfo | None) -> object:
 
 def _to_int(value: object) -> object:
     match kind_of(value):
-        case "number":
+        case "number" if type(value) is int or abs(value) < 2**63:
             return _checked(int(value))
         case "string" if len(value) <= 20 and value.isascii() and value.removeprefix("-").isdigit():
             return _checked(int(value))
