@@ -111,8 +111,16 @@ def reading(node: Node, enumerations: Enumerations | None = None) -> Read:
 
 
 def typed[T](node: Node, kind: type[T], enumerations: Enumerations | None = None) -> Callable[..., T | None]:
-    """`reading`, of a value that is exactly of that type; None for any other."""
+    """`reading`, of a value that is exactly of that type; None for any other.  A time is its nanoseconds, an int."""
     read = reading(node, enumerations)
+    if kind is int and not _plain(node):
+
+        def whole(state: object, call: object) -> T | None:
+            value = read(state, call)
+            value = value.nanoseconds if type(value) is times.Timestamp or type(value) is times.Duration else value
+            return value if type(value) is int else None
+
+        return whole
 
     def one(state: object, call: object) -> T | None:
         value = read(state, call)

@@ -317,7 +317,7 @@ class Member:
 
     def __post_init__(self) -> None:
         _takes(self.item, None, "a value")
-        _takes(self.of, {"list", "record"}, "a list or a record")
+        _takes(self.of, {"list", "record"}, "'in' needs a list or a record, which")
         if isinstance(self.of, List) and all(isinstance(one, Scalar) for one in self.of.items):
             raise FactError("what is no list of literals was required; got one, whose items are options")
         _bounded(self)

@@ -67,7 +67,7 @@ ANY = Type()
 
 
 def of_schema(schema: object, called: str) -> Type:
-    """The type of a declared value; null apart, for what is null is not known, or asked for by `== null`."""
+    """The type of a declared value, null apart: what is null is not known, or asked for by `== null`."""
     if not isinstance(schema, Mapping):
         return replace(ANY, called=called)
     for several in (schema.get("anyOf"), schema.get("oneOf")):
@@ -91,10 +91,15 @@ def of_schema(schema: object, called: str) -> Type:
     )
 
 
+def of(node: Node, state: Schemas = None, call: Schemas = None) -> Type:
+    """The type of a fact's value, as far as the schemas tell it."""
+    return Types(state, call).of(node, {})
+
+
 def mistakes(fact: Fact, state: Schemas = None, call: Schemas = None) -> tuple[str, ...]:
     """What the fact asks of declared values that they cannot answer, a line each, with the value's path.
 
-    `state` and `call` are the schemas of the state's fields and of the call's arguments by name, as tools.json has them.
+    `state` and `call` are the schemas of the state's fields and of the call's arguments by name.
     """
     found = Types(state, call)
     found.of(fact, {}, fact=True)
