@@ -129,10 +129,8 @@ def _written(node: Node) -> tuple[str, int]:
             return f"{_text(of, POSTFIX)}[{render(key)}]", POSTFIX
         case F.Size(of):
             return f"size({render(of)})", POSTFIX
-        case F.Has(F.Path((root, *names))):
-            return f"has({'.'.join((root, *names))})", POSTFIX
-        case F.Has(F.Part(of, F.Scalar(name))):
-            return f"has({_text(of, POSTFIX)}.{name})", POSTFIX
+        case F.Has(of):
+            return f"has({render(of)})", POSTFIX
         case F.Scalar(value, type="string"):
             return _quoted(value), POSTFIX
         case F.Scalar(value, type="bool" | "null"):
