@@ -117,7 +117,7 @@ class Facts:
             return F.OneOf(self.of("string", deeper, bound), options)
         if pick < 0.56:
             kind, of = chance.choice((("number", "numbers"), ("string", "strings"), ("string", "named")))
-            return F.Member(self.of(kind, deeper, bound), self.of(of, 0 if of == "named" else 1, bound, literal=False))
+            return F.Within(self.of(kind, deeper, bound), self.of(of, 0 if of == "named" else 1, bound, literal=False))
         if pick < 0.6:
             return F.Has(
                 chance.choice((Path(("call", "n")), Path(("call", "r", "in", "ok")), Path(("state", "r", "zz"))))

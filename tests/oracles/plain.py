@@ -101,7 +101,7 @@ def _value(node, roots, bound):
         case F.OneOf(item, options):
             found = of(item)
             return some([equal(found, one.value) for one in options], True) if options else sided(found)
-        case F.Member(item, whole):
+        case F.Within(item, whole):
             within = of(whole)
             if isinstance(within, dict):
                 name = of(item)

@@ -151,7 +151,7 @@ class Types:
             case F.OneOf(), (item, *options):
                 for option in options:
                     self._alike(item, option)
-            case F.Member(), (item, of):
+            case F.Within(), (item, of):
                 self._wants(of, {"list", "record"}, "asked what is in it")
                 if of.name == "record":
                     self._wants(item, {"string"}, "looked for among the names of a record")

@@ -134,7 +134,7 @@ def same(one: object, other: object, most: int) -> bool | None:
     return same(one, other, 0)
 
 
-def member(item: object, of: object, most: int) -> object:
+def within(item: object, of: object, most: int) -> object:
     """Whether an item is in a list of at most so many, or a name in a record."""
     if type(of) is dict:
         return named(of, item)
