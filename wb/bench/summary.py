@@ -182,7 +182,7 @@ def told(parameter: Parameter, ruleset: RuleSet, toolbox: Toolbox) -> bool:
     declared |= {f"{tool.name}.{argument.name}" for tool in toolbox.tools for argument in tool.arguments}
     if parameter.field is not None:
         return parameter.field in declared
-    named = [parameter.fact] if parameter.fact is not None else f.atoms(parameter.past)
+    named = [parameter.fact] if parameter.fact is not None else f.predicates(parameter.past)
     return all(_told(ruleset.predicate(name), declared) for name in named)
 
 
