@@ -136,14 +136,16 @@ def _reduced(formula: Formula, variable: str) -> Formula:
     return F.fold(formula, reduce)
 
 
-def grounded(formula: Formula, objects: int) -> Formula:
-    """What the formula says of that many objects, 1, 2, ...: one copy for each choice of them, without variables."""
+def instances(formula: Formula, objects: int) -> tuple[Formula, ...]:
+    """The copies of the formula for each choice among that many objects, 1, 2, ..., without variables."""
     names = F.variables(formula)
-    copies = [
-        F.instance(formula, dict(zip(names, chosen, strict=True)))
-        for chosen in product([str(i + 1) for i in range(objects)], repeat=len(names))
-    ]
-    return F.conjunction(tuple(copies))
+    chosen = product([str(i + 1) for i in range(objects)], repeat=len(names))
+    return tuple([F.instance(formula, dict(zip(names, one, strict=True))) for one in chosen])
+
+
+def grounded(formula: Formula, objects: int) -> Formula:
+    """What the formula says of that many objects, if there are no others."""
+    return F.conjunction(instances(formula, objects))
 
 
 FEW = 16
