@@ -15,6 +15,7 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from typing import Any, Protocol
 
 from wb.logic import formula as F
 from wb.logic import semantics
@@ -148,6 +149,16 @@ def grounded(formula: Formula, objects: int) -> Formula:
     return F.conjunction(instances(formula, objects))
 
 
+class Machine(Protocol):
+    """What follows one choice of objects: `Past`, or anything else that a step takes from one memory to the next."""
+
+    names: tuple[str, ...]
+    start: Hashable
+
+    def after(self, memory: Any, letter: tuple) -> tuple[tuple, Any]:
+        """What is true at a step with those truths of the names, and what is remembered after it."""
+
+
 FEW = 16
 
 
@@ -166,7 +177,8 @@ class Slices:
     Its objects are `terms`: variables and arguments of the judged call, in order.  What is remembered is one memory
     for each choice of objects that differs from the others, and choices that remember the same are stepped together.
     Where every atom that names objects names all terms, a step costs by the objects that it names and by the
-    different memories, not by steps or objects so far; else by the objects that are remembered.
+    different memories, not by steps or objects so far; else by the objects that are remembered.  A `machine` other
+    than the formula's own takes the truths of the formula's atoms.
 
     Raises:
         ValueError: the formula speaks of later steps.
@@ -178,7 +190,7 @@ class Slices:
         "_groups",
         "_most",
         "_others",
-        "_past",
+        "_machine",
         "_rest",
         "_same",
         "formula",
@@ -186,9 +198,9 @@ class Slices:
         "terms",
     )
 
-    def __init__(self, formula: Formula) -> None:
-        self._past, self.formula = Past(formula), formula
-        atoms = [F.Atom(name) for name in self._past.names]
+    def __init__(self, formula: Formula, machine: Machine | None = None) -> None:
+        self._machine, self.formula = machine or Past(formula), formula
+        atoms = [F.Atom(name) for name in self._machine.names]
         self.predicates = F.predicates(formula)
         self.terms = tuple(dict.fromkeys(term for atom in atoms for term in atom.objects))
         self._atoms = tuple(
@@ -199,7 +211,7 @@ class Slices:
         self._begin()
 
     def _begin(self) -> None:
-        self._rest = self._past.start  # what is remembered of objects that no event has named
+        self._rest = self._machine.start  # what is remembered of objects that no event has named
         self._at: dict[Key, _Group] = {}
         self._groups: list[_Group] = []
         self._most = FEW  # choices that are remembered before those that need not be are looked for
@@ -224,21 +236,30 @@ class Slices:
         bound = objects or {}
         if None in bound.values():
             return None
-        after, base = self._past.after, tuple([bound.get(term, FRESH) for term in self.terms])
+        after, base = self._machine.after, tuple([bound.get(term, FRESH) for term in self.terms])
         said, quiet, named = self._read(step)
         if FRESH not in base:
             return after(self._memory(base), self._letter(said, base))[0][0]
-        if base == self._others and self._same:
-            found = {after(memory, quiet)[0][0] for memory in self._quiet(named)}
+        return all_of([after(memory, letter)[0][0] for memory, letter, _ in self._ways(base, said, quiet, named)])
+
+    def ways(self, step: Told) -> list[tuple[Hashable, tuple, Key]]:
+        """What is remembered, and the letter of the step, of every choice of objects that differs; and that choice.
+
+        Choices that the step does not name are given once for all that remember the same, as the choice of others.
+        """
+        return self._ways(self._others, *self._read(step))
+
+    def _ways(self, base: Key, said: list, quiet: tuple, named: Collection[Key]) -> list[tuple[Hashable, tuple, Key]]:
+        found: list[tuple[Hashable, tuple, Key]] = []
+        if self._same and base == self._others:
+            found = [(memory, quiet, base) for memory in self._quiet(named)]
         else:
-            found = set()
             named = _closed({*named, base}, {*self._at, self._others}, base)
-        found.update([after(self._memory(key), self._letter(said, key))[0][0] for key in named])
-        return all_of(found)
+        return found + [(self._memory(key), self._letter(said, key), key) for key in named]
 
     def step(self, step: Told) -> None:
         """Read the next step."""
-        after, at = self._past.after, self._at
+        after, at = self._machine.after, self._at
         said, quiet, named = self._read(step)
         if named and not self._same:
             named = _closed(named, {*at, self._others}, self._others)
