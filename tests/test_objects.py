@@ -20,7 +20,7 @@ def past_formula(rng: random.Random, variables: str = "rst") -> F.Formula:
     """A formula of past operators over predicates of no, one and two objects; `a` without brackets is of any."""
     names = ["p", "a", *(f"{name}({v})" for name in "ab" for v in variables)]
     names += [f"c({v}, {w})" for v in variables for w in variables]
-    return random_formula(rng, 3, names, UNARY, BINARY)
+    return random_formula(rng, rng.choice((3, 4)), names, UNARY, BINARY)
 
 
 def among(named: dict, others: bool | None = False) -> Among:
@@ -29,12 +29,13 @@ def among(named: dict, others: bool | None = False) -> Among:
     return Among(named, others, True if True in truths else None if None in truths else False)
 
 
-def random_step(rng: random.Random, values: list) -> dict:
+def random_step(rng: random.Random, values: list, often: float = 0.5) -> dict:
     """What a step tells of each predicate; now and then an event that does not say which object it names."""
     found: dict = {"p": rng.choice([True, False, None])}
     for name in "abc":
-        named = {tuple(rng.choice(values) for _ in range(ARITY[name])): rng.choice([True, True, None])}
-        found[name] = among(named if rng.random() < 0.5 else {}, None if rng.random() < 0.07 else False)
+        keys = [tuple(rng.choice(values) for _ in range(ARITY[name])) for _ in range(rng.randint(1, 2))]
+        named = {key: rng.choice([True, True, None]) for key in keys}
+        found[name] = among(named if rng.random() < often else {}, None if rng.random() < 0.1 * often else False)
     return found
 
 
@@ -44,7 +45,8 @@ def agree(seeds: range) -> int:
     for seed in seeds:
         rng = random.Random(seed)
         formula = past_formula(rng, rng.choice(["r", "rs", "rst"]))
-        trace = [random_step(rng, [1, 2, "1"][: rng.randint(1, 3)]) for _ in range(rng.randint(1, 6))]
+        values, often = [1, 2, "1"][: rng.randint(1, 3)], rng.choice((0.2, 0.5))
+        trace = [random_step(rng, values, often) for _ in range(rng.randint(1, 10))]
         slices, found = Slices(formula), []
         for step in trace:
             found.append(slices.peek(step))
@@ -178,6 +180,27 @@ def test_a_memory_is_kept_for_live_objects_alone() -> None:
     assert len(slices._groups) <= 2
     copy = slices.fresh()
     assert len(copy) == 0 and len(slices) == 10
+
+
+def test_objects_that_come_to_remember_the_same_are_still_followed() -> None:
+    slices = Slices(parse("PREVIOUSLY PREVIOUSLY a(r)"))
+    both = event() | {"a": among({(1,): True, (2,): True})}
+    for step in (event(a=1), both, event()):
+        slices.step(step)
+    assert [slices.peek(event(), {"r": one}) for one in (1, 2, 3)] == [True, True, False]
+    slices.step(event())
+    assert [slices.peek(event(), {"r": one}) for one in (1, 2, 3)] == [False] * 3
+    slices.step(event())
+    assert len(slices) == 0
+
+
+def test_what_is_dropped_of_a_pair_is_not_missed() -> None:
+    slices, trace = Slices(parse("NOT a(r) SINCE b(s)")), [event(b=2), event(a=1), event(b=3), event()]
+    for step in trace:
+        slices.step(step)
+        slices._forget()
+    pairs = [(1, 2), (1, 3), (4, 2), (4, 3), (1, 4)]
+    assert [slices.peek(event(), {"r": r, "s": s}) for r, s in pairs] == [False, True, True, True, False]
 
 
 def test_pairs_of_objects_are_dropped_too() -> None:
