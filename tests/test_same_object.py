@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from formulas import random_formula  # noqa: E402
 from oracles import same_object  # noqa: E402
 
+from wb.bench import recorded  # noqa: E402
+from wb.domain import events  # noqa: E402
 from wb.domain.tools import Field, Tool, Toolbox  # noqa: E402
 from wb.domain.trace import Call, Step, Trace  # noqa: E402
 from wb.guards import contract, decided  # noqa: E402
@@ -364,6 +366,28 @@ def test_one_is_not_the_text_of_one(guard: CallGuard, rules: RuleSet) -> None:
     assert session.call("cancel_order", {"order_id": "1"}).decision == "deny"
     assert session.call("cancel_order", {"order_id": True}).decision == "deny"
     assert session.call("cancel_order", {"order_id": 1.0}).decision == "allow"
+
+
+def test_recorded_runs_are_judged_by_object(guard: CallGuard) -> None:
+    """What was executed happened, whatever the guard says of it; runs that are interleaved do not mix."""
+    told = [
+        ("one", "get A", None, "allow"),
+        ("two", "cancel A", None, "deny"),
+        ("one", "get B", True, "allow"),
+        ("one", "cancel A", None, "allow"),
+        ("one", "cancel B", None, "deny"),
+        ("two", "refund B 5", False, "deny"),
+        ("two", "refund B 5", None, "deny"),
+    ]
+    lines = []
+    for run, said, failed, label in told:
+        tool, arguments = asked(said)
+        lines.append({"run": run, "call": {"tool": tool, "arguments": arguments}, "label": label})
+        lines += [] if failed is None else [{"run": run, "result": "", "error": failed}]
+    runs = events.loads("\n".join(map(json.dumps, lines)))
+    found = [one for run in runs for one in recorded.judge(guard, run.events)]
+    assert [one.verdict.decision for one in found] == [one.label for one in found]
+    assert found[-1].verdict.violated == ("once", "small"), "the refund that was executed counts"
 
 
 def test_a_contract_names_what_is_looked_up_and_for_which_object(rules: RuleSet) -> None:
