@@ -270,7 +270,7 @@ class Facts:
                 if self.chance.random() < 0.5 and isinstance(inside, dict):
                     del inside[key]
                 else:
-                    inside[key] = self.chance.choice(OTHERS)
+                    inside[key] = copied(self.chance.choice(OTHERS))  # a cycle ends CEL in Rust, and Python with it
                 break
         return known
 
@@ -329,8 +329,8 @@ def odd(fact: F.Node) -> bool:
 
 
 def test_random_facts_of_random_values_agree() -> None:
-    counts = compare(3000, 8)
-    assert min(counts[f"we say {truth}"] for truth in (True, False, None)) > 200 and counts["CEL in Rust agrees"] > 600
+    counts = compare(1500, 8)
+    assert min(counts[f"we say {truth}"] for truth in (True, False, None)) > 150 and counts["CEL in Rust agrees"] > 500
 
 
 if __name__ == "__main__":
