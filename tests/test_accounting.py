@@ -71,6 +71,7 @@ OPEN = [
     "Do not lend a book whether or not the reader is a resident.",
     "Do not lend a book despite the reader being a resident.",
     "Do not lend a book twice.",
+    "A book can be lent for at most 14 days at once.",
     "Do not lend a book only to residents.",
     "Not all residents may borrow.",
     # alternatives, and what is joined otherwise
