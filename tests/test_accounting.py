@@ -184,6 +184,11 @@ def test_reasons_name_the_words() -> None:
     assert "'rare'" in why
 
 
+def test_an_order_in_a_row_with_a_cell_that_is_not_read_is_no_duty() -> None:
+    found = classes("| Action | Minors |\n|---|---|\n| open the vault | ✗ |\n")
+    assert found["open the vault"] == found["✗"] == "open"
+
+
 @pytest.mark.parametrize(("opening", "word", "apart"), JOINED)
 def test_a_list_is_read_with_its_opening_whatever_that_ends_with(opening: str, word: str, apart: bool) -> None:
     text = f"{opening}\n\n- the card of the reader is blocked, {word}\n- the reader is a resident.\n"
