@@ -325,7 +325,11 @@ def compare(pairs: int, seed: int, every: int = 1) -> Counter:
 def odd(fact: F.Node) -> bool:
     """Whether a fact may have a double that is not finite, or a null beside a value."""
     divided = any(isinstance(node, F.Arithmetic) and node.op == "/" for node in nodes(fact))
-    return divided or any(node == Path(("state", "r", "zz")) for node in nodes(fact))
+    counted = [
+        node.of if isinstance(node, F.Size) else node.over for node in nodes(fact) if isinstance(node, F.Size | F.Macro)
+    ]
+    records = any(isinstance(of, Path) and of.names[-1] in ("r", "by", "in") for of in counted)  # no items here
+    return divided or records or any(node == Path(("state", "r", "zz")) for node in nodes(fact))
 
 
 def test_random_facts_of_random_values_agree() -> None:

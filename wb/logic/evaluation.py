@@ -93,7 +93,7 @@ def reading(node: Node, enumerations: Enumerations | None = None) -> Read:
             def size(state: object, call: object) -> int | None:
                 value = inner(state, call)
                 kind = type(value)
-                return len(value) if kind is list or kind is tuple or kind is dict else None
+                return len(value) if kind is list or kind is tuple else None
 
             return size
         case Path(names):

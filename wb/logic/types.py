@@ -160,7 +160,7 @@ class Types:
             case F.Size(), (of,):
                 called = isinstance(node.of, F.Path | F.Part | F.Variable)
                 text = f": size of a text is not known, write size(string({render(node.of)}))" if called else ""
-                self._wants(of, {"list", "record"} if called else {"list", "record", "string"}, f"counted{text}")
+                self._wants(of, {"list"} if called else {"list", "string"}, f"counted{text}")
             case F.Arithmetic(op), (left, right):
                 return self._arithmetic(op, left, right)
             case F.Minus(), (of,):
