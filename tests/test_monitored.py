@@ -112,7 +112,8 @@ def test_the_web_rules_monitor_the_recorded_cases_without_an_error(tmp_path):
     ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
     cases = mind2web.of_policy("web_tasks", "all").cases
     runs = [
-        tuple(Step((Call(tool.name),), case.observation.state) for tool in handbook.toolbox.tools) for case in cases[::4]
+        tuple(Step((Call(tool.name),), case.observation.state) for tool in handbook.toolbox.tools)
+        for case in cases[::4]
     ]
     traces = [names_of(ruleset.predicates, steps, unknown) for steps in runs for unknown in (False, True)]
     assert len(cases) == 200 and len(ruleset.rules) > 50

@@ -239,9 +239,7 @@ def test_a_persons_rules_alone_and_beside_a_read_sentence_are_proved_and_judge(v
     assert judged("write_note", {})[0] == "undecided"
 
 
-def test_their_mutants_are_each_refuted_or_equivalent(
-    six: compare.Shortcut, verifier: Verifier
-) -> None:
+def test_their_mutants_are_each_refuted_or_equivalent(six: compare.Shortcut, verifier: Verifier) -> None:
     proved = [(d.contract, d.source) for d in six.drafts if d.contract.items]
     judged = faults.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=12)
     assert len(judged) == 12 and any(j.tool != "book" for j in judged)
