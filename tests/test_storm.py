@@ -33,6 +33,8 @@ def test_storm_agrees_with_the_definition_on_random_pairs():
         ("NOT NOT false", [set()], False),
         ("a WEAK_UNTIL b", [{"a"}, {"a"}], True),
         ("a UNTIL b", [{"a"}, {"a"}], False),
+        ("ALWAYS (get(r) IMPLIES ONCE look(r, call.id))", [{"look(r, call.id)"}, {"get(r)"}], True),
+        ("ALWAYS (get(r) IMPLIES ONCE look(r, call.id))", [{"get(r)"}, {"look(r, call.id)"}], False),
     ],
 )
 def test_storm_reads_the_ends_of_a_trace_as_the_definition_does(text, trace, expected):

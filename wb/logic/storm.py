@@ -38,8 +38,9 @@ def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Collection[str]
         return [[] for _ in formulas]
     chains = _Chains([len(trace) for trace in traces])
     names = sorted({name for formula in formulas for name in F.atoms(formula)})
-    labels = {name: [name in step for trace in traces for step in trace] for name in names}
-    return [chains.at_starts(chains.truths(formula, labels)) for formula in formulas]
+    plain = {F.Atom(name): F.Atom(f"a{i}") for i, name in enumerate(names)}  # a label of Storm's has no brackets
+    labels = {plain[F.Atom(name)].name: [name in step for trace in traces for step in trace] for name in names}
+    return [chains.at_starts(chains.truths(F.substitute(formula, plain), labels)) for formula in formulas]
 
 
 class Opinion(NamedTuple):
