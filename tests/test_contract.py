@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.guards import contract, faults, sandbox
-from wb.logic import cel, facts, semantics
+from wb.logic import cel, evaluation, semantics
 from wb.logic import formula as f
 from wb.rules import residual
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -25,7 +25,18 @@ PREDICATES = (
     Predicate("confirmed", "state", ""),
 )
 TOOLS = Toolbox(
-    (Tool("book", arguments=(Field("guests", "array"), Field("price", "number"))), Tool("pay"), Tool("look"))
+    (
+        Tool(
+            "book",
+            arguments=(
+                Field("guests", "array"),
+                Field("price", "number"),
+                Field("parts", "array", schema=Schema({"type": "array", "items": {"type": "integer"}})),
+            ),
+        ),
+        Tool("pay"),
+        Tool("look"),
+    )
 )
 
 
@@ -147,7 +158,7 @@ def test_a_test_that_nagini_computes_is_computed_from_its_fields(test, tools, co
             known["state" if owner == "state" else "call"][name] = (
                 [None] * value if parameter.measure == "count" else value
             )
-        assert program.run(*values)[0] is facts.holds(read, known), (test, values)
+        assert program.run(*values)[0] is evaluation.holds(read, known), (test, values)
 
 
 @pytest.mark.parametrize(
@@ -157,10 +168,12 @@ def test_a_test_that_nagini_computes_is_computed_from_its_fields(test, tools, co
         ("call.price <= 100", ("book",)),
         ('state.level < "tin"', ()),
         ("call.room <= state.age", ("book",)),
-        ("call.stay.nights <= 2", ("book",)),
-        ('state["of age"]', ()),
         ("call.room <= 2", ("pay", "look")),
-        ("state.member || state.height >= 1.5", ()),
+        ("has(call.room)", ("book",)),
+        ("call.rooms.all(r, r <= 2)", ("book",)),
+        ("call.room == null", ("book",)),
+        ("sum(call.prices) <= 1.5", ("book",)),
+        ("state.seen == state.shown", ()),
     ],
 )
 def test_a_test_that_nagini_does_not_compute_is_a_fact_that_is_told(test, tools) -> None:
@@ -168,6 +181,66 @@ def test_a_test_that_nagini_does_not_compute_is_a_fact_that_is_told(test, tools)
     assert [item.condition for item in made.items] == ["p"]
     (parameter,) = made.parameters
     assert (parameter.fact, parameter.test, parameter.type) == ("p", cel.parse(test), "bool")
+
+
+TERMS = [
+    # the test, its condition, what fills the parameters that are neither fields nor past
+    ("call.stay.nights <= 2", "stay_nights <= 2", {"stay_nights": "call.stay.nights"}),
+    ('state["of age"]', "of_age", {"of_age": 'state["of age"]'}),
+    ("call.guests[0] == 'x'", "guests_0 == 'x'", {"guests_0": "call.guests[0]"}),
+    ("sum(call.parts) <= 100", "sum_parts <= 100", {"sum_parts": "sum(call.parts)"}),
+    (
+        "sum(call.parts) == size(call.parts) + 3",
+        "sum_parts == count_parts + 3",
+        {"sum_parts": "sum(call.parts)"},
+    ),
+    (
+        "size(call.parts.filter(p, p > 3)) <= 1",
+        "size_parts_filter_3 <= 1",
+        {"size_parts_filter_3": "size(call.parts.filter(p, p > 3))"},
+    ),
+    (
+        'now - timestamp(state.since) < duration("24h")',
+        "now_since < 86400000000000",
+        {"now_since": "now - timestamp(state.since)"},
+    ),
+    (
+        "timestamp(call.day) > now",
+        "day > now",
+        {"day": "timestamp(call.day)", "now": "now"},
+    ),
+    (
+        "state.member || state.height >= 1.5",
+        "member or height_1_5",
+        {"height_1_5": "state.height >= 1.5"},
+    ),
+    (
+        "call.level.lowerAscii() in ['a', 'b']",
+        "level_lowerAscii == 'a' or level_lowerAscii == 'b'",
+        {"level_lowerAscii": "call.level.lowerAscii()"},
+    ),
+    (
+        "(size(call.parts) > 2) == state.member",
+        "(count_parts > 2) == member",
+        {},
+    ),
+    ("state.member ? call.room <= 2 : call.room <= 1", "(member and (room <= 2)) or (not member and (room <= 1))", {}),
+]
+
+
+@pytest.mark.parametrize(("test", "condition", "filled"), TERMS, ids=[row[0] for row in TERMS])
+def test_what_nagini_need_not_look_into_is_one_parameter(test, condition, filled) -> None:
+    made = of_one(test, ("book",) if "call." in test else ())
+    assert [item.condition for item in made.items] == [condition]
+    assert {p.name: cel.render(p.term) for p in made.parameters if p.term is not None} == filled
+    sandbox.load(f"{made.signature}\n    return ({condition}, '')\n")
+    trusted = {p.name for p in made.trusted}
+    assert trusted == {"height_1_5"} & set(filled)
+    assert {p.name for p in made.measured} == {p.name for p in made.parameters} - trusted
+
+
+def test_a_count_is_never_negative_wherever_it_comes_from() -> None:
+    assert of_one("size(call.parts.filter(p, p > 3)) <= 1", ("book",)).requires == ("size_parts_filter_3 >= 0",)
 
 
 def of_one(test: str, tools: tuple[str, ...]) -> contract.Contract:

@@ -5,7 +5,6 @@ import pickle
 import re
 import subprocess
 import sys
-from pathlib import Path as File
 
 import cel as peer
 import pytest
@@ -13,11 +12,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wb.logic import facts as F
-from wb.logic.cel import HINTS, MAX_LENGTH, parse, render, words
-from wb.logic.facts import FactError, Path, Scalar, Size, compiled, holds, paths, terms
+from wb.logic.cel import HINTS, MAX_LENGTH, parse, render
+from wb.logic.evaluation import compiled, holds
+from wb.logic.facts import FactError, Path, Scalar, Size, paths, terms
 from wb.logic.samples import assigned, samples
+from wb.logic.wording import words
 
-CONFORMANCE = File(__file__).parents[2] / "shared" / "data" / "cel"
 AGE, GUESTS, ROLE, FLAG = (Path(tuple(p.split("."))) for p in "state.age call.guests state.role state.flag".split())
 
 
@@ -120,29 +120,48 @@ def test_what_cannot_be_seen_is_written_by_its_code_point():
 
 UNSUPPORTED = [
     # text, what the message names, the text from the caret on
-    ("state.a + 1 > 2", "arithmetic (+)", "+ 1"),
-    ("state.a > 2 * 3 - 1", "arithmetic (-)", "- 1"),
-    ("state.a % 2 == 0", "arithmetic (%)", "% 2"),
-    ("-state.a < 0", "arithmetic (-)", "-state"),
-    ("call.xs.all(x, x > 1)", "the macro all()", "call.xs"),
-    ("has(state.a)", "the macro has()", "has"),
-    ("state.a.startsWith('x')", "the function startsWith()", "state.a"),
-    ("timestamp(state.a) < now", "the function timestamp()", "timestamp"),
-    ("count(call.xs) > 1", "count() is not supported: how many is size(PATH)", "count"),
+    ("state.a.matches('x') && true", "the function matches()", "state.a"),
+    ("count(call.xs) > 1", "of its arguments is not supported: how many is size(LIST)", "count"),
     ("size(call.xs, 1) > 1", "the function size()", "size"),
-    ('size("abc") > 1', "a path such as state.age was required here; got a literal", '"abc"'),
-    ("state.a ? true : false", "a conditional", "state.a ?"),
-    ("state.a in call.b", "'in' needs a list of literals", "call.b"),
-    ("state.a in [state.b]", "literals only", "state.b"),
+    ("has(state[state.a])", "the function has()", "has"),
+    ("sum(call.xs, 1) > 1", "sum takes 1 arguments; got 2", "sum"),
+    ("call.xs.sum() > 1", "the function sum() of a value", "call.xs"),
+    ("startsWith(state.a, 'x')", "the function startsWith() of its arguments", "startsWith"),
+    ("call.xs.transformList(i, v, v) == []", "the function transformList()", "call.xs"),
+    ("call.xs.all(x.y, true)", "LIST.all(x, …), was required", "call.xs"),
+    (
+        "call.xs.all(state, true)",
+        "is no keyword, state, call or now; got 'state'",
+        "state, true",
+    ),
+    ("call.xs.all(x, 1)", "a fact was required; got a number", "call.xs"),
+    ("call.xs.all(x, y > 1)", "a path begins with state or call and has a name, such as state.age; got y", "y > 1"),
+    ("1.all(x, true)", "a list or a record was required; got a number", "1.all"),
+    ("'a'.all(x, true)", "a list or a record was required; got a string", "'a'"),
     ("state.a in ['x', 1]", "a string and a number", "state.a in"),
-    ("state.a == [1]", "a list outside 'in'", "[1]"),
+    ("state.a in [null]", "the options are literals other than null", "state.a in"),
+    ("state.a < null", "a null is only equal or not; got <", "<"),
+    ("[1] < call.xs", "a list is only equal or not; got <", "<"),
+    ("state.a + true > 2", "got a bool", "+ true"),
+    ("1 + 'a' == state.a", "+ is of two numbers, or of texts, lists, times; got a number and a string", "+ 'a'"),
+    ("(state.a ? 1 : 'a') == 1", "both sides of ? : have one type; got a number and a string", "state.a ? 1"),
+    ("timestamp('2026-01-31') < now", "a date, T, a time and a zone", "timestamp"),
+    ("timestamp('2026-01-31T09:00:00') < now", "a date, T, a time and a zone", "timestamp"),
+    ("timestamp('2026-02-30T09:00:00Z') < now", "a date, T, a time and a zone", "timestamp"),
+    ("timestamp(0) < now", "a string or a timestamp was required; got a number", "timestamp"),
+    ("duration('1d') < duration('1h')", 'numbers with h, m, s or ms, as in "1h30m"', "duration('1d')"),
+    ("now.getHours('Mars/Base') == 1", 'a time zone is a literal, such as "Europe/Paris" or "-05:00"', "now.get"),
+    ("now.getHours('../../etc/passwd') == 1", "a time zone is a literal", "now.get"),
+    ("now.getHours(state.zone) == 1", "a time zone is a literal", "now.get"),
+    ("duration('1h').getHours('UTC') == 1", "getHours of a duration takes no time zone", "duration"),
+    ("now.getYear() == 1", "the function getYear()", "now"),
+    ("now == 1", "a timestamp and a number", "=="),
+    ("now", "a fact, which is true or false, was required", "now"),
     ("state.a == {1: 2}", "a map", "{1"),
     ("Box{size: 1}", "a message", "Box"),
     (".state.a", "a dot before the first name", ".state"),
-    ("state.a[0] == 1", "indexing by anything but a string", "0]"),
     ("state.a == 1u", "unsigned integers are not supported: write 1", "1u"),
     ("state.a == b'x'", "bytes", "b'x'"),
-    ("state.a == null", "null is not supported", "null"),
     ("state.a == 9223372036854775808", "64 bits", "922"),
     ("state.a == -9223372036854775809", "64 bits", "-922"),
     ("state.a == " + "9" * 5000, "64 bits", "999"),
@@ -156,12 +175,11 @@ UNSUPPORTED = [
     ("1 == 'a'", "values of one type are compared; got a number and a string", "=="),
     ("size(call.a) == true", "got a number and a bool", "=="),
     ("state.a == -true", "a minus before what is no number", "true"),
-    ("(state.a == 1) == true", "got a fact", "state.a == 1)"),
-    ("1 < 2 < 3", "got a fact", "1 < 2"),
+    ("1 < 2 < 3", "got a bool and a number", "< 3"),
     ("18", "a fact, which is true or false, was required", "18"),
     ("size(call.a)", "a fact, which is true or false, was required", "size"),
-    ("state.a && 'x'", "a fact, which is true or false, was required", "'x'"),
-    ("!1", "a fact, which is true or false, was required", "1"),
+    ("state.a && 'x'", "a fact, which is true or false, was required", "state.a &&"),
+    ("!1", "a fact, which is true or false, was required", "!1"),
     ("state", "a path begins with state or call and has a name", "state"),
     ("age >= 18", "a path begins with state or call and has a name, such as state.age; got age", "age"),
     ("state.a == True", "truth is true or false, in small letters", "True"),
@@ -201,7 +219,7 @@ def test_a_refusal_names_the_construct_and_shows_its_place(text, named, place):
     assert line[caret.index("^") :].startswith(place.partition("\n")[0].replace("\ud800", " "))
 
 
-@pytest.mark.parametrize(("text", "named", "place"), UNSUPPORTED[:8])
+@pytest.mark.parametrize(("text", "named", "place"), UNSUPPORTED[:4])
 def test_a_refusal_of_valid_cel_says_what_is_supported(text, named, place):
     with pytest.raises(FactError, match=r"supported are paths such as state.NAME"):
         parse(text)
@@ -269,7 +287,7 @@ BUILT = [
     lambda: Scalar(2**63),
     lambda: Scalar(float("nan")),
     lambda: Scalar(float("inf")),
-    lambda: Scalar(None),
+    lambda: Scalar(b"x"),
     lambda: Scalar((1,)),
     lambda: Scalar("\udc00"),
     lambda: F.Comparison("=", AGE, Scalar(1)),
@@ -280,6 +298,18 @@ BUILT = [
     lambda: F.Negation(Scalar(1)),
     lambda: F.Negation(Size(AGE)),
     lambda: F.Conjunction((FLAG,)),
+    lambda: F.Variable("now"),
+    lambda: F.Part(AGE, Scalar("a")),
+    lambda: F.Part(AGE, Scalar(True)),
+    lambda: F.Minus(Scalar(1)),
+    lambda: F.Minus(Scalar("a")),
+    lambda: F.Member(AGE, F.List((Scalar(1),))),
+    lambda: F.Has(Path(("state", "a b"))),
+    lambda: F.Has(Size(AGE)),
+    lambda: F.Function("eval", (AGE,)),
+    lambda: F.Macro("each", AGE, F.Variable("x"), FLAG),
+    lambda: F.Arithmetic("**", AGE, AGE),
+    lambda: compiled(F.Variable("x")),
     lambda: F.Disjunction(()),
     lambda: compiled(Scalar("a")),
 ]
@@ -351,14 +381,10 @@ UNKNOWNS = [
     ("state.age in []", [{"state": {"age": v}} for v in (None, [], {})]),
     (
         "size(call.guests) <= 8",
-        [{"call": {"guests": v}} for v in (None, 3, {}, {"a": 1}, {1}, iter([]), b"ab", range(2))],
+        [{"call": {"guests": v}} for v in (None, 3, "ab", {1}, iter([]), b"ab", range(2))],
     ),
     ("state.home.city == 'x'", [{"state": {"home": v}} for v in (None, "x", [], {}, {"city": None})]),
-    (
-        "state.age == call.age",
-        [{"state": {"age": 1}, "call": {"age": v}} for v in (None, "1", True)]
-        + [{"state": {"age": [1]}, "call": {"age": [1]}}],
-    ),
+    ("state.age == call.age", [{"state": {"age": 1}, "call": {"age": v}} for v in (None, "1", True)]),
 ]
 
 
@@ -709,112 +735,14 @@ def test_no_samples_of_sizes_beyond_reason():
     assert samples(Size(GUESTS), parse("size(call.guests) < 9000000000000000000")) == ()
 
 
-# ---- conformance, cost --------------------------------------------------------------------------
-
-
-TOKEN = re.compile(r"""#[^\n]*|"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([{}])|(:)|[\[\],;]|([^\s{}\[\]:,;"'#]+)""")
-CODE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[xX]([0-9a-fA-F]{1,2})|([0-7]{1,3})|([\s\S]))")
-LETTERS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
-
-
-def unescaped(found: re.Match) -> bytes:
-    u, wide, hexadecimal, octal, letter = found.groups()
-    if hexadecimal or octal:
-        return bytes([int(hexadecimal, 16) if hexadecimal else int(octal, 8)])
-    return (LETTERS.get(letter, letter) if letter else chr(int(u or wide, 16))).encode("utf-8", "surrogatepass")
-
-
-def string(inside: str) -> bytes:
-    parts, at = [], 0
-    for found in CODE.finditer(inside):
-        parts += [inside[at : found.start()].encode(), unescaped(found)]
-        at = found.end()
-    return b"".join([*parts, inside[at:].encode()])
-
-
-def read(textproto: str) -> list[dict]:
-    """The tests of a conformance file, as records from a field's name to its values."""
-    tests, stack, name, colon = [], [{}], "", None
-    for found in TOKEN.finditer(textproto):
-        given, (double, single, brace, colon, word) = colon, found.groups()
-        if brace == "{":
-            stack.append({})
-            stack[-2].setdefault(name, []).append(stack[-1])
-            tests += [stack[-1]] if name == "test" else []
-        elif brace:
-            stack.pop()
-        elif double is not None or single is not None:
-            stack[-1].setdefault(name, []).append(string(double if double is not None else single))
-        elif word and given:
-            stack[-1].setdefault(name, []).append(word)
-        elif word:
-            name = word
-    return tests
-
-
-def conformance() -> list[tuple[str, dict]]:
-    """The conformance files' expressions and tests; `dyn`, which only silences a type checker, is left out."""
-    if not CONFORMANCE.exists():
-        pytest.skip("needs the CEL conformance files of google/cel-spec in ../shared/data/cel")
-    tests = [test for path in sorted(CONFORMANCE.glob("*.textproto")) for test in read(path.read_text("utf-8"))]
-    return [
-        (re.sub(r"\bdyn\(([^()]*)\)", r"\1", b"".join(t["expr"]).decode("utf-8", "surrogatepass")), t) for t in tests
-    ]
-
-
-def expected(test: dict) -> dict:
-    """The value that a conformance test wants; `true` is what one without a result stands for."""
-    if not {"value", "typed_result", "eval_error"} & set(test):
-        return {"bool_value": ["true"]}
-    return (test.get("value") or test.get("typed_result", [{"result": [{}]}])[0]["result"])[0]
-
-
-# The files compare an integer with a double as doubles here; facts compare the numbers, as the definition's text says.
-BIG = "9223372036854775807", "9223372036854775808.0"
-LOSSY = [f"{BIG[0]} < {BIG[1]}", f"{BIG[1]} > {BIG[0]}", f"{BIG[1]} <= {BIG[0]}", f"{BIG[0]} >= {BIG[1]}"]
-
-
-def test_the_conformance_files_are_agreed_with_or_refused():
-    agreed, refused, disagreed = 0, 0, []
-    for expression, test in conformance():
-        try:
-            truth = holds(parse(expression), {})
-        except FactError:
-            refused += 1
-            continue
-        wanted = {"true": True, "false": False}.get(expected(test).get("bool_value", [""])[0])
-        agreed += truth is wanted
-        if truth is not wanted:
-            disagreed.append(expression)
-    print(f"conformance of facts: {agreed} agree, {refused} refused by FactError")
-    assert disagreed == LOSSY
-    assert agreed > 150 and refused > 1000
-
-
-def test_literals_have_the_value_that_the_conformance_files_give():
-    agreed, disagreed = 0, []
-    for expression, test in conformance():
-        try:
-            found = parse(f"state.x == {expression}").right.value
-        except (FactError, AttributeError):  # refused, or more than one literal
-            continue
-        ((kind, (raw,)),) = expected(test).items()
-        wanted = {"bool_value": raw == "true"}.get(kind, raw)
-        wanted = raw.decode() if kind == "string_value" else int(raw, 0) if kind == "int64_value" else wanted
-        wanted = float(raw) if kind == "double_value" else wanted
-        same = (type(found), found) == (type(wanted), wanted)
-        agreed += same
-        disagreed += [] if same else [(expression, found, wanted)]
-    print(f"conformance of literals: {agreed} agree")
-    assert not disagreed
-    assert agreed > 80
+# ---- cost ---------------------------------------------------------------------------------------
 
 
 def test_reading_no_text_loads_no_parser():
-    code = "import sys, wb.logic.facts, wb.logic.samples, wb.logic.cel; print({'lark', 'regex'} & set(sys.modules))"
+    code = "import sys, wb.logic.samples, wb.logic.cel, wb.logic.wording; print({'lark', 'regex'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
 
 def test_every_hint_is_a_sentence():
-    assert all(" is " in hint for hint in HINTS.values())
+    assert all(re.search(r" (is|are|says) ", hint) for hint in HINTS.values())

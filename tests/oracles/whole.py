@@ -13,7 +13,7 @@ from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.runtime import CallGuard, Guarded, condition
 from wb.guards.sandbox import Program, TooMany
-from wb.logic import facts
+from wb.logic import evaluation
 from wb.logic import formula as f
 from wb.logic.formula import Formula
 from wb.rules.rule import Predicate, RuleSet
@@ -36,7 +36,7 @@ def truth(predicate: Predicate, step: Step) -> bool | None:
         known = step.state.get(predicate.name)
         return known if isinstance(known, bool) else None
     calls = [call for call in step.calls if not predicate.tools or call.tool in predicate.tools]
-    return facts.holds(predicate.test, {"state": step.state, "call": calls[0].arguments if calls else {}})
+    return evaluation.holds(predicate.test, {"state": step.state, "call": calls[0].arguments if calls else {}})
 
 
 def valuation(predicates: tuple[Predicate, ...], step: Step) -> dict[str, bool | None]:

@@ -17,7 +17,7 @@ from wb.domain.tools import Toolbox
 from wb.guards import examples, sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.runtime import Guarded, claim
-from wb.logic import facts
+from wb.logic import cel, facts
 from wb.logic import formula as f
 from wb.rules import residual, sentences
 from wb.rules.rule import Predicate, RuleSet
@@ -87,7 +87,8 @@ def parameters(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> list[d
     and its values where it is an enumeration."""
     rows = []
     for p in required.parameters:
-        filled = p.field or p.fact or "the steps so far"
+        term = cel.render(p.term) if p.term is not None else ""
+        filled = p.field or term or p.fact or "the steps so far"
         row = {"name": p.name, "type": p.type, "filled": filled, "told": told(p, ruleset, toolbox), "count": False}
         rows.append({**row, "count": p.measure == "count", "values": list(_values(p, (), toolbox))})
     return rows
@@ -182,6 +183,8 @@ def told(parameter: Parameter, ruleset: RuleSet, toolbox: Toolbox) -> bool:
     declared |= {f"{tool.name}.{argument.name}" for tool in toolbox.tools for argument in tool.arguments}
     if parameter.field is not None:
         return parameter.field in declared
+    if parameter.term is not None:
+        return _reads(parameter.term, (parameter.tool,), declared)
     named = [parameter.fact] if parameter.fact is not None else f.atoms(parameter.past)
     return all(_told(ruleset.predicate(name), declared) for name in named)
 
@@ -192,9 +195,14 @@ def _told(predicate: Predicate, declared: set[str]) -> bool:
     if predicate.test is None:
         return f"state.{predicate.name}" in declared
     owners = predicate.tools or tuple({name.partition(".")[0] for name in declared} - {"state"})
+    return _reads(predicate.test, owners, declared)
+
+
+def _reads(node: facts.Node, owners: Sequence[str], declared: set[str]) -> bool:
+    """Whether every path that a node reads is declared, of the state or of some of those tools."""
     return all(
         any(f"{owner}.{path.names[1]}" in declared for owner in (("state",) if path.names[0] == "state" else owners))
-        for path in facts.paths(predicate.test)
+        for path in facts.paths(node)
     )
 
 

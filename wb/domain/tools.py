@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal, Never
@@ -109,6 +109,11 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
     A tool without examples beside tools that have some is one that agents call by its name.
     """
     return tuple(t for t in toolbox.tools if t.examples) or toolbox.tools
+
+
+def schemas(fields: Iterable[Field]) -> dict[str, Mapping[str, object]]:
+    """What is declared of each field, by name."""
+    return {field.name: field.schema or {"type": field.type} for field in fields}
 
 
 DeclaredValues = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]

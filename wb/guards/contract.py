@@ -16,20 +16,42 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox, schemas
 from wb.guards import sandbox
 from wb.guards.nagini import HEADER
 from wb.guards.sandbox import UnsafeSource
-from wb.logic import cel, facts
+from wb.logic import cel, facts, times, types
 from wb.logic import formula as f
-from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar, Size
+from wb.logic.facts import (
+    Arithmetic,
+    Choice,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Fact,
+    Function,
+    List,
+    Member,
+    Negation,
+    Node,
+    OneOf,
+    Part,
+    Path,
+    Scalar,
+    Size,
+)
 from wb.logic.formula import Formula
 from wb.rules.residual import bearing
 from wb.rules.rule import Predicate, RuleSet
 
 Type = Literal["int", "bool", "str"]
-_TYPES: dict[str, Type] = {"int": "int", "bool": "bool", "string": "str"}  # of literals
-_PLAIN = ("boolean", "integer", "string", None)  # types of fields; None where nobody says
+_COMPARED: dict[str, Type] = {  # types of facts, and of the parameters that their values are compared by
+    "int": "int",
+    "bool": "bool",
+    "string": "str",
+    "timestamp": "int",
+    "duration": "int",
+}
 _IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 RESERVED = frozenset(
     {*keyword.kwlist, "Result", "Implies", "Requires", "Ensures", "Refute", "Tuple", "bool", "str", "int", "len"}
@@ -45,9 +67,10 @@ class VacuousContract(ValueError):
 class Parameter:
     """One typed input of a guard, and what fills it at run time.
 
-    Exactly one of `field` (the value of that path, or how many items it holds), `fact` (a predicate's
-    truth, told from outside) and `past` (a past subformula over the trace) is set.  A fact that is the
-    result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
+    Exactly one of `field` (the value of that path, or how many items it holds), `term` (what a part of a test comes
+    to, of the state and a call of `tool`: a count, a sum, a nested value; of a time or duration its nanoseconds),
+    `fact` (a predicate's truth, told from outside), `past` (a past subformula over the trace) is set.  A fact that is
+    the result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
     """
 
     name: str
@@ -59,10 +82,22 @@ class Parameter:
     past: Formula | None = None
     test: Fact | None = None
     words: tuple[str, ...] = ()
+    term: Node | None = None
+    tool: str = ""
 
     def __post_init__(self) -> None:
-        if sum(x is not None for x in (self.field, self.fact, self.past)) != 1:
-            raise ValueError(f"a parameter is filled from one of field, fact and past; got {self!r}")
+        if sum(x is not None for x in (self.field, self.fact, self.past, self.term)) != 1:
+            raise ValueError(f"a parameter is filled from one of field, term, fact and past; got {self!r}")
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it is a truth that the guard takes on trust: told from outside, or computed before the guard runs."""
+        return self.fact is not None or (self.type == "bool" and self.term is not None and not _stored(self.term))
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is a value that the proved code itself compares: a field, or what a part of a test comes to."""
+        return self.past is None and not self.trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +134,16 @@ class Contract:
     def requires(self) -> tuple[str, ...]:
         """What callers must respect: a count is never negative."""
         return tuple(f"{p.name} >= 0" for p in self.parameters if p.measure == "count")
+
+    @property
+    def measured(self) -> tuple[Parameter, ...]:
+        """The parameters that the proved code compares, so that the comparison is inside the proof."""
+        return tuple(p for p in self.parameters if p.measured)
+
+    @property
+    def trusted(self) -> tuple[Parameter, ...]:
+        """The truths that stand as they are told: nothing is proved of how they come about."""
+        return tuple(p for p in self.parameters if p.trusted)
 
     @property
     def allows(self) -> str:
@@ -142,9 +187,7 @@ class _Names:
 
     def __init__(self, tool: Tool, ruleset: RuleSet, state: tuple[Field, ...]) -> None:
         self.tool, self.ruleset = tool, ruleset
-        self.types = {f"{tool.name}.{a.name}": a.type for a in tool.arguments} | {
-            f"state.{s.name}": s.type for s in state
-        }
+        self.schemas = {"state": schemas(state), tool.name: schemas(tool.arguments)}
         self.parameters: dict[object, Parameter] = {}
 
     def expression(self, formula: Formula) -> str:
@@ -176,82 +219,159 @@ class _Names:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
 
     def _predicate(self, predicate: Predicate) -> str:
-        if predicate.test is not None and self._provable(predicate.test, predicate):
-            return self._tested(predicate.test, predicate)
+        test = predicate.test
+        if test is not None and not self._told(test, predicate):
+            return self._fact(test, predicate)
         return self._parameter(
             predicate.name,
             predicate.name,
             "bool",
             predicate.description,
             fact=predicate.name,
-            test=predicate.test,
+            test=test,
             words=predicate.keywords,
         )
 
-    def _provable(self, test: Fact | Size, predicate: Predicate) -> bool:
-        """Whether Nagini computes the test exactly: integers, booleans, and equality of texts."""
+    def _told(self, test: Fact, predicate: Predicate) -> bool:
+        """Whether a test is one truth to the guard: nothing in it is compared by the proved code."""
         match test:
-            case Path():
-                return self._owner(test, predicate) is not None and self._type(test, predicate) in _PLAIN
-            case Size(of):
-                return self._owner(of, predicate) is not None
-            case Comparison(limit=(term, op, Scalar(type=kind))):
-                return self._provable(term, predicate) and (kind == "int" or (kind != "double" and op in ("==", "!=")))
-            case OneOf(Path() as item, options) if options:
-                return self._provable(item, predicate) and {option.type for option in options} in ({"string"}, {"int"})
             case Negation() | Conjunction() | Disjunction():
-                return all(self._provable(part, predicate) for part in facts.children(test))
+                return all(self._told(part, predicate) for part in facts.children(test)) or self._strange(
+                    test, predicate
+                )
+            case Comparison() | OneOf() | Member() | Choice():
+                return not self._computed(test, predicate) or self._strange(test, predicate)
+            case _:
+                return not self._stored(test, predicate)
+
+    def _strange(self, test: Fact, predicate: Predicate) -> bool:
+        """Whether a test reads calls of a tool that is not known here."""
+        return any(self._owner(path, predicate) is None for path in facts.paths(test))
+
+    def _stored(self, test: Node, predicate: Predicate) -> bool:
+        """Whether a node is a value as it is stored, such as can be true."""
+        return _stored(test) and self._kind(test, predicate) in ("bool", "any") and not self._strange(test, predicate)
+
+    def _computed(self, test: Fact, predicate: Predicate) -> bool:
+        """Whether Nagini computes the fact exactly: it compares whole numbers, truths, times, or texts for equality."""
+        match test:
+            case Comparison(op, left, right):
+                found = self._compared(left, right, predicate)
+                return found is not None and (found == "int" or op in ("==", "!="))
+            case OneOf(item, options):
+                return bool(options) and all(self._compared(item, one, predicate) in ("int", "str") for one in options)
+            case Member(item, List(options)):
+                return bool(options) and all(self._compared(item, one, predicate) for one in options)
+            case Choice():
+                return True
             case _:
                 return False
 
-    def _tested(self, test: Fact, predicate: Predicate) -> str:
-        """A provable test as an expression over its parameters."""
+    def _compared(self, left: Node, right: Node, predicate: Predicate) -> Type | None:
+        """The type of parameters by which two values are compared; None where the proved code cannot."""
+        kinds = {self._kind(left, predicate), self._kind(right, predicate)}
+        known = kinds - {"any"}
+        if len(known) != 1 or Scalar(None) in (left, right):
+            return None
+        return _COMPARED.get(known.pop())
+
+    def _kind(self, node: Node, predicate: Predicate) -> str:
+        """What the declared types say of a node's value."""
+        owners = {self._owner(path, predicate) for path in facts.paths(node)} - {"state", None}
+        tool = next(iter(owners), self.tool.name)
+        return types.of(node, self.schemas.get("state"), self.schemas.get(tool)).name
+
+    def _fact(self, test: Fact, predicate: Predicate) -> str:
+        """A fact as an expression over its parameters; what the proved code does not compute is one truth."""
         match test:
-            case Path():
-                return self._measured(test, "bool", predicate)
-            case Comparison(limit=(term, op, Scalar(value, type=kind))):
-                name = self._measured(term, _TYPES[kind], predicate)
-                if kind == "bool":
-                    return name if value == (op == "==") else f"not {name}"
-                return f"{name} {op} {value!r}"
-            case OneOf(item, options):
-                name = self._measured(item, _TYPES[options[0].type], predicate)
-                return " or ".join(f"{name} == {option.value!r}" for option in options)
+            case Scalar(value):
+                return str(value)
             case Negation(body):
-                return f"not {bracketed(self._tested(body, predicate))}"
+                return f"not {bracketed(self._fact(body, predicate))}"
             case Conjunction(parts) | Disjunction(parts):
                 word = " and " if isinstance(test, Conjunction) else " or "
-                return word.join(bracketed(self._tested(part, predicate)) for part in parts)
+                return word.join(bracketed(self._fact(part, predicate)) for part in parts)
+            case Choice(choice, then, otherwise):
+                sides = [bracketed(self._fact(part, predicate)) for part in (choice, then, otherwise)]
+                return f"({sides[0]} and {sides[1]}) or (not {sides[0]} and {sides[2]})"
+        if not self._computed(test, predicate):
+            return self._measured(test, "bool", predicate)
+        match test:
+            case Comparison(op, left, right):
+                return self._comparison(op, left, right, predicate)
+            case OneOf(item, options) | Member(item, List(options)):
+                return " or ".join(self._comparison("==", item, option, predicate) for option in options)
             case _:
                 raise ValueError(f"a test that Nagini computes was required; got {cel.render(test)}")
 
-    def _measured(self, term: Path | Size, kind: Type, predicate: Predicate) -> str:
-        """The parameter of a path's value, or of how many items it holds."""
-        path, measure = (term.of, "count") if isinstance(term, Size) else (term, "value")
-        owner, field = self._owner(path, predicate), path.names[1]
-        name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
+    def _comparison(self, op: str, left: Node, right: Node, predicate: Predicate) -> str:
+        if isinstance(left, Scalar) and not isinstance(right, Scalar):
+            op, left, right = facts.MIRRORED[op], right, left
+        kind = self._compared(left, right, predicate)
+        if kind == "bool":
+            one = self._fact(left, predicate)
+            if isinstance(right, Scalar):
+                return one if right.value == (op == "==") else f"not {bracketed(one)}"
+            return f"{bracketed(one)} {op} {bracketed(self._fact(right, predicate))}"
+        one, other = (self._value(side, kind, predicate) for side in (left, right))
+        return f"{one} {op} {other}"
+
+    def _value(self, node: Node, kind: Type, predicate: Predicate) -> str:
+        """A value as an expression over parameters: sums and differences of whole numbers are computed."""
+        match node:
+            case Scalar(value):
+                return repr(value)
+            case Function("timestamp" | "duration" as name, (Scalar(str(text)),)):
+                return str((times.timestamp if name == "timestamp" else times.duration)(text).nanoseconds)
+            case Arithmetic("+" | "-" as op, left, right) if kind == "int" and self._whole(node, predicate):
+                return f"{self._value(left, kind, predicate)} {op} {self._value_right(right, kind, predicate)}"
+            case _:
+                return self._measured(node, kind, predicate)
+
+    def _value_right(self, node: Node, kind: Type, predicate: Predicate) -> str:
+        text = self._value(node, kind, predicate)
+        return f"({text})" if isinstance(node, Arithmetic) or text.startswith("-") else text
+
+    def _whole(self, node: Arithmetic, predicate: Predicate) -> bool:
+        """Whether both sides are whole numbers for certain, or beside one."""
+        kinds = {self._kind(side, predicate) for side in (node.left, node.right)}
+        return "int" in kinds and kinds <= {"int", "any"}
+
+    def _measured(self, node: Node, kind: Type, predicate: Predicate) -> str:
+        """The parameter of a field's value, of how many items it holds, or of what any other node comes to."""
+        path = node.of if isinstance(node, Size) else node
+        measure: Literal["value", "count"] = "count" if isinstance(node, Size) else "value"
+        if isinstance(path, Path) and len(path.names) == 2 and _IDENTIFIER.fullmatch(path.names[1]):
+            owner, field = self._owner(path, predicate), path.names[1]
+            name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
+            return self._parameter(
+                (owner, field, measure, kind),
+                f"count_{name}" if measure == "count" else name,
+                kind,
+                f"{measure} of {owner}.{field}",
+                field=f"{owner}.{field}",
+                measure=measure,
+            )
+        owners = [self._owner(path, predicate) for path in facts.paths(node)]
+        tool = next((owner for owner in owners if owner != "state"), "")
+        unit = " in nanoseconds" if self._kind(node, predicate) in ("timestamp", "duration") else ""
         return self._parameter(
-            (owner, field, measure, kind),
-            f"count_{name}" if measure == "count" else name,
+            (tool, node, kind),
+            _named(node),
             kind,
-            f"{measure} of {owner}.{field}",
-            field=f"{owner}.{field}",
+            f"{cel.render(node)}{unit}",
+            term=node,
+            tool=tool,
             measure=measure,
         )
 
     def _owner(self, path: Path, predicate: Predicate) -> str | None:
-        """The state, or the one tool whose argument a path is at a call of this tool; None for no such field."""
-        root, name, *deeper = path.names
-        if deeper or not _IDENTIFIER.fullmatch(name):
-            return None
-        if root == "state":
-            return root
+        """The state, or the one tool whose argument a path is at a call of this tool; None where that is not known."""
+        if path.names[0] == "state":
+            return "state"
         if not predicate.tools or self.tool.name in predicate.tools:
             return self.tool.name
         return predicate.tools[0] if len(predicate.tools) == 1 else None
-
-    def _type(self, path: Path, predicate: Predicate) -> str | None:
-        return self.types.get(f"{self._owner(path, predicate)}.{path.names[1]}")
 
     def _parameter(self, key: object, name: str, kind: Type, about: str, **filled: object) -> str:
         if key not in self.parameters:
@@ -259,6 +379,24 @@ class _Names:
             free = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 1000))) if n not in taken)
             self.parameters[key] = Parameter(free, kind, about, **filled)
         return self.parameters[key].name
+
+
+def _stored(node: Node) -> bool:
+    """Whether a node is a value as it is stored somewhere."""
+    return isinstance(node, Path | Part)
+
+
+def _named(node: Node) -> str:
+    """A name for what a node comes to, such as `sum_payments_amount`."""
+    words = re.findall(r"[a-zA-Z0-9_]+", cel.render(node))
+    bound = {n.variable.name for n in _nodes(node) if isinstance(n, facts.Macro)}
+    kept = [word for word in words if word not in {*facts.ROOTS, *bound, "map", "timestamp", "string"}]
+    name = "_".join(dict.fromkeys(kept))[:48].strip("_")
+    return name if _IDENTIFIER.fullmatch(name) else f"value_{name}".strip("_")
+
+
+def _nodes(node: Node) -> tuple[Node, ...]:
+    return (node, *(inner for child in facts.children(node) for inner in _nodes(child)))
 
 
 def assemble(guard: str, required: Contract) -> str:

@@ -25,7 +25,7 @@ from wb.domain.validation import Validator
 from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
-from wb.logic import facts
+from wb.logic import cel, evaluation, facts
 from wb.logic.formula import Formula
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
@@ -327,11 +327,11 @@ def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: DeclaredValu
         if predicate.kind == "action" or (predicate.tools and tool not in predicate.tools):
             return None
         test = facts.Path(("state", predicate.name)) if predicate.test is None else predicate.test
-        return facts.compiled(test, declared(facts.paths(test), {} if predicate.test is None else values, tool))
+        return evaluation.compiled(test, declared(facts.paths(test), {} if predicate.test is None else values, tool))
     term, owner = _term(parameter)
     if owner not in ("state", tool):
         return None
-    return facts.typed(term, PYTHON[parameter.type], declared(facts.paths(term), values, tool))
+    return evaluation.typed(term, PYTHON[parameter.type], declared(facts.paths(term), values, tool))
 
 
 def _other(parameter: Parameter, ruleset: RuleSet, values: DeclaredValues) -> Other:
@@ -340,11 +340,13 @@ def _other(parameter: Parameter, ruleset: RuleSet, values: DeclaredValues) -> Ot
         return reader(ruleset.predicate(parameter.fact), values)
     term, owner = _term(parameter)
     kind = PYTHON[parameter.type]
-    return asked(facts.paths(term), (owner,), values, lambda given: facts.typed(term, kind, given))
+    return asked(facts.paths(term), (owner,), values, lambda given: evaluation.typed(term, kind, given))
 
 
-def _term(parameter: Parameter) -> tuple[facts.Path | facts.Size, str]:
-    """What a parameter with a field measures, and whose it is: `state`, or the tool of the argument."""
+def _term(parameter: Parameter) -> tuple[facts.Node, str]:
+    """What a parameter with a field or a term measures, and whose it is: `state`, or the tool of the argument."""
+    if parameter.term is not None:
+        return parameter.term, parameter.tool or "state"
     owner, _, name = parameter.field.partition(".")
     path = facts.Path(("state" if owner == "state" else "call", name))
     return (facts.Size(path) if parameter.measure == "count" else path), owner
@@ -356,6 +358,8 @@ def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
         return render(parameter.past)
     if parameter.fact is not None:
         return source(ruleset.predicate(parameter.fact))
+    if parameter.term is not None:
+        return cel.render(parameter.term)
     return f"size({parameter.field})" if parameter.measure == "count" else parameter.field
 
 

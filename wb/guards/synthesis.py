@@ -279,6 +279,8 @@ def _parameter(parameter: Parameter) -> dict[str, object]:
     row: dict[str, object] = {"name": parameter.name, "type": parameter.type, "about": parameter.about}
     if parameter.field is not None:
         return {**row, "field": parameter.field, "measure": parameter.measure}
+    if parameter.term is not None:
+        return {**row, "term": cel.render(parameter.term)}
     row["words"] = list(parameter.words)
     if parameter.past is not None:
         return {**row, "past": render(parameter.past)}

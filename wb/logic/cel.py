@@ -1,7 +1,8 @@
-"""The text of facts: one parser and one printer for the supported part of CEL, and plain words for people.
+"""The text of facts: one parser and one printer for the supported part of CEL.
 
 The grammar is that of the whole language (cel-spec, language definition, "Syntax"), so that what is outside the
-supported part is refused by its name and place, not as a syntax error.  The meaning of facts: `facts`.
+supported part is refused by its name and place, not as a syntax error.  What facts are made of: `facts`; what they
+mean: `evaluation`; how they are told to people: `wording`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 from wb.logic import facts as F
-from wb.logic.facts import Fact, FactError, Operand
+from wb.logic.facts import Fact, FactError, Node
 from wb.logic.syntax import located
 
 if TYPE_CHECKING:
@@ -21,22 +23,20 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 100_000  # characters of a text
 SUPPORTED = (
-    "supported are paths such as state.NAME and call.NAME, size(PATH), literals, "
-    "the comparisons == != < <= > >=, in [LITERALS], !, &&, || and parentheses"
+    "supported are paths such as state.NAME and call.NAME, literals, lists, now, == != < <= > >= in, ! && ||, ? :, "
+    f"+ - * / %, size, has, {', '.join(F.MACROS)}, {', '.join(F.FUNCTIONS)}"
 )
-NO_NAMES = frozenset(  # keywords, and words that older grammars reserve: after a dot, some parsers refuse them
-    "true false null in as break const continue else for function if import let loop package namespace return var void "
-    "while".split()
-)
-MACROS = frozenset("all exists exists_one existsOne filter map has".split())
-UNSUPPORTED = {"minus": "arithmetic (-)", "absolute": "a dot before the first name", "list": "a list outside 'in'"}
+UNSUPPORTED = {"absolute": "a dot before the first name"}
 HINTS = {
     "=": "equality is ==",
     **dict.fromkeys(("&", "and", "AND"), "'and' is &&"),
     **dict.fromkeys(("|", "or", "OR"), "'or' is ||"),
     **dict.fromkeys(("not", "NOT"), "'not' is !"),
     **dict.fromkeys(("True", "False"), "truth is true or false, in small letters"),
-    **dict.fromkeys(("count", "len"), "how many is size(PATH)"),
+    **dict.fromkeys(("None", "nil"), "what is nothing is null"),
+    **dict.fromkeys(("count", "len"), "how many is size(LIST)"),
+    "lower": "small letters are TEXT.lowerAscii()",
+    "any": "whether some item is so, says LIST.exists(x, …)",
 }
 GRAMMAR = r"""
 ?start: expr
@@ -83,14 +83,10 @@ BYTES.3: /([bB][rR]?|[rR][bB])("{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(\\.|[^"\\\r\n
 %ignore /[\t\n\f\r ]+/
 %ignore /\/\/[^\n]*/
 """
-FACTS = frozenset("conjunction disjunction negation comparison one_of".split())  # rules of the grammar with a truth
 ESCAPE = re.compile(
     r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|[\s\S]?)"
 )
 ESCAPED = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
-NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-RELATION = dict(zip(F.OPERATORS, ("is", "is not", "is below", "is at most", "is above", "is at least"), strict=True))
-ORDER = {"<": "is before", "<=": "is not after", ">": "is after", ">=": "is not before"}  # of strings
 
 
 def parse(text: str) -> Fact:
@@ -99,93 +95,84 @@ def parse(text: str) -> Fact:
         raise FactError(f"a text (str) in CEL was required, such as state.age >= 18; got {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         raise FactError(f"at most {MAX_LENGTH} characters were required; got {len(text)}: split the predicate")
-    return _Reader(text).fact(_tree(text), 0)
+    return _Reader(text).fact(_tree(text))
 
 
-def render(fact: Fact) -> str:
-    """The canonical text of a fact; `parse` reads it back to an equal fact."""
-    match fact:
+def render(node: Node) -> str:
+    """The canonical text of a fact, or of a value in one; `parse` reads a fact's back to an equal one."""
+    return _text(node, 0)
+
+
+# ---- to text ------------------------------------------------------------------------------------
+
+RELATION, SUM, PRODUCT, UNARY, POSTFIX = 3, 4, 5, 6, 7  # how strongly an operator holds its sides; ? : is 0
+
+
+def _text(node: Node, least: int) -> str:
+    """The text of a node where an operator of at least that strength is needed."""
+    text, strength = _written(node)
+    return text if strength >= least else f"({text})"
+
+
+def _written(node: Node) -> tuple[str, int]:
+    """The text of a node without brackets around it, and the strength of its operator."""
+    match node:
         case F.Path((root, *names)):
-            return root + "".join(f".{name}" if _plain(name) else f"[{_quoted(name)}]" for name in names)
+            return root + "".join(f".{name}" if plain(name) else f"[{_quoted(name)}]" for name in names), POSTFIX
+        case F.Variable(name):
+            return name, POSTFIX
+        case F.NOW:
+            return "now", POSTFIX
+        case F.Part(of, F.Scalar(str() as name)) if plain(name):
+            return f"{_text(of, POSTFIX)}.{name}", POSTFIX
+        case F.Part(of, key):
+            return f"{_text(of, POSTFIX)}[{render(key)}]", POSTFIX
         case F.Size(of):
-            return f"size({render(of)})"
+            return f"size({render(of)})", POSTFIX
+        case F.Has(of):
+            return f"has({render(of)})", POSTFIX
         case F.Scalar(value, type="string"):
-            return _quoted(value)
-        case F.Scalar(value, type="bool"):
-            return str(value).lower()
+            return _quoted(value), POSTFIX
+        case F.Scalar(value, type="bool" | "null"):
+            return {True: "true", False: "false", None: "null"}[value], POSTFIX
         case F.Scalar(value):
-            return repr(value)
+            return repr(value), UNARY if repr(value).startswith("-") else POSTFIX
+        case F.List(items):
+            return f"[{', '.join(map(render, items))}]", POSTFIX
+        case F.Function(name, (first, *rest)) if F.FUNCTIONS[name].method:
+            return f"{_text(first, POSTFIX)}.{name}({', '.join(map(render, rest))})", POSTFIX
+        case F.Function(name, arguments):
+            return f"{name}({', '.join(map(render, arguments))})", POSTFIX
+        case F.Macro(name, over, variable, body):
+            return f"{_text(over, POSTFIX)}.{name}({variable.name}, {render(body)})", POSTFIX
+        case F.Minus(body):
+            return f"-{_text(body, UNARY if isinstance(body, F.Minus) else POSTFIX)}", UNARY
+        case F.Arithmetic(op, left, right):
+            own = SUM if op in "+-" else PRODUCT
+            return f"{_text(left, own)} {op} {_text(right, own + 1)}", own
         case F.Comparison(op, left, right):
-            return f"{render(left)} {op} {render(right)}"
+            return f"{_text(left, SUM)} {op} {_text(right, SUM)}", RELATION
         case F.OneOf(item, options):
-            return f"{render(item)} in [{', '.join(map(render, options))}]"
+            return f"{_text(item, SUM)} in [{', '.join(map(render, options))}]", RELATION
+        case F.Member(item, of):
+            return f"{_text(item, SUM)} in {_text(of, SUM)}", RELATION
         case F.Negation(body):
-            bare = isinstance(body, F.Path | F.Scalar | F.Negation)
-            return f"!{render(body)}" if bare else f"!({render(body)})"
+            return f"!{_text(body, UNARY if isinstance(body, F.Negation) else POSTFIX)}", UNARY
         case F.Conjunction(parts) | F.Disjunction(parts):
-            bracketed = (f"({render(p)})" if isinstance(p, F.Conjunction | F.Disjunction) else render(p) for p in parts)
-            return (" && " if isinstance(fact, F.Conjunction) else " || ").join(bracketed)
+            conjoined = isinstance(node, F.Conjunction)
+            return (" && " if conjoined else " || ").join(_text(part, RELATION) for part in parts), 1 + conjoined
+        case F.Choice(test, then, otherwise):
+            return f"{_text(test, 1)} ? {_text(then, 1)} : {render(otherwise)}", 0
         case _:
-            raise FactError(f"a fact was required; got {type(fact).__name__}")
+            raise FactError(f"a fact was required; got {type(node).__name__}")
 
 
-def words(fact: Fact) -> str:
-    """The fact in plain English: `age is at least 18`, `number of guests is at most 8`, `role is one of a, b`."""
-    return _said(fact, True)
+def plain(name: str) -> bool:
+    """Whether a name may stand after a dot."""
+    return re.fullmatch(r"[_a-zA-Z][_a-zA-Z0-9]*", name) is not None and name not in F.NO_NAMES
 
 
-# ---- words --------------------------------------------------------------------------------------
-
-
-def _said(fact: Fact, positive: bool) -> str:
-    match fact:
-        case F.Scalar(value):
-            return "always" if value is positive else "never"
-        case F.Path():
-            return f"{_noun(fact)} is {str(positive).lower()}"
-        case F.Comparison(op, left, right):
-            if isinstance(left, F.Scalar) and not isinstance(right, F.Scalar):
-                op, left, right = F.MIRRORED[op], right, left
-            op = op if positive else NEGATED[op]
-            text = isinstance(right, F.Scalar) and right.type == "string"
-            return f"{_noun(left)} {(ORDER if text else {}).get(op) or RELATION[op]} {_noun(right)}"
-        case F.OneOf(item, options):
-            return f"{_noun(item)} is {'one' if positive else 'none'} of {', '.join(map(_noun, options)) or 'nothing'}"
-        case F.Negation(body):
-            return _said(body, not positive)
-        case F.Conjunction(parts) | F.Disjunction(parts):  # by De Morgan, which Kleene's logic keeps
-            joint = " and " if isinstance(fact, F.Conjunction) is positive else " or "
-            said = [(_said(p, positive), isinstance(_body(p), F.Conjunction | F.Disjunction)) for p in parts]
-            return joint.join(f"({text})" if compound else text for text, compound in said)
-        case _:
-            raise FactError(f"a fact was required; got {type(fact).__name__}")
-
-
-def _body(fact: Fact) -> Fact:
-    while isinstance(fact, F.Negation):
-        fact = fact.body
-    return fact
-
-
-def _noun(operand: Operand) -> str:
-    match operand:
-        case F.Path((_, *names)):
-            return " of ".join(name.replace("_", " ").strip() or name for name in reversed(names))
-        case F.Size(of):
-            return f"number of {_noun(of)}"
-        case F.Scalar(value, type="string"):
-            return value if re.fullmatch(r"\w(?:[\w .:/@+-]*\w)?", value) else _quoted(value)
-        case F.Scalar(value, type="double"):
-            return f"{value:.15g}" if float(f"{value:.15g}") == value else repr(value)
-        case F.Scalar(value):
-            return str(value).lower()
-
-
-# ---- text ---------------------------------------------------------------------------------------
-
-
-def _plain(name: str) -> bool:
-    return re.fullmatch(r"[_a-zA-Z][_a-zA-Z0-9]*", name) is not None and name not in NO_NAMES
+# ---- from text ---------------------------------------------------------------------------------------
 
 
 def _quoted(text: str) -> str:
@@ -223,75 +210,113 @@ class _Reader:
 
     text: str
 
-    def fact(self, node: Tree, depth: int) -> Fact:
-        if depth >= F.MAX_DEPTH:
-            self._refuse(node, f"at most {F.MAX_DEPTH} nested operators were required; got more")
-        match node.data:
-            case "disjunction" | "conjunction":
-                kind = F.Disjunction if node.data == "disjunction" else F.Conjunction
-                return self._made(node, kind, tuple(self.fact(child, depth + 1) for child in node.children))
-            case "negation":
-                return self._made(node, F.Negation, self.fact(node.children[0], depth + 1))
-            case "comparison":
-                left, op, right = node.children
-                return self._made(op, F.Comparison, str(op), self.operand(left), self.operand(right))
-            case "one_of":
-                item, options = node.children
-                return self._made(node, F.OneOf, self.operand(item), self._options(options))
-        found = self.operand(node)
-        if isinstance(found, F.Size) or (isinstance(found, F.Scalar) and found.type != "bool"):
+    def fact(self, node: Tree) -> Fact:
+        found = self.node(node, 0, ())
+        if F.kind(found) not in ("bool", None) or not isinstance(found, Fact):
             self._refuse(node, "a fact, which is true or false, was required; got a value: compare it with another")
         return found
 
-    def operand(self, node: Tree) -> Operand:
+    def node(self, node: Tree, depth: int, bound: tuple[str, ...]) -> Node:
+        """The node of a tree; `bound` are the variables of the macros that it stands in."""
+        if depth >= F.MAX_DEPTH:
+            self._refuse(node, f"at most {F.MAX_DEPTH} nested operators were required; got more")
+        below = [child for child in node.children if hasattr(child, "data")]
+
+        def read(child: Tree) -> Node:
+            return self.node(child, depth + 1, bound)
+
         match node.data:
             case "literal":
                 return self._made(node, F.Scalar, self._value(node.children[0]))
             case "minus" if node.children[0].data == "literal":
                 return self._made(node, F.Scalar, self._value(node.children[0].children[0], sign=-1))
             case "name" | "select" | "index":
-                return self._path(node)
-            case "function" if node.children[0] == "size" and [len(a.children) for a in node.children[1:]] == [1]:
-                return F.Size(self._path(node.children[1].children[0]))
-            case "method" if node.children[1] == "size" and len(node.children) == 2:
-                return F.Size(self._path(node.children[0]))
-            case kind if kind in FACTS:
-                self._refuse(node, "a path, size(PATH) or a literal was required here; got a fact")
+                return self._path(node, depth, bound)
+            case "disjunction" | "conjunction":
+                kind = F.Disjunction if node.data == "disjunction" else F.Conjunction
+                return self._made(node, kind, tuple(map(read, below)))
+            case "negation":
+                return self._made(node, F.Negation, read(below[0]))
+            case "minus":
+                body = read(below[0])
+                if isinstance(body, F.Scalar) and F.kind(body) == "number":
+                    return self._made(node, F.Scalar, -body.value)
+                return self._made(node, F.Minus, body)
+            case "comparison" | "arithmetic":
+                left, op, right = node.children
+                kind = F.Comparison if node.data == "comparison" else F.Arithmetic
+                return self._made(op, kind, str(op), read(left), read(right))
+            case "conditional":
+                return self._made(node, F.Choice, *map(read, below))
+            case "list":
+                return self._made(node, F.List, tuple(map(read, below[0].children if below else ())))
+            case "one_of":
+                return self._one_of(node, *map(read, below))
+            case "function" | "method":
+                return self._call(node, depth, bound)
             case _:
                 self._unsupported(node)
 
-    def _path(self, node: Tree) -> F.Path:
-        names, inner = [], node
+    def _one_of(self, node: Tree, item: Node, of: Node) -> Node:
+        if isinstance(of, F.List) and all(isinstance(one, F.Scalar) for one in of.items):
+            return self._made(node, F.OneOf, item, of.items)
+        return self._made(node, F.Member, item, of)
+
+    def _call(self, node: Tree, depth: int, bound: tuple[str, ...]) -> Node:
+        method = node.data == "method"
+        of = [node.children[0]] if method else []
+        name = str(node.children[method])
+        listed = [one for child in node.children[1 + method :] for one in child.children]
+        if method and name in (*F.MACROS, "existsOne"):
+            return self._macro(node, "exists_one" if name == "existsOne" else name, listed, depth, bound)
+        if name == "has" and not method and [one.data for one in listed] == ["select"]:
+            return self._made(node, F.Has, self._path(listed[0], depth + 1, bound))
+        if name == "size" and len(of) + len(listed) == 1:
+            return self._made(node, F.Size, self.node((of + listed)[0], depth + 1, bound))
+        known = F.FUNCTIONS.get(name)
+        if known is None or known.method is not method:
+            self._unsupported(node)
+        arguments = tuple(self.node(one, depth + 1, bound) for one in of + listed)
+        return self._made(node, F.Function, name, arguments)
+
+    def _macro(self, node: Tree, name: str, listed: list[Tree], depth: int, bound: tuple[str, ...]) -> Node:
+        if len(listed) not in ((2, 3) if name == "map" else (2,)) or listed[0].data != "name":
+            self._refuse(node, f"{name} takes a variable and what is said of it, as in LIST.{name}(x, …), was required")
+        variable = self._made(listed[0], F.Variable, str(listed[0].children[0]))
+        over = self.node(node.children[0], depth + 1, bound)
+        inner = [self.node(one, depth + 1, (*bound, variable.name)) for one in listed[1:]]
+        if len(inner) == 2:
+            over = self._made(node, F.Macro, "filter", over, variable, inner[0])
+        return self._made(node, F.Macro, name, over, variable, inner[-1])
+
+    def _path(self, node: Tree, depth: int, bound: tuple[str, ...]) -> Node:
+        """A path, or the parts of what is none, one after the other."""
+        keys, inner = [], node
         while inner.data in ("select", "index"):
             inner, step = inner.children
-            if not hasattr(step, "data"):
-                names.append(str(step))
-            elif step.data == "literal" and step.children[0].type in ("STRING", "RAW"):
-                names.append(self._value(step.children[0]))
+            if hasattr(step, "data"):
+                keys.append((step, self.node(step, depth + 1, bound)))
             else:
-                self._refuse(step, f"indexing by anything but a string is not supported: {SUPPORTED}")
-        if inner.data in FACTS or inner.data == "literal":
-            self._refuse(inner, f"a path such as state.age was required here; got a {inner.data.replace('_', ' ')}")
-        if inner.data != "name":
-            self._unsupported(inner)
-        root = str(inner.children[0])
-        if root not in F.ROOTS or not names:
-            said = f"a path begins with state or call and has a name, such as state.age; got {root:.80}"
-            self._refuse(inner, f"{said}: {HINTS[root]}" if root in HINTS else said)
-        return self._made(inner, F.Path, (root, *reversed(names)))
+                keys.append((inner, F.Scalar(str(step))))
+        if len(keys) > F.MAX_DEPTH:
+            self._refuse(node, f"a path of at most {F.MAX_DEPTH} names was required; got {len(keys)}")
+        keys.reverse()
+        if inner.data == "name" and (root := str(inner.children[0])) not in (*bound, "now"):
+            names = [str(key.value) for _, key in takewhile(_names, keys)]
+            if root not in F.ROOTS or not names:
+                said = f"a path begins with state or call and has a name, such as state.age; got {root:.80}"
+                self._refuse(inner, f"{said}: {HINTS[root]}" if root in HINTS else said)
+            found = self._made(inner, F.Path, (root, *names))
+            keys = keys[len(names) :]
+        elif inner.data == "name":
+            found = F.Variable(root) if (root := str(inner.children[0])) in bound else F.NOW
+        else:
+            found = self.node(inner, depth + 1, bound)
+        for at, key in keys:
+            found = self._made(at, F.Part, found, key)
+        return found
 
-    def _options(self, node: Tree) -> tuple[F.Scalar, ...]:
-        if node.data != "list":
-            self._refuse(node, f'\'in\' needs a list of literals, such as ["a", "b"]; {SUPPORTED}')
-        found = []
-        for child in node.children[0].children if node.children else ():
-            option = self.operand(child)
-            if not isinstance(option, F.Scalar):
-                self._refuse(child, "a list after 'in' holds literals only; got a path or a size")
-            found.append(option)
-        return tuple(found)
-
-    def _value(self, token: Token, sign: int = 1) -> bool | int | float | str:
+    def _value(self, token: Token, sign: int = 1) -> bool | int | float | str | None:
         match token.type:
             case "TRUE" | "FALSE" if sign == 1:
                 return token.type == "TRUE"
@@ -311,8 +336,8 @@ class _Reader:
                 self._refuse(token, f"unsigned integers are not supported: write {token[:-1][:20]}")
             case "BYTES":
                 self._refuse(token, f"bytes are not supported: {SUPPORTED}")
-            case "NULL":
-                self._refuse(token, f"null is not supported, an absent value is unknown: {SUPPORTED}")
+            case "NULL" if sign == 1:
+                return None
             case _:
                 self._refuse(token, f"a minus before what is no number is not supported: {SUPPORTED}")
 
@@ -325,7 +350,7 @@ class _Reader:
             self._refuse(token, f"an escape of CEL, such as \\n or \\u00e9, was required; got {found[0]}")
         return chr(code)
 
-    def _made(self, node: Tree | Token, kind: type, *parts: object) -> Fact:
+    def _made(self, node: Tree | Token, kind: type, *parts: object) -> Node:
         try:
             return kind(*parts)
         except FactError as error:
@@ -333,10 +358,8 @@ class _Reader:
 
     def _unsupported(self, node: Tree) -> NoReturn:
         called = next((str(c) for c in node.children if not hasattr(c, "data")), "")[:40]
-        if node.data == "arithmetic":
-            what, node = f"arithmetic ({called})", node.children[1]
-        elif node.data in ("function", "method"):
-            what = f"the {'macro' if called in MACROS else 'function'} {called}()"
+        if node.data in ("function", "method"):
+            what = f"the function {called}() of {'a value' if node.data == 'method' else 'its arguments'}"
         else:
             what = UNSUPPORTED.get(node.data) or f"a {node.data}"
         hint = f": {HINTS[called]}" if called in HINTS else ""
@@ -345,3 +368,7 @@ class _Reader:
     def _refuse(self, node: Tree | Token, message: str) -> NoReturn:
         at = node.meta.start_pos if hasattr(node, "meta") else node.start_pos
         raise FactError(located(self.text, at, message))
+
+
+def _names(step: tuple[object, Node]) -> bool:
+    return isinstance(step[1], F.Scalar) and step[1].type == "string"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from wb.logic.facts import Comparison, Fact, OneOf, Path, Scalar, Size, children
+from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar, Size, children
 
 Sample = bool | int | float | str | tuple
 MAX_SIZE = 10_000  # items of a list that is made
@@ -63,9 +63,16 @@ def _limits(term: Path | Size, fact: Fact) -> list[Scalar] | None:
             return []
         case Comparison(_, left, right):
             read = [side for side in (left, right) if not isinstance(side, Scalar)]
-            return [side for side in (left, right) if side != term] if read == [term] else None if read else []
+            if read:
+                limits = [side for side in (left, right) if side != term]
+                return limits if read == [term] and Scalar(None) not in limits else None
+            return []
         case OneOf(item, options):
             return list(options) if item == term else [] if isinstance(item, Scalar) else None
+        case Negation() | Conjunction() | Disjunction():
+            pass
+        case _:
+            return None
     found: list[Scalar] = []
     for child in children(fact):
         limits = _limits(term, child)

@@ -36,6 +36,7 @@ from wb.logic.automaton import AutomatonError
 from wb.logic.facts import Comparison, Fact, Negation, OneOf, Path, Scalar, Size
 from wb.logic.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
 from wb.logic.syntax import render
+from wb.logic.wording import NEGATED, words
 from wb.models.embeddings import Encoder
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
@@ -201,7 +202,7 @@ def _compared(name: str, test: Fact, negated: bool) -> str:
             word, op = (" and ", "!=") if negated else (" or ", "==")
             return word.join(f"{name} {op} {option.value!r}" for option in options)
         case Comparison(limit=(_, op, Scalar(value, type=kind))) if kind != "bool":
-            return f"{name} {cel.NEGATED[op] if negated else op} {value!r}"
+            return f"{name} {NEGATED[op] if negated else op} {value!r}"
     raise Unsaid(f"a limit, a flag or one of several values was required; got {cel.render(test)}")
 
 
@@ -211,7 +212,7 @@ def _signed(name: str, negated: bool) -> str:
 
 def _opposites(test: Fact) -> tuple[Fact, ...]:
     """The facts that are true exactly where the test is false."""
-    inverse = (Comparison(cel.NEGATED[test.op], test.left, test.right),) if isinstance(test, Comparison) else ()
+    inverse = (Comparison(NEGATED[test.op], test.left, test.right),) if isinstance(test, Comparison) else ()
     return (Negation(test), *inverse)
 
 
@@ -310,7 +311,7 @@ def _state_wording(test: Fact, field: Mapping[str, object]) -> str:
         case Comparison(limit=(term, op, Scalar(value, type=kind))) if kind != "bool":
             count = "the number of " if isinstance(term, Size) else ""
             return f"{count}{subject} {RELATION[op]} {value}"
-    return cel.words(test)
+    return words(test)
 
 
 def merge(inputs: Mapping[str, object]) -> dict[str, object]:

@@ -35,8 +35,8 @@ import yaml
 from wb import paths
 from wb.domain.clauses import named
 from wb.domain.policy import Policy
-from wb.domain.tools import Field, Toolbox
-from wb.logic import facts
+from wb.domain.tools import Field, Toolbox, schemas
+from wb.logic import facts, types
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -285,6 +285,7 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
         if strange := sorted(set(p.tools) - set(tools)):
             yield f"{at}: tools of {sorted(tools)} were required; got {strange}"
             continue
+        told = False
         for path in facts.paths(p.test) if p.test is not None else ():
             if path.names[0] == "state":
                 owners = [("a field of the state", toolbox.state)]
@@ -296,6 +297,18 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
                 yield f"{at}: {what} that tools.json declares was required, one of {[f.name for f in fields]}; " + (
                     f"got {'.'.join(path.names[1:])!r}"
                 )
+                told = True
+        if not told:
+            yield from (f"{at}: {wrong}" for wrong in _mistyped(p, toolbox))
+
+
+def _mistyped(predicate: Predicate, toolbox: Toolbox) -> tuple[str, ...]:
+    """What a predicate's test asks of values that tools.json declares to be of another type, of calls of each tool."""
+    if predicate.test is None:
+        return ()
+    state = schemas(toolbox.state)
+    calls = [schemas(tool.arguments) for tool in toolbox.tools if tool.name in predicate.tools] or [None]
+    return tuple(dict.fromkeys(wrong for call in calls for wrong in types.mistakes(predicate.test, state, call)))
 
 
 def _declares(fields: Iterable[Field], names: Sequence[str]) -> bool:

@@ -19,9 +19,21 @@ import pydantic
 from wb.domain import document
 from wb.domain.clauses import clause_of, occurrences, sections
 from wb.domain.policy import Clause, Policy, PolicyError
-from wb.domain.tools import Field, Tool, Toolbox
-from wb.logic import cel, facts, syntax
-from wb.logic.facts import Comparison, Fact, OneOf, Operand, Path, Scalar, Size
+from wb.domain.tools import Field, Tool, Toolbox, schemas
+from wb.logic import cel, facts, syntax, types
+from wb.logic.facts import (
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Fact,
+    Negation,
+    Node,
+    OneOf,
+    Operand,
+    Path,
+    Scalar,
+    Size,
+)
 from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children
 from wb.models.client import LLM, Unanswered
 from wb.rules import words
@@ -323,7 +335,13 @@ def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
             raise ValueError(f"a test must read a field of the toolbox; got {cel.render(test)}")
         tools = tools or _having(test, toolbox)
         for name in tools or ("",):
-            _fits(test, {path: _field(path, name, toolbox) for path in facts.paths(test)})
+            fields = {path: _field(path, name, toolbox) for path in facts.paths(test)}
+            if _flat(test):
+                _fits(test, fields)
+                continue
+            declared = schemas(toolbox.state), schemas(toolbox.tool(name).arguments) if name else None
+            if wrong := types.mistakes(test, *declared):
+                raise ValueError(f"a test must fit what tools.json declares; got {cel.render(test)}: {wrong[0]}")
     return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tools, test)
 
 
@@ -335,15 +353,29 @@ def _having(test: Fact, toolbox: Toolbox) -> tuple[str, ...]:
 
 def _field(path: Path, tool: str, toolbox: Toolbox) -> Field:
     """The field of the toolbox that a path reads, in calls of that tool."""
-    root, name, *deeper = path.names
+    root, name, *_ = path.names
     mine = next((t.arguments for t in toolbox.tools if t.name == tool), ())
     known = {field.name: field for field in (toolbox.state if root == "state" else mine)}
-    if name not in known or deeper:
+    if name not in known:
         owner = "the state" if root == "state" else tool or "no tool"
         raise ValueError(
             f"a test must read a field of the toolbox; got {cel.render(path)!r}, where {owner} has {list(known)[:12]}"
         )
     return known[name]
+
+
+def _flat(node: Node) -> bool:
+    """Whether a test compares fields and their sizes with each other and with literals, and nothing else."""
+    match node:
+        case Path(names):
+            return len(names) == 2
+        case Scalar(type=kind):
+            return kind != "null"
+        case Size(of):
+            return isinstance(of, Path) and len(of.names) == 2
+        case Comparison() | OneOf() | Negation() | Conjunction() | Disjunction():
+            return all(map(_flat, facts.children(node)))
+    return False
 
 
 _CLASSES = {"boolean": "a boolean", "integer": "a number", "number": "a number", "string": "a text"}

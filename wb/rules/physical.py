@@ -13,7 +13,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from wb.domain.tools import Field, Toolbox
-from wb.logic.facts import Size, holds, terms
+from wb.logic.evaluation import holds
+from wb.logic.facts import Size, terms
 from wb.logic.formula import Always, And, Atom, Formula, Iff, Implies, Not, Or, atoms, conjunction
 from wb.logic.samples import assigned, samples
 from wb.rules.rule import Predicate, Rule, RuleSet, source

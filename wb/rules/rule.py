@@ -20,7 +20,7 @@ from typing import Literal
 
 from wb.domain.tools import DeclaredValues
 from wb.domain.trace import Call, Step
-from wb.logic import facts, formula
+from wb.logic import evaluation, facts, formula
 from wb.logic.facts import Fact, Path, Size
 from wb.logic.formula import Atom, Formula, atoms, substitute
 
@@ -98,14 +98,14 @@ def reader(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType
 
         return told
     test = predicate.test
-    return asked(facts.paths(test), predicate.tools, enumerations, lambda declared: facts.compiled(test, declared))
+    return asked(facts.paths(test), predicate.tools, enumerations, lambda declared: evaluation.compiled(test, declared))
 
 
 def asked[Told](
     paths: Sequence[Path],
     tools: Sequence[str],
     enumerations: DeclaredValues,
-    compiled: Callable[[facts.Enumerations], Callable[[object, object], Told | None]],
+    compiled: Callable[[evaluation.Enumerations], Callable[[object, object], Told | None]],
 ) -> Callable[[Step, Call | None], Told | None]:
     """What is read of those paths, as a function of a step and the call that is asked about (None where none is).
 
@@ -135,7 +135,7 @@ def asked[Told](
     return argument
 
 
-def declared(paths: Sequence[Path], enumerations: DeclaredValues, tool: str) -> facts.Enumerations:
+def declared(paths: Sequence[Path], enumerations: DeclaredValues, tool: str) -> evaluation.Enumerations:
     """The enumerations of the paths, `call` being a call of that tool."""
     owners = {"state": "state", "call": tool}
     found = {path: enumerations.get((owners[path.names[0]], path.names[1])) for path in paths if len(path.names) == 2}
