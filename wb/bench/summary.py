@@ -185,7 +185,7 @@ def told(parameter: Parameter, ruleset: RuleSet, toolbox: Toolbox) -> bool:
         return parameter.field in declared
     if parameter.term is not None:
         return _reads(parameter.term, (parameter.tool,), declared)
-    named = [parameter.fact] if parameter.fact is not None else f.atoms(parameter.past)
+    named = [parameter.fact] if parameter.fact is not None else f.predicates(parameter.past)
     return all(_told(ruleset.predicate(name), declared) for name in named)
 
 

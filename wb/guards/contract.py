@@ -41,7 +41,7 @@ from wb.logic.facts import (
     Size,
 )
 from wb.logic.formula import Formula
-from wb.rules.residual import bearing
+from wb.rules.residual import bearing, own_objects
 from wb.rules.rule import Predicate, RuleSet
 
 Type = Literal["int", "bool", "str"]
@@ -69,8 +69,8 @@ class Parameter:
 
     Exactly one of `field` (the value of that path, or how many items it holds), `term` (what a part of a test comes
     to, of the state and a call of `tool`: a count, a sum, a nested value; of a time or duration its nanoseconds),
-    `fact` (a predicate's truth, told from outside), `past` (a past subformula over the trace) is set.  A fact that is
-    the result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
+    `fact` (a predicate's truth, told from outside), `past` (a formula over the trace, of the objects that the call
+    names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
     """
 
     name: str
@@ -195,8 +195,12 @@ class _Names:
         match formula:
             case f.Constant(value):
                 return str(value)
-            case f.Atom(name):
-                return self._predicate(self.ruleset.predicate(name))
+            case f.Atom() if formula.objects and not self._own(formula):
+                return self._looked_up(formula)
+            case f.Atom():
+                return self._predicate(self.ruleset.predicate(formula.predicate))
+            case f.Not() | f.Or() | f.Iff() if f.variables(formula):
+                return self._of_all(formula)
             case f.Not(body):
                 return f"not {bracketed(self.expression(body))}"
             case f.And(left, right):
@@ -206,17 +210,54 @@ class _Names:
             case f.Iff(left, right):
                 return f"{bracketed(self.expression(left))} == {bracketed(self.expression(right))}"
             case f.Previously() | f.Once() | f.Historically() | f.Since():
-                met = [self.ruleset.predicate(name) for name in f.atoms(formula)]
-                return self._parameter(
-                    formula,
-                    slug(formula),
-                    "bool",
-                    "over the steps so far: " + "; ".join(p.description for p in met if p.description),
-                    past=formula,
-                    words=tuple(dict.fromkeys(w for p in met for w in p.keywords)),
-                )
+                return self._looked_up(formula)
             case _:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
+
+    def _own(self, atom: f.Atom) -> bool:
+        """Whether an atom is of the judged call itself: a test of its arguments, of the objects that it names."""
+        predicate = self.ruleset.predicate(atom.predicate)
+        return (
+            predicate.kind == "state" and self.tool.name in predicate.tools and atom.objects == own_objects(predicate)
+        )
+
+    def _looked_up(self, formula: Formula) -> str:
+        """The parameter that the steps so far fill, of the objects that the call names and of all others."""
+        met = [self.ruleset.predicate(name) for name in f.predicates(formula)]
+        named = [term for name in f.atoms(formula) for term in f.Atom(name).objects if "." in term]
+        same = ", ".join(dict.fromkeys(term.partition(".")[2] for term in named))
+        every = ", ".join(f.variables(formula))
+        return self._parameter(
+            formula,
+            slug(formula),
+            "bool",
+            "over the steps so far"
+            + (f", for the same {same}" if same else "")
+            + (f", for every {every}" if every else "")
+            + f": {'; '.join(p.description for p in met if p.description)}",
+            past=formula,
+            words=tuple(dict.fromkeys(w for p in met for w in p.keywords)),
+        )
+
+    def _of_all(self, formula: Formula) -> str:
+        """What must hold of all objects: the parts that share a variable are one parameter, the others stand apart."""
+        parts = _alternatives(formula)
+        if len(parts) == 1 and isinstance(parts[0], f.And):
+            return self.expression(parts[0])
+        groups: list[tuple[set[str], list[Formula]]] = []
+        for part in parts:
+            names = set(f.variables(part))
+            alike = [group for group in groups if names & group[0]]
+            groups = [group for group in groups if group not in alike]
+            names = names.union(*(group[0] for group in alike))
+            groups.append((names, [one for group in alike for one in group[1]] + [part]))
+        texts = [
+            self._looked_up(f.disjunction(tuple(group)))
+            if names and (len(group) > 1 or not isinstance(group[0], f.And))
+            else self.expression(group[0])
+            for names, group in groups
+        ]
+        return " or ".join(map(bracketed, texts)) if len(texts) > 1 else texts[0]
 
     def _predicate(self, predicate: Predicate) -> str:
         test = predicate.test
@@ -457,11 +498,25 @@ def bracketed(expression: str) -> str:
     return expression if re.fullmatch(r"\w+", expression) else f"({expression})"
 
 
+def _alternatives(formula: Formula, sign: bool = True) -> list[Formula]:
+    """The formula, or its opposite, as parts of which one must hold."""
+    match formula, sign:
+        case f.Not(body), _:
+            return _alternatives(body, not sign)
+        case (f.Or(left, right), True) | (f.And(left, right), False):
+            return _alternatives(left, sign) + _alternatives(right, sign)
+        case f.Or(left, right), False:
+            return [f.And(f.Not(left), f.Not(right))]
+    return [formula if sign else f.Not(formula)]
+
+
 def slug(formula: Formula) -> str:
     """A name for a formula, such as `once_confirmed`."""
+    if (count := f.counted(formula)) is not None:
+        return f"at_least_{count[0]}_{slug(count[1])}"[:60]
     match formula:
-        case f.Atom(name):
-            return name
+        case f.Atom():
+            return formula.predicate
         case f.Constant(value):
             return str(value).lower()
         case _:

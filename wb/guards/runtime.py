@@ -26,10 +26,11 @@ from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
-from wb.logic.formula import Formula
+from wb.logic.formula import Atom, Formula, atoms, instance
+from wb.logic.objects import Slices, identity
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import Reader, RuleSet, asked, declared, reader, source
+from wb.rules.rule import AmongReader, Reader, RuleSet, among, asked, declared, reader, source
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
@@ -37,6 +38,7 @@ KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no ru
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
+Named = tuple[tuple[str, facts.Read], ...]  # what a formula calls an object, and what tells it at the judged call
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +141,19 @@ class CallWatch:
         self._readers: dict[str, Reader] = {}
         self._pasts: dict[tuple[Formula, ...], Past] = {}  # one for all tools that look back in the same way
         self._by_tool: dict[str, Past] = {}
+        self._about: dict[str, Reader | AmongReader] = {}
+        self._slices: dict[Formula, Slices] = {}
+        self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
         for tool, one in guard.loaded.items():
             if one.past is not None:
                 self._readers |= one.facts
                 self._by_tool[tool] = self._pasts.setdefault(one.past.formulas, one.past.fresh())
+            if one.slices:
+                self._about |= one.about
+                self._sliced[tool] = [(self._followed(slices), named) for slices, named in one.slices]
+
+    def _followed(self, slices: Slices) -> Slices:
+        return self._slices.setdefault(slices.formula, slices.fresh())
 
     def judge(self, step: Step) -> Verdict:
         """The verdict on the step's last call, given those of the step before it and the steps remembered."""
@@ -160,6 +171,10 @@ class CallWatch:
         known += [read(step, call) for read in one.others]
         if one.past is not None:
             known += self._by_tool[tool].peek({name: read(step, call) for name, read in one.facts.items()})
+        if one.slices:
+            told = {name: read(step, call) for name, read in one.about.items()}
+            for slices, named in self._sliced[tool]:
+                known.append(slices.peek(told, {term: identity(read(state, given)) for term, read in named}))
         verdict = one.judge(known)
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
 
@@ -169,6 +184,10 @@ class CallWatch:
             told = {name: read(step, None) for name, read in self._readers.items()}
             for past in self._pasts.values():
                 past.step(told)
+        if self._slices:
+            about = {name: read(step, None) for name, read in self._about.items()}
+            for slices in self._slices.values():
+                slices.step(about)
 
 
 class Loaded:
@@ -197,7 +216,9 @@ class Loaded:
         self.own: tuple[Own, ...] = ()  # what reads the state and the call that is judged
         self.others: tuple[Other, ...] = ()  # what reads other calls of the step
         self.facts: dict[str, Reader] = {}  # what its past subformulas are over
+        self.about: dict[str, Reader | AmongReader] = {}  # and those that speak of objects
         self.past: Past | None = None
+        self.slices: tuple[tuple[Slices, Named], ...] = ()  # its formulas about objects, and what names these
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         if reason:
             return
@@ -206,21 +227,28 @@ class Loaded:
         except UnsafeSource as error:
             self.reason, self.grade = f"its guard cannot be run: {error}", "error"
             return
-        here, back = ([p for p in contract.parameters if (p.past is None) is now] for now in (True, False))
+        here = [p for p in contract.parameters if p.past is None]
+        back = [p for p in contract.parameters if p.past is not None]
+        plain, about = ([p for p in back if any("(" in name for name in atoms(p.past)) is of] for of in (False, True))
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
-        names, order = [*own, *others, *[p.name for p in back]], [p.name for p in contract.parameters]
+        names = [*own, *others, *[p.name for p in (*plain, *about)]]
+        order = [p.name for p in contract.parameters]
         self.names, at = tuple(order), tuple(names.index(name) for name in order)
         self._ordered = operator.itemgetter(*at) if len(at) > 1 else tuple
         self.own, self.others = tuple(own.values()), tuple(others.values())
-        if back:
-            self.past = Past(*[p.past for p in back])
+        if plain:
+            self.past = Past(*[p.past for p in plain])
             self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
+        self.slices = tuple([_sliced(p.past) for p in about])
+        for name in (name for one, _ in self.slices for name in one.predicates):
+            predicate = ruleset.predicate(name)
+            self.about[name] = among(predicate, values) if predicate.objects else reader(predicate, values)
 
     def judge(self, read: Sequence[sandbox.Argument | None]) -> Verdict:
         """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
 
-        What was read are the values of `own`, of `others` and of `past`, in this order.
+        What was read are the values of `own`, of `others`, of `past` and of `slices`, in this order.
         """
         known = self._ordered(read)
         try:
@@ -350,6 +378,17 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
     owner, _, name = parameter.field.partition(".")
     path = facts.Path(("state" if owner == "state" else "call", name))
     return (facts.Size(path) if parameter.measure == "count" else path), owner
+
+
+def _sliced(formula: Formula) -> tuple[Slices, Named]:
+    """A formula about objects as it is followed, and what reads those that the judged call names.
+
+    Formulas that differ only in what they call their objects are followed as one.
+    """
+    terms = dict.fromkeys(term for name in atoms(formula) for term in Atom(name).objects)
+    called = {term: f"x{i}" for i, term in enumerate(terms, 1)}
+    named = [(name, facts.reading(facts.Path(tuple(term.split("."))))) for term, name in called.items() if "." in term]
+    return Slices(instance(formula, called)), tuple(named)
 
 
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+OBJECT = r"(?:[a-z][a-z0-9_]*|call(?:\.[A-Za-z_][A-Za-z0-9_]*)+|[0-9]+)"
+ATOM = re.compile(rf"[a-z][a-z0-9_]*(?:\({OBJECT}(?:, {OBJECT})*\))?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,30 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A predicate, true or false at each step of a trace."""
+    """A predicate, true or false at each step of a trace; of the objects in brackets, where there are any.
+
+    An object is a variable, as in `cancel(r)`, an argument of the call that is judged, as in `get(call.id)`, or the
+    number of one of a few objects that a rule is tried on, as in `get(1)`.  Without brackets it is of any object.
+    """
 
     name: str
 
     def __post_init__(self) -> None:
-        if not NAME.match(self.name):
-            raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*; got {self.name!r}")
-        if self.name in ("true", "false"):
+        if not ATOM.match(self.name):
+            raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*, as in pay or pay(o, c); got {self.name!r}")
+        if self.predicate in ("true", "false"):
             raise ValueError(f"{self.name} is a constant, not a predicate name: write Constant({self.name.title()})")
+
+    @property
+    def predicate(self) -> str:
+        """The name before the brackets."""
+        return self.name.partition("(")[0]
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """What stands in the brackets."""
+        inside = self.name.partition("(")[2]
+        return tuple(inside[:-1].split(", ")) if inside else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -256,8 +273,52 @@ def propositional(formula: Formula) -> bool:
 
 
 def atoms(formula: Formula) -> tuple[str, ...]:
-    """The names of the predicates in a formula, in order of first appearance."""
+    """The names of the atoms in a formula, with their objects, in order of first appearance."""
     return tuple([node.name for node in subformulas(formula) if isinstance(node, Atom)])
+
+
+def predicates(formula: Formula) -> tuple[str, ...]:
+    """The names of the predicates in a formula, without their objects, in order of first appearance."""
+    return tuple(dict.fromkeys(node.predicate for node in subformulas(formula) if isinstance(node, Atom)))
+
+
+def variables(formula: Formula) -> tuple[str, ...]:
+    """The variables of a formula, in order of first appearance; its meaning is that of all their values."""
+    objects = (one for node in subformulas(formula) if isinstance(node, Atom) for one in node.objects)
+    return tuple(dict.fromkeys(one for one in objects if NAME.match(one)))
+
+
+def instance(formula: Formula, objects: Mapping[str, str]) -> Formula:
+    """The formula with objects in place of others; one that is not listed stays."""
+    by = {
+        node: Atom(f"{node.predicate}({', '.join(objects.get(one, one) for one in node.objects)})")
+        for node in subformulas(formula)
+        if isinstance(node, Atom) and node.objects
+    }
+    return substitute(formula, by) if by else formula
+
+
+def at_least(times: int, body: Formula) -> Formula:
+    """The body held at `times` steps or more, up to now; `times` is 1 or more."""
+    if times < 1:
+        raise ValueError(f"a number of times from 1 was required; got {times}")
+    counted: Formula = Once(body)
+    for _ in range(times - 1):
+        counted = Once(And(body, Previously(counted)))
+    return counted
+
+
+def counted(formula: Formula) -> tuple[int, Formula] | None:
+    """How often something is to have held, at the least, and what; None for what `at_least` does not give.
+
+    Once is no count: it is `ONCE`.
+    """
+    times, node = 1, formula
+    while isinstance(node, Once) and isinstance(node.body, And) and isinstance(node.body.right, Previously):
+        times, node = times + 1, node.body.right.body
+    if times == 1 or not isinstance(node, Once):
+        return None
+    return (times, node.body) if formula == at_least(times, node.body) else None
 
 
 def conjunction(parts: tuple[Formula, ...]) -> Formula:

@@ -155,6 +155,19 @@ class Past:
         other._memory = self._start
         return other
 
+    @property
+    def start(self) -> tuple:
+        """What is remembered before the first step."""
+        return self._start
+
+    def after(self, memory: tuple, letter: tuple) -> tuple[tuple, tuple]:
+        """The formulas' truths at a step, and what is remembered after it, from what was remembered before it.
+
+        The letter holds the truths of `names` at the step.
+        """
+        key = (memory, letter)
+        return self._seen.get(key) or self._work(key)
+
     def peek(self, step: object) -> tuple:
         """The formulas' truths if this were the next step; nothing is remembered."""
         key = (self._memory, self._told(step, self.names))

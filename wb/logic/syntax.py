@@ -11,7 +11,13 @@ styles may be mixed in one text.  From the tightest binding to the loosest:
     6  IMPLIES                                                               to the right
     7  IFF                                                                   to the left
 
-so `ALWAYS a IMPLIES b` reads `(ALWAYS a) IMPLIES b`, and `a IMPLIES b IMPLIES c` reads
+`COUNT[<= 3] a` (at most three steps so far) and `COUNT[>= 3] a` (at least three) bind as the prefix operators do.
+They are written out with ONCE and PREVIOUSLY, and printed as they were written.
+
+A predicate may name objects, `pay(o)` or `pay(o, c)`, without a blank before the bracket: variables in small letters.
+A formula says what it says for all objects; `pay` alone is of any object.
+
+So `ALWAYS a IMPLIES b` reads `(ALWAYS a) IMPLIES b`, and `a IMPLIES b IMPLIES c` reads
 `a IMPLIES (b IMPLIES c)`.  Operators are written in capitals, predicates in small letters.  A text
 has at most `MAX_LENGTH` characters and `MAX_DEPTH` nested operators.  What formulas mean: `semantics`.
 """
@@ -66,9 +72,12 @@ BY_NODE = {op.node: op for op in OPERATORS}
 BY_TEXT = {text: op for op in OPERATORS for text in (op.words, op.ascii, op.symbols, *op.others)}
 CONSTANTS = {"true": F.TRUE, "false": F.FALSE, "⊤": F.TRUE, "⊥": F.FALSE, "TRUE": F.TRUE, "FALSE": F.FALSE}
 TOKEN = re.compile(
-    r"[ \t\r\n]*(?:([A-Za-z][A-Za-z0-9_]*)|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
+    rf"[ \t\r\n]*(?:(COUNT\[ *(?:<=|>=) *[0-9]+ *\]|[a-z][a-z0-9_]*\( *{F.OBJECT} *(?:, *{F.OBJECT} *)*\)|"
+    r"[A-Za-z][A-Za-z0-9_]*)"
+    r"|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
     r"\u27d0\u229f\u2296\u00ac\u2227\u2228\u2295\u2192\u21d2\u2194\u21d4\u2261\u22a4\u22a5])|$)"
 )
+COUNT = re.compile(r"COUNT\[ *(<=|>=) *([0-9]+) *\]")
 OPERAND = "a predicate, true, false, a prefix operator such as NOT, or '('"
 
 
@@ -82,10 +91,11 @@ class _Token(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """An opened parenthesis or an operator that waits for its right operand."""
+    """An opened parenthesis or an operator that waits for its right operand; `count` where it is a number of times."""
 
     op: Notation | None
     at: int
+    count: re.Match | None = None
 
 
 def parse(text: str) -> Formula:
@@ -112,21 +122,38 @@ def render(formula: Formula, style: Style = "words") -> str:
     if style not in STYLES:
         raise ValueError(f"style must be one of {list(STYLES)}; got {style!r}")
 
+    texts: dict[Formula, str] = {}
+
     def show(node: Formula, parts: tuple) -> str:
+        texts[node] = text = shown(node, parts)
+        return text
+
+    def shown(node: Formula, parts: tuple) -> str:
         if isinstance(node, F.Atom):
             return node.name
         if isinstance(node, F.Constant):
             return {"symbols": "⊥⊤"[node.value]}.get(style, str(node.value).lower())
+        if (count := _count(node)) is not None:
+            sign, body = count
+            return f"{sign} ({texts[body]})" if isinstance(body, F.Binary) else f"{sign} {texts[body]}"
         sign = getattr(BY_NODE[type(node)], style)
-        shown = [
+        operands = [
             f"({part})" if _parenthesised(node, child, side) else part
             for side, (child, part) in enumerate(zip(F.children(node), parts, strict=True))
         ]
-        if len(shown) == 2:
-            return f"{shown[0]} {sign} {shown[1]}"
-        return f"{sign} {shown[0]}" if sign.isalpha() or "_" in sign else f"{sign}{shown[0]}"
+        if len(operands) == 2:
+            return f"{operands[0]} {sign} {operands[1]}"
+        return f"{sign} {operands[0]}" if sign.isalpha() or "_" in sign else f"{sign}{operands[0]}"
 
     return str(F.fold(formula, show))
+
+
+def _count(node: Formula) -> tuple[str, Formula] | None:
+    """The operator of a number of times, and what is counted; None for a node that is none."""
+    if isinstance(node, F.Not) and (found := F.counted(node.body)) is not None:
+        return f"COUNT[<= {found[0] - 1}]", found[1]
+    found = F.counted(node)
+    return None if found is None else (f"COUNT[>= {found[0]}]", found[1])
 
 
 def _parenthesised(node: Formula, child: Formula, side: int) -> bool:
@@ -148,22 +175,24 @@ def _tokens(text: str) -> list[_Token]:
             at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n"))
             raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}")
         word = found.group(1) or found.group(2) or ""
-        tokens.append(_Token(word, found.end() - len(word)))
+        tokens.append(_Token(re.sub(r" *([(),]) *", r"\1", word).replace(",", ", "), found.end() - len(word)))
         if not word:
             return tokens
         at = found.end()
 
 
 def _before_operand(text: str, token: _Token, operands: list, waiting: list[_Open]) -> bool:
-    op = BY_TEXT.get(token.text)
-    if token.text == "(" or (op is not None and issubclass(op.node, F.Unary)):
-        waiting.append(_Open(op, token.at))
+    op, count = BY_TEXT.get(token.text), COUNT.match(token.text)
+    if count and _times(count) == 0:
+        raise _error(text, token.at, f"COUNT[>= N] takes a number from 1; got {token.text}")
+    if token.text == "(" or count or (op is not None and issubclass(op.node, F.Unary)):
+        waiting.append(_Open(BY_NODE[F.Once] if count else op, token.at, count))
         if len(waiting) > 2 * MAX_DEPTH:
             raise _error(text, token.at, f"at most {MAX_DEPTH} nested operators or parentheses; got more")
         return False
     if token.text in CONSTANTS:
         operands.append((CONSTANTS[token.text], 0))
-    elif F.NAME.match(token.text):
+    elif F.ATOM.match(token.text) and token.text.partition("(")[0] not in CONSTANTS:
         operands.append((F.Atom(token.text), 0))
     else:
         raise _error(text, token.at, f"expected {OPERAND}; got {_shown(token)}{_hint(token)}")
@@ -178,7 +207,10 @@ def _after_operand(text: str, token: _Token, operands: list, waiting: list[_Open
         return False
     if token.text not in (")", ""):
         raise _error(
-            text, token.at, f"expected an operator such as AND, ')' or the end; got {_shown(token)}{_hint(token)}"
+            text,
+            token.at,
+            f"expected an operator such as AND, ')' or the end; got {_shown(token)}"
+            f"{_hint(token)}{_objects(text, token)}",
         )
     _reduce(text, operands, waiting, None)
     if token.text == ")" and not waiting:
@@ -196,15 +228,24 @@ def _reduce(text: str, operands: list, waiting: list[_Open], op: Notation | None
         top = waiting[-1].op
         if op is not None and (top.binding < op.binding or (top.binding == op.binding and op.right)):
             return
-        at = waiting.pop().at
+        at, times = waiting[-1].at, _times(waiting.pop().count)
         count = 2 if issubclass(top.node, F.Binary) else 1
         parts, operands[-count:] = operands[-count:], []
-        deep = 1 + max(part[1] for part in parts)
+        deep = max(1, 3 * abs(times)) + max(part[1] for part in parts)
         if deep > MAX_DEPTH:
             raise _error(
                 text, at, f"at most {MAX_DEPTH} nested operators; got more: split the formula into several rules"
             )
-        operands.append((top.node(*(part[0] for part in parts)), deep))
+        built = F.at_least(abs(times), parts[0][0]) if times else top.node(*(part[0] for part in parts))
+        operands.append((F.Not(built) if times < 0 else built, deep))
+
+
+def _times(count: re.Match | None) -> int:
+    """How often something is to have held, at the least, negative where it is not to; 0 for no count."""
+    if count is None:
+        return 0
+    times = min(int(count[2][:6]), MAX_DEPTH)
+    return -(times + 1) if count[1] == "<=" else times
 
 
 def _hint(token: _Token) -> str:
@@ -214,6 +255,12 @@ def _hint(token: _Token) -> str:
     if word and word[0].isupper() and word not in BY_TEXT:
         return ": a predicate name must match [a-z][a-z0-9_]*"
     return ""
+
+
+def _objects(text: str, token: _Token) -> str:
+    """What is wrong with a bracket right after a predicate."""
+    after = token.text == "(" and token.at > 0 and text[token.at - 1].isalnum()
+    return ": objects are variables in small letters, as in pay(o) or pay(o, c)" if after else ""
 
 
 def _shown(token: _Token) -> str:

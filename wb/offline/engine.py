@@ -146,7 +146,7 @@ class _Words:
             case f.And(left, right) | f.Or(left, right):
                 word = " or " if isinstance(formula, f.Or) != negated else " and "
                 return word.join(bracketed(self.text(part, negated=negated)) for part in (left, right))
-            case f.Atom(name):
+            case f.Atom(name) if name in self.predicates:
                 return self._state(self.predicates[name], negated)
             case f.Once():
                 return _signed(self._past(formula), negated)
@@ -182,7 +182,7 @@ class _Words:
         for row in told:
             if row["past"] == render(formula):
                 return str(row["name"])
-        return _by_words(told, tuple(w for name in f.atoms(formula) for w in self.predicates[name].keywords))
+        return _by_words(told, tuple(w for name in f.predicates(formula) for w in self.predicates[name].keywords))
 
 
 def _by_words(rows: Sequence[Row], words: Sequence[str]) -> str:

@@ -25,15 +25,16 @@ from wb.logic.formula import (
     Formula,
     Iff,
     Not,
-    atoms,
     conjunction,
     disjunction,
     fold,
+    predicates,
     rebuild,
     substitute,
+    variables,
 )
 from wb.rules import physical
-from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.rule import Predicate, Rule, RuleSet, rename
 
 NEGATIVE = re.compile(
     r"not|no|non|never|without|cannot|[a-z]+n't|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing"
@@ -140,6 +141,8 @@ def merge(ruleset: RuleSet, keep: str, drop: str, negated: bool, known: Sequence
     record = Change("merge", (keep, drop), (keep,), False, "", reason)
     if keep == drop or ruleset.predicate(keep).kind != ruleset.predicate(drop).kind:
         return Gated(ruleset, replace(record, certificate="two predicates of one kind were required"))
+    if ruleset.predicate(keep).objects or ruleset.predicate(drop).objects:
+        return Gated(ruleset, replace(record, certificate="predicates without objects were required"))
     target: Formula = Not(Atom(keep)) if negated else Atom(keep)
     claim = Always(Iff(Atom(drop), target))
     problem = _unproved(decide.implies, TRUE, claim, physical.relevant(known, claim))
@@ -199,8 +202,8 @@ def _fires_never(rule: Rule, others: Sequence[Rule], ruleset: RuleSet, backgroun
 
 def exchange(ruleset: RuleSet, by: dict[str, Predicate]) -> RuleSet:
     """The rule set with predicates replaced by others of, perhaps, another name."""
-    names = {Atom(old): Atom(new.name) for old, new in by.items() if old != new.name}
-    rules = tuple(replace(r, formula=substitute(r.formula, names)) for r in ruleset.rules) if names else ruleset.rules
+    names = {old: new.name for old, new in by.items() if old != new.name}
+    rules = tuple(replace(r, formula=rename(r.formula, names)) for r in ruleset.rules) if names else ruleset.rules
     return replace(ruleset, predicates=tuple(by.get(p.name, p) for p in ruleset.predicates), rules=rules)
 
 
@@ -231,12 +234,14 @@ def _unfit(ruleset: RuleSet, rule: Rule, formulas: Sequence[Formula], ids: Seque
     """Why the parts cannot be rules of this set; empty where they can."""
     if not formulas:
         return "at least one part was required; got none"
+    if any(variables(f) for f in (rule.formula, *formulas)):
+        return "rules without variables were required"
     names = {p.name for p in ruleset.predicates}
-    strange = sorted({n for f in formulas for n in atoms(f)} - names)
+    strange = sorted({n for f in formulas for n in predicates(f)} - names)
     if strange:
         return f"predicates of the rule set were required; got {strange}"
     actions = {p.name for p in ruleset.predicates if p.kind == "action"}
-    if rule.type == "action" and not all(actions & set(atoms(f)) for f in formulas):
+    if rule.type == "action" and not all(actions & set(predicates(f)) for f in formulas):
         return "an action rule needs an action predicate in each part (Sec. 3.1)"
     taken = {r.id for r in ruleset.rules} - {rule.id}
     return f"the ids {sorted(taken & set(ids))} are taken" if taken & set(ids) else ""

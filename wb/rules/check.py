@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import inf
 
@@ -23,6 +23,7 @@ from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
+from wb.logic.objects import grounded, instances
 from wb.logic.sat import Bounded, OutOfTime
 from wb.rules import lint, physical
 from wb.rules.lint import Finding
@@ -31,6 +32,7 @@ from wb.rules.rule import Rule, RuleSet
 MAX_UNDECIDED = 20  # questions too large to decide after which no more are asked
 SECONDS = 45.0  # after which no more are asked
 SHARE = 30  # of many questions about all rules, one may take this part of the time that is left
+OBJECTS = 2  # that rules with variables are tried on
 MOST = 8  # names in a line of text
 Tell = Callable[[str, int, int], None]
 
@@ -58,7 +60,8 @@ class Report:
     `satisfiable` is None where that is too large to decide; `witness` is then absent too.  `core` is a
     minimal set of rules that no trace keeps.  `implied` holds (stronger, weaker) pairs.  `conflicts`
     are rules whose trigger can never hold when the rules in `by` are kept; `redundant` rules are
-    implied by those in `by`.  What could not be decided is in `undecided`, with its reason.
+    implied by those in `by`.  What could not be decided is in `undecided`, with its reason.  Rules with variables are
+    decided for that many `objects`, as if there were no others; 0 where no rule has any.
     """
 
     rules: int
@@ -75,6 +78,7 @@ class Report:
     redundant: tuple[Blame, ...]
     findings: tuple[Finding, ...]
     undecided: tuple[tuple[str, str], ...] = ()
+    objects: int = 0
 
     @property
     def clean(self) -> bool:
@@ -89,12 +93,13 @@ def check(ruleset: RuleSet, tell: Tell = _silent, seconds: float = SECONDS) -> R
 
     `tell` is called with what is being decided, how much of it is done, and of how much.
     """
-    rules = tuple(rule for rule in ruleset.rules if rule.type == "action")
-    background = (*(rule for rule in ruleset.rules if rule.type == "physical"), *physical.rules(ruleset.predicates))
+    said = tuple(rule for rule in ruleset.rules if rule.type == "action")
+    tried, rules, background = _grounded(ruleset, physical.rules(ruleset.predicates))
+    fires = _fires(said, tried)
     given = tuple(dict.fromkeys(part for rule in background for part in decide.conjuncts(rule.formula)))
     names = {rule.formula: rule.text for rule in background} | {rule.formula: rule.id for rule in reversed(rules)}
     asking = _Asking(tell, time.monotonic() + seconds, seconds)
-    findings = _findings(ruleset, rules, given, asking)
+    findings = _findings(ruleset, said, given, asking)
     vacuous = {finding.rules[0] for finding in findings if finding.kind == "never_fires"}
     living = [rule for rule in rules if rule.id not in vacuous]
     related = _related(living, given, asking)
@@ -105,7 +110,7 @@ def check(ruleset: RuleSet, tell: Tell = _silent, seconds: float = SECONDS) -> R
         satisfiable, witness, core = _joint(rules, given, solver, names, asking)
         sound = [rule for rule in living if rule.id not in apart]
         found, left = _exclusive(sound, given, solver, names, asking)
-        found += _conflicts(left, given, solver, names, asking)
+        found += _conflicts(left, fires, given, solver, names, asking)
         conflicts = tuple(_quoted(blame, ruleset) for blame in found)
         caught = {name for blame in conflicts for name in (blame.rule, *blame.by)}
         left = [rule for rule in sound if rule.id not in caught]
@@ -123,7 +128,32 @@ def check(ruleset: RuleSet, tell: Tell = _silent, seconds: float = SECONDS) -> R
         redundant=redundant,
         findings=findings,
         undecided=tuple(asking.undecided),
+        objects=tried,
     )
+
+
+def _grounded(ruleset: RuleSet, known: Sequence[Rule]) -> tuple[int, tuple[Rule, ...], tuple[Rule, ...]]:
+    """How many objects are tried, the action rules about these, and what is known of them; rules as they are for none.
+
+    `known` are the physical rules beside those of the rule set.
+    """
+    tried = OBJECTS if any(F.variables(rule.formula) for rule in ruleset.rules) else 0
+    about = physical.about(ruleset.without_unused().predicates, tried) if tried else ()
+    rules = [
+        replace(rule, formula=grounded(rule.formula, tried)) if F.variables(rule.formula) else rule
+        for rule in ruleset.rules
+    ]
+    actions = tuple(rule for rule in rules if rule.type == "action")
+    return tried, actions, (*(rule for rule in rules if rule.type == "physical"), *known, *about)
+
+
+def _fires(rules: Iterable[Rule], tried: int) -> dict[str, Formula]:
+    """That a rule fires, for one of the objects that are tried, by the id of each rule with a trigger."""
+    triggers = {rule.id: what for rule in rules if (what := decide.trigger(rule.formula)) is not None}
+    return {
+        name: F.Eventually(F.disjunction(instances(what, tried)) if F.variables(what) else what)
+        for name, what in triggers.items()
+    }
 
 
 def to_json(report: Report) -> dict:
@@ -160,6 +190,8 @@ def render(report: Report) -> str:
     for reason, undecided in late.items():
         more = f" and {len(undecided) - MOST} more" if len(undecided) > MOST else ""
         lines.append(f"{', '.join(undecided[:MOST])}{more}: undecided: {reason}")
+    if report.objects:
+        lines[0] += f"; rules with variables are decided for {report.objects} objects"
     return "\n".join([*lines, "nothing to repair"] if report.clean else lines)
 
 
@@ -176,9 +208,9 @@ def conflicts(ruleset: RuleSet, background: Sequence[Rule] | None = None) -> tup
     `background` are the physical rules, computed from the tests where not given.  Rules that no trace keeps
     together are one conflict; what is too large to decide is left out (`check` names it).
     """
-    rules = [rule for rule in ruleset.rules if rule.type == "action"]
     known = physical.rules(ruleset.predicates) if background is None else background
-    known = (*(rule for rule in ruleset.rules if rule.type == "physical"), *known)
+    tried, rules, known = _grounded(ruleset, known)
+    fires = _fires((rule for rule in ruleset.rules if rule.type == "action"), tried)
     given = tuple(dict.fromkeys(part for rule in known for part in decide.conjuncts(rule.formula)))
     names = {rule.formula: rule.text for rule in known} | {rule.formula: rule.id for rule in reversed(rules)}
     asking = _Asking()
@@ -186,7 +218,7 @@ def conflicts(ruleset: RuleSet, background: Sequence[Rule] | None = None) -> tup
         found, left = _exclusive(rules, given, solver, names, asking)
         found += [
             blame
-            for blame in _conflicts(left, given, solver, names, asking)
+            for blame in _conflicts(left, fires, given, solver, names, asking)
             if {rule.id for rule in left} & set(blame.by) - {blame.rule}
         ]
     return tuple(_quoted(blame, ruleset) for blame in found)
@@ -312,7 +344,7 @@ def _related(
 def _worth_a_look(rules: Sequence[Rule], bound: dict[int, tuple], found: pairs.Relations) -> list[tuple[int, int]]:
     """Pairs that `pairs` did not settle: bound by a physical rule, or with a rule over many predicates."""
     words = [
-        set(rule.predicates) | {name for one in bound.get(i, ()) for name in F.atoms(one)}
+        set(F.atoms(rule.formula)) | {name for one in bound.get(i, ()) for name in F.atoms(one)}
         for i, rule in enumerate(rules)
     ]
     special = set(found.undecided) | {i for i, by in bound.items() if by}
@@ -337,11 +369,16 @@ def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], s
 
 
 def _conflicts(
-    rules: Sequence[Rule], given: Sequence[Formula], solver: Bounded, names: dict, asking: _Asking
+    rules: Sequence[Rule],
+    fires: Mapping[str, Formula],
+    given: Sequence[Formula],
+    solver: Bounded,
+    names: dict,
+    asking: _Asking,
 ) -> list[Blame]:
     """Rules that can fire alone, but not while all rules are kept."""
     everything = (*(rule.formula for rule in rules), *given)
-    fires = {rule.id: F.Eventually(what) for rule in rules if (what := decide.trigger(rule.formula)) is not None}
+    fires = {rule.id: fires[rule.id] for rule in rules if rule.id in fires}
     asking.tell("rules that can never fire", 0, len(fires))
     can = asking.tried("", partial(decide.together, tuple(fires.values()), everything, solver)) or frozenset()
     left = [name for name, wanted in fires.items() if wanted not in can]

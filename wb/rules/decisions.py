@@ -224,7 +224,7 @@ def fragment(decision: Ruling, written: Written | None = None, loc: Loc = ()) ->
 
 
 def _binding(predicate: Predicate) -> tuple:
-    return predicate.kind, predicate.tools, predicate.test
+    return predicate.kind, predicate.tools, predicate.test, predicate.objects
 
 
 def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Loc) -> tuple[Ruling, list[str]]:
@@ -286,7 +286,7 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
             yield f"{at}: tools of {sorted(tools)} were required; got {strange}"
             continue
         told = False
-        for path in facts.paths(p.test) if p.test is not None else ():
+        for path in (*(facts.paths(p.test) if p.test is not None else ()), *p.objects):
             if path.names[0] == "state":
                 owners = [("a field of the state", toolbox.state)]
             else:

@@ -280,7 +280,7 @@ def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Und
 def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
     """The predicates, after checking that the formula names them and constrains an action."""
     known = {p.name: p for p in predicates}
-    used = atoms(formula)
+    used = atoms(formula)  # a reply declares no objects: an atom with some is not described
     missing = [name for name in used if name not in known]
     if missing:
         raise ValueError(f"every predicate of a formula must be described; got none for {missing}")

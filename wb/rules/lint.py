@@ -122,7 +122,7 @@ def never_fires(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> 
         answer, says = decide.valid(rule.formula, background), "says nothing: it holds whatever happens"
     if not answer:
         return None
-    done = F.conjunction(tuple(F.Atom(predicate.name) for predicate in ruleset.actions(rule)))
+    done = F.conjunction(tuple(_true(rule.formula, predicate.name) for predicate in ruleset.actions(rule)))
     trace, _ = decide.shortest((F.Eventually(done), rule.formula, *given))
     why = " by " + ", ".join(render(part) for part in answer.core) if answer.core else ""
     return Finding("never_fires", (rule.id,), f"the rule {says}{why}", trace=trace, expected="denied" if trace else "")
@@ -133,7 +133,7 @@ def forbids_always(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) 
     if rule.modality == "forbid" and len(rule.predicates) == 1:
         return None
     for action in (predicate.name for predicate in ruleset.actions(rule)):
-        taken = F.Eventually(F.Atom(action))
+        taken = F.Eventually(_true(rule.formula, action))
         trace, _ = decide.shortest((taken, *given))
         if trace is not None and decide.shortest((taken, rule.formula, *given))[0] is None:
             return Finding(
@@ -170,9 +170,9 @@ def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
 
 def _unrecorded(rule: Rule, name: str) -> Word | None:
     """A trace that the rule allows, but would not if the predicate's name were read without its negation."""
-    flipped = F.substitute(rule.formula, {F.Atom(name): F.Not(F.Atom(name))})
+    flipped = F.substitute(rule.formula, {atom: F.Not(atom) for atom in _atoms(rule.formula, name)})
     try:
-        return decide.shortest((rule.formula, F.Not(flipped), F.Always(F.Not(F.Atom(name)))))[0]
+        return decide.shortest((rule.formula, F.Not(flipped), F.Always(F.Not(_true(rule.formula, name)))))[0]
     except AutomatonError:
         return None
 
@@ -215,16 +215,26 @@ def bearing(given: Sequence[Formula], formula: Formula) -> tuple[Formula, ...]:
 
 
 def _never(formula: Formula, action: str) -> Formula:
-    return F.substitute(formula, {F.Atom(action): F.FALSE})
+    return F.substitute(formula, dict.fromkeys(_atoms(formula, action), F.FALSE))
+
+
+def _atoms(formula: Formula, predicate: str) -> tuple[F.Atom, ...]:
+    """The atoms of a predicate in a formula, whatever their objects."""
+    return tuple([atom for atom in map(F.Atom, F.atoms(formula)) if atom.predicate == predicate])
+
+
+def _true(formula: Formula, predicate: str) -> Formula:
+    """That a predicate of a formula is true of one of the objects that the formula names."""
+    return F.disjunction(_atoms(formula, predicate))
 
 
 def _meant(rule: Rule, actions: Sequence[str]) -> Formula:
     """What the sentence may have meant: its action only where the condition holds, or required where it does."""
-    act = F.disjunction(tuple(F.Atom(action) for action in actions))
+    act = F.disjunction(tuple(_true(rule.formula, action) for action in actions))
     match rule.formula:
-        case F.Always(F.Implies(left, right)) if rule.modality == "oblige" and set(actions) & set(F.atoms(left)):
+        case F.Always(F.Implies(left, right)) if rule.modality == "oblige" and set(actions) & set(F.predicates(left)):
             return F.Always(F.Implies(right, F.Eventually(act)))
-        case F.Always(F.Implies(left, right)) if set(actions) & set(F.atoms(right)):
+        case F.Always(F.Implies(left, right)) if set(actions) & set(F.predicates(right)):
             return (
                 F.Always(F.Implies(act, left))
                 if rule.modality == "permit_only_if"
@@ -239,7 +249,8 @@ def _sentence(rule: Rule) -> str:
 
 def _both_true(ruleset: RuleSet, rule: Rule, name: str) -> Word | None:
     """A trace that the rule allows, with the predicate and the rule's actions true in one step."""
-    done = F.conjunction((F.Atom(name), *(F.Atom(predicate.name) for predicate in ruleset.actions(rule))))
+    wanted = (name, *(predicate.name for predicate in ruleset.actions(rule)))
+    done = F.conjunction(tuple(_true(rule.formula, one) for one in wanted))
     try:
         return decide.shortest((F.Eventually(done), rule.formula))[0]
     except AutomatonError:

@@ -10,12 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 from wb.domain.tools import Field, Toolbox
 from wb.logic.evaluation import holds
 from wb.logic.facts import Size, terms
-from wb.logic.formula import Always, And, Atom, Formula, Iff, Implies, Not, Or, atoms, conjunction
+from wb.logic.formula import (
+    Always,
+    And,
+    Atom,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    atoms,
+    conjunction,
+    disjunction,
+    substitute,
+)
 from wb.logic.samples import assigned, samples
 from wb.rules.rule import Predicate, Rule, RuleSet, source
 
@@ -45,6 +58,46 @@ def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tu
 def beside(ruleset: RuleSet, toolbox: Toolbox | None = None) -> RuleSet:
     """The rule set with the physical rules between its predicates added after its own."""
     return replace(ruleset, rules=(*ruleset.rules, *rules(ruleset.predicates, toolbox)))
+
+
+def about(predicates: Iterable[Predicate], tried: int) -> tuple[Rule, ...]:
+    """What must hold between predicates of that many objects: `cancel` is `cancel(1)` or `cancel(2)`, and what binds
+    two predicates of the same calls binds them for each object."""
+    rows = [p for p in predicates if p.objects]
+    chosen = {p.name: list(product(range(1, tried + 1), repeat=len(p.objects))) for p in rows}
+    laws = [
+        (
+            f"{p.name} is of one of {tried} objects",
+            Iff(Atom(p.name), disjunction(tuple(_of(p, objects) for objects in chosen[p.name]))),
+        )
+        for p in rows
+    ]
+    for left, right in permutations(rows, 2):
+        relation = _of_one(left, right) if left.objects == right.objects else None
+        if relation is not None:
+            said = _sentence(left, right, relation)
+            for objects in chosen[left.name]:
+                by = {Atom(p.name): _of(p, objects) for p in (left, right)}
+                laws.append((f"{said}, for {', '.join(map(str, objects))}", substitute(relation, by)))
+    return tuple(
+        Rule(id=f"object_{i}", text=text, formula=Always(law), modality="oblige", type="physical")
+        for i, (text, law) in enumerate(laws, 1)
+    )
+
+
+def _of(predicate: Predicate, objects: Sequence[int]) -> Atom:
+    return Atom(f"{predicate.name}({', '.join(map(str, objects))})")
+
+
+def _of_one(left: Predicate, right: Predicate) -> Formula | None:
+    """What the first says of the second for one object: false of both where no call names it, so no more than that."""
+    a, b = Atom(left.name), Atom(right.name)
+    if right.kind == "action":
+        return Implies(a, b) if set(left.tools) <= set(right.tools) else None
+    if left.kind == "state" and left.name < right.name:
+        relation = between(left, right)
+        return relation if isinstance(relation, Implies | Not) else None
+    return None
 
 
 def given(physical: Iterable[Rule]) -> Formula:

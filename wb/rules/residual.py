@@ -2,7 +2,9 @@
 
 A rule `ALWAYS body` bears on a tool when calling the tool can make `body` false at the last step.  What
 is left is propositional over predicates of that step and past subformulas, whose value the steps so
-far decide.  A rule about later steps has no such form: it is monitored, not guarded, and said to be so.
+far decide.  The objects that the call names take the place of variables, as in `get(call.id)`; a variable
+that the call does not name stays, and means all objects.  A rule about later steps has no such form: it is
+monitored, not guarded, and said to be so.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from wb.domain.tools import Toolbox
 from wb.logic import formula as f
 from wb.logic.formula import Formula
-from wb.rules.rule import Rule, RuleSet
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,29 @@ def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
     body = _body(rule.formula)
     if rule.type != "action" or body is None:
         return None
-    mine = frozenset(p.name for p in ruleset.predicates if p.kind == "action" and tool in p.tools)
-    if not mine & _present(body):
+    mine = {p.name: own_objects(p) for p in ruleset.predicates if p.kind == "action" and tool in p.tools}
+    taken = [atom for name in sorted(_present(body)) if (atom := f.Atom(name)).predicate in mine]
+    if not taken:
         return None
-    residual = _fold(body, mine)
+    named = [dict(zip(atom.objects, mine[atom.predicate], strict=False)) for atom in taken]
+    least = [one for i, one in enumerate(named) if not any(_within(o, one, j < i) for j, o in enumerate(named))]
+    residual: Formula = f.TRUE
+    for objects in least:
+        told = f.instance(body, objects)
+        true = [atom for name in _present(told) if (atom := f.Atom(name)).predicate in mine]
+        true = [atom for atom in true if atom.objects in ((), mine[atom.predicate])]
+        residual = _and(residual, _fold(told, frozenset(atom.name for atom in true)))
     return None if residual == f.TRUE else residual
+
+
+def own_objects(predicate: Predicate) -> tuple[str, ...]:
+    """What tells the predicate's objects at a call that is judged, as it stands in a formula."""
+    return tuple(".".join(path.names) for path in predicate.objects)
+
+
+def _within(one: dict[str, str], other: dict[str, str], before: bool) -> bool:
+    """Whether a choice of objects says at most what the other does; of equal ones that which comes first."""
+    return one.items() < other.items() or (before and one == other)
 
 
 def _body(formula: Formula) -> Formula | None:
@@ -68,7 +88,7 @@ def _body(formula: Formula) -> Formula | None:
 
 
 def _present(formula: Formula) -> set[str]:
-    """The predicates that are read at the current step, outside past subformulas."""
+    """The atoms that are read at the current step, outside past subformulas."""
     if isinstance(formula, f.PAST):
         return set()
     if isinstance(formula, f.Atom):
@@ -77,7 +97,7 @@ def _present(formula: Formula) -> set[str]:
 
 
 def _fold(formula: Formula, true: frozenset[str]) -> Formula:
-    """The formula with those predicates true now, constants folded away."""
+    """The formula with those atoms true now, constants folded away."""
     match formula:
         case f.Atom(name):
             return f.TRUE if name in true else formula

@@ -7,8 +7,9 @@ Rules are read and written as text, YAML that a person edits and JSON, in `rulef
 A predicate has a positive snake_case name, a description and keywords (Sec. 3.1).  An *action* predicate is true
 when the agent calls one of its tools, a *state* predicate is a fact about the user, the session or the arguments.
 With a test (`logic.facts`) it is *grounded*: its truth follows from fields of the state and arguments of calls.
-Without one it is unknown unless the step's state holds it by name.  Rules from many clauses are joined into one set
-over one vocabulary.
+Without one it is unknown unless the step's state holds it by name.  One with *objects* is true of those that the
+calls of its tools name: `cancel(r)` of what the argument `id` says, where `objects` is `call.id`.  Rules from many
+clauses are joined into one set over one vocabulary.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from typing import Literal
 
 from wb.domain.tools import DeclaredValues
 from wb.domain.trace import Call, Step
-from wb.logic import evaluation, facts, formula
+from wb.logic import evaluation, facts, formula, objects
 from wb.logic.facts import Fact, Path, Size
-from wb.logic.formula import Atom, Formula, atoms, substitute
+from wb.logic.formula import Atom, Formula, atoms, predicates, substitute, variables
+from wb.logic.objects import NOBODY, Among
 
 Kind = Literal["action", "state"]
+VARIABLES = 3  # of one rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class Predicate:
     """One proposition of a rule set, true, false or unknown at each step.
 
     `tools` are those that carry out an action predicate.  Of a state predicate they say whose calls its test reads as
-    `call`; without any, it reads the call that is judged, whatever its tool.
+    `call`; without any, it reads the call that is judged, whatever its tool.  `objects` are the arguments of those
+    calls that tell which objects the predicate is true of, in the order in which a rule names them.
     """
 
     name: str
@@ -41,6 +45,7 @@ class Predicate:
     keywords: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     test: Fact | None = None
+    objects: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if not formula.NAME.match(self.name):
@@ -53,6 +58,11 @@ class Predicate:
             raise ValueError(f"an action predicate is tested by its tools alone; {self.name!r} has a test as well")
         if self.kind == "state" and self.tools and not self.reads_call:
             raise ValueError(f"a state predicate has tools only if its test reads call; {self.name!r} has {self.tools}")
+        strange = [called(path) for path in self.objects if path.names[0] != "call"]
+        if strange:
+            raise ValueError(f"an object is told by an argument, such as call.id; {self.name!r} has {strange}")
+        if self.objects and not self.tools:
+            raise ValueError(f"a predicate with objects needs the tools whose calls name them; {self.name!r} has none")
 
     @property
     def reads_call(self) -> bool:
@@ -67,6 +77,7 @@ class Predicate:
 
 
 Reader = Callable[[Step, Call | None], bool | None]
+AmongReader = Callable[[Step, Call | None], Among]
 
 
 def reader(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType({})) -> Reader:
@@ -99,6 +110,40 @@ def reader(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType
         return told
     test = predicate.test
     return asked(facts.paths(test), predicate.tools, enumerations, lambda declared: evaluation.compiled(test, declared))
+
+
+def among(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType({})) -> AmongReader:
+    """A predicate with objects as a function of a step and the call that is asked about: of which it is true.
+
+    It is false of objects that no call of its tools names.  A test is of the call that names the object: of the one
+    that is asked about where it names it, else of all that do, and unknown where these differ.  A call that does not
+    tell its objects may have named any.
+    """
+    tools, where = predicate.tools, [evaluation.reading(path) for path in predicate.objects]
+    test = predicate.test
+    tests = {tool: evaluation.compiled(test, declared(facts.paths(test), enumerations, tool)) for tool in tools if test}
+
+    def read(step: Step, call: Call | None) -> Among:
+        named: dict[objects.Key, bool | None] = {}
+        others: bool | None = False
+        some: bool | None = False
+        for one in step.calls:
+            if one.tool not in tools:
+                continue
+            true = tests[one.tool](step.state, one.arguments) if tests else True
+            some = True if True in (some, true) else None if None in (some, true) else False
+            key = tuple([objects.identity(read(step.state, one.arguments)) for read in where])
+            if None in key:
+                others = others if true is False else None
+            elif one is call or key not in named:
+                named[key] = true
+            elif named[key] is not true:
+                named[key] = None
+        if others is None:
+            named = {key: true or None for key, true in named.items()}
+        return Among(named, others, some) if named or others is None else NOBODY
+
+    return read
 
 
 def asked[Told](
@@ -186,7 +231,7 @@ class Rule:
     @property
     def predicates(self) -> tuple[str, ...]:
         """The names of the predicates in the rule's formula (P_r)."""
-        return atoms(self.formula)
+        return predicates(self.formula)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +266,31 @@ class RuleSet:
             missing = [n for n in rule.predicates if n not in known]
             if missing:
                 raise ValueError(f"rule {rule.id!r} uses predicates that are not declared: {missing}")
+            self._about_objects(rule)
+
+    def _about_objects(self, rule: Rule) -> None:
+        """Refuse a rule whose objects are not those of its predicates, or that nothing could keep."""
+        for atom in map(Atom, atoms(rule.formula)):
+            declared = self.predicate(atom.predicate).objects
+            if atom.objects and len(atom.objects) != len(declared):
+                wanted = f"{len(declared)} object{'s' * (len(declared) != 1)} of {atom.predicate}"
+                raise ValueError(f"rule {rule.id!r}: {wanted} were required, as its `objects` say; got {atom.name}")
+            if not atom.objects and declared and self.predicate(atom.predicate).kind == "state":
+                raise ValueError(f"rule {rule.id!r}: the objects of {atom.name} were required, as in {atom.name}(r)")
+            if len(set(atom.objects)) < len(atom.objects):
+                raise ValueError(f"rule {rule.id!r}: a variable for each object was required; got {atom.name}")
+            if strange := [one for one in atom.objects if not formula.NAME.match(one)]:
+                raise ValueError(f"rule {rule.id!r}: variables such as r were required in {atom.name}; got {strange}")
+        if len(variables(rule.formula)) > VARIABLES:
+            raise ValueError(
+                f"rule {rule.id!r}: at most {VARIABLES} variables; got {', '.join(variables(rule.formula))}"
+            )
+        if unbound := objects.unsafe(rule.formula):
+            raise ValueError(
+                f"rule {rule.id!r} demands something of every {unbound[0]} there could be, named or not, and can never "
+                f"be kept: say when it bites, such as ALWAYS (act({unbound[0]}) IMPLIES …), or leave {unbound[0]} out "
+                "for any object"
+            )
 
     def predicate(self, name: str) -> Predicate:
         """The predicate of that name; `KeyError` when there is none."""
@@ -270,13 +340,24 @@ def collect(drafts: Sequence[RuleDraft], undecided: Sequence[Undecided]) -> Rule
 
 def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The formula with its predicates renamed; a name that is not listed stays."""
-    return substitute(formula, {Atom(old): Atom(new) for old, new in names.items()})
+    used = (Atom(name) for name in atoms(formula))
+    return substitute(
+        formula,
+        {a: Atom(names[a.predicate] + a.name[len(a.predicate) :]) for a in used if a.predicate in names},
+    )
 
 
 def _shared(predicate: Predicate, known: dict[object, Predicate], names: set[str]) -> Predicate:
     """The predicate of the set that says the same, else this one under a free name."""
     tools = frozenset(predicate.tools)
-    key = (predicate.test, tools) if predicate.test else tools or (predicate.kind, predicate.name)
+    about = predicate.objects
+    key = (
+        (predicate.test, tools, about)
+        if predicate.test
+        else (tools, about)
+        if tools
+        else (predicate.kind, predicate.name)
+    )
     if key not in known:
         name, number = predicate.name, 2
         if name in names and len(tools) == 1 and predicate.test is not None:

@@ -11,8 +11,10 @@
         modality: permit_only_if
 
 A rule's modality is forbid, permit_only_if or oblige.  A test is CEL (`logic.facts`); where it reads `call`, the
-predicate's tools say whose calls.  Further keys: `keywords` of a predicate; `type` (action or physical), `clause`,
-`quote` and `parents` of a rule; the list `undecided` has entries with `clause`, `quote` and `reason`.
+predicate's tools say whose calls.  `objects: [call.id]` of a predicate lists the arguments that tell its objects, and a
+rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  Further keys: `keywords`
+of a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
+with `clause`, `quote` and `reason`.
 
 Every scalar is text as it is written (`yes`, `1e3`, `2026-01-01`), a key without a value is absent.  Keys that stand
 twice, anchors, aliases and tags are refused: a text that begins with `!`, `&` or `*` needs quotation marks.
@@ -29,7 +31,7 @@ from typing import Any, NoReturn, get_args
 import pydantic
 import yaml
 
-from wb.logic import cel, syntax
+from wb.logic import cel, facts, syntax
 from wb.logic.facts import FactError
 from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
 
@@ -63,6 +65,7 @@ class PredicateForm(Form):
     keywords: list[str] = []
     tools: list[str] = []
     test: str | None = None
+    objects: list[str] = []
 
 
 class RuleForm(Form):
@@ -148,6 +151,7 @@ def _form(ruleset: RuleSet) -> _File:
                 keywords=list(p.keywords),
                 tools=list(p.tools),
                 test=cel.render(p.test) if p.test is not None else None,
+                objects=[cel.render(path) for path in p.objects],
             )
             for p in ruleset.predicates
         },
@@ -234,10 +238,20 @@ class Written:
             test = cel.parse(row.test) if row.test is not None else None
         except FactError as error:
             self.refuse((*loc, "test"), error)
+        objects = tuple(self._object(text, (*loc, "objects", i)) for i, text in enumerate(row.objects))
         try:
-            return Predicate(name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test)
+            return Predicate(name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test, objects)
         except ValueError as error:
             self.refuse(loc, error)
+
+    def _object(self, text: str, loc: Loc) -> facts.Path:
+        try:
+            path = cel.parse(text)
+        except FactError as error:
+            self.refuse(loc, error)
+        if not isinstance(path, facts.Path):
+            self.refuse(loc, f"an argument such as call.id was required; got {text[:80]!r}")
+        return path
 
     def rule(self, row: RuleForm, name: str, loc: Loc) -> Rule:
         """The rule of an entry, under that id."""

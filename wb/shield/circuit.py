@@ -16,7 +16,10 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 from wb.logic import automaton
+from wb.logic import formula as F
 from wb.logic.automaton import Automaton, AutomatonError
+from wb.logic.formula import Formula
+from wb.logic.objects import Slices, Told
 from wb.rules.rule import Rule, RuleSet
 
 Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
@@ -79,15 +82,22 @@ def build(
 
 
 def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
-    """Each rule's automaton by rule id; None for a rule over too many predicates, which stays undecided."""
-    found: dict[str, Automaton | None] = {}
-    for rule in rules:
-        try:
-            machine = automaton.compile(rule.formula)
-            found[rule.id] = None if machine.tests else machine
-        except AutomatonError:
-            found[rule.id] = None
-    return found
+    """Each rule's automaton by rule id; None for a rule over too many predicates, which stays undecided, and for one
+    about objects, which has `Slices`."""
+    return {rule.id: None if objects(rule.formula) else _compiled(rule.formula) for rule in rules}
+
+
+def _compiled(formula: Formula) -> Automaton | None:
+    try:
+        machine = automaton.compile(formula)
+    except AutomatonError:
+        return None
+    return None if machine.tests else machine
+
+
+def objects(formula: Formula) -> bool:
+    """Whether an atom of the formula names objects."""
+    return any("(" in name for name in F.atoms(formula))
 
 
 START = frozenset((0,))  # where every automaton is before the first step
@@ -136,6 +146,45 @@ def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int
         value = step.get(name)
         letters = tuple(letter | bit for letter in letters for bit in ((0, 1 << i) if value is None else (value << i,)))
     return letters
+
+
+class Followed:
+    """The automaton of a rule about objects, as `Slices` follows it for each choice of them."""
+
+    start = START
+
+    def __init__(self, formula: Formula) -> None:
+        self.automaton = _compiled(formula)
+        self.names = self.automaton.names if self.automaton is not None else F.atoms(formula)
+
+    def after(self, memory: frozenset[int], letter: tuple) -> tuple[tuple, frozenset[int]]:
+        """Where the automaton may be after a step with those truths of its atoms."""
+        return (), advanced(self.automaton, memory, dict(zip(self.names, letter, strict=True)))
+
+    def faring(self, action: str, slices: Slices, step: Told) -> frozenset[Kept]:
+        """`outcomes` at a step, from what was followed before it: of all objects that the action makes a difference to.
+
+        Objects for which the rule is broken either way make none.
+        """
+        if self.automaton is None:
+            return faring(None, action, START, {})
+        taken = sum(1 << i for i, name in enumerate(self.names) if F.Atom(name).predicate == action)
+        found = frozenset((Kept(True, True),))
+        for memory, letter, _ in slices.ways(step):
+            mine = self._faring(taken, memory, dict(zip(self.names, letter, strict=True)))
+            if mine != {Kept(False, False)} and any(one.taken != one.left for one in mine):
+                found = frozenset([Kept(a.taken and b.taken, a.left and b.left) for a in found for b in mine])
+        return found
+
+    def _faring(self, taken: int, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[Kept]:
+        kept, rows = [verdict is not False for verdict in self.automaton.settled], self.automaton.rows
+        return frozenset(
+            [
+                Kept(kept[rows[state][letter]], kept[rows[state][letter & ~taken]])
+                for letter in _letters(self.names, step)
+                for state in states
+            ]
+        )
 
 
 def infer(circuit: Circuit, outcomes: Mapping[str, frozenset[Kept]]) -> Inference:

@@ -19,12 +19,13 @@ from typing import TextIO
 from wb.domain import session, validation
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Quoted, Step, Trace, Verdict
+from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.logic.automaton import Automaton
+from wb.logic.objects import Among, Slices
 from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.rule import Predicate, Reader, Rule, RuleSet, reader, source
+from wb.rules.rule import AmongReader, Predicate, Reader, Rule, RuleSet, among, reader, source
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference
 
@@ -49,6 +50,8 @@ class Shield:
     toolbox: Toolbox | None = None
     open: Mapping[str, Sequence[Quoted]] = field(default_factory=dict)
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
+    about: Mapping[str, Reader | AmongReader] = field(init=False, repr=False, compare=False)
+    followed: Mapping[str, circuit.Followed] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
@@ -65,6 +68,11 @@ class Shield:
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "validator", Validator(box))
         object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
+        about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
+        followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
+        used = {name for i in followed for name in rules[i].predicates}
+        object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
+        object.__setattr__(self, "followed", followed)
         object.__setattr__(
             self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
         )
@@ -103,7 +111,7 @@ class Shield:
         found: dict[str, bool | None] = {}
         for action in watch.infer(step):
             for rule in self.circuits[action].rules:
-                taken = {o.taken for o in circuit.faring(self.machines[rule.id], action, watch.states[rule.id], told)}
+                taken = {o.taken for o in watch.faring(rule.id, action, told, step)}
                 found[rule.id] = taken.pop() if len(taken) == 1 else None
         return found
 
@@ -115,7 +123,7 @@ class Shield:
 
 
 class ShieldWatch:
-    """What a shield remembers of one conversation: where each rule's automaton may be.
+    """What a shield remembers of one conversation: where each rule's automaton may be, of each object it is about.
 
     What was worked out of that and of a step's truths is kept in the shield, at most `KEPT` results, for next time.
     """
@@ -124,6 +132,7 @@ class ShieldWatch:
         self.shield = shield
         self._at: tuple[frozenset[int], ...] = (circuit.START,) * len(shield.rules)
         self._readers = tuple(shield.readers.values())
+        self._slices = {i: Slices(shield.rules[i].formula, one) for i, one in shield.followed.items()}
 
     @property
     def states(self) -> dict[str, frozenset[int]]:
@@ -140,12 +149,15 @@ class ShieldWatch:
         if tool not in shield.tools:
             return Verdict("deny", validation.stranger(tool, shield.tools))
         key = (self._at, tuple([read(step, call) for read in self._readers]))
-        verdict = shield._seen.get(key)
+        verdict = shield._seen.get(key) if not self._slices else None
         if verdict is None:
             told = dict(zip(shield.readers, key[1], strict=True))
-            inferred = self._inferred(told)
-            verdict = self._verdict(told, inferred) if inferred else Verdict("allow", "no rule speaks of what it does")
-            self._keep(key, verdict)
+            inferred = self._inferred(told, step)
+            verdict = (
+                self._verdict(told, inferred, step) if inferred else Verdict("allow", "no rule speaks of what it does")
+            )
+            if not self._slices:
+                self._keep(key, verdict)
         return session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
 
     def remember(self, step: Step) -> None:
@@ -157,6 +169,10 @@ class ShieldWatch:
             after = tuple([circuit.advanced(machines[name], at, told) for name, at in self.states.items()])
             self._keep(key, after)
         self._at = after
+        if self._slices:
+            about = self._told(step, None)
+            for slices in self._slices.values():
+                slices.step(about)
 
     def _keep(self, key: tuple, found: Verdict | tuple) -> None:
         if len(self.shield._seen) >= KEPT:
@@ -165,21 +181,30 @@ class ShieldWatch:
 
     def infer(self, step: Step) -> dict[str, Inference]:
         """What each circuit says whose action the step takes, by action."""
-        return self._inferred(self.read(step))
+        return self._inferred(self.read(step), step)
 
     def read(self, step: Step) -> dict[str, bool | None]:
         """The truth of every predicate at the step; the last call tells its own arguments alone."""
         call = step.calls[-1] if step.calls else None
         return {name: read(step, call) for name, read in self.shield.readers.items()}
 
-    def _inferred(self, told: Mapping[str, bool | None]) -> dict[str, Inference]:
-        return {action: self._circuit(c, told) for action, c in self.shield.circuits.items() if told.get(action)}
+    def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> frozenset[circuit.Kept]:
+        """How a rule may fare by its id when the action is taken, or left, at the step of which `told` is `read`."""
+        if rule in self._slices:
+            about = self._told(step, step.calls[-1] if step.calls else None)
+            return self.shield.followed[rule].faring(action, self._slices[rule], about)
+        return circuit.faring(self.shield.machines[rule], action, self.states[rule], told)
 
-    def _circuit(self, c: Circuit, told: Mapping[str, bool | None]) -> Inference:
-        machines, states = self.shield.machines, self.states
-        return circuit.infer(c, {r.id: circuit.faring(machines[r.id], c.action, states[r.id], told) for r in c.rules})
+    def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
+        return {name: read(step, call) for name, read in self.shield.about.items()}
 
-    def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference]) -> Verdict:
+    def _inferred(self, told: Mapping[str, bool | None], step: Step) -> dict[str, Inference]:
+        return {action: self._circuit(c, told, step) for action, c in self.shield.circuits.items() if told.get(action)}
+
+    def _circuit(self, c: Circuit, told: Mapping[str, bool | None], step: Step) -> Inference:
+        return circuit.infer(c, {r.id: self.faring(r.id, c.action, told, step) for r in c.rules})
+
+    def _verdict(self, told: Mapping[str, bool | None], inferred: Mapping[str, Inference], step: Step) -> Verdict:
         epsilon = self.shield.epsilon
         safe = {action: circuit.safe(inference, epsilon) for action, inference in inferred.items()}
         margins = self._margins(inferred)
@@ -193,12 +218,12 @@ class ShieldWatch:
         if not unsure:
             return Verdict("allow", margins)
         rules = dict.fromkeys(name for action in unsure for name in inferred[action].unknown)
-        facts = tuple(dict.fromkeys(fact for action in unsure for fact in self._deciding(action, told)))
+        facts = tuple(dict.fromkeys(fact for action in unsure for fact in self._deciding(action, told, step)))
         said = f"; it depends on what is not known: {', '.join(facts)}" if facts else ""
         why = f"not known: {self._sentences(rules)}" if rules else "hard rules contradict each other"
         return Verdict("undecided", f"{margins}; {why}{said}", missing=facts)
 
-    def _deciding(self, action: str, told: Mapping[str, bool | None]) -> tuple[str, ...]:
+    def _deciding(self, action: str, told: Mapping[str, bool | None], step: Step) -> tuple[str, ...]:
         """The unknown facts of a circuit that matter: for some truths of the others, another truth is another answer.
 
         All of them where there are more than `TRIED`; none where only what was done before is unknown.
@@ -208,7 +233,7 @@ class ShieldWatch:
         if len(names) <= TRIED:
             answers = {
                 point: circuit.safe(
-                    self._circuit(c, {**told, **dict(zip(names, point, strict=True))}), self.shield.epsilon
+                    self._circuit(c, {**told, **dict(zip(names, point, strict=True))}, step), self.shield.epsilon
                 )
                 for point in product((False, True), repeat=len(names))
             }

@@ -1,0 +1,164 @@
+"""Rules about objects evaluated by the book: every choice of values is tried, and the trace is walked back each time.
+
+It reads calls and states itself and shares nothing with the readers, monitors and automata of `wb` but the syntax tree
+and a rule set's declarations.  Truths are 0, 1 and 1/2 for unknown.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from wb.domain.trace import Call, Step
+from wb.logic import formula as F
+from wb.rules.rule import Predicate, RuleSet
+
+UNKNOWN = 0.5
+OTHER = object()  # a value that nothing names
+TESTS = {"big": lambda state, call: compared(call.get("n"), 2), "p": lambda state, call: told(state.get("p"))}
+
+
+def compared(value: object, limit: int) -> float:
+    return float(value >= limit) if type(value) in (int, float) else UNKNOWN
+
+
+def told(value: object) -> float:
+    return float(value) if type(value) is bool else UNKNOWN
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values are one object: the same value of the same type, a number being a number."""
+    numbers = (int, float)
+    alike = type(one) is type(other) or (type(one) in numbers and type(other) in numbers)
+    return one is other or (alike and one == other)
+
+
+def named(predicate: Predicate, call: Call) -> tuple | None:
+    """The objects that a call names; None where one of them is not told."""
+    values = tuple(call.arguments.get(path.names[1]) for path in predicate.objects)
+    return None if any(type(value) not in (str, int, float, bool) for value in values) else values
+
+
+def event(predicate: Predicate, step: Step, call: Call) -> float:
+    """Whether a call is one of the predicate's."""
+    if call.tool not in predicate.tools:
+        return 0.0
+    return 1.0 if predicate.kind == "action" else TESTS[predicate.name](step.state, call.arguments)
+
+
+def atom(predicate: Predicate, objects: Sequence[object], step: Step, judged: Call | None) -> float:
+    """An atom's truth at one step: what some call made true, the judged one before others of the same object."""
+    if not predicate.objects:
+        if predicate.kind == "state":
+            return TESTS[predicate.name](step.state, {})
+        return float(any(call.tool in predicate.tools for call in step.calls))
+    calls = [call for call in step.calls if call.tool in predicate.tools]
+    if not objects:
+        return max([event(predicate, step, call) for call in calls], default=0.0)
+    strange = [call for call in calls if named(predicate, call) is None and event(predicate, step, call)]
+    mine = [
+        call for call in calls if (values := named(predicate, call)) is not None and all(map(same, values, objects))
+    ]
+    if any(call is judged for call in mine):
+        truth = event(predicate, step, judged)
+    else:
+        found = {event(predicate, step, call) for call in mine}
+        truth = 1.0 if found == {1.0} else 0.0 if found <= {0.0} else UNKNOWN
+    return max(truth, UNKNOWN) if strange else truth
+
+
+def holds(
+    formula: F.Formula,
+    steps: Sequence[Step],
+    at: int,
+    objects: Mapping[str, object],
+    rules: RuleSet,
+    judged: Call | None = None,
+) -> float:
+    """A formula's truth at a step for a choice of objects; `judged` is a call of the last step."""
+
+    def of(part: F.Formula, where: int = at) -> float:
+        return holds(part, steps, where, objects, rules, judged)
+
+    match formula:
+        case F.Constant(value):
+            return float(value)
+        case F.Atom():
+            which = [objects[name] for name in formula.objects]
+            last = judged if at == len(steps) - 1 else None
+            return atom(rules.predicate(formula.predicate), which, steps[at], last)
+        case F.Not(body):
+            return 1 - of(body)
+        case F.And(left, right):
+            return min(of(left), of(right))
+        case F.Or(left, right):
+            return max(of(left), of(right))
+        case F.Implies(left, right):
+            return max(1 - of(left), of(right))
+        case F.Iff(left, right):
+            return min(max(1 - of(left), of(right)), max(1 - of(right), of(left)))
+        case F.Xor(left, right):
+            return max(min(of(left), 1 - of(right)), min(1 - of(left), of(right)))
+        case F.Previously(body):
+            return of(body, at - 1) if at else 0.0
+        case F.Once(body):
+            return max(of(body, i) for i in range(at + 1))
+        case F.Historically(body):
+            return min(of(body, i) for i in range(at + 1))
+        case F.Since(left, right):
+            return max(min([of(right, i), *(of(left, j) for j in range(i + 1, at + 1))]) for i in range(at + 1))
+    raise TypeError(type(formula))
+
+
+def choices(formula: F.Formula, steps: Sequence[Step]) -> Iterator[dict[str, object]]:
+    """Every choice of values for the variables: those that some argument has, and one that none has."""
+    values: list[object] = [OTHER]
+    for value in (value for step in steps for call in step.calls for value in call.arguments.values()):
+        if type(value) in (str, int, float, bool) and not any(same(value, other) for other in values):
+            values.append(value)
+    names = F.variables(formula)
+    return (dict(zip(names, chosen, strict=True)) for chosen in product(values, repeat=len(names)))
+
+
+def everywhere(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> float:
+    """The body of a rule at the last step, for all objects."""
+    return min(holds(body, steps, len(steps) - 1, objects, rules) for objects in choices(body, steps))
+
+
+def at_call(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> float:
+    """The body at the last call of the last step, for all objects for which the call is what the rule speaks of."""
+    call = steps[-1].calls[-1]
+    own = [a for a in present(body) if call.tool in rules.predicate(a.predicate).tools]
+    own = [a for a in own if rules.predicate(a.predicate).kind == "action"]
+    found = [1.0]
+    for objects in choices(body, steps):
+        if any(meant(a, objects, rules.predicate(a.predicate), call) for a in own):
+            found.append(holds(body, steps, len(steps) - 1, objects, rules, call))
+    return min(found)
+
+
+def meant(a: F.Atom, objects: Mapping[str, object], predicate: Predicate, call: Call) -> bool:
+    """Whether an atom of chosen objects may be about the call."""
+    values = named(predicate, call)
+    return not a.objects or values is None or all(same(objects[n], v) for n, v in zip(a.objects, values, strict=True))
+
+
+def present(formula: F.Formula) -> set[F.Atom]:
+    """The atoms that are read at the present step."""
+    if isinstance(formula, F.Atom):
+        return {formula}
+    return set() if isinstance(formula, F.PAST) else set().union(*map(present, F.children(formula)))
+
+
+def completed(steps: Sequence[Step], values: Sequence[object], holes: int = 3) -> Iterator[tuple[Step, ...]]:
+    """The steps with every way to fill in what is not known of them: `p` either way, an object any of the values."""
+    places = [(i, None, "p") for i, step in enumerate(steps) if "p" not in step.state]
+    for i, step in enumerate(steps):
+        wanted = {"ta": ("x", "n"), "tb": ("x",), "tc": ("x", "y")}
+        places += [(i, j, key) for j, c in enumerate(step.calls) for key in wanted[c.tool] if key not in c.arguments]
+    if len(places) > holes:
+        return
+    for filled in product(*[[True, False] if key == "p" else [1, 2] if key == "n" else values for *_, key in places]):
+        states = [dict(step.state) for step in steps]
+        calls = [[Call(c.tool, dict(c.arguments)) for c in step.calls] for step in steps]
+        for (i, j, key), value in zip(places, filled, strict=True):
+            (states[i] if j is None else calls[i][j].arguments)[key] = value
+        yield tuple(Step(tuple(made), state) for made, state in zip(calls, states, strict=True))

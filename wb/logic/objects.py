@@ -1,0 +1,386 @@
+"""Formulas about the same object: `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, and monitors of them.
+
+A variable stands for every value that could be named.  A predicate is true of the values that an event of the step
+names, so that all values that were never named have the same truths: one of them, `FRESH`, stands for all.  `table`
+says so by enumeration; `Slices` follows a running trace with one memory for each value that differs from `FRESH`
+(parametric trace slicing, Chen & Rosu 2009).
+
+Two objects are the same if type and value are: 1 and "1" differ, 1.0 is 1, `true` is not 1.  Where an event does not
+tell which object it is about, its predicate is unknown of every object that no other event makes true.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Any, Protocol
+
+from wb.logic import formula as F
+from wb.logic import semantics
+from wb.logic.formula import Formula
+from wb.logic.semantics import KLEENE, Past, Truths
+
+FRESH = None  # the object that no event has named
+Key = tuple[Hashable, ...]  # objects, in the order of their variables
+
+
+def identity(value: object) -> Hashable | None:
+    """What makes an object the same as another; None where the value cannot tell: absent, no scalar, not finite."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return value
+    if kind is bool:
+        return ("bool", value)
+    return value if kind is float and math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Of which objects a predicate is true at a step.
+
+    `named` holds the truths of the objects that events name (None for unknown), in the order of the predicate's
+    objects; `others` that of all others: None where an event does not tell which objects it names.  `some` is whether
+    it is true of some object, which is known of an event whose object is not.
+    """
+
+    named: Mapping[Key, bool | None] = field(default_factory=dict)
+    others: bool | None = False
+    some: bool | None = False
+
+
+NOBODY = Among()
+Told = Mapping[str, bool | Among | None]  # by predicate; what is left out is unknown
+
+
+def told(step: Told, atom: F.Atom, objects: Mapping[str, Hashable]) -> bool | None:
+    """The truth of an atom at a step, for those objects by what stands in its brackets."""
+    truth = step.get(atom.predicate)
+    if not atom.objects:
+        return truth.some if type(truth) is Among else truth
+    if type(truth) is not Among:
+        return None
+    key = tuple(objects[one] for one in atom.objects)
+    return truth.others if FRESH in key else truth.named.get(key, truth.others)
+
+
+def table(formula: Formula, trace: Sequence[Told]) -> tuple[bool | None, ...]:
+    """The truth of a formula of past operators at every step, for all objects: the definition."""
+    names = F.variables(formula)
+    values = [FRESH, *dict.fromkeys(one for step in trace for objects in _named(step) for one in objects)]
+    rows = []
+    for objects in product(values, repeat=len(names)):
+        bound = dict(zip(names, objects, strict=True))
+        truths = Truths(
+            True,
+            False,
+            lambda step, atoms, bound=bound: tuple([told(step, F.Atom(name), bound) for name in atoms]),
+            KLEENE.no,
+            KLEENE.both,
+            KLEENE.either,
+        )
+        rows.append(semantics.table(formula, trace, truths))
+    return tuple(map(all_of, zip(*rows, strict=True)))
+
+
+def all_of(truths: Iterable[bool | None]) -> bool | None:
+    """Whether all are true: false if one is false, else unknown if one is."""
+    found = set(truths)
+    return False if False in found else None if None in found else True
+
+
+def _named(step: Told) -> Iterable[Key]:
+    return (key for truth in step.values() if type(truth) is Among for key in truth.named)
+
+
+def unsafe(formula: Formula) -> tuple[str, ...]:
+    """The variables that a rule may not have: those of which it would demand something of objects never named.
+
+    A rule `ALWAYS (close IMPLIES ONCE seen(r))` can never be kept, for some object is never seen.  It is found as in
+    safe-range queries: with every atom of the variable false, the formula must be true by the constants alone.
+    """
+    return tuple([name for name in F.variables(formula) if _reduced(formula, name) != F.TRUE])
+
+
+def _reduced(formula: Formula, variable: str) -> Formula:
+    """The formula where the atoms of a variable are false, as far as constants settle it."""
+
+    def reduce(node: Formula, below: tuple) -> Formula:
+        if isinstance(node, F.Atom):
+            return F.FALSE if variable in node.objects else node
+        match node, below:
+            case F.Not(), (F.Constant(value),):
+                return F.Constant(not value)
+            case (F.And(), (F.Constant(value), other)) | (F.And(), (other, F.Constant(value))):
+                return other if value else F.FALSE
+            case (F.Or(), (F.Constant(value), other)) | (F.Or(), (other, F.Constant(value))):
+                return F.TRUE if value else other
+            case F.Implies(), (F.Constant(value), other):
+                return other if value else F.TRUE
+            case F.Implies(), (_, F.Constant(True)):
+                return F.TRUE
+            case F.Iff() | F.Xor(), (F.Constant(one), F.Constant(other)):
+                return F.Constant((one == other) is isinstance(node, F.Iff))
+            case F.Once() | F.Historically() | F.Always() | F.Eventually(), (F.Constant(),):
+                return below[0]
+            case F.Since() | F.Until() | F.WeakUntil() | F.Release(), (_, F.Constant(True)):
+                return F.TRUE
+            case F.Since() | F.Until() | F.Release(), (_, F.Constant(False)):
+                return F.FALSE
+            case F.Previously() | F.Next(), (F.Constant(False),):
+                return F.FALSE
+            case F.WeakNext() | F.WeakUntil(), (F.Constant(True), *_):
+                return F.TRUE
+        return F.rebuild(node, below)
+
+    return F.fold(formula, reduce)
+
+
+def instances(formula: Formula, objects: int) -> tuple[Formula, ...]:
+    """The copies of the formula for each choice among that many objects, 1, 2, ..., without variables."""
+    names = F.variables(formula)
+    chosen = product([str(i + 1) for i in range(objects)], repeat=len(names))
+    return tuple([F.instance(formula, dict(zip(names, one, strict=True))) for one in chosen])
+
+
+def grounded(formula: Formula, objects: int) -> Formula:
+    """What the formula says of that many objects, if there are no others."""
+    return F.conjunction(instances(formula, objects))
+
+
+class Machine(Protocol):
+    """What follows one choice of objects: `Past`, or anything else that a step takes from one memory to the next."""
+
+    names: tuple[str, ...]
+    start: Hashable
+
+    def after(self, memory: Any, letter: tuple) -> tuple[tuple, Any]:
+        """What is true at a step with those truths of the names, and what is remembered after it."""
+
+
+FEW = 16
+
+
+class _Group:
+    """The choices of objects that remember the same."""
+
+    __slots__ = ("keys", "memory")
+
+    def __init__(self, memory: tuple) -> None:
+        self.memory, self.keys = memory, set()
+
+
+class Slices:
+    """A formula of past operators with objects, followed along a running trace.
+
+    Its objects are `terms`: variables and arguments of the judged call, in order.  What is remembered is one memory
+    for each choice of objects that differs from the others, and choices that remember the same are stepped together.
+    Where every atom that names objects names all terms, a step costs by the objects that it names and by the
+    different memories, not by steps or objects so far; else by the objects that are remembered.  A `machine` other
+    than the formula's own takes the truths of the formula's atoms.
+
+    Raises:
+        ValueError: the formula speaks of later steps.
+    """
+
+    __slots__ = (
+        "_at",
+        "_atoms",
+        "_groups",
+        "_most",
+        "_others",
+        "_machine",
+        "_rest",
+        "_same",
+        "formula",
+        "predicates",
+        "terms",
+    )
+
+    def __init__(self, formula: Formula, machine: Machine | None = None) -> None:
+        self._machine, self.formula = machine or Past(formula), formula
+        atoms = [F.Atom(name) for name in self._machine.names]
+        self.predicates = F.predicates(formula)
+        self.terms = tuple(dict.fromkeys(term for atom in atoms for term in atom.objects))
+        self._atoms = tuple(
+            [(atom.predicate, tuple([self.terms.index(t) for t in atom.objects]) or None) for atom in atoms]
+        )
+        self._same = all(where in (None, tuple(range(len(self.terms)))) for _, where in self._atoms)
+        self._others: Key = (FRESH,) * len(self.terms)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rest = self._machine.start  # what is remembered of objects that no event has named
+        self._at: dict[Key, _Group] = {}
+        self._groups: list[_Group] = []
+        self._most = FEW  # choices that are remembered before those that need not be are looked for
+
+    def fresh(self) -> Slices:
+        """The same formula before the first step; what was compiled and worked out is shared."""
+        other = object.__new__(Slices)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other._begin()
+        return other
+
+    def __len__(self) -> int:
+        """How many choices of objects are remembered."""
+        return len(self._at)
+
+    def peek(self, step: Told, objects: Mapping[str, Hashable | None] | None = None) -> bool | None:
+        """The formula's truth if this were the next step, for those objects by their terms and all objects elsewhere.
+
+        Unknown where an object that is given is None, for nobody can tell which is meant.
+        """
+        bound = objects or {}
+        if None in bound.values():
+            return None
+        after, base = self._machine.after, tuple([bound.get(term, FRESH) for term in self.terms])
+        said, quiet, named = self._read(step)
+        if FRESH not in base:
+            return after(self._memory(base), self._letter(said, base))[0][0]
+        return all_of([after(memory, letter)[0][0] for memory, letter, _ in self._ways(base, said, quiet, named)])
+
+    def ways(self, step: Told) -> list[tuple[Hashable, tuple, Key]]:
+        """What is remembered, and the letter of the step, of every choice of objects that differs; and that choice.
+
+        Choices that the step does not name are given once for all that remember the same, as the choice of others.
+        """
+        return self._ways(self._others, *self._read(step))
+
+    def _ways(self, base: Key, said: list, quiet: tuple, named: Collection[Key]) -> list[tuple[Hashable, tuple, Key]]:
+        found: list[tuple[Hashable, tuple, Key]] = []
+        if self._same and base == self._others:
+            found = [(memory, quiet, base) for memory in self._quiet(named)]
+        else:
+            named = _closed({*named, base}, {*self._at, self._others}, base)
+        return found + [(self._memory(key), self._letter(said, key), key) for key in named]
+
+    def step(self, step: Told) -> None:
+        """Read the next step."""
+        after, at = self._machine.after, self._at
+        said, quiet, named = self._read(step)
+        if named and not self._same:
+            named = _closed(named, {*at, self._others}, self._others)
+        moved = [(key, after(self._memory(key), self._letter(said, key))[1]) for key in named]
+        for key in named:
+            if (group := at.pop(key, None)) is not None:
+                group.keys.discard(key)
+        self._rest = after(self._rest, quiet)[1]
+        kept: dict[tuple, _Group] = {}
+        for group in self._groups:
+            if group.keys:
+                group.memory = after(group.memory, quiet)[1]
+                other = kept.setdefault(group.memory, group)
+                if other is not group:
+                    kept[group.memory] = self._merged(group, other)
+        for key, memory in moved:
+            group = kept.get(memory)
+            if group is None:
+                group = kept[memory] = _Group(memory)
+            group.keys.add(key)
+            at[key] = group
+        if self._same and self._rest in kept:
+            for key in kept.pop(self._rest).keys:
+                del at[key]
+        self._groups = list(kept.values())
+        if not self._same and len(at) > self._most:
+            self._forget()
+
+    def _read(self, step: Told) -> tuple[list, tuple, Collection[Key]]:
+        """What the step tells of each atom, the letter of objects that it does not name, and the choices it names."""
+        said, quiet, named = [], [], ()
+        for predicate, where in self._atoms:
+            truth = step.get(predicate)
+            if type(truth) is not Among:
+                truth = truth if where is None else None
+                quiet.append(truth)
+            elif where is None:
+                truth = truth.some
+                quiet.append(truth)
+            else:
+                quiet.append(truth.others)
+                if truth.named:
+                    named = {*named, *(self._chosen(key, where) for key in truth.named)}
+            said.append(truth)
+        return said, tuple(quiet), named
+
+    def _chosen(self, objects: Key, where: tuple[int, ...]) -> Key:
+        """The choice in which an atom is of these objects, and nothing else is chosen."""
+        if self._same:
+            return objects
+        key = list(self._others)
+        for i, one in zip(where, objects, strict=True):
+            key[i] = one
+        return tuple(key)
+
+    def _letter(self, said: list, key: Key) -> tuple:
+        """The truths of the atoms for a choice of objects."""
+        letter = []
+        for truth, (_, where) in zip(said, self._atoms, strict=True):
+            if type(truth) is Among:
+                objects = key if self._same else tuple([key[i] for i in where])
+                truth = truth.others if FRESH in objects else truth.named.get(objects, truth.others)
+            letter.append(truth)
+        return tuple(letter)
+
+    def _memory(self, key: Key) -> tuple:
+        """What is remembered of a choice: where it was not set apart, that of the largest part of it that was."""
+        group = self._at.get(key)
+        if group is not None:
+            return group.memory
+        return self._rest if self._same else self._parts(key)[0]
+
+    def _parts(self, key: Key) -> list[tuple]:
+        """What is remembered of the largest parts of a choice that are set apart, it itself left out."""
+        chosen = [i for i, one in enumerate(key) if one is not FRESH]
+        found: list[tuple[frozenset[int], tuple]] = []
+        for size in range(len(chosen) - 1, 0, -1):
+            for part in map(frozenset, combinations(chosen, size)):
+                group = self._at.get(tuple([one if i in part else FRESH for i, one in enumerate(key)]))
+                if group is not None and not any(part < other for other, _ in found):
+                    found.append((part, group.memory))
+        return [memory for _, memory in found] or [self._rest]
+
+    def _quiet(self, named: Collection[Key]) -> list[tuple]:
+        """The different memories of the choices that a step does not name."""
+        known = [self._at.get(key) for key in named]
+        return [self._rest, *(g.memory for g in self._groups if len(g.keys) > known.count(g))]
+
+    def _merged(self, one: _Group, other: _Group) -> _Group:
+        """One group of two that remember the same."""
+        small, large = (one, other) if len(one.keys) < len(other.keys) else (other, one)
+        large.keys |= small.keys
+        for key in small.keys:
+            self._at[key] = large
+        return large
+
+    def _forget(self) -> None:
+        """Drop the choices that remember what they would without being set apart, smallest last."""
+        for key in sorted(self._at, key=lambda key: key.count(FRESH)):
+            group = self._at[key]
+            if set(self._parts(key)) == {group.memory}:
+                del self._at[key]
+                group.keys.discard(key)
+        self._most = 2 * len(self._at) + FEW
+
+
+def _joined(one: Key, other: Key) -> Key | None:
+    """The choice of both; None where they choose differently."""
+    both = []
+    for a, b in zip(one, other, strict=True):
+        if a is not FRESH and b is not FRESH and a != b:
+            return None
+        both.append(b if a is FRESH else a)
+    return tuple(both)
+
+
+def _closed(named: Collection[Key], known: Iterable[Key], base: Key) -> set[Key]:
+    """All choices that join what is named with one another and with what is known, within a base."""
+    found = {key for one in known if (key := _joined(one, base)) is not None}
+    fresh: set[Key] = set()
+    for name in named:
+        joins = {key for one in (*found, *fresh) if (key := _joined(one, name)) is not None}
+        fresh |= joins
+    return fresh
