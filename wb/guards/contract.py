@@ -70,7 +70,8 @@ class Parameter:
     Exactly one of `field` (the value of that path, or how many items it holds), `term` (what a part of a test comes
     to, of the state and a call of `tool`: a count, a sum, a nested value; of a time or duration its nanoseconds),
     `fact` (a predicate's truth, told from outside), `past` (a formula over the trace, of the objects that the call
-    names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute has that `test`; `words` are the predicates' keywords.
+    names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute
+    has that `test`; `words` are the predicates' keywords.
     """
 
     name: str

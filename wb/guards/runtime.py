@@ -387,7 +387,9 @@ def _sliced(formula: Formula) -> tuple[Slices, Named]:
     """
     terms = dict.fromkeys(term for name in atoms(formula) for term in Atom(name).objects)
     called = {term: f"x{i}" for i, term in enumerate(terms, 1)}
-    named = [(name, facts.reading(facts.Path(tuple(term.split("."))))) for term, name in called.items() if "." in term]
+    named = [
+        (name, evaluation.reading(facts.Path(tuple(term.split("."))))) for term, name in called.items() if "." in term
+    ]
     return Slices(instance(formula, called)), tuple(named)
 
 
