@@ -38,7 +38,7 @@ KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no ru
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
-Named = tuple[tuple[str, facts.Read], ...]  # what a formula calls an object, and what tells it at the judged call
+Named = tuple[tuple[str, evaluation.Read], ...]  # what a formula calls an object, and what tells it at the judged call
 
 
 @dataclass(frozen=True, slots=True)
