@@ -1,0 +1,353 @@
+"""State fields that come from somewhere: a tool's result, a read-only tool that is asked, what was said, the clock.
+
+`tools.json` says where (`tools.Source`), so that nobody writes code for it.  A session fills the fields that a call's
+guard reads just before it judges the call; the guard sees values alone and asks nobody.  Whatever is missing, does not
+fit the field's schema or may have changed is unknown, with the reason.
+
+What was seen stops to count as soon as a tool may run that may change it, and again when that tool's result comes or
+its step is over: what was read in between may be from before or after.  What a tool gives for its own change
+(`given_by`) counts from then on, unless another change was under way meanwhile.  A lookup of what was not seen asks
+the tool through a function that the session was made with: in a time limit, each question once a step, never a tool
+that may change anything (`tools.parse` refuses it).  Nothing is assumed of changes that others make.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wb.domain import schema
+from wb.domain.events import Lookup
+from wb.domain.tools import Field, Source
+from wb.domain.trace import Call, Value
+from wb.domain.validation import Known, Validator
+from wb.logic import evaluation
+from wb.logic.cel import render
+from wb.logic.objects import identity
+
+Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its arguments to what it gives
+TIMEOUT_S = 2.0
+HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
+KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for
+UNTOLD = "it comes from {}, so what is told of it is not read"
+
+
+class Filled(NamedTuple):
+    """The state that a guard reads, why fields of it are unknown, where each field that was filled came from, and
+    what had to be asked."""
+
+    values: Mapping[str, Value]
+    strange: Mapping[str, str]
+    origins: Mapping[str, str] = {}
+    asked: tuple[Lookup, ...] = ()
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A result, when its call was asked for, and what came of it for the fields that were read of it."""
+
+    value: Value
+    asked: int
+    origin: str
+    read: dict[str, tuple[Value, str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field with a source, made ready. `changed` is when it last may have changed."""
+
+    name: str
+    source: Source
+    arguments: tuple[tuple[str, str, evaluation.Read], ...]
+    path: evaluation.Read | None
+    changed: int = 0
+
+
+class Lookups:
+    """What one conversation has shown of the fields with a source."""
+
+    def __init__(
+        self,
+        validator: Validator,
+        *,
+        ask: Ask | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        toolbox = validator.toolbox
+        self.ask = ask
+        self._timeout_s, self._fits = timeout_s, validator.one
+        self._fields = {one.name: _made(one) for one in toolbox.state if one.source is not None}
+        self.timed = any(one.source.kind == "clock" for one in self._fields.values())
+        self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
+        fields = tuple(self._fields.values())
+        reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
+        self._changed = {
+            tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
+            for tool in toolbox.tools
+        }
+        self._stranger = tuple([one for one in fields if one.source.changed_by is None])  # changed by unknown tools
+        self._kept = {one.source.of for one in fields} | {tool for one in fields for tool in one.source.given_by}
+        self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
+        self._now = 0  # counts what happened
+        self._newest: dict[str, _Seen] = {}  # by tool
+        self._seen: dict[str, dict[Hashable, _Seen]] = {}  # by tool and arguments
+        self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
+        self._said: dict[str, str] = {}
+        self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
+        self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps
+        self._answers: dict[tuple[str, Hashable], tuple[_Seen | None, str]] = {}  # what was asked for in this step
+        self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
+        self._hanging: list[threading.Thread] = []
+
+    # ---- what happens ---------------------------------------------------------------------------
+
+    def untold(self, known: Known) -> Known:
+        """What was told of the state, without the fields that come from elsewhere."""
+        strange = {name: why for name, why in self._untold.items() if name in known.values}
+        if not strange:
+            return known
+        values = {name: value for name, value in known.values.items() if name not in strange}
+        return Known(values, {**known.strange, **strange})
+
+    def said(self, role: str, text: str) -> None:
+        """Somebody said something."""
+        self._said[role] = text
+
+    def begin(self) -> None:
+        """A step is over: its calls were done, and another one may ask again."""
+        for name, (call, at) in self._running.items():
+            self._change(call.tool)
+            self._late[name] = call, at
+        while len(self._late) > KEPT:
+            del self._late[next(iter(self._late))]
+        self._running, self._answers = {}, {}
+
+    def asked(self, name: int | str, call: Call) -> None:
+        """A call runs from here on."""
+        self._change(call.tool)
+        self._now += 1
+        self._late.pop(name, None)
+        self._running[name] = call, self._now
+
+    def answered(self, name: int | str, value: object, failed: bool) -> None:
+        """What a call gave."""
+        found = self._running.pop(name, None) or self._late.pop(name, None)
+        if found is None:
+            return
+        call, at = found
+        alone = [one for one in self._changed.get(call.tool, ()) if one.changed < at]  # nothing else changed these
+        self._change(call.tool)
+        if failed or call.tool not in self._kept or call.arguments is None:
+            return
+        try:
+            plain, origin = schema.plain(value), f"the result of {call.tool} (call {name})"
+        except Exception as error:
+            plain, origin = None, f"the result of {call.tool} (call {name}): {schema.why(error)}"
+        if changed := self._changed.get(call.tool):
+            self._now += 1
+            given = _Seen(plain, self._now, origin)
+            self._newest[call.tool] = given if len(alone) == len(changed) else _Seen(plain, at, origin)
+            for one in alone:
+                if call.tool in one.source.given_by:
+                    key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
+                    if key is not None:
+                        _keep(self._given, (one.name, key), given)
+            return
+        self._see(call.tool, call.arguments, _Seen(plain, at, origin))
+
+    def heard(self, told: Lookup) -> None:
+        """What a recording says that a lookup for the next call gave."""
+        if (key := _key(told.arguments)) is not None:
+            self._told[told.tool, key] = told
+
+    def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
+        newest = self._newest.get(tool)
+        if newest is None or newest.asked <= seen.asked:
+            self._newest[tool] = seen
+        key = _key(arguments)
+        if key is not None:
+            _keep(self._seen.setdefault(tool, {}), key, seen)
+
+    def _change(self, tool: str) -> None:
+        """The tool may have changed something just now."""
+        changed = self._changed.get(tool, self._stranger)
+        if changed:
+            self._now += 1
+            for one in changed:
+                one.changed = self._now
+
+    # ---- what is known ----------------------------------------------------------------------------
+
+    def fill(self, known: Known, call: Call, reads: Collection[str], time: str | None) -> Filled:
+        """What was told of the state, with those of its fields that are read as they are for the call at that time."""
+        values, strange, origins = dict(known.values), dict(known.strange), {}
+        questions = []
+        for one in self._needed(reads):
+            found, why, origin, asked = self._value(one, values, call, time)
+            if asked is not None:
+                questions.append(asked)
+            if why:
+                strange[one.name] = why
+            else:
+                values[one.name], origins[one.name] = found, origin
+                strange.pop(one.name, None)
+        self._told = {}
+        return Filled(values, strange, origins, tuple(questions))
+
+    def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
+        """Those fields and the ones that their arguments read, in the order of their declaration."""
+        names = frozenset(reads)
+        if names not in self._closures:
+            wanted = set(names)
+            for one in reversed(self._fields.values()):
+                wanted |= set(one.source.reads) if one.name in wanted else set()
+            self._closures[names] = tuple([one for name, one in self._fields.items() if name in wanted])
+        return self._closures[names]
+
+    def _value(
+        self, one: _Field, state: Mapping[str, Value], call: Call, time: str | None
+    ) -> tuple[Value, str, str, Lookup | None]:
+        """The field's value, or why it is unknown; where it came from; what had to be asked for it."""
+        kind, of, asked = one.source.kind, one.source.of, None
+        if kind == "clock":
+            return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
+        if kind == "said":
+            why = "" if of in self._said else f"{of} has said nothing"
+            return *self._fitting(one, self._said.get(of), why), f"what {of} said", None
+        running = [c.tool for c, _ in self._running.values() if one in self._changed.get(c.tool, self._stranger)]
+        if running:
+            return None, f"{running[0]}, which may change it, has no result yet", "", None
+        if kind == "result":
+            seen = self._newest.get(of)
+            why = f"no result of {of} was seen" if seen is None else self._stale(one, seen)
+        else:
+            seen, why, asked = self._looked_up(one, state, call)
+        if why:
+            return None, why, "", asked
+        if one.name not in seen.read:
+            path = one.path
+            found = seen.value if path is None else path(None, seen.value)
+            why = seen.origin if found is None else ""
+            seen.read[one.name] = self._fitting(one, found, f"nothing stands there in {why}" if why else "")
+        found, why = seen.read[one.name]
+        return found, f"{why} (of {seen.origin})" if why else "", seen.origin, asked
+
+    def _looked_up(
+        self, one: _Field, state: Mapping[str, Value], call: Call
+    ) -> tuple[_Seen | None, str, Lookup | None]:
+        tool, arguments = one.source.of, {}
+        for name, text, read in one.arguments:
+            arguments[name] = read(state, call.arguments)
+            if arguments[name] is None:
+                return None, f"{text} is not known", None
+        key = _key(arguments)
+        if key is None:
+            return None, f"{', '.join(text for _, text, _ in one.arguments)}: texts and numbers were required", None
+        by_tool = self._seen.get(tool, {}).get(key)
+        for seen in (self._given.get((one.name, key)), by_tool):
+            if seen is not None and not self._stale(one, seen):
+                return seen, "", None
+        before = self._answers.get((tool, key))
+        if before is not None:
+            seen, why = before
+            return seen, why or self._stale(one, seen), None
+        asked = self._told.get((tool, key)) or self._question(tool, arguments)
+        if asked is None:
+            gone = (
+                f"what {tool} gave may have changed since" if by_tool is not None else f"no result of {tool} was seen"
+            )
+            return None, f"{gone} for {_shown(arguments)}, and nothing can be asked", None
+        origin, why = f"{tool}({_shown(arguments)}), which was asked", asked.problem or ""
+        self._now += 1
+        try:
+            seen = None if why else _Seen(schema.plain(asked.value), self._now, origin)
+        except Exception as error:
+            seen, why = None, schema.why(error)
+            asked = Lookup(tool, arguments, problem=why)
+        why = f"{tool}({_shown(arguments)}): {why}" if why else ""
+        self._answers[tool, key] = seen, why
+        if seen is not None:
+            asked = Lookup(tool, arguments, seen.value)
+            self._see(tool, arguments, seen)
+        return seen, why, asked
+
+    def _stale(self, one: _Field, seen: _Seen) -> str:
+        """Why what was seen does not count any more; empty where it does."""
+        return "" if seen.asked > one.changed else f"it may have changed since {seen.origin}"
+
+    def _fitting(self, one: _Field, value: object, why: str) -> tuple[Value, str]:
+        if why:
+            return None, why
+        try:
+            return self._fits(one.name, value), ""
+        except Exception as error:
+            return None, schema.why(error)
+
+    def _question(self, tool: str, arguments: dict[str, Value]) -> Lookup | None:
+        """What the function gives in time; None where there is no function."""
+        if self.ask is None:
+            return None
+        self._hanging = [thread for thread in self._hanging if thread.is_alive()]
+        if len(self._hanging) >= HANGING:
+            return Lookup(tool, arguments, problem=f"{HANGING} questions before it still have no answer")
+        answer: queue.SimpleQueue[tuple[object, str]] = queue.SimpleQueue()
+        thread = threading.Thread(target=_answer, args=(self.ask, tool, dict(arguments), answer), daemon=True)
+        thread.start()
+        try:
+            value, problem = answer.get(timeout=self._timeout_s)
+        except queue.Empty:
+            self._hanging.append(thread)
+            return Lookup(tool, arguments, problem=f"an answer within {self._timeout_s:g} s was required; got none")
+        return Lookup(tool, arguments, problem=problem) if problem else Lookup(tool, arguments, value)
+
+
+def _answer(ask: Ask, tool: str, arguments: dict[str, Value], answer: queue.SimpleQueue) -> None:
+    try:
+        answer.put((ask(tool, arguments), ""))
+    except BaseException as error:  # also what ends a thread: the session gets its reason, not a silence
+        answer.put((None, f"the tool failed: {schema.why(error)}"))
+
+
+def needed(validator: Validator) -> bool:
+    """Whether any field of the state has a source."""
+    return any(one.source is not None for one in validator.toolbox.state)
+
+
+def _made(declared: Field) -> _Field:
+    source = declared.source
+    arguments = tuple([(name, render(node), evaluation.reading(node)) for name, node in source.arguments])
+    return _Field(declared.name, source, arguments, evaluation.reading(source.path) if source.path else None)
+
+
+def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
+    """Whether the tool may change what the source gives."""
+    if source.kind in ("clock", "said"):
+        return False
+    if tool in source.given_by:
+        return True
+    return tool not in reading if source.changed_by is None else tool in source.changed_by
+
+
+def _called(source: Source) -> str:
+    return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, source.of)
+
+
+def _key(arguments: Mapping[str, Value]) -> Hashable | None:
+    """What makes arguments the same as others; None where they are not all texts, numbers or truths."""
+    key = tuple(sorted([(name, identity(value)) for name, value in arguments.items()], key=lambda one: one[0]))
+    return None if any(value is None for _, value in key) else key
+
+
+def _keep(kept: dict, key: Hashable, seen: _Seen) -> None:
+    """Keep the newest, and so many of them."""
+    before = kept.pop(key, None)
+    kept[key] = seen if before is None or before.asked <= seen.asked else before
+    while len(kept) > KEPT:
+        del kept[next(iter(kept))]
+
+
+def _shown(arguments: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={schema.got(value)}" for name, value in arguments.items())[:200]
