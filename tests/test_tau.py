@@ -72,7 +72,7 @@ def test_messages_become_events_with_the_step_of_their_message(tmp_path: Path) -
         (5, Say("assistant", "It is refused.")),
     ]
     run = "tau-airline-7-1"
-    assert tau.runs(folder(tmp_path)) == (Run(run, tuple(Event(run, what, step) for step, what in expected)),)
+    assert tau.runs(folder(tmp_path)) == (Run(run, tuple(Event(run, what, step, tau.TIME) for step, what in expected)),)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,9 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
         for event in some:
             run = going.get(event.run)
             if run is None:
-                run = going[event.run] = _Going(event.run, guard.watch(), guard.validator, reads=guard.reads)
+                run = going[event.run] = _Going(
+                    event.run, guard.watch(), guard.validator, reads=lambda tool: guard.reads(tool)
+                )
             yield from run.follow(event, next(found) if isinstance(event.what, Observation) else None)
     for run in going.values():
         yield from run.close()

@@ -32,6 +32,7 @@ Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its argu
 TIMEOUT_S = 2.0
 HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for
+TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 UNTOLD = "it comes from {}, so what is told of it is not read"
 
 
@@ -63,7 +64,10 @@ class _Field:
     source: Source
     arguments: tuple[tuple[str, str, evaluation.Read], ...]
     path: evaluation.Read | None
+    otherwise: evaluation.Read | None
+    all: bool  # whether it is of all texts that somebody said
     changed: int = 0
+    lost: str = ""  # why calls that were done are not known
 
 
 class Lookups:
@@ -81,6 +85,7 @@ class Lookups:
         self._timeout_s, self._fits = timeout_s, validator.one
         self._fields = {one.name: _made(one) for one in toolbox.state if one.source is not None}
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
+        self._speakers = {one.source.of for one in self._fields.values() if one.source.kind == "said"}
         self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
         fields = tuple(self._fields.values())
         reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
@@ -95,7 +100,8 @@ class Lookups:
         self._newest: dict[str, _Seen] = {}  # by tool
         self._seen: dict[str, dict[Hashable, _Seen]] = {}  # by tool and arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
-        self._said: dict[str, str] = {}
+        self._done: dict[tuple[str, Hashable], Value] = {}  # by field and arguments
+        self._said: dict[str, _Seen] = {}  # all texts of a speaker
         self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
         self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps
         self._answers: dict[tuple[str, Hashable], tuple[_Seen | None, str]] = {}  # what was asked for in this step
@@ -114,12 +120,15 @@ class Lookups:
 
     def said(self, role: str, text: str) -> None:
         """Somebody said something."""
-        self._said[role] = text
+        if role in self._speakers:
+            before = self._said[role].value if role in self._said else ()
+            self._said[role] = _Seen((*before[-TEXTS:], text), self._now, f"what {role} said")
 
     def begin(self) -> None:
         """A step is over: its calls were done, and another one may ask again."""
         for name, (call, at) in self._running.items():
             self._change(call.tool)
+            self._was_done(call)
             self._late[name] = call, at
         while len(self._late) > KEPT:
             del self._late[next(iter(self._late))]
@@ -134,12 +143,15 @@ class Lookups:
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
+        present = name in self._running
         found = self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
             return
         call, at = found
         alone = [one for one in self._changed.get(call.tool, ()) if one.changed < at]  # nothing else changed these
         self._change(call.tool)
+        if present and not failed:  # those of earlier steps counted when their step was over
+            self._was_done(call)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         try:
@@ -170,6 +182,20 @@ class Lookups:
         key = _key(arguments)
         if key is not None:
             _keep(self._seen.setdefault(tool, {}), key, seen)
+
+    def _was_done(self, call: Call) -> None:
+        """A call was done, as far as anybody knows: what its arguments tell."""
+        for one in self._changed.get(call.tool, ()):
+            if one.source.kind != "done":
+                continue
+            given = call.arguments or {}
+            key = _key({name: given.get(name) for name, _, _ in one.arguments})
+            if key is None:
+                one.lost = f"a call of {call.tool} did not tell {', '.join(name for name, _, _ in one.arguments)}"
+            elif len(self._done) >= KEPT and (one.name, key) not in self._done:
+                one.lost = f"more than {KEPT} calls were done that it depends on"
+            else:
+                self._done[one.name, key] = one.path(None, call.arguments)
 
     def _change(self, tool: str) -> None:
         """The tool may have changed something just now."""
@@ -215,11 +241,12 @@ class Lookups:
         if kind == "clock":
             return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
         if kind == "said":
-            why = "" if of in self._said else f"{of} has said nothing"
-            return *self._fitting(one, self._said.get(of), why), f"what {of} said", None
+            return *self._text(one), f"what {of} said", None
         running = [c.tool for c, _ in self._running.values() if one in self._changed.get(c.tool, self._stranger)]
         if running:
             return None, f"{running[0]}, which may change it, has no result yet", "", None
+        if kind == "done":
+            return *self._newest_done(one, state, call), f"the newest call of {of}", None
         if kind == "result":
             seen = self._newest.get(of)
             why = f"no result of {of} was seen" if seen is None else self._stale(one, seen)
@@ -235,17 +262,38 @@ class Lookups:
         found, why = seen.read[one.name]
         return found, f"{why} (of {seen.origin})" if why else "", seen.origin, asked
 
+    def _newest_done(self, one: _Field, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
+        """What the newest call told that was done for the same object, or what counts without one."""
+        _, key, why = _named(one, state, call)
+        if why or one.lost:
+            return None, why or one.lost
+        if (one.name, key) in self._done:
+            found, why = self._done[one.name, key], f"the newest call of {one.source.of} did not tell it"
+        else:
+            found = one.otherwise(state, call.arguments) if one.otherwise else None
+            why = f"no call of {one.source.of} was done" + (
+                f", and {render(one.source.otherwise)} is not known" if one.otherwise else ""
+            )
+        return self._fitting(one, found, why if found is None else "")
+
+    def _text(self, one: _Field) -> tuple[Value, str]:
+        """The newest text of a speaker, or all of them."""
+        seen = self._said.get(one.source.of)
+        if seen is None:
+            return ((), "") if one.all else (None, f"{one.source.of} has said nothing")
+        if one.name not in seen.read:
+            many = one.all and len(seen.value) > TEXTS
+            why = f"at most {TEXTS} texts of {one.source.of} were required; got more" if many else ""
+            seen.read[one.name] = self._fitting(one, seen.value if one.all else seen.value[-1], why)
+        return seen.read[one.name]
+
     def _looked_up(
         self, one: _Field, state: Mapping[str, Value], call: Call
     ) -> tuple[_Seen | None, str, Lookup | None]:
-        tool, arguments = one.source.of, {}
-        for name, text, read in one.arguments:
-            arguments[name] = read(state, call.arguments)
-            if arguments[name] is None:
-                return None, f"{text} is not known", None
-        key = _key(arguments)
-        if key is None:
-            return None, f"{', '.join(text for _, text, _ in one.arguments)}: texts and numbers were required", None
+        tool = one.source.of
+        arguments, key, why = _named(one, state, call)
+        if why:
+            return None, why, None
         by_tool = self._seen.get(tool, {}).get(key)
         for seen in (self._given.get((one.name, key)), by_tool):
             if seen is not None and not self._stale(one, seen):
@@ -319,13 +367,17 @@ def needed(validator: Validator) -> bool:
 def _made(declared: Field) -> _Field:
     source = declared.source
     arguments = tuple([(name, render(node), evaluation.reading(node)) for name, node in source.arguments])
-    return _Field(declared.name, source, arguments, evaluation.reading(source.path) if source.path else None)
+    path = evaluation.reading(source.path) if source.path else None
+    otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
+    return _Field(declared.name, source, arguments, path, otherwise, declared.type == "array")
 
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
     """Whether the tool may change what the source gives."""
     if source.kind in ("clock", "said"):
         return False
+    if source.kind == "done":
+        return tool == source.of
     if tool in source.given_by:
         return True
     return tool not in reading if source.changed_by is None else tool in source.changed_by
@@ -333,6 +385,18 @@ def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
 
 def _called(source: Source) -> str:
     return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, source.of)
+
+
+def _named(one: _Field, state: Mapping[str, Value], call: Call) -> tuple[dict[str, Value], Hashable | None, str]:
+    """The arguments that the call gives a source, what makes them the same as others, or why they are not known."""
+    arguments: dict[str, Value] = {}
+    for name, text, read in one.arguments:
+        arguments[name] = read(state, call.arguments)
+        if arguments[name] is None:
+            return arguments, None, f"{text} is not known"
+    key = _key(arguments)
+    texts = ", ".join(text for _, text, _ in one.arguments) if key is None else ""
+    return arguments, key, f"{texts}: texts, numbers or truths were required" if texts else ""
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:

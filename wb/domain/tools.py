@@ -8,9 +8,11 @@ time of a call.  Keys of a tool or a schema that are not read here are ignored; 
 A state field may say where it comes from, so that nobody writes code for it (`wb.domain.lookups` fills it):
 
     "from": "clock"                                                   the time of the call, ISO 8601
-    "from": {"said": "user"}                                          the newest text of that speaker
+    "from": {"said": "user"}                                          the newest text of that speaker; of an array, all
     "from": {"result": "get_user", "path": "level"}                   the newest result of that tool, or a part of it
     "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}   what that read-only tool gives for the call
+    "from": {"done": "set_level", "arguments": {"id": "call.id"},     an argument of the newest call of that tool that
+             "path": "level", "otherwise": "state.level"}             was done with those arguments; without one, this
 
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
@@ -66,20 +68,23 @@ class Source:
 
     `of` is whose text or which tool's result it is.  `path` leads to it in a result, which stands for `call` there;
     `arguments` give those of a lookup.  `changed_by` are the tools that may change it, None for all that may change
-    anything; `given_by` those whose result is what a lookup would give from then on.
+    anything; `given_by` those whose result is what a lookup would give from then on.  Of a call that was done, `path`
+    leads to one of its arguments, and `otherwise` tells the field where there was none.
     """
 
-    kind: Literal["clock", "said", "result", "lookup"]
+    kind: Literal["clock", "said", "result", "lookup", "done"]
     of: str = ""
     path: facts.Path | None = None
     arguments: tuple[tuple[str, facts.Node], ...] = ()
     changed_by: tuple[str, ...] | None = None
     given_by: tuple[str, ...] = ()
+    otherwise: facts.Node | None = None
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The state fields that its arguments read."""
-        paths = [path for _, node in self.arguments for path in facts.paths(node)]
+        """The state fields that it is told by."""
+        nodes = [node for _, node in self.arguments] + [self.otherwise] * (self.otherwise is not None)
+        paths = [path for node in nodes for path in facts.paths(node)]
         return tuple(dict.fromkeys(path.names[1] for path in paths if path.names[0] == "state"))
 
 
@@ -302,6 +307,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
 
 _LISTS = {"changed_by", "given_by"}
 _KEYS = {"said": set(), "result": {"path", "changed_by"}, "lookup": {"arguments", "path", *_LISTS}}
+_KEYS["done"] = {"arguments", "path", "otherwise"}
 
 
 def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
@@ -335,26 +341,31 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
             raise ToolError(
                 f"{where}.path: a path in the result, such as level, was required; got {_shape(row['path'])}"
             )
-    arguments = _arguments(row.get("arguments", Schema()), named[of], before, where) if kind == "lookup" else ()
-    return Source(kind, of, path, arguments, changed_by, given_by)
+    if kind == "done" and path is None:
+        raise ToolError(f"{where}.path: an argument of {of} was required; got none")
+    arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
+    otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
+    return Source(kind, of, path, arguments, changed_by, given_by, otherwise)
 
 
-def _arguments(row: object, tool: Tool, before: Sequence[Field], where: str) -> tuple[tuple[str, facts.Node], ...]:
-    """How the arguments of a lookup follow from a call."""
-    known, required = ({a.name for a in tool.arguments if a.required >= least} for least in (False, True))
+def _arguments(
+    row: object, tool: Tool, before: Sequence[Field], where: str, all_of: bool
+) -> tuple[tuple[str, facts.Node], ...]:
+    """How the arguments of a tool follow from a call; with `all_of`, of all that it requires."""
+    known = {argument.name for argument in tool.arguments}
+    required = {argument.name for argument in tool.arguments if all_of and argument.required}
     if not isinstance(row, dict) or not required <= set(row) <= known:
         raise ToolError(f"{where}.arguments: those of {tool.name}, {sorted(known)}, were required; got {_shape(row)}")
-    found = tuple((name, _cel(text, f"{where}.arguments.{name}", "CEL, such as call.id")) for name, text in row.items())
-    names = [field.name for field in before]
-    for name, node in found:
-        strange = [
-            path.names[1] for path in facts.paths(node) if path.names[0] == "state" and path.names[1] not in names
-        ]
-        if strange:
-            raise ToolError(
-                f"{where}.arguments.{name}: state fields declared before, {names}, were required; got {strange}"
-            )
-    return found
+    return tuple((name, _of_state(text, before, f"{where}.arguments.{name}")) for name, text in row.items())
+
+
+def _of_state(text: object, before: Sequence[Field], where: str) -> facts.Node:
+    """A value of the call and of fields that are declared before this one."""
+    node, names = _cel(text, where, "CEL, such as call.id"), [field.name for field in before]
+    strange = [path.names[1] for path in facts.paths(node) if path.names[0] == "state" and path.names[1] not in names]
+    if strange:
+        raise ToolError(f"{where}: state fields declared before, {names}, were required; got {strange}")
+    return node
 
 
 def _cel(text: object, where: str, wanted: str) -> facts.Node:
