@@ -40,6 +40,7 @@ ORDER = {
 STATE = [
     {"name": "now", "type": "string", "from": "clock"},
     {"name": "answer", "type": "string", "from": {"said": "user"}},
+    {"name": "yes", "type": "string", "from": {"said": "user", "used_by": ["post"]}},
     {"name": "words", "type": "array", "items": {"type": "string"}, "from": {"said": "user"}},
     {"name": "level", "type": "string", "enum": ["tin", "gold"], "from": {"result": "who", "path": "card.level"}},
     ORDER,
@@ -106,6 +107,7 @@ def test_each_source_fills_its_field() -> None:
     assert known(one) == {
         "now": "2024-05-15T15:00:00-05:00",
         "answer": "Go on.",
+        "yes": "Go on.",
         "words": ("Hello.", "Go on."),
         "level": "gold",
         "told": 7,
@@ -160,6 +162,15 @@ def test_within_a_step_a_question_is_not_asked_twice_even_after_a_change() -> No
     assert questions == ["get"] and "order" not in one.judge.asked[-1].state
     one.call("get", {"id": "a"}, step=2)
     assert len(questions) == 2 and one.judge.asked[-1].state["order"] == {"version": 1}
+
+
+def test_an_answer_is_used_up_by_the_call_that_it_belongs_to() -> None:
+    one = Session(Spy(), ask=lambda *_: {"version": 1})
+    one.say("user", "Yes.")
+    assert known(one, "touch")["yes"] == known(one, "post")["yes"] == "Yes."
+    assert "yes" not in known(one, "post") and known(one)["answer"] == "Yes."
+    one.say("user", "Yes.")
+    assert known(one)["yes"] == "Yes."
 
 
 def test_a_denied_call_changes_nothing_and_a_failed_one_may_have() -> None:
@@ -321,6 +332,8 @@ WRONG = {
     "a fact for an argument": ({"lookup": "get", "arguments": {"id": "call.id == 1"}}, "CEL, such as call.id"),
     "a later field": ({"lookup": "get", "arguments": {"id": "state.later"}}, "state fields declared before, []"),
     "no list": ({"result": "get", "changed_by": "set"}, "must be of tools that are declared; got str"),
+    "a strange user of words": ({"said": "user", "used_by": ["nobody"]}, "got ['nobody']"),
+    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['used_by'] was required"),
     "a strange changer": ({"result": "get", "changed_by": ["nobody"]}, "got ['nobody']"),
     "no argument of what was done": ({"done": "set"}, "an argument of set was required"),
 }

@@ -93,7 +93,7 @@ class Lookups:
             tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
             for tool in toolbox.tools
         }
-        self._stranger = tuple([one for one in fields if one.source.changed_by is None])  # changed by unknown tools
+        self._stranger = tuple([one for one in fields if _changes(one.source, "", ())])  # changed by unknown tools
         self._kept = {one.source.of for one in fields} | {tool for one in fields for tool in one.source.given_by}
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
@@ -122,6 +122,7 @@ class Lookups:
         """Somebody said something."""
         if role in self._speakers:
             before = self._said[role].value if role in self._said else ()
+            self._now += 1
             self._said[role] = _Seen((*before[-TEXTS:], text), self._now, f"what {role} said")
 
     def begin(self) -> None:
@@ -281,6 +282,8 @@ class Lookups:
         seen = self._said.get(one.source.of)
         if seen is None:
             return ((), "") if one.all else (None, f"{one.source.of} has said nothing")
+        if self._stale(one, seen):
+            return None, f"{one.source.of} has said nothing since it was used up"
         if one.name not in seen.read:
             many = one.all and len(seen.value) > TEXTS
             why = f"at most {TEXTS} texts of {one.source.of} were required; got more" if many else ""
@@ -374,7 +377,7 @@ def _made(declared: Field) -> _Field:
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
     """Whether the tool may change what the source gives."""
-    if source.kind in ("clock", "said"):
+    if source.kind == "clock":
         return False
     if source.kind == "done":
         return tool == source.of

@@ -7,12 +7,16 @@ time of a call.  Keys of a tool or a schema that are not read here are ignored; 
 
 A state field may say where it comes from, so that nobody writes code for it (`wb.domain.lookups` fills it):
 
-    "from": "clock"                                                   the time of the call, ISO 8601
-    "from": {"said": "user"}                                          the newest text of that speaker; of an array, all
-    "from": {"result": "get_user", "path": "level"}                   the newest result of that tool, or a part of it
-    "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}   what that read-only tool gives for the call
-    "from": {"done": "set_level", "arguments": {"id": "call.id"},     an argument of the newest call of that tool that
-             "path": "level", "otherwise": "state.level"}             was done with those arguments; without one, this
+    "from": "clock"
+        the time of the call, ISO 8601
+    "from": {"said": "user", "used_by": ["pay"]}
+        the newest text of that speaker, until one of these tools is called; of an array, all texts
+    "from": {"result": "get_user", "path": "level"}
+        the newest result of that tool, or a part of it
+    "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
+        what that read-only tool gives for the call, or, with `path`, a part of it
+    "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
+        an argument of the newest call of that tool that was done with those arguments; without one, what is there
 
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
@@ -68,8 +72,8 @@ class Source:
 
     `of` is whose text or which tool's result it is.  `path` leads to it in a result, which stands for `call` there;
     `arguments` give those of a lookup.  `changed_by` are the tools that may change it, None for all that may change
-    anything; `given_by` those whose result is what a lookup would give from then on.  Of a call that was done, `path`
-    leads to one of its arguments, and `otherwise` tells the field where there was none.
+    anything, or that use up what was said; `given_by` those whose result is what a lookup would give from then on.
+    Of a call that was done, `path` leads to one of its arguments, and `otherwise` tells the field where there was none.
     """
 
     kind: Literal["clock", "said", "result", "lookup", "done"]
@@ -305,9 +309,13 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
     )
 
 
-_LISTS = {"changed_by", "given_by"}
-_KEYS = {"said": set(), "result": {"path", "changed_by"}, "lookup": {"arguments", "path", *_LISTS}}
-_KEYS["done"] = {"arguments", "path", "otherwise"}
+_LISTS = ("changed_by", "given_by", "used_by")
+_KEYS = {
+    "said": {"used_by"},
+    "result": {"path", "changed_by"},
+    "lookup": {"arguments", "path", "changed_by", "given_by"},
+    "done": {"arguments", "path", "otherwise"},
+}
 
 
 def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
@@ -323,13 +331,14 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
         raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
     if not isinstance(of, str) or not of:
         raise ToolError(f"{where}: {kind!r} must be a name; got {_shape(of)}")
-    if kind == "said":
-        return Source("said", of)
     named = {tool.name: tool for tool in tools}
-    for key, names in (("", (of,)), *((key, row.get(key, ())) for key in sorted(_LISTS))):
+    of_tool = (("", (of,)),) if kind != "said" else ()
+    for key, names in (*of_tool, *((key, row.get(key, ())) for key in _LISTS)):
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
             raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
+    if kind == "said":
+        return Source("said", of, changed_by=tuple(row.get("used_by", ())))
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
     changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
