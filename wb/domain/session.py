@@ -113,6 +113,7 @@ class Session:
         self._events = events.Calls()  # the recorded ones
         sources = lookups.needed(judge.validator)
         self._lookups = Lookups(judge.validator, ask=ask, timeout_s=timeout_s) if sources else None
+        self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
         self._watch, self._validator, self._log = judge.watch(), judge.validator, log
         self._state: dict[str, Value] = {}
         self._strange: Mapping[str, str] = {}  # the state's fields that do not fit, and why
@@ -181,20 +182,22 @@ class Session:
         elif self._passed or self._asked_in is not self._state:
             self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
-        filled = self._filled(asked, step, call_id)
-        judging = Step((*calls, asked if fits else asked.call), filled.values, text)
+        state, strange, origins = self._state, self._strange, {}
+        if self._outside:
+            state, strange, origins, _ = self._filled(asked, step, call_id)
+        judging = Step((*calls, asked if fits else asked.call), state, text)
         verdict = judged(self._watch, judging) if fits else refused(asked)
-        if filled.strange:
-            verdict = explained(verdict, filled.strange)
+        if strange:
+            verdict = explained(verdict, strange)
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", f"{tool}: {self._spoilt}", grade=verdict.grade)
         if self._log is not None:
-            self._record(asked, step, verdict, filled.origins)
+            self._record(asked, step, verdict, origins)
         allowed = verdict.decision == "allow"
         if allowed and now is None:
             self._present = judging
         else:
-            known = agreed(now.state, filled.values) if now is not None else filled.values
+            known = agreed(now.state, state) if now is not None else state
             self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
         self._made[name] = judging.calls[-1] if allowed else None
@@ -273,9 +276,7 @@ class Session:
     def _filled(self, asked: Call | Refused, step: int | str | None, call_id: str | None) -> Filled:
         """The state that a call is judged in; what had to be asked for it is recorded, and the call."""
         known = Known(self._state, self._strange)
-        if self._record_to is None and self._lookups is None:
-            return Filled(*known)
-        timed = self._record_to is not None or self._lookups.timed
+        timed = self._record_to is not None or (self._lookups is not None and self._lookups.timed)
         time, filled = self._time() if timed else None, Filled(*known)
         if self._lookups is not None:
             reads = self.judge.reads(asked.tool) if type(asked) is Call else ()
