@@ -1,4 +1,4 @@
-"""An airline's policy as data (rules in YAML, sources in JSON) on recorded calls: what it denies, and for which rule."""
+"""An airline's policy as data (rules in YAML, sources in JSON) on recorded calls: what is denied, for which rule."""
 
 from __future__ import annotations
 

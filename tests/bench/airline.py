@@ -1,4 +1,4 @@
-"""An airline's policy, written by hand as data, on the recorded runs of τ-bench: how its guards decide, and their proofs.
+"""An airline's policy, written by hand as data, on τ-bench's recorded runs: what its guards decide, and their proofs.
 
     python tests/bench/airline.py [--prove]
 

@@ -56,7 +56,7 @@ class _Seen:
     read: dict[str, tuple[Value, str]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Field:
     """A field with a source, made ready. `changed` is when it last may have changed."""
 
@@ -243,9 +243,9 @@ class Lookups:
             return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
         if kind == "said":
             return *self._text(one), f"what {of} said", None
-        running = [c.tool for c, _ in self._running.values() if one in self._changed.get(c.tool, self._stranger)]
-        if running:
-            return None, f"{running[0]}, which may change it, has no result yet", "", None
+        for running, _ in self._running.values():
+            if one in self._changed.get(running.tool, self._stranger):
+                return None, f"{running.tool}, which may change it, has no result yet", "", None
         if kind == "done":
             return *self._newest_done(one, state, call), f"the newest call of {of}", None
         if kind == "result":
@@ -298,8 +298,8 @@ class Lookups:
         if why:
             return None, why, None
         by_tool = self._seen.get(tool, {}).get(key)
-        for seen in (self._given.get((one.name, key)), by_tool):
-            if seen is not None and not self._stale(one, seen):
+        for seen in (by_tool, self._given.get((one.name, key)) if one.source.given_by else None):
+            if seen is not None and seen.asked > one.changed:
                 return seen, "", None
         before = self._answers.get((tool, key))
         if before is not None:
@@ -404,6 +404,10 @@ def _named(one: _Field, state: Mapping[str, Value], call: Call) -> tuple[dict[st
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:
     """What makes arguments the same as others; None where they are not all texts, numbers or truths."""
+    if len(arguments) == 1:  # nearly every one
+        [(name, value)] = arguments.items()
+        if type(value) is str:
+            return name, value
     key = tuple(sorted([(name, identity(value)) for name, value in arguments.items()], key=lambda one: one[0]))
     return None if any(value is None for _, value in key) else key
 
