@@ -10,6 +10,7 @@ from conftest import ROOT, shared
 
 from wb.domain import tools
 from wb.domain.session import Session
+from wb.domain.trace import Verdict
 from wb.guards.contract import assemble, contract
 from wb.guards.runtime import CallGuard, Guarded
 from wb.rules import rulefile
@@ -133,10 +134,10 @@ CALLS = [
 ]
 
 
-def said(guard: CallGuard, before: str, calls: list, words: str):
+def said(guard: CallGuard, before: str, calls: list, words: str, **told: object) -> Verdict:
     """The verdict on the last of the calls; those before it are done, each after a yes of its own."""
     one = Session(guard, ask=lambda tool, given: WORLD[tool][next(iter(given.values()))])
-    one.state({"request_in_scope": True})
+    one.state({"request_in_scope": True, **told})
     if before != NONE:
         one.call(*LOCATE), one.result("ann")
     for name in "PDCQ" if before == READ else "":
@@ -164,7 +165,10 @@ def test_a_transfer_within_the_scope_is_denied_and_a_foreign_order_never_allowed
     assert foreign.decision == "undecided" and "state.by_name" in foreign.reason
 
 
-def test_items_of_several_products_are_denied_for_only_one_product_can_be_looked_up(guard) -> None:
+def test_of_items_of_several_products_the_session_has_to_be_told(guard) -> None:
     tool, given = swap()
     several = (tool, given | {"item_ids": ["shirt", "shoe"], "new_item_ids": ["red", "boot2"]})
-    assert "R24_product" in said(guard, READ, [several], "Yes.").violated
+    assert said(guard, READ, [several], "Yes.").decision == "undecided"
+    told = {"same_product": True, "new_items_available": True}
+    assert said(guard, READ, [several], "Yes.", **told).decision == "allow"
+    assert said(guard, READ, [several], "Yes.", **told | {"same_product": False}).violated == ("R25",)
