@@ -213,12 +213,50 @@ def test_what_is_filled_is_what_the_world_holds(script: list) -> None:
             assert found is None or found == {"version": world[name]}
             if verdict.decision == "allow":
                 calls.append({"tool": tool, "id": name, "name": str(len(one.judge.asked) - 1)})
-        elif what[0] < len(calls):
-            made = calls[what[0]]
+        elif calls:
+            made = calls[what[0] % len(calls)]
             run(made)
             if kind == "answer":
                 one.result(made["gave"], made["name"])
-                del calls[what[0]]
+                calls.remove(made)
+
+
+FRESH, GONE = {"version": 1}, None
+ORDERS = {  # what happens in a step: a call by its name, or its name again for its result; and what is known then
+    "read alone": ("get1 get1", FRESH, FRESH),
+    "a change is under way while it is read": ("touch1 get1 get1", GONE, GONE),
+    "a change ends after it is read": ("touch1 get1 get1 touch1", GONE, GONE),
+    "a change begins and ends while it is read": ("get1 touch1 touch1 get1", GONE, GONE),
+    "a change begins while it is read": ("get1 touch1 get1", GONE, GONE),
+    "it is read after a change": ("touch1 touch1 get1 get1", FRESH, FRESH),
+    "a change gives it": ("set1 set1", FRESH, FRESH),
+    "two changes cross": ("set1 set2 set2 set1", GONE, GONE),
+    "a change is under way while another gives it": ("set1 set2 set2", GONE, GONE),
+}
+
+
+@pytest.mark.parametrize(("script", "now", "then"), ORDERS.values(), ids=ORDERS)
+def test_what_crosses_a_change_does_not_count(script: str, now: dict | None, then: dict | None) -> None:
+    one, asked = Session(Spy()), set()
+    for name in script.split():
+        if name in asked:
+            one.result({"version": 1}, name)
+        else:
+            asked.add(name)
+            one.call(name[:-1], {"id": "a"}, step=1, call_id=name)
+    one.call("post", {"id": "a"}, step=1, call_id="x")
+    assert one.judge.asked[-1].state.get("order") == now
+    one.call("post", {"id": "a"}, step=2)
+    assert one.judge.asked[-1].state.get("order") == then
+
+
+def test_a_failed_reading_shows_nothing_and_a_late_result_is_not_the_newest_deed() -> None:
+    one = Session(Spy())
+    one.call("get", {"id": "a"}), one.result({"version": 1}, error=True)
+    assert "order" not in known(one)
+    one.call("touch", {"id": "x"}, call_id="early"), one.call("touch", {"id": "y"}), one.result(None)
+    one.result(None, "early")
+    assert known(one)["last"] == "y"
 
 
 @pytest.mark.parametrize(("tool", "version"), [("set", 1), ("post", 0), ("touch", None)])
