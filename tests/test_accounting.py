@@ -71,6 +71,7 @@ OPEN = [
     "Do not lend a book whether or not the reader is a resident.",
     "Do not lend a book despite the reader being a resident.",
     "Do not lend a book twice.",
+    "A book can be lent for at most 14 days at once.",
     "Do not lend a book only to residents.",
     "Not all residents may borrow.",
     # alternatives, and what is joined otherwise
@@ -181,6 +182,11 @@ def test_reasons_name_the_words() -> None:
     rules = extract.rules(clauses, found, llm, norms.constrains)
     (why,) = accounting.unaccounted(clauses[0].text, (), rules.rules, rules.predicates, BOX)
     assert "'rare'" in why
+
+
+def test_an_order_in_a_row_with_a_cell_that_is_not_read_is_no_duty() -> None:
+    found = classes("| Action | Minors |\n|---|---|\n| open the vault | ✗ |\n")
+    assert found["open the vault"] == found["✗"] == "open"
 
 
 @pytest.mark.parametrize(("opening", "word", "apart"), JOINED)

@@ -391,3 +391,29 @@ def test_every_mistake_is_told_with_its_line(text: str, message: str) -> None:
 def test_a_rule_about_a_tool_that_does_not_exist_is_refused() -> None:
     with pytest.raises(DecisionError, match=r"line 7: .*tools of .* were required; got \['fly'\]"):
         loaded(entry(PAY, **own("fly")))
+
+
+def about_objects(argument: str) -> str:
+    return entry(
+        PAY,
+        decision="rule",
+        why="by hand",
+        predicates={
+            name: {"kind": "action", "tools": [tool], "objects": [f"call.{argument}"]}
+            for name, tool in (("pays", "pay_invoice"), ("writes", "send_letter"))
+        },
+        rules=[{"formula": "ALWAYS (pays(i) IMPLIES ONCE writes(i))", "modality": "permit_only_if"}],
+    )
+
+
+def test_a_person_may_write_rules_about_the_same_object() -> None:
+    numbered = (Field("number", "string"),)
+    box = Toolbox((Tool("pay_invoice", arguments=numbered), Tool("send_letter", arguments=numbered), Tool("greet")))
+    source = policy.of_text(TEXT, box)
+    made = decisions.loads(about_objects("number"), source)
+    ruleset = decisions.join(RuleSet(), made, box)
+    assert render(ruleset.rules[0].formula) == "ALWAYS (pays(i) IMPLIES ONCE writes(i))"
+    reading = sentences.classify(source, (), ruleset, made)[0]
+    assert (reading.cls, reading.tools) == ("rule", ("pay_invoice",))
+    with pytest.raises(DecisionError, match=r"an argument of pay_invoice that tools.json declares was required.*'nr'"):
+        decisions.loads(about_objects("nr"), source)

@@ -303,7 +303,7 @@ BUILT = [
     lambda: F.Part(AGE, Scalar(True)),
     lambda: F.Minus(Scalar(1)),
     lambda: F.Minus(Scalar("a")),
-    lambda: F.Member(AGE, F.List((Scalar(1),))),
+    lambda: F.Within(AGE, F.List((Scalar(1),))),
     lambda: F.Has(Path(("state", "a b"))),
     lambda: F.Has(Size(AGE)),
     lambda: F.Function("eval", (AGE,)),

@@ -88,13 +88,18 @@ def test_a_call_that_breaks_a_rule_is_denied_and_the_rule_is_named(state: dict, 
         {k: v for k, v in FINE.items() if k != "age"},
         {**FINE, "age": "18"},
         {**FINE, "age": True},
-        {**FINE, "age": 18.0},
+        {**FINE, "age": 18.5},
         {**FINE, "confirmed": "yes"},
     ],
 )
 def test_a_missing_or_mistyped_value_is_undecided_and_not_permitted(state: dict) -> None:
     verdict = GUARD.decide(trace(book("a"), **state))
     assert verdict.decision == "undecided" and not permitted(verdict)
+
+
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    assert GUARD.decide(trace(book("a"), **{**FINE, "age": 18.0})).decision == "allow"
+    assert GUARD.decide(trace(book("a"), **{**FINE, "age": 17.0})).violated == ("r1",)
 
 
 def test_an_unknown_value_does_not_hide_another_rule_that_denies() -> None:

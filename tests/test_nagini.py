@@ -26,7 +26,7 @@ from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.offline import engine, norms
-from wb.rules import decisions, extract, sentences
+from wb.rules import decisions, extract, rulefile, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
@@ -126,6 +126,31 @@ def test_the_probe_of_a_reachable_guard_passes(proofs: dict[str, nagini.Proof], 
 def test_a_contradictory_precondition_proves_anything_and_the_probe_finds_it(proofs: dict[str, nagini.Proof]) -> None:
     assert proofs["empty"] and proofs["empty probe"].status == "unproved"
     assert proofs["empty probe"].findings[0].code == "refute.failed:refutation.true"
+
+
+ORDERS = """
+predicates:
+  cancel: {kind: action, tools: [cancel_order], objects: [call.order]}
+  get: {kind: action, tools: [get_order], objects: [call.order]}
+  small: {kind: state, tools: [cancel_order], test: call.amount <= 100, objects: [call.order]}
+rules:
+  - {id: r1, formula: ALWAYS (cancel(o) IMPLIES small(o) AND ONCE get(o)), modality: permit_only_if}
+  - {id: r2, formula: "ALWAYS (cancel(o) IMPLIES COUNT[<= 2] cancel(o))", modality: forbid}
+"""
+
+
+def test_a_guard_of_rules_about_the_same_object_is_proved_and_its_wrong_twin_is_not(verifier: Verifier) -> None:
+    tool = Tool("cancel_order", arguments=(Field("order", "string"), Field("amount", "integer")))
+    made = contract.contract(tool, rulefile.loads(ORDERS))
+    assert [item.condition for item in made.items] == ["(amount <= 100) and once_get", "not at_least_3_cancel"]
+    right = (
+        f"{made.signature}\n    if amount > 100 or not once_get:\n        return (False, 'r1')\n"
+        "    if at_least_3_cancel:\n        return (False, 'r2')\n    return (True, 'allowed')\n"
+    )
+    assembled = contract.assemble(right, made)
+    twin = renamed(contract.assemble(right.replace("or not once_get", "and not once_get"), made), "twin")
+    proved, probe, refuted = verifier.verify((assembled, contract.probe(assembled), twin))
+    assert proved and probe and refuted.status == "unproved"
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def agree(seeds: range) -> int:
         for step in trace:
             found.append(slices.peek(step))
             assert found[-1] == slices.peek(step), "looking changes nothing"
-            slices.step(step)
+            assert slices.step(step) is found[-1]
             if rng.random() < 0.3 and not slices._same:
                 slices._forget()
         assert tuple(found) == objects.table(formula, trace), (seed, render(formula))

@@ -114,6 +114,28 @@ DEFECTS = (
         "listed(codes & NEITHER == 0, first, second)",
         "test_pairs.py::test_a_stronger_rule_is_named_first",
     ),
+    # rules about objects
+    Defect(
+        "true is taken for one",
+        "wb/logic/objects",
+        'return ("bool", value)',
+        "return value",
+        "test_objects.py::test_objects_are_the_same_by_type_and_value",
+    ),
+    Defect(
+        "a call that does not say which object it names counts as none",
+        "wb/rules/rule",
+        "strange.add(true)",
+        "pass",
+        "test_same_object.py::test_a_missing_object_makes_its_predicate_unknown_of_all",
+    ),
+    Defect(
+        "an object that is not known is like one that nobody named",
+        "wb/logic/objects",
+        "if None in bound.values():",
+        "if False:",
+        "test_objects.py::test_one_object_of_the_judged_call_is_asked_about",
+    ),
     # from sentences to rules
     Defect(
         "the polarity of a condition is swapped",

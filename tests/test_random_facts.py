@@ -117,7 +117,7 @@ class Facts:
             return F.OneOf(self.of("string", deeper, bound), options)
         if pick < 0.56:
             kind, of = chance.choice((("number", "numbers"), ("string", "strings"), ("string", "named")))
-            return F.Member(self.of(kind, deeper, bound), self.of(of, 0 if of == "named" else 1, bound, literal=False))
+            return F.Within(self.of(kind, deeper, bound), self.of(of, 0 if of == "named" else 1, bound, literal=False))
         if pick < 0.6:
             return F.Has(
                 chance.choice((Path(("call", "n")), Path(("call", "r", "in", "ok")), Path(("state", "r", "zz"))))
@@ -270,7 +270,7 @@ class Facts:
                 if self.chance.random() < 0.5 and isinstance(inside, dict):
                     del inside[key]
                 else:
-                    inside[key] = self.chance.choice(OTHERS)
+                    inside[key] = copied(self.chance.choice(OTHERS))  # a cycle ends CEL in Rust, and Python with it
                 break
         return known
 
@@ -325,12 +325,16 @@ def compare(pairs: int, seed: int, every: int = 1) -> Counter:
 def odd(fact: F.Node) -> bool:
     """Whether a fact may have a double that is not finite, or a null beside a value."""
     divided = any(isinstance(node, F.Arithmetic) and node.op == "/" for node in nodes(fact))
-    return divided or any(node == Path(("state", "r", "zz")) for node in nodes(fact))
+    counted = [
+        node.of if isinstance(node, F.Size) else node.over for node in nodes(fact) if isinstance(node, F.Size | F.Macro)
+    ]
+    records = any(isinstance(of, Path) and of.names[-1] in ("r", "by", "in") for of in counted)  # no items here
+    return divided or records or any(node == Path(("state", "r", "zz")) for node in nodes(fact))
 
 
 def test_random_facts_of_random_values_agree() -> None:
-    counts = compare(3000, 8)
-    assert min(counts[f"we say {truth}"] for truth in (True, False, None)) > 200 and counts["CEL in Rust agrees"] > 600
+    counts = compare(1500, 8)
+    assert min(counts[f"we say {truth}"] for truth in (True, False, None)) > 150 and counts["CEL in Rust agrees"] > 500
 
 
 if __name__ == "__main__":

@@ -77,8 +77,10 @@ def test_a_test_holds_by_its_table_and_unknown_stays_unknown(op, value, field, e
 
 def test_a_count_measures_items_and_nothing_else() -> None:
     few = Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 2"))
-    found = [predicate.truth(few, Step((Call("book", {"guests": v}),))) for v in ([1, 2], (1, 2), [1, 2, 3], 1, {})]
-    assert found == [True, True, False, None, None]
+    found = [
+        predicate.truth(few, Step((Call("book", {"guests": v}),))) for v in ([1, 2], (1, 2), [1, 2, 3], 1, {}, "a")
+    ]
+    assert found == [True, True, False, None, None, None]
 
 
 def test_a_test_reads_the_call_that_is_asked_about_and_others_only_where_they_agree() -> None:

@@ -59,7 +59,7 @@ def _value(node, roots, bound):
             return entry(of(inner), of(key))
         case F.Size(inner):
             found = of(inner)
-            if isinstance(found, str) and F.kind(inner) != "string" or not isinstance(found, str | list | dict):
+            if isinstance(found, str) and F.kind(inner) != "string" or not isinstance(found, str | list):
                 raise NoValue
             return len(found)
         case F.List(items):
@@ -101,7 +101,7 @@ def _value(node, roots, bound):
         case F.OneOf(item, options):
             found = of(item)
             return some([equal(found, one.value) for one in options], True) if options else sided(found)
-        case F.Member(item, whole):
+        case F.Within(item, whole):
             within = of(whole)
             if isinstance(within, dict):
                 name = of(item)
@@ -189,9 +189,9 @@ def record(found) -> dict:
 
 
 def listed(found) -> list:
-    if not isinstance(found, list | dict):
+    if not isinstance(found, list):
         raise NoValue
-    return list(found)
+    return found
 
 
 def numeric(found):

@@ -53,16 +53,14 @@ def atom(predicate: Predicate, objects: Sequence[object], step: Step, judged: Ca
     calls = [call for call in step.calls if call.tool in predicate.tools]
     if not objects:
         return max([event(predicate, step, call) for call in calls], default=0.0)
-    strange = [call for call in calls if named(predicate, call) is None and event(predicate, step, call)]
+    strange = {event(predicate, step, call) for call in calls if named(predicate, call) is None}
     mine = [
         call for call in calls if (values := named(predicate, call)) is not None and all(map(same, values, objects))
     ]
     if any(call is judged for call in mine):
-        truth = event(predicate, step, judged)
-    else:
-        found = {event(predicate, step, call) for call in mine}
-        truth = 1.0 if found == {1.0} else 0.0 if found <= {0.0} else UNKNOWN
-    return max(truth, UNKNOWN) if strange else truth
+        return event(predicate, step, judged)
+    found = {event(predicate, step, call) for call in mine} or {0.0}
+    return found.pop() if len(found) == 1 and strange <= found else UNKNOWN
 
 
 def holds(

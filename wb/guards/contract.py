@@ -31,7 +31,6 @@ from wb.logic.facts import (
     Fact,
     Function,
     List,
-    Member,
     Negation,
     Node,
     OneOf,
@@ -39,6 +38,7 @@ from wb.logic.facts import (
     Path,
     Scalar,
     Size,
+    Within,
 )
 from wb.logic.formula import Formula
 from wb.rules.residual import bearing, own_objects
@@ -281,7 +281,7 @@ class _Names:
                 return all(self._told(part, predicate) for part in facts.children(test)) or self._strange(
                     test, predicate
                 )
-            case Comparison() | OneOf() | Member() | Choice():
+            case Comparison() | OneOf() | Within() | Choice():
                 return not self._computed(test, predicate) or self._strange(test, predicate)
             case _:
                 return not self._stored(test, predicate)
@@ -302,7 +302,7 @@ class _Names:
                 return found is not None and (found == "int" or op in ("==", "!="))
             case OneOf(item, options):
                 return bool(options) and all(self._compared(item, one, predicate) in ("int", "str") for one in options)
-            case Member(item, List(options)):
+            case Within(item, List(options)):
                 return bool(options) and all(self._compared(item, one, predicate) for one in options)
             case Choice():
                 return True
@@ -341,7 +341,7 @@ class _Names:
         match test:
             case Comparison(op, left, right):
                 return self._comparison(op, left, right, predicate)
-            case OneOf(item, options) | Member(item, List(options)):
+            case OneOf(item, options) | Within(item, List(options)):
                 return " or ".join(self._comparison("==", item, option, predicate) for option in options)
             case _:
                 raise ValueError(f"a test that Nagini computes was required; got {cel.render(test)}")

@@ -154,7 +154,7 @@ def _written(node: Node) -> tuple[str, int]:
             return f"{_text(left, SUM)} {op} {_text(right, SUM)}", RELATION
         case F.OneOf(item, options):
             return f"{_text(item, SUM)} in [{', '.join(map(render, options))}]", RELATION
-        case F.Member(item, of):
+        case F.Within(item, of):
             return f"{_text(item, SUM)} in {_text(of, SUM)}", RELATION
         case F.Negation(body):
             return f"!{_text(body, UNARY if isinstance(body, F.Negation) else POSTFIX)}", UNARY
@@ -260,7 +260,7 @@ class _Reader:
     def _one_of(self, node: Tree, item: Node, of: Node) -> Node:
         if isinstance(of, F.List) and all(isinstance(one, F.Scalar) for one in of.items):
             return self._made(node, F.OneOf, item, of.items)
-        return self._made(node, F.Member, item, of)
+        return self._made(node, F.Within, item, of)
 
     def _call(self, node: Tree, depth: int, bound: tuple[str, ...]) -> Node:
         method = node.data == "method"

@@ -93,7 +93,7 @@ def reading(node: Node, enumerations: Enumerations | None = None) -> Read:
             def size(state: object, call: object) -> int | None:
                 value = inner(state, call)
                 kind = type(value)
-                return len(value) if kind is list or kind is tuple or kind is dict else None
+                return len(value) if kind is list or kind is tuple else None
 
             return size
         case Path(names):
@@ -280,8 +280,8 @@ class _Terms:
             case F.OneOf(_, options):
                 test = _one_of(lambda value, _: value, options)
                 return _applied(lambda value: V.known(test(value, None)), below[0])
-            case F.Member():
-                return _applied(partial(V.member, most=self.items), *below)
+            case F.Within():
+                return _applied(partial(V.within, most=self.items), *below)
             case F.Has(of):
                 return self._has(of, bound)
             case F.Negation():

@@ -309,7 +309,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Within:
     """`item in of`: an item of a list, or a name of a record."""
 
     item: Node
@@ -385,7 +385,7 @@ Fact = (
     | Macro
     | Comparison
     | OneOf
-    | Member
+    | Within
     | Has
     | Negation
     | Conjunction
@@ -410,7 +410,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return (body,)
         case Conjunction(parts) | Disjunction(parts) | List(parts) | Function(_, parts):
             return parts
-        case Part(first, second) | Member(first, second):
+        case Part(first, second) | Within(first, second):
             return (first, second)
         case Choice(test, then, otherwise):
             return (test, then, otherwise)
@@ -479,7 +479,7 @@ def steps(node: Node, items: int) -> int:
     match node:
         case Macro(_, over, _, body):
             return 1 + steps(over, items) + items * (1 + steps(body, items))
-        case Member() | Function("sum" | "min" | "max"):
+        case Within() | Function("sum" | "min" | "max"):
             return own + items
         case Comparison("==" | "!=", left, right) | Arithmetic("+", left, right):
             return own + items * ({kind(left), kind(right)} <= {"list", "record", None})

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from wb.logic import formula as F
 from wb.logic import semantics
@@ -36,8 +36,7 @@ def identity(value: object) -> Hashable | None:
     return value if kind is float and math.isfinite(value) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Among:
+class Among(NamedTuple):
     """Of which objects a predicate is true at a step.
 
     `named` holds the truths of the objects that events name (None for unknown), in the order of the predicate's
@@ -45,7 +44,7 @@ class Among:
     it is true of some object, which is known of an event whose object is not.
     """
 
-    named: Mapping[Key, bool | None] = field(default_factory=dict)
+    named: Mapping[Key, bool | None] = MappingProxyType({})
     others: bool | None = False
     some: bool | None = False
 
@@ -187,12 +186,16 @@ class Slices:
     __slots__ = (
         "_at",
         "_atoms",
+        "_calm",
         "_groups",
+        "_letters",
         "_most",
         "_others",
         "_machine",
         "_rest",
         "_same",
+        "_seen",
+        "_usual",
         "formula",
         "predicates",
         "terms",
@@ -208,12 +211,16 @@ class Slices:
         )
         self._same = all(where in (None, tuple(range(len(self.terms)))) for _, where in self._atoms)
         self._others: Key = (FRESH,) * len(self.terms)
+        self._usual = tuple([(1 << i, name) for i, name in enumerate(self.predicates)]) if self._same else ()
+        self._letters: dict[int, tuple[tuple, tuple] | None] = {}  # of usual steps, by which predicates are true
+        self._seen: dict[tuple, tuple] = {}
         self._begin()
 
     def _begin(self) -> None:
         self._rest = self._machine.start  # what is remembered of objects that no event has named
         self._at: dict[Key, _Group] = {}
-        self._groups: list[_Group] = []
+        self._groups: dict[Hashable, _Group] = {}  # by what is remembered
+        self._calm: tuple | None = None  # a letter that changes nothing that is remembered, the formula being true
         self._most = FEW  # choices that are remembered before those that need not be are looked for
 
     def fresh(self) -> Slices:
@@ -236,90 +243,148 @@ class Slices:
         bound = objects or {}
         if None in bound.values():
             return None
-        after, base = self._machine.after, tuple([bound.get(term, FRESH) for term in self.terms])
-        said, quiet, named = self._read(step)
+        base = tuple([bound.get(term, FRESH) for term in self.terms])
         if FRESH not in base:
-            return after(self._memory(base), self._letter(said, base))[0][0]
-        return all_of([after(memory, letter)[0][0] for memory, letter, _ in self._ways(base, said, quiet, named)])
+            return self._machine.after(self._memory(base), self._letter(step, base))[0][0]
+        return all_of([self._machine.after(memory, letter)[0][0] for memory, letter in self._ways(step, base)])
 
-    def ways(self, step: Told) -> list[tuple[Hashable, tuple, Key]]:
-        """What is remembered, and the letter of the step, of every choice of objects that differs; and that choice.
+    def ways(self, step: Told) -> list[tuple[Hashable, tuple]]:
+        """What is remembered, and the letter of the step, of every choice of objects that differs in these."""
+        return self._ways(step, self._others)
 
-        Choices that the step does not name are given once for all that remember the same, as the choice of others.
-        """
-        return self._ways(self._others, *self._read(step))
-
-    def _ways(self, base: Key, said: list, quiet: tuple, named: Collection[Key]) -> list[tuple[Hashable, tuple, Key]]:
-        found: list[tuple[Hashable, tuple, Key]] = []
+    def _ways(self, step: Told, base: Key) -> list[tuple[Hashable, tuple]]:
+        quiet, named = self._read(step)
         if self._same and base == self._others:
-            found = [(memory, quiet, base) for memory in self._quiet(named)]
+            known = [self._at.get(key) for key in named]
+            groups = [group for group in self._groups.values() if len(group.keys) > known.count(group)]
+            found = [(memory, quiet) for memory in (self._rest, *(group.memory for group in groups))]
         else:
-            named = _closed({*named, base}, {*self._at, self._others}, base)
-        return found + [(self._memory(key), self._letter(said, key), key) for key in named]
+            found, named = [], _closed({*named, base}, {*self._at, self._others}, base)
+        return found + [(self._memory(key), self._letter(step, key)) for key in named]
 
-    def step(self, step: Told) -> None:
-        """Read the next step."""
-        after, at = self._machine.after, self._at
-        said, quiet, named = self._read(step)
+    def step(self, step: Told) -> bool | None:
+        """Read the next step, and give the formula's truth there, for all objects."""
+        key, which = None, 0
+        for bit, predicate in self._usual:
+            truth = step.get(predicate)
+            if truth is NOBODY:
+                continue
+            if type(truth) is not Among or len(truth.named) != 1 or truth.others is not False or truth.some is not True:
+                return self._step(step)
+            ((one, true),) = truth.named.items()
+            if true is not True or (key is not None and key != one):
+                return self._step(step)
+            key, which = one, which | bit
+        if which not in self._letters:
+            self._letters[which] = (self._read(step)[0], self._letter(step, key)) if key is not None else None
+        letters = self._letters[which]
+        if letters is None or letters[0] != self._calm:
+            return self._step(step)
+        group = self._at.get(key)
+        before = self._rest if group is None else group.memory
+        found = self._seen.get((before, letters[1]))
+        if found is None:
+            if len(self._seen) >= semantics.KEPT:
+                self._seen.clear()
+            found = self._seen[before, letters[1]] = self._machine.after(before, letters[1])
+        truths, memory = found
+        if memory != before:
+            self._put(key, memory, letters[0])
+        return truths[0]
+
+    def _step(self, step: Told) -> bool | None:
+        """The same for any step; the usual one names one object, and changes nothing of others."""
+        after = self._machine.after
+        quiet, named = self._read(step)
         if named and not self._same:
-            named = _closed(named, {*at, self._others}, self._others)
-        moved = [(key, after(self._memory(key), self._letter(said, key))[1]) for key in named]
-        for key in named:
-            if (group := at.pop(key, None)) is not None:
-                group.keys.discard(key)
-        self._rest = after(self._rest, quiet)[1]
-        kept: dict[tuple, _Group] = {}
-        for group in self._groups:
-            if group.keys:
-                group.memory = after(group.memory, quiet)[1]
-                other = kept.setdefault(group.memory, group)
-                if other is not group:
-                    kept[group.memory] = self._merged(group, other)
-        for key, memory in moved:
-            group = kept.get(memory)
-            if group is None:
-                group = kept[memory] = _Group(memory)
-            group.keys.add(key)
-            at[key] = group
-        if self._same and self._rest in kept:
-            for key in kept.pop(self._rest).keys:
-                del at[key]
-        self._groups = list(kept.values())
-        if not self._same and len(at) > self._most:
+            named = _closed(named, {*self._at, self._others}, self._others)
+        moved = [(key, after(self._memory(key), self._letter(step, key))) for key in named]
+        if quiet == self._calm:
+            truth = all_of([truths[0] for _, (truths, _) in moved])
+        else:
+            truth = all_of([after(memory, letter)[0][0] for memory, letter in self._ways(step, self._others)])
+            self._settle(quiet)
+        for key, (_, memory) in moved:
+            self._put(key, memory, quiet)
+        if len(self._at) > self._most and not self._same:
             self._forget()
+        return truth
 
-    def _read(self, step: Told) -> tuple[list, tuple, Collection[Key]]:
-        """What the step tells of each atom, the letter of objects that it does not name, and the choices it names."""
-        said, quiet, named = [], [], ()
+    def _settle(self, quiet: tuple) -> None:
+        """Take every choice to what it remembers after a step with that letter."""
+        after, groups = self._machine.after, self._groups.values()
+        truths, self._rest = after(self._rest, quiet)
+        calm, self._groups = truths[0] is True and after(self._rest, quiet) == (truths, self._rest), {}
+        for group in groups:
+            if group.keys:
+                truths, group.memory = after(group.memory, quiet)
+                calm = calm and truths[0] is True and after(group.memory, quiet) == (truths, group.memory)
+                other = self._groups.setdefault(group.memory, group)
+                if other is not group:
+                    self._groups[group.memory] = self._merged(group, other)
+        if self._same:
+            self._drop(self._rest)
+        self._calm = quiet if calm else None
+
+    def _drop(self, memory: Hashable) -> None:
+        """Forget the choices that remember that."""
+        group = self._groups.pop(memory, None)
+        for key in group.keys if group is not None else ():
+            del self._at[key]
+
+    def _put(self, key: Key, memory: Hashable, quiet: tuple) -> None:
+        """Remember that of a choice."""
+        group = self._at.get(key)
+        if group is not None:
+            group.keys.discard(key)
+        if self._same and memory == self._rest:
+            self._at.pop(key, None)
+            return
+        group = self._groups.get(memory)
+        if group is None:
+            group = self._groups[memory] = _Group(memory)
+            if quiet == self._calm and self._machine.after(memory, quiet) != ((True,), memory):
+                self._calm = None
+        group.keys.add(key)
+        self._at[key] = group
+
+    def _read(self, step: Told) -> tuple[tuple, Collection[Key]]:
+        """The letter of objects that the step does not name, and the choices that it names."""
+        quiet, named = [], ()
         for predicate, where in self._atoms:
             truth = step.get(predicate)
-            if type(truth) is not Among:
-                truth = truth if where is None else None
-                quiet.append(truth)
+            if truth is NOBODY:
+                quiet.append(False)
+            elif type(truth) is not Among:
+                quiet.append(truth if where is None else None)
             elif where is None:
-                truth = truth.some
-                quiet.append(truth)
+                quiet.append(truth.some)
             else:
                 quiet.append(truth.others)
                 if truth.named:
-                    named = {*named, *(self._chosen(key, where) for key in truth.named)}
-            said.append(truth)
-        return said, tuple(quiet), named
+                    mine = truth.named if self._same else {self._chosen(key, where) for key in truth.named}
+                    named = {*named, *mine} if named else mine
+        return tuple(quiet), named
 
     def _chosen(self, objects: Key, where: tuple[int, ...]) -> Key:
         """The choice in which an atom is of these objects, and nothing else is chosen."""
-        if self._same:
-            return objects
         key = list(self._others)
         for i, one in zip(where, objects, strict=True):
             key[i] = one
         return tuple(key)
 
-    def _letter(self, said: list, key: Key) -> tuple:
+    def _letter(self, step: Told, key: Key) -> tuple:
         """The truths of the atoms for a choice of objects."""
         letter = []
-        for truth, (_, where) in zip(said, self._atoms, strict=True):
-            if type(truth) is Among:
+        for predicate, where in self._atoms:
+            truth = step.get(predicate)
+            if truth is NOBODY:
+                truth = False
+            elif type(truth) is not Among:
+                truth = truth if where is None else None
+            elif where is None:
+                truth = truth.some
+            else:
                 objects = key if self._same else tuple([key[i] for i in where])
                 truth = truth.others if FRESH in objects else truth.named.get(objects, truth.others)
             letter.append(truth)
@@ -342,11 +407,6 @@ class Slices:
                 if group is not None and not any(part < other for other, _ in found):
                     found.append((part, group.memory))
         return [memory for _, memory in found] or [self._rest]
-
-    def _quiet(self, named: Collection[Key]) -> list[tuple]:
-        """The different memories of the choices that a step does not name."""
-        known = [self._at.get(key) for key in named]
-        return [self._rest, *(g.memory for g in self._groups if len(g.keys) > known.count(g))]
 
     def _merged(self, one: _Group, other: _Group) -> _Group:
         """One group of two that remember the same."""

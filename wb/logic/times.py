@@ -15,7 +15,7 @@ SECOND = 1_000_000_000  # nanoseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST, _MOST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND - 1
 _MOMENT = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:[0-9]{2})"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
 _UNITS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _PART = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ms|us|µs|ns|h|m|s)"
@@ -38,6 +38,7 @@ class Duration:
     nanoseconds: int
 
 
+@lru_cache(maxsize=1024)
 def timestamp(text: str) -> Timestamp | None:
     """The moment that a text such as `2026-01-31T09:00:00+01:00` says; None where it says none, or no zone."""
     found = _MOMENT.fullmatch(text) if len(text) <= LONGEST else None
@@ -45,16 +46,13 @@ def timestamp(text: str) -> Timestamp | None:
         return None
     whole, part, at = found.groups()
     try:
-        offset = UTC if at == "Z" else _offset(at)
-        if offset is None:
-            return None
-        shift = offset.utcoffset(None) or timedelta()
-        past = datetime.fromisoformat(whole).replace(tzinfo=UTC) - _EPOCH - shift
+        past = datetime.fromisoformat(whole + at) - _EPOCH
     except ValueError:  # no such day or hour
         return None
     return moment(_nanoseconds(past) + int((part or "0").ljust(9, "0")))
 
 
+@lru_cache(maxsize=1024)
 def duration(text: str) -> Duration | None:
     """The length of time that a text such as `1h30m` or `-1.5s` says; None where it says none."""
     found = _DURATION.fullmatch(text) if len(text) <= LONGEST else None

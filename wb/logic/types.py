@@ -151,7 +151,7 @@ class Types:
             case F.OneOf(), (item, *options):
                 for option in options:
                     self._alike(item, option)
-            case F.Member(), (item, of):
+            case F.Within(), (item, of):
                 self._wants(of, {"list", "record"}, "asked what is in it")
                 if of.name == "record":
                     self._wants(item, {"string"}, "looked for among the names of a record")
@@ -160,7 +160,7 @@ class Types:
             case F.Size(), (of,):
                 called = isinstance(node.of, F.Path | F.Part | F.Variable)
                 text = f": size of a text is not known, write size(string({render(node.of)}))" if called else ""
-                self._wants(of, {"list", "record"} if called else {"list", "record", "string"}, f"counted{text}")
+                self._wants(of, {"list"} if called else {"list", "string"}, f"counted{text}")
             case F.Arithmetic(op), (left, right):
                 return self._arithmetic(op, left, right)
             case F.Minus(), (of,):

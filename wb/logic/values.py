@@ -82,9 +82,9 @@ def part(of: object, key: object) -> object:
 
 
 def size(value: object) -> object:
-    """How many items a list or a record has."""
+    """How many items a list has; the names of a record are no items, as they would be in CEL."""
     kind = type(value)
-    return len(value) if kind is list or kind is tuple or kind is dict else UNKNOWN
+    return len(value) if kind is list or kind is tuple else UNKNOWN
 
 
 def length(value: object) -> object:
@@ -93,11 +93,9 @@ def length(value: object) -> object:
 
 
 def gone_through(value: object, most: int) -> list | tuple | None:
-    """The items of a list or the names of a record; None where it is neither, or has too many."""
+    """The items of a list; None where it is none, or has too many."""
     kind = type(value)
-    if (kind is not list and kind is not tuple and kind is not dict) or len(value) > most:
-        return None
-    return [name if type(name) is str else UNKNOWN for name in value] if kind is dict else value
+    return value if (kind is list or kind is tuple) and len(value) <= most else None
 
 
 def same(one: object, other: object, most: int) -> bool | None:
@@ -134,7 +132,7 @@ def same(one: object, other: object, most: int) -> bool | None:
     return same(one, other, 0)
 
 
-def member(item: object, of: object, most: int) -> object:
+def within(item: object, of: object, most: int) -> object:
     """Whether an item is in a list of at most so many, or a name in a record."""
     if type(of) is dict:
         return named(of, item)

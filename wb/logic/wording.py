@@ -65,7 +65,7 @@ def _said(fact: Fact, positive: bool) -> str:
             return f"{_noun(left)} {(ORDER if text else {}).get(op) or RELATION[op]} {_noun(right)}"
         case F.OneOf(item, options):
             return f"{_noun(item)} is {'one' if positive else 'none'} of {', '.join(map(_noun, options)) or 'nothing'}"
-        case F.Member(item, of):
+        case F.Within(item, of):
             return f"{_noun(item)} is {'' if positive else 'not '}in {_noun(of)}"
         case F.Has(of):
             return f"{_noun(of)} is {'' if positive else 'not '}given"

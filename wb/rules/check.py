@@ -138,7 +138,8 @@ def _grounded(ruleset: RuleSet, known: Sequence[Rule]) -> tuple[int, tuple[Rule,
     `known` are the physical rules beside those of the rule set.
     """
     tried = OBJECTS if any(F.variables(rule.formula) for rule in ruleset.rules) else 0
-    about = physical.about(ruleset.without_unused().predicates, tried) if tried else ()
+    objects = [str(i + 1) for i in range(tried)]
+    about = physical.about(ruleset.without_unused().predicates, objects) if tried else ()
     rules = [
         replace(rule, formula=grounded(rule.formula, tried)) if F.variables(rule.formula) else rule
         for rule in ruleset.rules
@@ -279,7 +280,10 @@ def _findings(
     found: list[Finding] = []
     for i, rule in enumerate(rules):
         asking.tell("what each rule says", i, len(rules))
-        found += asking.tried(f"what {rule.id} says", partial(lint.of_rule, ruleset, rule, given)) or ()
+        named = F.variables(rule.formula)
+        laws = physical.about(replace(ruleset, rules=(rule,)).without_unused().predicates, named, all=False)
+        known = (*given, *(law.formula for law in laws)) if named else given
+        found += asking.tried(f"what {rule.id} says", partial(lint.of_rule, ruleset, rule, known)) or ()
     return (*found, *lint.negative_names(ruleset), *lint.two_meanings(ruleset))
 
 

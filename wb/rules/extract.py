@@ -311,8 +311,8 @@ def _now(formula: Formula) -> tuple[str, ...]:
 def negative(formula: Formula, name: str, sign: bool = True) -> bool:
     """Whether the truth of a predicate can make the formula fail: it stands under an odd number of negations."""
     match formula:
-        case Atom(found):
-            return found == name and not sign
+        case Atom():
+            return formula.predicate == name and not sign
         case Not(body):
             return negative(body, name, not sign)
         case Implies(left, right):

@@ -60,15 +60,15 @@ def beside(ruleset: RuleSet, toolbox: Toolbox | None = None) -> RuleSet:
     return replace(ruleset, rules=(*ruleset.rules, *rules(ruleset.predicates, toolbox)))
 
 
-def about(predicates: Iterable[Predicate], tried: int) -> tuple[Rule, ...]:
-    """What must hold between predicates of that many objects: `cancel` is `cancel(1)` or `cancel(2)`, and what binds
-    two predicates of the same calls binds them for each object."""
+def about(predicates: Iterable[Predicate], tried: Sequence[str], *, all: bool = True) -> tuple[Rule, ...]:
+    """What must hold between predicates of those objects: what binds two predicates of the same calls binds them for
+    each object; `cancel` holds where `cancel(1)` or `cancel(2)` does, and there alone where these are `all` objects."""
     rows = [p for p in predicates if p.objects]
-    chosen = {p.name: list(product(range(1, tried + 1), repeat=len(p.objects))) for p in rows}
+    chosen = {p.name: list(product(tried, repeat=len(p.objects))) for p in rows}
     laws = [
         (
-            f"{p.name} is of one of {tried} objects",
-            Iff(Atom(p.name), disjunction(tuple(_of(p, objects) for objects in chosen[p.name]))),
+            f"{p.name} is of one of {', '.join(tried)}",
+            (Iff if all else Implies)(disjunction(tuple(_of(p, objects) for objects in chosen[p.name])), Atom(p.name)),
         )
         for p in rows
     ]
@@ -78,15 +78,15 @@ def about(predicates: Iterable[Predicate], tried: int) -> tuple[Rule, ...]:
             said = _sentence(left, right, relation)
             for objects in chosen[left.name]:
                 by = {Atom(p.name): _of(p, objects) for p in (left, right)}
-                laws.append((f"{said}, for {', '.join(map(str, objects))}", substitute(relation, by)))
+                laws.append((f"{said}, for {', '.join(objects)}", substitute(relation, by)))
     return tuple(
         Rule(id=f"object_{i}", text=text, formula=Always(law), modality="oblige", type="physical")
         for i, (text, law) in enumerate(laws, 1)
     )
 
 
-def _of(predicate: Predicate, objects: Sequence[int]) -> Atom:
-    return Atom(f"{predicate.name}({', '.join(map(str, objects))})")
+def _of(predicate: Predicate, objects: Sequence[str]) -> Atom:
+    return Atom(f"{predicate.name}({', '.join(objects)})")
 
 
 def _of_one(left: Predicate, right: Predicate) -> Formula | None:

@@ -125,8 +125,8 @@ def among(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType(
 
     def read(step: Step, call: Call | None) -> Among:
         named: dict[objects.Key, bool | None] = {}
-        others: bool | None = False
-        some: bool | None = False
+        strange: set[bool | None] = set()  # the truths of calls that do not tell their objects
+        some, mine = False, None
         for one in step.calls:
             if one.tool not in tools:
                 continue
@@ -134,14 +134,16 @@ def among(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType(
             some = True if True in (some, true) else None if None in (some, true) else False
             key = tuple([objects.identity(read(step.state, one.arguments)) for read in where])
             if None in key:
-                others = others if true is False else None
+                strange.add(true)
             elif one is call or key not in named:
                 named[key] = true
+                mine = key if one is call else mine
             elif named[key] is not true:
                 named[key] = None
-        if others is None:
-            named = {key: true or None for key, true in named.items()}
-        return Among(named, others, some) if named or others is None else NOBODY
+        for key, true in named.items() if strange else ():
+            named[key] = true if key == mine or strange == {true} else None
+        others = False if strange <= {False} else None
+        return Among(named, others, some) if named or strange else NOBODY
 
     return read
 

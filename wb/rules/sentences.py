@@ -426,7 +426,7 @@ def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
             if read:
                 found[k] = replace(_joined(read), reason="a cell, read with the rest of its row")
         elif cell.kind == "cell" and fates[k].cls == "duty":
-            if unread := [every[j].said for j in _beside(every, k) if fates[j].worded and fates[j].cls == "open"]:
+            if unread := [every[j].said for j in _beside(every, k) if fates[j].cls == "open" and not fates[j].rules]:
                 why = f"another cell of its row was not read: {unread[0]!r:.40}"
                 found[k] = replace(fates[k], cls="open", reason=why, refused=True)
     return found

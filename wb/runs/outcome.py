@@ -203,6 +203,7 @@ def predicates(kept: Found, anchor: str) -> str:
         users = [rule.id for rule in kept.rules.rules if one.name in rule.predicates]
         links = " ".join(f'<a href="#{anchor}rule-{_id(name)}">{html.escape(name)}</a>' for name in users)
         bound = ", ".join(one.tools) if one.kind == "action" else cel.render(one.test) if one.test else "no field"
+        bound += "".join(f", of {cel.render(path)}" for path in one.objects)
         rows.append(
             f'<tr id="{anchor}predicate-{_id(one.name)}"><td>{html.escape(one.name)}</td>'
             f'<td class="number">{cluster.get(one.name, "")}</td><td class="prose">{html.escape(one.description)}</td>'

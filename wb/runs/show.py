@@ -60,6 +60,7 @@ def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | Non
             ("formula", Source(syntax.render(one.formula))),
             ("tools", ", ".join(tools)),
             ("tests", tests),
+            ("objects", tuple(f"{p.name}: {', '.join(map(cel.render, p.objects))}" for p in predicates if p.objects)),
             ("no field tells", facts),
             ("no tool does", ", ".join(nothing)),
             ("made from", ", ".join(one.parents)),

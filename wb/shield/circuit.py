@@ -158,8 +158,12 @@ class Followed:
         self.names = self.automaton.names if self.automaton is not None else F.atoms(formula)
 
     def after(self, memory: frozenset[int], letter: tuple) -> tuple[tuple, frozenset[int]]:
-        """Where the automaton may be after a step with those truths of its atoms."""
-        return (), advanced(self.automaton, memory, dict(zip(self.names, letter, strict=True)))
+        """Whether the rule can still be kept, and where the automaton may be, after a step with those truths."""
+        then = advanced(self.automaton, memory, dict(zip(self.names, letter, strict=True)))
+        if self.automaton is None:
+            return (None,), then
+        kept = {self.automaton.settled[state] is not False for state in then}
+        return (kept.pop() if len(kept) == 1 else None,), then
 
     def faring(self, action: str, slices: Slices, step: Told) -> frozenset[Kept]:
         """`outcomes` at a step, from what was followed before it: of all objects that the action makes a difference to.
@@ -170,7 +174,7 @@ class Followed:
             return faring(None, action, START, {})
         taken = sum(1 << i for i, name in enumerate(self.names) if F.Atom(name).predicate == action)
         found = frozenset((Kept(True, True),))
-        for memory, letter, _ in slices.ways(step):
+        for memory, letter in slices.ways(step):
             mine = self._faring(taken, memory, dict(zip(self.names, letter, strict=True)))
             if mine != {Kept(False, False)} and any(one.taken != one.left for one in mine):
                 found = frozenset([Kept(a.taken and b.taken, a.left and b.left) for a in found for b in mine])
