@@ -11,16 +11,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from bench import airline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.bench import recorded
 from wb.domain import events, lookups, tools
-from wb.domain.events import Event, EventError, Lookup
+from wb.domain.events import Asked, Event, EventError, Lookup, Result, State
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import ToolError
 from wb.domain.trace import Call, Step, Verdict
 from wb.domain.validation import Validator
+from wb.guards.contract import assemble, contract
+from wb.guards.runtime import CallGuard, Guarded
+from wb.rules import rulefile
+from wb.shield import circuit
+from wb.shield.shield import Shield
 
 ID = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 TOOLS = [
@@ -287,7 +293,7 @@ BAD = {
     "another type": (lambda *_: {"version": "3"}, "version: integer was required"),
     "a list": (lambda *_: [1], "object was required; got array"),
     "a missing part": (lambda *_: {}, "version: a value was required"),
-    "nothing": (lambda *_: None, "nothing stands there"),
+    "nothing": (lambda *_: None, "a value was required; got none"),
     "a cycle": (lambda *_: cyclic(), "nested at most"),
     "ten megabytes": (lambda *_: {"version": 1, "x": [0] * 200_000}, "at most 100000 values"),
     "no JSON": (lambda *_: {"version": object()}, "a JSON value was required; got object"),
@@ -308,6 +314,112 @@ def test_a_bad_answer_is_unknown_with_its_reason_and_disturbs_nothing_else(ask, 
     assert verdict.decision == "undecided" and "state.order: " in verdict.reason and why in verdict.reason
     state = one.judge.asked[-1].state
     assert state["level"] == "gold" and state["told"] == 7 and "order" not in state
+
+
+GUARDED = [
+    {"name": "get", "mutating": False, "parameters": ID},
+    {"name": "pay", "parameters": ID},
+    {"name": "ping"},
+]
+READ = [
+    {
+        "name": "order",
+        "type": "object",
+        "properties": {
+            "card": {"type": "object", "properties": {"level": {"type": "integer"}}},
+            "lines": {"type": "array", "items": {"type": "object", "properties": {"cents": {"type": "integer"}}}},
+        },
+        "from": {"lookup": "get", "arguments": {"id": "call.id"}},
+    },
+    {"name": "age", "type": "integer"},
+]
+RULES = """
+predicates:
+  pay: {kind: action, tools: [pay]}
+  ping: {kind: action, tools: [ping]}
+  level: {kind: state, test: state.order.card.level >= 2}
+  cheap: {kind: state, test: "sum(state.order.lines.map(l, l.cents)) <= 100"}
+  adult: {kind: state, test: state.age >= 18}
+rules:
+  - {id: level, formula: ALWAYS (pay IMPLIES level), modality: permit_only_if}
+  - {id: cheap, formula: ALWAYS (pay IMPLIES cheap), modality: permit_only_if}
+  - {id: adult, formula: "ALWAYS ((pay OR ping) IMPLIES adult)", modality: permit_only_if}
+"""
+FINE = {"card": {"level": 3}, "lines": [{"cents": 60}, {"cents": 40}]}
+LEVEL, LINES = "state.order.card.level", "state.order.lines"
+BROKEN = {  # a record that is not as it was declared, the paths that are named, and what is said of it
+    "a missing path": (lambda: {"lines": []}, (LEVEL,), ""),
+    "a missing part of a list": (lambda: FINE | {"lines": [{"cents": 5}, {}]}, (LINES,), ""),
+    "a wrong type": (lambda: FINE | {"card": {"level": "3"}}, (LEVEL, LINES), "card.level: integer was required"),
+    "a list where a record was declared": (lambda: [FINE], (LEVEL, LINES), "object was required; got array"),
+    "a list inside": (lambda: FINE | {"card": [3]}, (LEVEL, LINES), "card: object was required; got array"),
+    "a text of ten megabytes": (lambda: "a" * 10**7, (LEVEL, LINES), "object was required"),
+    "ten megabytes of numbers": (lambda: FINE | {"x": [0] * 5_000_000}, (LEVEL, LINES), "at most 100000 values"),
+    "ten megabytes of lines": (lambda: FINE | {"lines": [{"cents": 0}] * 700_000}, (LEVEL, LINES), "at most 100000"),
+    "a cycle": (lambda: FINE | {"x": cyclic()}, (LEVEL, LINES), "nested at most"),
+    "nothing": (lambda: None, (LEVEL, LINES), "a value was required; got none"),
+    "silence": (lambda: time.sleep(5), (LEVEL, LINES), "an answer within 0.05 s was required"),
+    "an error": (lambda: {}["x"], (LEVEL, LINES), "the tool failed"),
+}
+ASKED_ALONE = ("silence", "an error")  # what only a function that is asked can do
+
+
+@pytest.fixture(scope="module")
+def judges() -> dict[str, CallGuard | Shield]:
+    """A guard and a shield of the same rules over a record that is looked up."""
+    toolbox, rules = box(READ, GUARDED), rulefile.loads(RULES)
+    made = [contract(tool, rules, toolbox.state) for tool in toolbox.tools]
+    kept = [Guarded(one, assemble(airline.code(one), one), "tested") for one in made]
+    actions = {name: [rule.id for rule in rules.rules if name in rule.predicates] for name in ("pay", "ping")}
+    return {
+        "guard": CallGuard("guard", rules, tuple(kept), frozenset({"tested"}), toolbox),
+        "shield": Shield(rules.predicates, circuit.build(rules, actions), toolbox=toolbox),
+    }
+
+
+@pytest.mark.parametrize("judge", ["guard", "shield"])
+@pytest.mark.parametrize(
+    ("way", "bad"),
+    [
+        (way, bad)
+        for way in ("asked", "given", "recorded")
+        for bad in BROKEN
+        if way == "asked" or bad not in ASKED_ALONE
+    ],
+)
+def test_a_bad_record_is_undecided_with_its_path_and_disturbs_nothing_else(judges, judge: str, way: str, bad: str):
+    """As a session asks for it, as the agent's own call gives it, and as a recording holds it."""
+    make, paths, why = BROKEN[bad]
+    read = [Call("get", {"id": name}) for name in "ab"] * (way != "asked")
+    calls = [*read, Call("pay", {"id": "a"}), Call("ping", {}), *read[1:], Call("pay", {"id": "b"})]
+    began = time.monotonic()
+
+    def gives(call: Call) -> object:
+        return None if call.tool != "get" else FINE if call.arguments["id"] == "b" else make()
+
+    if way == "recorded":
+        happened = [State({"age": 30}), *[what for call in calls for what in (Asked(call), Result(gives(call)))]]
+        found = [one.verdict for one in recorded.judge(judges[judge], [Event("r", what) for what in happened])]
+    else:
+        ask = (lambda tool, arguments: gives(Call(tool, arguments))) if way == "asked" else None
+        one, found = judges[judge].session(ask=ask, timeout_s=0.05), []
+        one.state({"age": 30})
+        for call in calls:
+            found.append(one.call(call.tool, call.arguments))
+            one.result(gives(call))
+    first, ping, second = [verdict for verdict, call in zip(found, calls, strict=True) if call.tool != "get"]
+    assert time.monotonic() - began < 4
+    assert first.decision == "undecided" and why in first.reason
+    assert tuple(path for path in (LEVEL, LINES) if any(path in fact for fact in first.missing)) == paths
+    assert (ping.decision, second.decision) == ("allow", "allow")
+
+
+@pytest.mark.parametrize("judge", ["guard", "shield"])
+def test_beside_a_bad_record_what_is_surely_broken_is_denied(judges, judge: str) -> None:
+    one = judges[judge].session(ask=lambda *_: [FINE])
+    one.state({"age": 12})
+    verdict = one.call("pay", {"id": "a"})
+    assert verdict.decision == "deny" and "adult" in verdict.violated
 
 
 def test_a_bad_result_is_unknown_until_a_good_one_comes() -> None:
@@ -454,7 +566,7 @@ def test_what_cannot_be_recorded_does_not_happen(tmp_path: Path) -> None:
 
 
 def test_a_replay_of_what_is_no_session_is_refused() -> None:
-    for what in (events.Result(1), events.Observation("task")):
+    for what in (Result(1), events.Observation("task")):
         with pytest.raises(SessionError):
             Session(Spy()).replay([Event("a", what)])
 
@@ -499,7 +611,7 @@ def test_threads_share_a_session() -> None:
 
 def test_a_recorded_lookup_serves_the_next_call_alone() -> None:
     told = Lookup("get", {"id": "a"}, {"version": 5})
-    asked = events.Asked(Call("touch", {"id": "a"}))
+    asked = Asked(Call("touch", {"id": "a"}))
     spy = Spy()
-    list(recorded.judge(spy, [Event("r", what) for what in (told, asked, events.Result(None), asked)]))
+    list(recorded.judge(spy, [Event("r", what) for what in (told, asked, Result(None), asked)]))
     assert [step.state.get("order") for step in spy.asked] == [{"version": 5}, None]

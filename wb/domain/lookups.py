@@ -16,7 +16,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from wb.domain import schema
@@ -48,11 +48,15 @@ class Filled(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """A result, when its call was asked for, and what came of it for the fields that were read of it."""
+    """A result, when its call was asked for, and what came of it for the fields that were read of it.
+
+    `problem` is why it is no value.
+    """
 
     value: Value
     asked: int
     origin: str
+    problem: str = ""
     read: dict[str, tuple[Value, str]] = field(default_factory=dict)
 
 
@@ -64,6 +68,7 @@ class _Field:
     source: Source
     arguments: tuple[tuple[str, str, evaluation.Read], ...]
     path: evaluation.Read | None
+    place: str  # the path as an error names it
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
     changed: int = 0
@@ -104,7 +109,7 @@ class Lookups:
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
         self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
         self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps
-        self._answers: dict[tuple[str, Hashable], tuple[_Seen | None, str]] = {}  # what was asked for in this step
+        self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
         self._hanging: list[threading.Thread] = []
 
@@ -155,21 +160,18 @@ class Lookups:
             self._was_done(call)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
-        try:
-            plain, origin = schema.plain(value), f"the result of {call.tool} (call {name})"
-        except Exception as error:
-            plain, origin = None, f"the result of {call.tool} (call {name}): {schema.why(error)}"
+        seen = _read(value, at, f"the result of {call.tool} (call {name})")
         if changed := self._changed.get(call.tool):
             self._now += 1
-            given = _Seen(plain, self._now, origin)
-            self._newest[call.tool] = given if len(alone) == len(changed) else _Seen(plain, at, origin)
+            given = replace(seen, asked=self._now, read={})
+            self._newest[call.tool] = given if len(alone) == len(changed) else seen
             for one in alone:
                 if call.tool in one.source.given_by:
                     key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
                     if key is not None:
                         _keep(self._given, (one.name, key), given)
             return
-        self._see(call.tool, call.arguments, _Seen(plain, at, origin))
+        self._see(call.tool, call.arguments, seen)
 
     def heard(self, told: Lookup) -> None:
         """What a recording says that a lookup for the next call gave."""
@@ -256,12 +258,17 @@ class Lookups:
         if why:
             return None, why, "", asked
         if one.name not in seen.read:
-            path = one.path
-            found = seen.value if path is None else path(None, seen.value)
-            why = seen.origin if found is None else ""
-            seen.read[one.name] = self._fitting(one, found, f"nothing stands there in {why}" if why else "")
+            seen.read[one.name] = self._part(one, seen)
         found, why = seen.read[one.name]
-        return found, f"{why} (of {seen.origin})" if why else "", seen.origin, asked
+        return found, why, seen.origin, asked
+
+    def _part(self, one: _Field, seen: _Seen) -> tuple[Value, str]:
+        """What a field is of something seen, or where in it and why it is not known."""
+        if seen.problem:
+            return None, f"{seen.origin}: {seen.problem}"
+        found = seen.value if one.path is None else one.path(None, seen.value)
+        found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
+        return found, f"{seen.origin}: {one.place}{why}" if why else ""
 
     def _newest_done(self, one: _Field, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
@@ -303,27 +310,20 @@ class Lookups:
                 return seen, "", None
         before = self._answers.get((tool, key))
         if before is not None:
-            seen, why = before
-            return seen, why or self._stale(one, seen), None
+            return before, self._stale(one, before), None
         asked = self._told.get((tool, key)) or self._question(tool, arguments)
         if asked is None:
             gone = (
                 f"what {tool} gave may have changed since" if by_tool is not None else f"no result of {tool} was seen"
             )
             return None, f"{gone} for {_shown(arguments)}, and nothing can be asked", None
-        origin, why = f"{tool}({_shown(arguments)}), which was asked", asked.problem or ""
+        origin = f"{tool}({_shown(arguments)}), which was asked"
         self._now += 1
-        try:
-            seen = None if why else _Seen(schema.plain(asked.value), self._now, origin)
-        except Exception as error:
-            seen, why = None, schema.why(error)
-            asked = Lookup(tool, arguments, problem=why)
-        why = f"{tool}({_shown(arguments)}): {why}" if why else ""
-        self._answers[tool, key] = seen, why
-        if seen is not None:
-            asked = Lookup(tool, arguments, seen.value)
+        seen = _Seen(None, self._now, origin, asked.problem) if asked.problem else _read(asked.value, self._now, origin)
+        self._answers[tool, key] = seen
+        if not seen.problem:
             self._see(tool, arguments, seen)
-        return seen, why, asked
+        return seen, "", Lookup(tool, arguments, seen.value, seen.problem or None)
 
     def _stale(self, one: _Field, seen: _Seen) -> str:
         """Why what was seen does not count any more; empty where it does."""
@@ -355,6 +355,14 @@ class Lookups:
         return Lookup(tool, arguments, problem=problem) if problem else Lookup(tool, arguments, value)
 
 
+def _read(value: object, at: int, origin: str) -> _Seen:
+    """A result as it is kept, whose call was asked for at that moment."""
+    try:
+        return _Seen(schema.plain(value), at, origin)
+    except Exception as error:
+        return _Seen(None, at, origin, schema.why(error))
+
+
 def _answer(ask: Ask, tool: str, arguments: dict[str, Value], answer: queue.SimpleQueue) -> None:
     try:
         answer.put((ask(tool, arguments), ""))
@@ -371,8 +379,9 @@ def _made(declared: Field) -> _Field:
     source = declared.source
     arguments = tuple([(name, render(node), evaluation.reading(node)) for name, node in source.arguments])
     path = evaluation.reading(source.path) if source.path else None
+    place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    return _Field(declared.name, source, arguments, path, otherwise, declared.type == "array")
+    return _Field(declared.name, source, arguments, path, place, otherwise, declared.type == "array")
 
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
