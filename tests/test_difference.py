@@ -142,7 +142,7 @@ def test_guards_that_follow_are_named_with_the_sentences_that_bear_on_them() -> 
     assert difference.guards(old, old) == ()
     raised = difference.guards(old, guard(rules(21, "pay", "lend"), code(21)))
     assert [(row.tool, row.gone, row.new) for row in raised] == [
-        (tool, (f"Only adults {tool}.",), (f"Only adults {tool}.",)) for tool in ("pay", "lend")
+        (tool, (f"Only adults {tool}.",), (f"Only adults {tool}.",)) for tool in ("lend", "pay")
     ]
 
 

@@ -4,20 +4,39 @@ Two shapes of the file are read: a list of tools (JSON-schema function descripti
 the `{"type": "function", "function": …}` wrapper, or as MCP lists them), or an object
 `{"tools": […], "state": […]}` whose state fields are what is known of the user and the session at the
 time of a call.  Keys of a tool or a schema that are not read here are ignored; the schema is kept.
+
+A state field may say where it comes from, so that nobody writes code for it (`wb.domain.lookups` fills it):
+
+    "from": "clock"
+        the time of the call, ISO 8601
+    "from": {"said": "user", "used_by": ["pay"]}
+        the newest text of that speaker, until one of these tools is called; of an array, all texts
+    "from": {"result": "get_user", "path": "level"}
+        the newest result of that tool, or a part of it
+    "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
+        what that read-only tool gives for the call, or, with `path`, a part of it
+    "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
+        an argument of the newest call of that tool that was done with those arguments; without one, what is there
+
+Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
+until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
+`given_by` lists tools whose own result is the whole new result of the lookup, for their arguments of the same names.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal, Never
 
 import pydantic
 
 from wb.domain import jsonl
+from wb.logic import cel, facts
+from wb.logic.facts import FactError
 
 FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
@@ -48,12 +67,39 @@ class Schema(dict[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Where a state field comes from.
+
+    `of` is whose text or which tool's result it is.  `path` leads to it in a result, which stands for `call` there;
+    `arguments` give those of a lookup.  `changed_by` are the tools that may change it, None for all that may change
+    anything, or that use up what was said; `given_by` those whose result is what a lookup would give from then on.
+    Of a call that was done, `path` leads to one of its arguments, and `otherwise` tells the field where there was none.
+    """
+
+    kind: Literal["clock", "said", "result", "lookup", "done"]
+    of: str = ""
+    path: facts.Path | None = None
+    arguments: tuple[tuple[str, facts.Node], ...] = ()
+    changed_by: tuple[str, ...] | None = None
+    given_by: tuple[str, ...] = ()
+    otherwise: facts.Node | None = None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The state fields that it is told by."""
+        nodes = [node for _, node in self.arguments] + [self.otherwise] * (self.otherwise is not None)
+        paths = [path for node in nodes for path in facts.paths(node)]
+        return tuple(dict.fromkeys(path.names[1] for path in paths if path.names[0] == "state"))
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """One typed value: an argument of a tool, or a field of the state (`state.NAME`).
 
     `keywords` are other words for it, `values` its enumeration; both are vocabulary for the
     offline engine and context for a model.  `schema` is the JSON schema that it was read from, with
-    all that it says of nested values; it does not count when fields are compared.
+    all that it says of nested values; it does not count when fields are compared.  `source` is where a field of the
+    state comes from; None where it is told.
     """
 
     name: str
@@ -63,6 +109,7 @@ class Field:
     keywords: tuple[str, ...] = ()
     required: bool = False
     schema: Schema = dataclass_field(default_factory=Schema, compare=False, repr=False)
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +202,15 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     strange = sorted(key for key in set(file) - {"tools", "state", "_meta"} if not key.startswith("$"))
     if strange:
         raise ToolError(f"{source}: the keys 'tools' and 'state' were required; got {strange} as well")
-    return Toolbox(
-        tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"])),
-        tuple(
-            _field(_read(_State, row, f"{source}: state[{i}]"), row, f"{source}: state[{i}]")
-            for i, row in enumerate(file.get("state", ()))
-        ),
-    )
+    tools = tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"]))
+    state: list[Field] = []
+    for i, row in enumerate(file.get("state", ())):
+        where = f"{source}: state[{i}]"
+        field = _field(_read(_State, row, where), row, where)
+        state.append(
+            replace(field, source=_sourced(row["from"], tools, state, f"{where}.from") if "from" in row else None)
+        )
+    return Toolbox(tools, tuple(state))
 
 
 class _Row(pydantic.BaseModel):
@@ -258,6 +307,85 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
         required,
         Schema(row),
     )
+
+
+_LISTS = ("changed_by", "given_by", "used_by")
+_KEYS = {
+    "said": {"used_by"},
+    "result": {"path", "changed_by"},
+    "lookup": {"arguments", "path", "changed_by", "given_by"},
+    "done": {"arguments", "path", "otherwise"},
+}
+
+
+def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
+    """Where a state field comes from, as its `from` says; `before` are the fields that are declared before it."""
+    if row == "clock":
+        return Source("clock")
+    kinds = [kind for kind in _KEYS if isinstance(row, dict) and kind in row]
+    if len(kinds) != 1:
+        raise ToolError(f"{where}: 'clock', or an object with one of {list(_KEYS)}, was required; got {_shape(row)}")
+    kind, of = kinds[0], row[kinds[0]]
+    strange = sorted(set(row) - {kind} - _KEYS[kind])
+    if strange:
+        raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
+    if not isinstance(of, str) or not of:
+        raise ToolError(f"{where}: {kind!r} must be a name; got {_shape(of)}")
+    named = {tool.name: tool for tool in tools}
+    of_tool = (("", (of,)),) if kind != "said" else ()
+    for key, names in (*of_tool, *((key, row.get(key, ())) for key in _LISTS)):
+        if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
+            got = _shape(names) if not isinstance(names, tuple) else unknown
+            raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
+    if kind == "said":
+        return Source("said", of, changed_by=tuple(row.get("used_by", ())))
+    if kind == "lookup" and named[of].mutating is not False:
+        raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
+    changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
+    given_by = tuple(row.get("given_by", ()))
+    path = None
+    if "path" in row:
+        path = _cel(f"call.{row['path']}", f"{where}.path", "a path in the result, such as level")
+        if not isinstance(path, facts.Path):
+            raise ToolError(
+                f"{where}.path: a path in the result, such as level, was required; got {_shape(row['path'])}"
+            )
+    if kind == "done" and path is None:
+        raise ToolError(f"{where}.path: an argument of {of} was required; got none")
+    arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
+    otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
+    return Source(kind, of, path, arguments, changed_by, given_by, otherwise)
+
+
+def _arguments(
+    row: object, tool: Tool, before: Sequence[Field], where: str, all_of: bool
+) -> tuple[tuple[str, facts.Node], ...]:
+    """How the arguments of a tool follow from a call; with `all_of`, of all that it requires."""
+    known = {argument.name for argument in tool.arguments}
+    required = {argument.name for argument in tool.arguments if all_of and argument.required}
+    if not isinstance(row, dict) or not required <= set(row) <= known:
+        raise ToolError(f"{where}.arguments: those of {tool.name}, {sorted(known)}, were required; got {_shape(row)}")
+    return tuple((name, _of_state(text, before, f"{where}.arguments.{name}")) for name, text in row.items())
+
+
+def _of_state(text: object, before: Sequence[Field], where: str) -> facts.Node:
+    """A value of the call and of fields that are declared before this one."""
+    node, names = _cel(text, where, "CEL, such as call.id"), [field.name for field in before]
+    strange = [path.names[1] for path in facts.paths(node) if path.names[0] == "state" and path.names[1] not in names]
+    if strange:
+        raise ToolError(f"{where}: state fields declared before, {names}, were required; got {strange}")
+    return node
+
+
+def _cel(text: object, where: str, wanted: str) -> facts.Node:
+    """The value that a text says."""
+    try:
+        node = cel.parse(text)
+    except FactError as error:
+        raise ToolError(f"{where}: {wanted}, was required; got {_shape(text)}: {error}") from None
+    if facts.kind(node) is not None:
+        raise ToolError(f"{where}: {wanted}, was required; got a fact: {_shape(text)}")
+    return node
 
 
 def _type(read: _Property, where: str) -> FieldType:

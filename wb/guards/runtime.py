@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from wb.domain import session, validation
 from wb.domain.session import Session
@@ -30,7 +29,7 @@ from wb.logic.formula import Atom, Formula, atoms, instance
 from wb.logic.objects import Slices, identity
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import AmongReader, Reader, RuleSet, among, asked, declared, reader, source
+from wb.rules.rule import AmongReader, Reader, RuleSet, among, asked, declared, reader, source, told_by
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
@@ -91,6 +90,7 @@ class CallGuard:
     loaded: Mapping[str, Loaded] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
+    _reads: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         box = self.toolbox
@@ -105,14 +105,24 @@ class CallGuard:
         object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
         object.__setattr__(self, "tools", frozenset(known))
         object.__setattr__(self, "validator", Validator(box))
+        parameters = {tool: one.entry.contract.parameters for tool, one in loaded.items()}
+        always = {
+            name
+            for listed in parameters.values()
+            for p in listed
+            if p.past is not None
+            for name in _read(p, self.ruleset)
+        }
+        reads = {tool: always.union(*[_read(p, self.ruleset) for p in listed]) for tool, listed in parameters.items()}
+        object.__setattr__(self, "_reads", {tool: frozenset(names) for tool, names in {**reads, "": always}.items()})
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
         return session.decide(self, trace)
 
-    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
-        """A conversation under this guard."""
-        return Session(self, run=run, log=log)
+    def session(self, **options: Any) -> Session:
+        """A conversation under this guard; options as of `Session`."""
+        return Session(self, **options)
 
     def watch(self) -> CallWatch:
         """A watch on a conversation that has not begun."""
@@ -122,6 +132,10 @@ class CallGuard:
         """The digest of the source that judges the tool; empty where none does."""
         one = self.loaded.get(tool)
         return one.evidence if one is not None else ""
+
+    def reads(self, tool: str) -> frozenset[str]:
+        """The fields of the state that its rules read at a call of the tool, or remember of one."""
+        return self._reads.get(tool, self._reads[""])
 
     @property
     def unguarded(self) -> frozenset[str]:
@@ -378,6 +392,15 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
     owner, _, name = parameter.field.partition(".")
     path = facts.Path(("state" if owner == "state" else "call", name))
     return (facts.Size(path) if parameter.measure == "count" else path), owner
+
+
+def _read(parameter: Parameter, ruleset: RuleSet) -> tuple[str, ...]:
+    """The fields of the state that fill a parameter."""
+    if parameter.past is not None:
+        return tuple(name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate)))
+    if parameter.fact is not None:
+        return told_by(ruleset.predicate(parameter.fact))
+    return tuple(path.names[1] for path in facts.paths(_term(parameter)[0]) if path.names[0] == "state")
 
 
 def _sliced(formula: Formula) -> tuple[Slices, Named]:

@@ -136,7 +136,10 @@ def tried(program: Program, arguments: Mapping[str, Argument]) -> Answered | str
 
 
 def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
-    """For each parameter the values that tell the sources apart: every constant it meets, and its neighbours."""
+    """For each parameter the values that tell the sources apart: every constant it meets, and its neighbours.
+
+    Parameters that meet each other have two values or more in common.
+    """
     trees = [parse(source) for source in sources]
     types = {
         a.arg: ast.unparse(a.annotation)
@@ -158,8 +161,10 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
             and isinstance(c.op, ast.USub)
             and type(getattr(c.operand, "value", None)) is int
         }
-        for name in {n.id for s in sides for n in ast.walk(s) if isinstance(n, ast.Name)} & set(met):
-            met[name] |= constants | negative
+        names = {n.id for s in sides for n in ast.walk(s) if isinstance(n, ast.Name)} & set(met)
+        shared: set[Argument] = {0, OTHER} if len(names) > 1 else set()
+        for name in names:
+            met[name] |= constants | negative | shared
     return {name: _domain(types[name], values) for name, values in met.items()}
 
 

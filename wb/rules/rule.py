@@ -201,6 +201,13 @@ def source(predicate: Predicate) -> str:
     return ", ".join(dict.fromkeys(called(path, predicate.tools) for path in facts.paths(predicate.test)))
 
 
+def told_by(predicate: Predicate) -> tuple[str, ...]:
+    """The fields of the state that its truth depends on."""
+    if predicate.test is None:
+        return (predicate.name,) if predicate.kind == "state" else ()
+    return tuple(dict.fromkeys(path.names[1] for path in facts.paths(predicate.test) if path.names[0] == "state"))
+
+
 def called(path: Path, tools: Sequence[str] = ()) -> str:
     """What a person calls a path: `state.NAME`, or `TOOL.ARGUMENT` for an argument of the calls of one tool."""
     root, *names = path.names

@@ -13,8 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from wb.domain import session, validation
 from wb.domain.session import Session
@@ -25,7 +24,7 @@ from wb.logic.automaton import Automaton
 from wb.logic.objects import Among, Slices
 from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.rule import AmongReader, Predicate, Reader, Rule, RuleSet, among, reader, source
+from wb.rules.rule import AmongReader, Predicate, Reader, Rule, RuleSet, among, reader, source, told_by
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference
 
@@ -55,6 +54,7 @@ class Shield:
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
+    _reads: frozenset[str] = field(init=False, repr=False, compare=False)
     _evidence: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _seen: dict[tuple, Verdict | tuple] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -67,6 +67,7 @@ class Shield:
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "validator", Validator(box))
+        object.__setattr__(self, "_reads", frozenset(name for p in self.predicates for name in told_by(p)))
         object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
@@ -81,9 +82,13 @@ class Shield:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
         return session.decide(self, trace)
 
-    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
-        """A conversation under this shield."""
-        return Session(self, run=run, log=log)
+    def reads(self, tool: str) -> frozenset[str]:
+        """The fields of the state that its rules read: those of all, for they are followed at every step."""
+        return self._reads
+
+    def session(self, **options: Any) -> Session:
+        """A conversation under this shield; options as of `Session`."""
+        return Session(self, **options)
 
     def watch(self) -> ShieldWatch:
         """A watch on a conversation that has not begun."""

@@ -1,0 +1,144 @@
+"""An airline's policy, written by hand as data, on τ-bench's recorded runs: what its guards decide, and their proofs.
+
+    python tests/bench/airline.py [--prove]
+
+The strict calls are those that were done and that the policy decides: neither ambiguous nor against the benchmark's own
+solution.  Rules and sources are in `tests/fixtures/airline`; tools and runs are read from `../shared/data`.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: E402
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from wb.bench import recorded, tau
+from wb.domain import tools
+from wb.domain.events import Asked, Event, Lookup, Run
+from wb.domain.tools import Toolbox
+from wb.domain.trace import Verdict
+from wb.guards import nagini, synthesis, veriguard
+from wb.guards.contract import Contract, assemble, contract
+from wb.guards.runtime import CallGuard, Guarded
+from wb.guards.synthesis import Attempt, Draft
+from wb.rules import rulefile
+
+FILES = ROOT / "tests" / "fixtures" / "airline"
+SHARED = ROOT.parent / "shared" / "data"
+RULES = {  # what the labels call a violation, and the rules that say so
+    "book_bag_allowance": "book_bags",
+    "book_payment_mix": "book_certificates",
+    "book_route_consistent": "book_route",
+    "bags_allowance": "bags_charged",
+    "cancel_grounds": "cancel_condition",
+    "cancel_not_flown": "cancel_unflown",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A strict call: whether it is to be denied, by which rules, and what the guard says."""
+
+    id: str
+    denied: bool
+    rules: tuple[str, ...]
+    verdict: Verdict
+
+
+def toolbox() -> Toolbox:
+    """The airline's own tools, with the state fields of the fixture and where they come from."""
+    own = json.loads((FILES / "state.json").read_text("utf-8"))
+    given = json.loads((SHARED / "common" / "tau_airline" / "tools.json").read_text("utf-8"))
+    listed = [{**tool, "mutating": tool["name"] not in own["read_only"]} for tool in given]
+    return tools.parse(json.dumps({"tools": listed, "state": own["state"]}))
+
+
+def contracts(rules: str = "rules.yaml") -> tuple[Contract, ...]:
+    """The contract of each tool."""
+    box, ruleset = toolbox(), rulefile.load(FILES / rules)
+    return tuple(contract(tool, ruleset, box.state) for tool in box.tools)
+
+
+def code(required: Contract) -> str:
+    """Code that denies where a condition of the contract fails."""
+    tests = [f"    if not ({item.condition}):\n        return (False, {item.rule!r})\n" for item in required.items]
+    return f"{required.signature}\n{''.join(tests)}    return (True, 'no rule is broken')\n"
+
+
+def guard(rules: str = "rules.yaml") -> CallGuard:
+    """Guards of all tools."""
+    entries = [Guarded(made, assemble(code(made), made), "tested") for made in contracts(rules)]
+    return CallGuard("airline", rulefile.load(FILES / rules), tuple(entries), frozenset({"tested"}), toolbox())
+
+
+def runs() -> tuple[Run, ...]:
+    """The recorded runs."""
+    return tau.runs(SHARED / "tau_airline")
+
+
+def labels() -> dict[str, dict]:
+    """What is said of each strict call, by its id."""
+    with (SHARED / "tau_airline" / "calls.jsonl").open(encoding="utf-8") as lines:
+        rows = map(json.loads, lines)
+        return {
+            row["id"]: row
+            for row in rows
+            if row["executed"] and not row["gold_conflict"] and row["label"] in ("violating", "compliant")
+        }
+
+
+def seen(run: Run, lookups: bool) -> tuple[Event, ...]:
+    """The events of a run, with what could have been looked up or without."""
+    return tuple(event for event in run.events if lookups or not isinstance(event.what, Lookup))
+
+
+def judged(judge: CallGuard, lookups: bool = True) -> Iterator[Row]:
+    """The verdicts on the strict calls."""
+    strict = labels()
+    for run in runs():
+        ids = iter([event.what.call_id for event in run.events if isinstance(event.what, Asked)])
+        for one in recorded.judge(judge, seen(run, lookups)):
+            if (row := strict.get(next(ids))) is not None:
+                wanted = tuple(sorted(RULES[name] for name in row["policy_violations"]))
+                yield Row(row["id"], row["label"] == "violating", wanted, one.verdict)
+
+
+def counted(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
+    """How often each decision came, by what was right."""
+    return Counter(("violating" if row.denied else "compliant", row.verdict.decision) for row in rows)
+
+
+def prove() -> None:
+    """Print what Nagini says of each guard, and how many of its inputs are trusted."""
+    drafts = [Draft(made, (Attempt(code(made)),)) for made in contracts() if made.items]
+    with nagini.Verifier() as verifier:
+        for draft in veriguard.prove(drafts, lambda rows: [None] * len(rows), verifier, max_rounds=0):
+            made, entry = draft.contract, synthesis.guarded(draft)
+            print(
+                f"{made.tool:30} {entry.grade:7} rules {len(made.items)}, inputs {len(made.parameters)}, "
+                f"trusted {len(made.trusted)} {entry.reason}"
+            )
+
+
+def main() -> None:
+    for title, rules, lookups in (
+        ("lookups and effective state", "rules.yaml", True),
+        ("recorded results alone", "rules.yaml", False),
+        ("consent alone", "consent.yaml", True),
+    ):
+        found = tuple(judged(guard(rules), lookups))
+        right = sum(tuple(sorted(row.verdict.violated)) == row.rules for row in found if row.denied)
+        print(f"{title}: {dict(sorted(counted(found).items()))}; denied for exactly the labelled rules: {right}")
+    if "--prove" in sys.argv:
+        prove()
+
+
+if __name__ == "__main__":
+    main()
