@@ -3,7 +3,7 @@
     decisions:
       - id: "3f2a90c1b7de"
         text: Session notes must be deleted within 24 hours.
-        decision: waive            # or: not a constraint, or: rule
+        decision: waive            # or: not a constraint, reject, rule
         why: the archive deletes them
       - id: "0b51c2aa93f4"
         text: Refunds over $100 need a manager.
@@ -15,10 +15,11 @@
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
-An entry without a decision changes nothing.  The id is made of the words and of what they are read with, titles, list
-openings, row and columns: a decision whose sentence was changed, or moved under others, is stale, and has no effect
-either.  The id may be left out where the text is that of exactly one sentence; such a decision does not notice other
-titles or another opening.  A state predicate without a test is the boolean field of its name.
+An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
+of the words and of what they are read with, titles, list openings, row and columns: a decision whose sentence was
+changed, or moved under others, is stale, and has no effect either.  The id may be left out where the text is that of
+exactly one sentence; such a decision does not notice other titles or another opening.  A state predicate without a
+test is the boolean field of its name.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Ruling(Form):
 
     id: str = pydantic.Field(default="", pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
-    decision: Literal["waive", "not a constraint", "rule"] | None = None
+    decision: Literal["waive", "not a constraint", "reject", "rule"] | None = None
     why: str | None = None
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
@@ -121,6 +122,7 @@ FORM = """\
 # Copy what you decide into decisions.yaml beside the policy. Each entry needs a decision and a reason why:
 #     decision: waive              # it stays a constraint, but no guard keeps it: say who does
 #     decision: not a constraint   # it demands nothing of any call
+#     decision: reject             # what was read of it is wrong: it stays open until its rule is written
 #     decision: rule               # then write it, as in a rule file:
 #     predicates:
 #       does_it: {kind: action, tools: [...]}
@@ -221,6 +223,29 @@ def fragment(decision: Ruling, written: Written | None = None, loc: Loc = ()) ->
         return RuleSet(predicates, tuple(rules))
     except ValueError as error:
         written.refuse(loc, error)
+
+
+def decide(
+    reading: Read, decision: str | None, why: str, rules: str, policy: Policy, *, source: str = "the rule"
+) -> Ruling:
+    """A decision about a sentence; `rules` is a text as of an entry, with its keys `predicates` and `rules`, or empty.
+
+    Raises:
+        DecisionError: it could not stand in a file of decisions about the policy; the lines are those of `rules`.
+    """
+    written = read(rules, source, DecisionError)
+    given = {} if written.data is None else written.data
+    if not isinstance(given, dict) or given.keys() - {"predicates", "rules"}:
+        got = sorted(given.keys() - {"predicates", "rules"}) if isinstance(given, dict) else type(given).__name__
+        raise DecisionError(f"{source}: a mapping with the keys ['predicates', 'rules'] was required; got {got}")
+    row = {"id": reading.id, "text": reading.text, "why": why or None, **given}
+    if decision is not None:
+        row["decision"] = decision
+    one, wrong = written.form(Ruling, row)
+    wrong += _mistakes(one, policy, named(policy), written, ()) if one is not None else []
+    if wrong:
+        raise DecisionError("\n".join(wrong))
+    return one
 
 
 def _binding(predicate: Predicate) -> tuple:

@@ -138,8 +138,12 @@ def to_json(ruleset: RuleSet) -> dict[str, Any]:
 
 def dumps(ruleset: RuleSet) -> str:
     """The rule set as YAML; `loads` gives it back."""
-    row = {"predicates": {}} | _form(ruleset).model_dump(exclude_defaults=True)
-    return yaml.dump(row, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+    return written({"predicates": {}} | _form(ruleset).model_dump(exclude_defaults=True))
+
+
+def written(data: object) -> str:
+    """Texts, lists and mappings as YAML that `read` gives back."""
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
 
 
 def _form(ruleset: RuleSet) -> _File:

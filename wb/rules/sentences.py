@@ -94,12 +94,15 @@ def classify(
     mine = dict(zip(seen, _covering(shown, clauses), strict=True))
     first = [
         replace(_decided(decided[ids[k]], of_clause, ruleset, policy.toolbox), decided=True)
-        if k in ruled
+        if k in ruled and decided[ids[k]].decision != "reject"
         else _gap(s)
         if k not in mine
         else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
         for k, s in enumerate(every)
     ]
+    for k in ruled:
+        if decided[ids[k]].decision == "reject":
+            first[k] = _rejected(first[k], decided[ids[k]])
     told = dict(zip(seen, _stems(shown, _rows(shown, [first[k] for k in seen])), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
@@ -275,6 +278,12 @@ def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleS
     unbroken = "; ".join(f"no call can break {render(rule.formula)}" for rule in duties)
     said = f"the rules of a person: {decision.why}{f' ({unbroken})' if unbroken else ''}"
     return _Fate("duty" if len(duties) == len(own.rules) else "rule", said, own.rules, own.predicates)
+
+
+def _rejected(fate: _Fate, decision: Ruling) -> _Fate:
+    """The fate of a sentence whose reading a person rejected: open, for all that it was read to bear on."""
+    why = f"what was read is rejected by a person: {decision.why}"
+    return replace(fate, cls="open", reason=why, worded=False, decided=True, refused=True)
 
 
 def _holds_always(rule: Rule, predicates: Sequence[Predicate], toolbox: Toolbox) -> bool:
