@@ -1,7 +1,8 @@
 """What a person sees in a browser: Debian's chromium, driven by playwright.
 
-Notebook 02 is opened in JupyterLab and every cell is run; and the notebooks that a whole run executed are looked at, in
-JupyterLab and as nbconvert's HTML: no row is broken, no figure blank, no line wider than the screen.
+Notebook 02 is opened in JupyterLab and every cell is run; a document is reviewed in notebook 01, from a click to
+another verdict on a call; and the notebooks that a whole run executed are looked at, in JupyterLab and as nbconvert's
+HTML: no row is broken, no figure blank, no line wider than the screen.
 """
 
 import importlib.util
@@ -18,6 +19,14 @@ from contextlib import contextmanager
 
 import pytest
 from conftest import ROOT
+
+from wb.domain import policy as documents
+from wb.guards import contract, decided
+from wb.guards.runtime import CallGuard, Guarded
+from wb.models import client
+from wb.offline import engine as offline
+from wb.offline import norms
+from wb.rules import decisions, extract, sentences
 
 NOTEBOOK = "02_vagueness_scoring"
 UPSTREAM = "01_policy_extraction"
@@ -209,6 +218,140 @@ def test_notebook_02_runs_in_jupyterlab_and_shows_its_curve(desk, environment):
     (manifest,) = (desk / "artifacts" / NOTEBOOK).glob("[!.]*/manifest.json")  # stepping writes where a run writes
     written = json.loads(manifest.read_text("utf-8"))
     assert written["mode"] == "interactive" and {"rounds.json", "rules.json"} <= set(written["outputs"])
+
+
+BOATS = """# Boat hire
+
+Never rent a boat to a visitor who cannot swim. Do not paint a boat in haste.
+The sign says <script>window.hit = 1</script> "old <img src=x onerror='window.hit = 2'> harbour".
+Boats are blue & white.
+"""
+BOAT_TOOLS = {
+    "tools": [
+        {"name": "rent_boat", "description": "Rent a boat to a visitor.", "keywords": ["rent a boat"]},
+        {"name": "paint_boat", "description": "Paint a boat.", "keywords": ["paint a boat"]},
+    ],
+    "state": [
+        {"name": "can_swim", "type": "boolean", "description": "the visitor can swim", "keywords": ["swim"]},
+        {"name": "rested", "type": "boolean", "description": "whoever paints has rested"},
+    ],
+}
+PERSONS = """# Ann decides here
+decisions:
+  - id: "0123456789ab"   # of last year's document
+    text: Never paint a boat in a great haste.
+    decision: waive
+    why: the painter is slow
+"""
+OWN_RULE = """predicates:
+  paints: {kind: action, tools: [paint_boat]}
+  rested: {kind: state}
+rules:
+  - {formula: ALWAYS (paints IMPLIES rested), modality: permit_only_if}
+"""
+HOSTILE = "<img src=x onerror='window.hit = 3'> the harbour master sees to it"
+
+
+@pytest.fixture
+def hire(tmp_path):
+    """A desk with notebook 01 about a policy of boats, beside which a person has decided something long ago."""
+    (tmp_path / "hire").mkdir()
+    (tmp_path / "hire" / "policy.md").write_text(BOATS, "utf-8")
+    (tmp_path / "hire" / "tools.json").write_text(json.dumps(BOAT_TOOLS), "utf-8")
+    (tmp_path / "hire" / "decisions.yaml").write_text(PERSONS, "utf-8")
+    (tmp_path / "notebooks").mkdir()
+    text = (ROOT / "notebooks" / f"{UPSTREAM}.ipynb").read_text("utf-8")
+    given = text.replace('policy = \\"web_tasks\\"', f'policy = \\"{tmp_path / "hire"}\\"')
+    assert given != text
+    (tmp_path / "notebooks" / f"{UPSTREAM}.ipynb").write_text(given, "utf-8")
+    return tmp_path
+
+
+def said_of(folder, call: str, **state: bool) -> str:
+    """What a guard made of the policy, as it and its decisions now are, says of a call."""
+    source = documents.load(folder)
+    engine = client.connect("offline", offline=offline.Offline(source.toolbox), replies_dir=folder)
+    clauses = extract.clauses(source, engine, norms.constrains)
+    made, _ = sentences.settled(source, decisions.load(decisions.place(folder), source))
+    rules = decisions.join(extract.rules(clauses, source, engine, norms.constrains), made, source.toolbox)
+    readings = sentences.classify(source, clauses, rules, made)
+    rules = sentences.enforced(rules, readings)
+    required = contract.contracts(source.toolbox, rules)
+    guards = tuple(Guarded(one, contract.assemble(decided.alone(one), one), "tested") for one in required)
+    guard = CallGuard("g", rules, guards, frozenset({"tested"}), source.toolbox, sentences.open_on(readings))
+    session = guard.session()
+    session.state(state)
+    return session.call(call, {}).decision
+
+
+def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
+    """The review in JupyterLab: be refused, waive a sentence, write a rule; the file says it, guards decide by it."""
+    from playwright.sync_api import sync_playwright
+
+    assert [said_of(hire / "hire", "paint_boat", rested=rested) for rested in (True, False)] == ["undecided"] * 2
+    here = {
+        **os.environ,
+        "HOME": str(hire),
+        "WB_ARTIFACTS": str(hire / "artifacts"),
+        "JUPYTER_CONFIG_DIR": str(hire / "config"),
+        "JUPYTER_DATA_DIR": str(hire / "data"),
+        "JUPYTER_RUNTIME_DIR": str(hire / "runtime"),
+        "IPYTHONDIR": str(hire / "ipython"),
+    }
+    file, outside, verdicts = hire / "hire" / "decisions.yaml", [], []
+    with jupyterlab(hire, here) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        page = browser.new_page(viewport=WIDE)
+        page.on("request", lambda request: outside.append(request.url) if not is_here(request.url, address) else None)
+        page.goto(f"{address}/lab/tree/notebooks/{UPSTREAM}.ipynb?token={TOKEN}")
+        run_all_cells(page)
+        errors = page.locator(ERROR).all_text_contents()
+        assert not errors, errors
+        view = page.locator(".wb-review")
+        view.wait_for(timeout=30_000)
+        view.scroll_into_view_if_needed()
+        told = view.locator(".told")
+        stale = view.locator(".stale").inner_text()
+        view.locator(".sentence", has_text="in haste").and_(view.locator("[data-id]")).click()
+        view.locator(".beside", has_text="open").wait_for()
+        shown = view.locator(".beside").inner_text()
+
+        view.get_by_role("button", name="Waive").click()
+        told.filter(has_text="a reason 'why' was required").wait_for()
+        assert file.read_text("utf-8") == PERSONS, "a refused decision writes nothing"
+
+        view.locator("input.why").fill(HOSTILE)
+        view.get_by_role("button", name="Waive").click()
+        told.filter(has_text="this sentence is now waived").wait_for()
+        assert (
+            file.read_text("utf-8").startswith(PERSONS) and "decision: waive" in file.read_text("utf-8")[len(PERSONS) :]
+        )
+        verdicts += [said_of(hire / "hire", "paint_boat", rested=rested) for rested in (True, False)]
+
+        view.locator("textarea.rules").fill(OWN_RULE.replace("paint_boat", "sail_boat"))
+        view.get_by_role("button", name="Save the rule").click()
+        told.filter(has_text="line 2: predicates.paints: tools of").wait_for()
+        view.locator("textarea.rules").fill(OWN_RULE)
+        view.get_by_role("button", name="Say what it means").click()
+        view.locator(".preview", has_text="Whenever paint_boat is called, rested is true.").wait_for()
+        view.get_by_role("button", name="Save the rule").click()
+        told.filter(has_text="this sentence is now rule").wait_for()
+        verdicts += [said_of(hire / "hire", "paint_boat", rested=rested) for rested in (True, False)]
+        classes = view.locator(".document [data-id]").evaluate_all("all => all.map(one => one.dataset.cls)")
+        view.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / "review.png")
+        hit = page.evaluate("window.hit ?? null")
+        markup = view.locator("img, script, iframe, a").count()
+        text = view.locator(".document").inner_text()
+        browser.close()
+    assert verdicts == ["allow", "allow", "allow", "deny"]
+    assert "Whenever paint_boat is called, “in haste” does not hold" in shown and "no field decides" in shown
+    assert "last year" not in stale and "Never paint a boat in a great haste." in stale and "in haste" in stale
+    assert classes.count("rule") == 2 and "waived" not in classes and not markup and hit is None
+    assert "old" in text and "&" in text and not outside, outside
+    assert file.read_text("utf-8").startswith(PERSONS) and HOSTILE in file.read_text("utf-8")
 
 
 def is_here(url: str, address: str) -> bool:

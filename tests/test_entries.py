@@ -48,7 +48,7 @@ FILES = {
     "empty list": "# head\ndecisions: []  # none\n# tail\n",
     "no list": "decisions:\n# tail\n",
     "no line break at the end": PERSONS.rstrip("\n"),
-    "a list far in": f'decisions:\n    -   id: "{PAY.id}"\n        text: {PAY.text}\n        decision: waive\n        why: x',
+    "a list far in": f"decisions:\n    -  id: {PAY.id}\n       text: {PAY.text}\n       decision: waive\n       why: x",
     "draft": decisions.draft((PAY, LETTERS, HUM), BOX),
     "an end of the document": f'decisions:\n- id: "{PAY.id}"\n  text: Never pay by moonlight.\n...\n',
     "lines of Windows": PERSONS.replace("\n", "\r\n"),
@@ -159,7 +159,7 @@ def test_a_decision_of_a_form_tells_the_line_of_the_form() -> None:
         ("decision: waive\n", r"the keys \['predicates', 'rules'\] was required; got \['decision'\]"),
         ("- a", "a mapping .* got list"),
         ("", "at least one rule was required for 'rule'; got 0"),
-        ("rules: [", "the rule, line 1: YAML was required"),
+        ("rules: [", "the rule, line 2: YAML was required"),
     ):
         with pytest.raises(DecisionError, match=why):
             decisions.decide(PAY, "rule", "by hand", text, SOURCE)

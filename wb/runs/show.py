@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from wb.domain.policy import Clause
 from wb.domain.trace import Verdict
 from wb.logic import cel, syntax
+from wb.rules import understood
 from wb.rules.rule import Rule, RuleSet
 from wb.runs.cards import Badge, Card, Cards, Note, Quote, Source, Table, mapping, table
 
@@ -43,7 +44,8 @@ def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
 
 
 def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | None = None) -> Card:
-    """A rule: its sentence, its words, its formula, and what it binds: tools, tests, and facts that no field tells."""
+    """A rule: its sentence, its words, what was understood of it, its formula, and what it binds: tools, tests, and
+    facts that no field tells."""
     predicates = [ruleset.predicate(name) for name in one.predicates]
     tools = tuple(dict.fromkeys(tool for p in predicates if p.kind == "action" for tool in p.tools))
     tests = tuple(
@@ -57,6 +59,7 @@ def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | Non
         (
             ("sentence", Quote(one.quote)),
             ("words", one.text if one.text != one.quote else ""),
+            ("understood", understood.words(one, ruleset)),
             ("formula", Source(syntax.render(one.formula))),
             ("tools", ", ".join(tools)),
             ("tests", tests),
@@ -82,12 +85,13 @@ def rule_table(ruleset: RuleSet, title: str = "") -> Table:
             "rule": one.id,
             "force": Badge(one.modality),
             "sentence": one.quote or one.text,
+            "understood": understood.words(one, ruleset),
             "formula": Source(syntax.render(one.formula)),
             "tools": ", ".join(dict.fromkeys(tool for p in ruleset.actions(one) for tool in p.tools)) or "-",
         }
         for one in ruleset.rules
     ]
-    return table(rows, "rule", "force", "sentence", "formula", "tools", title=title)
+    return table(rows, "rule", "force", "sentence", "understood", "formula", "tools", title=title)
 
 
 def predicates(ruleset: RuleSet, title: str = "") -> Table:

@@ -1,0 +1,306 @@
+"""Reviewing a document in JupyterLab: each sentence by its class, what was understood of it, and what is decided.
+
+    review.open(source, clauses, extracted, decisions.place(…))
+
+What is shown is made here, as values; the page (`review.js`) lays texts out, never as markup, and sends back what a
+person decides.  That goes through the same checks as a file that is written by hand, and into the same file; the
+sentences are then classed again.  In a run, where nobody clicks, the sentences are given as a table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import pydantic
+
+from wb.domain.clauses import pieces
+from wb.domain.policy import Clause, Policy
+from wb.logic import cel, syntax
+from wb.rules import decisions, entries, rulefile, sentences, understood
+from wb.rules.decisions import DecisionError, Ruling
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.rulefile import Form
+from wb.rules.sentences import Account
+from wb.runs import show, store
+
+PAGE = Path(__file__).with_suffix(".js")
+STYLE = Path(__file__).with_suffix(".css")
+ACCEPTED = "accepted as it was read"
+Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a constraint", "take back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What is reviewed: a policy, its clauses, the rules that were read, and where a person's decisions stand."""
+
+    policy: Policy
+    clauses: Sequence[Clause]
+    extracted: RuleSet
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The document as the decisions of the moment leave it; `stamp` tells the file that they were read from."""
+
+    stamp: str
+    made: tuple[Ruling, ...]
+    stale: tuple[Ruling, ...]
+    ruleset: RuleSet
+    readings: tuple[Account, ...]
+
+    def reading(self, name: str) -> Account:
+        """The sentence of that id; `DecisionError` where there is none."""
+        for one in self.readings:
+            if one.id == name:
+                return one
+        raise DecisionError(f"the id of a sentence of the document was required; got {name[:40]!r}")
+
+
+class Asked(Form):
+    """What the page sends: an act, and the sentence that it is about."""
+
+    act: Act
+    id: str
+    why: str = pydantic.Field(default="", max_length=10_000)
+    rules: str = pydantic.Field(default="", max_length=100_000)
+
+
+def look(desk: Desk) -> Look:
+    """The document under the decisions that the file holds now; `DecisionError` tells the file's mistakes."""
+    stamp = entries.stamp(desk.file)
+    made, stale = sentences.settled(desk.policy, decisions.load(desk.file, desk.policy))
+    ruleset = decisions.join(desk.extracted, made, desk.policy.toolbox)
+    return Look(stamp, made, stale, ruleset, sentences.classify(desk.policy, desk.clauses, ruleset, made))
+
+
+def document(desk: Desk, seen: Look) -> list[dict[str, object]]:
+    """The sentences in the order of the document, each with its class and kind; `breaks` where a new line begins."""
+    found, last = [], None
+    decided = {one.id for one in seen.made}
+    for reading, piece in zip(seen.readings, pieces(desk.policy), strict=True):
+        between = desk.policy.text[last.end : reading.start] if last else "\n\n"
+        breaks = piece.kind != "prose" or last.kind != "prose" or bool(between.strip()) or between.count("\n") > 1
+        found.append(
+            {
+                "id": reading.id,
+                "text": visible(piece.said if piece.kind != "gap" else reading.text),
+                "cls": reading.cls,
+                "kind": piece.kind,
+                "depth": len(reading.headings),
+                "breaks": breaks,
+                "decided": reading.id in decided,
+            }
+        )
+        last = piece
+    return found
+
+
+def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
+    """One sentence: its class and why, its rules as understood, what was decided, and a rule to begin with."""
+    reading = seen.reading(name)
+    mine = _rules(desk, seen, reading)
+    decision = next((one for one in seen.made if one.id == name), None)
+    return {
+        "id": reading.id,
+        "text": visible(reading.text),
+        "cls": reading.cls,
+        "reason": visible(reading.reason),
+        "place": visible(reading.place),
+        "tools": list(reading.tools),
+        "rules": [rule(one, seen.ruleset, desk.policy, one.id in reading.rules) for one in mine],
+        "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
+        "begin": written(mine, seen.ruleset) if mine else begin(reading, desk.policy),
+    }
+
+
+def rule(one: Rule, ruleset: RuleSet, policy: Policy, in_force: bool = True) -> dict[str, object]:
+    """A rule as it was understood: in words and in LTLf, what tells it, a run that it denies and one that it allows."""
+    denied = understood.denied(one, ruleset, policy.toolbox)
+    allowed = understood.allowed(one, ruleset, policy.toolbox)
+    return {
+        "id": one.id,
+        "in_force": in_force,
+        "words": visible(understood.words(one, ruleset)),
+        "formula": syntax.render(one.formula),
+        "told": [[name, visible(told)] for name, told in understood.bound(one, ruleset)],
+        "denied": {"steps": list(map(visible, denied.steps)), "reason": denied.reason},
+        "allowed": {"steps": list(map(visible, allowed.steps)), "reason": allowed.reason},
+    }
+
+
+def stale(desk: Desk, seen: Look) -> list[dict[str, object]]:
+    """The decisions that fit no sentence as the document now is, each with the sentence that is most like its own."""
+    texts = {" ".join(one.text.split()): one.id for one in seen.readings}
+    found = []
+    for one in seen.stale:
+        near = difflib.get_close_matches(" ".join(one.text.split()), texts, 1, 0.5)
+        found.append(
+            {
+                "text": visible(one.text),
+                "decision": one.decision,
+                "why": visible(one.why or ""),
+                "near": texts[near[0]] if near else "",
+                "says": visible(near[0]) if near else "",
+            }
+        )
+    return found
+
+
+def preview(desk: Desk, seen: Look, name: str, rules: str) -> list[dict[str, object]]:
+    """What rules that a person is writing would say; nothing is written.
+
+    Raises:
+        DecisionError: they are not rules for that sentence; the lines are those of the text.
+    """
+    made = decisions.decide(seen.reading(name), "rule", "a preview", rules, desk.policy)
+    ruleset = decisions.join(RuleSet(), (made,), desk.policy.toolbox)
+    return [rule(one, ruleset, desk.policy) for one in ruleset.rules]
+
+
+def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
+    """Write what a person decided into the file, and look again.
+
+    Raises:
+        DecisionError: it is no decision, or the file was changed since it was looked at; nothing is written.
+    """
+    reading, why, rules = seen.reading(asked.id), asked.why.strip(), ""
+    decision: str | None = asked.act
+    if asked.act == "accept":
+        mine = _rules(desk, seen, reading)
+        if not mine and reading.cls != "not a constraint":
+            raise DecisionError(
+                "a sentence of which something was read was required; got one without any: write a rule"
+            )
+        decision, why = "rule" if mine else reading.cls, why or ACCEPTED
+        rules = written(mine, seen.ruleset) if mine else ""
+    elif asked.act == "rule":
+        rules = asked.rules
+    elif asked.act == "take back":
+        decision = None
+    made = decisions.decide(reading, decision, why, rules, desk.policy)
+    entries.save(desk.file, made, desk.policy, seen=seen.stamp)
+    return look(desk)
+
+
+def written(rules: Sequence[Rule], ruleset: RuleSet) -> str:
+    """Rules with their predicates as the text of a decision, to be edited."""
+    names = dict.fromkeys(name for one in rules for name in one.predicates)
+    return rulefile.written(
+        {
+            "predicates": {name: _form(ruleset.predicate(name)) for name in names},
+            "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in rules],
+        }
+    )
+
+
+def begin(reading: Account, policy: Policy) -> str:
+    """A rule to begin with, for a sentence of which none was read: its tools, and a field of the state."""
+    field = next((one.name for one in policy.toolbox.state if one.type == "boolean"), "FIELD")
+    tools = list(reading.tools or [one.name for one in policy.toolbox.tools])
+    return rulefile.written(
+        {
+            "predicates": {
+                "does_it": {"kind": "action", "tools": tools},
+                "may_do_it": {"kind": "state", "test": f"state.{field}"},
+            },
+            "rules": [{"formula": "ALWAYS (does_it IMPLIES may_do_it)", "modality": "permit_only_if"}],
+        }
+    )
+
+
+def visible(text: str) -> str:
+    """A text with blanks folded, and what cannot be seen or turns others round written by its number."""
+    return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in " ".join(text.split()))
+
+
+def open(policy: Policy, clauses: Sequence[Clause], extracted: RuleSet, file: Path) -> object:
+    """The view of a document, to be clicked in JupyterLab; in a run, its sentences as a table.
+
+    `extracted` are the rules that were read, without those of a person; `file` is where the decisions stand.
+    """
+    desk = Desk(policy, tuple(clauses), extracted, file)
+    return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _page()(desk)
+
+
+def _rules(desk: Desk, seen: Look, reading: Account) -> tuple[Rule, ...]:
+    """The rules of a sentence: those in force, else those that were read of it and that a doubt keeps out of force."""
+    mine = tuple(one for one in seen.ruleset.rules if one.id in reading.rules)
+    if mine:
+        return mine
+    near = {one.id for one in desk.clauses if one.start < reading.end and reading.start < one.end}
+    return tuple(one for one in desk.extracted.rules if one.clause in near)
+
+
+def _form(one: Predicate) -> dict[str, object]:
+    """A predicate as an entry says it."""
+    form: dict[str, object] = {"kind": one.kind}
+    form |= {"tools": list(one.tools)} if one.tools else {}
+    form |= {"test": cel.render(one.test)} if one.test is not None else {}
+    return form | ({"objects": [cel.render(path) for path in one.objects]} if one.objects else {})
+
+
+@lru_cache(maxsize=1)
+def _page() -> type:
+    """The widget that shows a desk in the page and hears what is done there."""
+    import anywidget
+    import traitlets
+
+    class Review(anywidget.AnyWidget):
+        """Texts and classes go to the page, acts come back; both are plain data."""
+
+        _esm = PAGE.read_text("utf-8")
+        _css = STYLE.read_text("utf-8")
+        rows = traitlets.List().tag(sync=True)
+        shown = traitlets.Dict().tag(sync=True)
+        preview = traitlets.List().tag(sync=True)
+        stale = traitlets.List().tag(sync=True)
+        told = traitlets.Dict().tag(sync=True)
+        file = traitlets.Unicode().tag(sync=True)
+
+        def __init__(self, desk: Desk) -> None:
+            super().__init__(file=desk.file.name)
+            self.desk, self.times = desk, 0
+            self._see(look(desk))
+            self.on_msg(lambda _widget, content, _buffers: self.hear(content))
+
+        def hear(self, content: object) -> None:
+            """Do what the page asks, and tell what came of it."""
+            try:
+                self._do(Asked.model_validate(content))
+            except ValueError as error:
+                self._tell(f"refused, nothing was written: {error}", False)
+
+        def _do(self, asked: Asked) -> None:
+            desk = self.desk
+            if asked.act == "pick":
+                if entries.stamp(desk.file) != self.seen.stamp:
+                    self._see(look(desk))
+                self.preview, self.shown = [], sentence(desk, self.seen, asked.id)
+            elif asked.act == "preview":
+                self.preview = preview(desk, self.seen, asked.id, asked.rules)
+            else:
+                try:
+                    self._see(decide(desk, self.seen, asked))
+                except DecisionError:
+                    if entries.stamp(desk.file) != self.seen.stamp:
+                        self._see(look(desk))
+                    raise
+                self.preview, self.shown = [], sentence(desk, self.seen, asked.id)
+                self._tell(f"written to {desk.file.name}: this sentence is now {self.shown['cls']}", True)
+
+        def _see(self, seen: Look) -> None:
+            self.seen = seen
+            self.rows, self.stale = document(self.desk, seen), stale(self.desk, seen)
+
+        def _tell(self, text: str, good: bool) -> None:
+            self.times += 1
+            self.told = {"text": text, "good": good, "times": self.times}
+
+    return Review
