@@ -9,7 +9,7 @@ function make(tag, classes = "", ...children) {
 }
 
 function pressed(text, act) {
-  const button = make("button", "jp-Button", text);
+  const button = make("button", "", text);
   button.type = "button";
   button.addEventListener("click", act);
   return button;
@@ -57,7 +57,9 @@ function render({ model, el }) {
   message.setAttribute("role", "status");
   message.hidden = true;
   const left = make("div");
-  el.append(make("div", "wb-review", legend, make("div", "panes", page, beside), message, left));
+  const root = make("div", "wb-review", legend, make("div", "panes", page, beside), message, left);
+  root.dataset.lmSuppressShortcuts = "true"; // what is typed here is no command of the notebook
+  el.append(root);
   const send = (act, id, more = {}) => model.send({ act, id, ...more });
 
   function counts() {

@@ -1,0 +1,270 @@
+"""The review as values: what is shown of a document, what a person's acts write, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from wb.domain import policy as documents
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic.syntax import render
+from wb.models import client
+from wb.offline import engine as offline
+from wb.offline import norms
+from wb.rules import decisions, entries, extract, sentences
+from wb.rules.decisions import DecisionError
+from wb.runs import review, store
+from wb.runs.review import Asked, Desk
+
+BOX = Toolbox(
+    tools=(
+        Tool("rent_boat", "Rent a boat to a visitor.", keywords=("rent a boat",)),
+        Tool("end_rental", "End a rental.", keywords=("end a rental",)),
+        Tool("paint_boat", "Paint a boat.", keywords=("paint a boat",)),
+    ),
+    state=(Field("can_swim", "boolean", "the visitor can swim", keywords=("swim",)), Field("rested", "boolean")),
+)
+TEXT = """# Boat hire
+
+Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a boat in haste.
+
+- The harbour is old.
+- Staff must be kind to ducks.
+"""
+OWN = """predicates:
+  paints: {kind: action, tools: [paint_boat]}
+  rested: {kind: state}
+rules:
+  - {formula: ALWAYS (paints IMPLIES rested), modality: permit_only_if}
+"""
+
+
+def desk(folder: Path, text: str = TEXT) -> Desk:
+    source = documents.of_text(text, BOX)
+    engine = client.connect("offline", offline=offline.Offline(BOX), replies_dir=folder)
+    clauses = extract.clauses(source, engine, norms.constrains)
+    return Desk(source, clauses, extract.rules(clauses, source, engine, norms.constrains), folder / "decisions.yaml")
+
+
+@pytest.fixture
+def boats(tmp_path: Path) -> Desk:
+    return desk(tmp_path)
+
+
+def named(at: Desk, words: str) -> str:
+    """The id of the sentence with those words."""
+    (found,) = [one.id for one in review.look(at).readings if words in one.text]
+    return found
+
+
+def act(at: Desk, what: str, words: str, **given: str) -> review.Look:
+    return review.decide(at, review.look(at), Asked(act=what, id=named(at, words), **given))
+
+
+def cls(at: Desk, words: str) -> str:
+    (found,) = [one.cls for one in review.look(at).readings if words in one.text]
+    return found
+
+
+def test_every_sentence_is_shown_once_in_its_order_with_its_class(boats: Desk) -> None:
+    seen = review.look(boats)
+    rows = review.document(boats, seen)
+    assert [(row["id"], row["cls"]) for row in rows] == [(one.id, one.cls) for one in seen.readings]
+    assert [row["text"] for row in rows if row["breaks"]] == [
+        "Boat hire",
+        "Never rent a boat to a visitor who cannot swim.",
+        "The harbour is old.",
+        "Staff must be kind to ducks.",
+    ]
+    assert not any(row["decided"] for row in rows) and rows[0]["kind"] == "heading"
+
+
+def test_beside_a_sentence_stand_its_rules_as_understood(boats: Desk) -> None:
+    seen = review.look(boats)
+    shown = review.sentence(boats, seen, named(boats, "end a rental"))
+    (rule,) = shown["rules"]
+    assert rule["words"] == "Whenever end_rental is called, now or earlier rent_boat is called."
+    assert rule["formula"] == "ALWAYS (end_rental IMPLIES ONCE rent_boat)" and rule["in_force"]
+    assert rule["told"] == [["end_rental", "calls of end_rental"], ["rent_boat", "calls of rent_boat"]]
+    assert rule["denied"]["steps"] == ["end_rental is called"]
+    assert rule["allowed"]["steps"] == ["rent_boat is called", "end_rental is called"]
+    assert shown["tools"] == ["end_rental"] and shown["decision"] is None and shown["cls"] == "rule"
+    plain = review.sentence(boats, seen, named(boats, "harbour"))
+    assert plain["rules"] == [] and plain["cls"] == "not a constraint" and "statement" in plain["reason"]
+    with pytest.raises(DecisionError, match="the id of a sentence of the document was required; got 'no such'"):
+        review.sentence(boats, seen, "no such")
+
+
+def test_what_is_accepted_stands_in_the_file_as_it_was_read(boats: Desk) -> None:
+    before = review.look(boats)
+    read = [render(one.formula) for one in before.ruleset.rules if "swim" in one.quote]
+    after = act(boats, "accept", "cannot swim")
+    (made,) = decisions.load(boats.file, boats.policy)
+    assert (made.decision, made.why) == ("rule", review.ACCEPTED) and [one.formula for one in made.rules] == read
+    assert cls(boats, "cannot swim") == "rule"
+    mine = next(one for one in after.readings if "cannot swim" in one.text)
+    clauses = {one.clause for one in after.ruleset.rules if one.id in mine.rules}
+    assert clauses == {decisions.clause_id(mine.id)} and mine.tools == ("rent_boat",)
+    act(boats, "accept", "harbour")
+    assert decisions.load(boats.file, boats.policy)[1].decision == "not a constraint"
+    unread = replace(boats, clauses=(), extracted=replace(boats.extracted, predicates=(), rules=(), undecided=()))
+    kept = boats.file.read_bytes()
+    with pytest.raises(DecisionError, match="something was read was required; got one without any"):
+        act(unread, "accept", "paint a boat")
+    assert boats.file.read_bytes() == kept
+
+
+def test_each_act_leaves_its_class_and_can_be_taken_back(boats: Desk) -> None:
+    assert cls(boats, "in haste") == "open"
+    act(boats, "rule", "in haste", why="rested painters paint well", rules=OWN)
+    assert cls(boats, "in haste") == "rule"
+    act(boats, "waive", "in haste", why="the foreman looks")
+    assert cls(boats, "in haste") == "waived"
+    act(boats, "not a constraint", "in haste", why="a joke")
+    assert cls(boats, "in haste") == "not a constraint"
+    act(boats, "take back", "in haste")
+    assert cls(boats, "in haste") == "open" and len(yaml.safe_load(boats.file.read_text("utf-8"))["decisions"]) == 1
+    assert cls(boats, "end a rental") == "rule"
+    after = act(boats, "reject", "end a rental", why="it means the other way round")
+    one = next(one for one in after.readings if "end a rental" in one.text)
+    assert one.cls == "open" and "end_rental" in one.tools and not one.rules
+    kept = sentences.enforced(after.ruleset, after.readings).rules
+    assert not [rule.id for rule in kept if rule.quote == one.text] and "rent_boat" in kept[0].predicates
+    shown = review.sentence(boats, after, one.id)
+    assert [rule["in_force"] for rule in shown["rules"]] == [False], "what was read can still be looked at, and edited"
+
+
+REFUSED = {
+    "no reason": ("waive", "", "", "a reason 'why' was required for 'waive'; got none"),
+    "no rule": ("rule", "x", "", "at least one rule was required for 'rule'; got 0"),
+    "no tool": ("rule", "x", OWN.replace("paint_boat", "sail"), r"the rule, line 2: predicates.paints: tools of"),
+    "no field": ("rule", "x", OWN.replace("{kind: state}", "{kind: state, test: state.hue}"), r"line 3: .*got 'hue'"),
+    "no formula": ("rule", "x", OWN.replace("ALWAYS (", "ALWAYS (("), r"the rule, line 5: rules.0.formula: "),
+    "another key": ("rule", "x", "id: '000000000000'\n" + OWN, r"\['predicates', 'rules'\] was required; got \['id'\]"),
+}
+
+
+@pytest.mark.parametrize(("what", "why", "rules", "says"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused_says_where_and_writes_nothing(boats: Desk, what: str, why: str, rules: str, says: str) -> None:
+    with pytest.raises(DecisionError, match=says):
+        act(boats, what, "in haste", why=why, rules=rules)
+    assert not boats.file.exists()
+    act(boats, "waive", "harbour", why="x")
+    kept = boats.file.read_bytes()
+    with pytest.raises(DecisionError, match=says):
+        act(boats, what, "in haste", why=why, rules=rules)
+    assert boats.file.read_bytes() == kept
+
+
+def test_a_preview_says_what_a_rule_would_mean_and_writes_nothing(boats: Desk) -> None:
+    seen = review.look(boats)
+    (shown,) = review.preview(boats, seen, named(boats, "in haste"), OWN)
+    assert shown["words"] == "Whenever paint_boat is called, rested is true."
+    assert shown["denied"]["steps"] == ["paint_boat is called; rested is false"] and not boats.file.exists()
+    with pytest.raises(DecisionError, match="line 2"):
+        review.preview(boats, seen, named(boats, "in haste"), OWN.replace("paint_boat", "sail"))
+
+
+def test_what_is_offered_to_be_edited_is_a_rule_that_says_the_same(boats: Desk) -> None:
+    seen = review.look(boats)
+    for one in seen.readings:
+        shown = review.sentence(boats, seen, one.id)
+        if shown["rules"]:
+            again = review.preview(boats, seen, one.id, shown["begin"])
+            assert [rule["words"] for rule in again] == [rule["words"] for rule in shown["rules"]]
+        else:
+            assert review.preview(boats, seen, one.id, shown["begin"])[0]["words"].startswith("Whenever ")
+
+
+def test_a_changed_document_marks_exactly_the_stale_decisions(boats: Desk, tmp_path: Path) -> None:
+    for words in ("cannot swim", "end a rental", "in haste", "harbour", "ducks"):
+        act(boats, "waive", words, why=f"of {words}")
+    assert review.look(boats).stale == () and review.stale(boats, review.look(boats)) == []
+    changed = TEXT.replace("in haste", "in great haste").replace("- The harbour is old.\n", "")
+    now = desk(tmp_path, changed + "\nNew words stand here.\n")
+    seen = review.look(now)
+    assert [one.why for one in seen.stale] == ["of in haste", "of harbour"]
+    rows = {row["why"]: row for row in review.stale(now, seen)}
+    assert rows["of in haste"]["near"] == named(now, "great haste") and rows["of harbour"]["near"] == ""
+    decided = {row["text"] for row in review.document(now, seen) if row["decided"]}
+    assert len(decided) == 3 and not any("haste" in text for text in decided)
+    assert cls(now, "great haste") == "open", "a stale decision has no effect"
+    moved = desk(tmp_path, TEXT.replace("# Boat hire", "# Bicycle hire"))
+    assert len(review.look(moved).stale) == 5, "under another title each says another thing"
+
+
+def test_a_file_that_was_changed_by_hand_meanwhile_is_seen_first(boats: Desk) -> None:
+    seen = review.look(boats)
+    entries.save(boats.file, decisions.decide(seen.readings[1], "waive", "by hand", "", boats.policy), boats.policy)
+    kept = boats.file.read_bytes()
+    with pytest.raises(DecisionError, match="was changed meanwhile"):
+        review.decide(boats, seen, Asked(act="waive", id=seen.readings[2].id, why="x"))
+    assert boats.file.read_bytes() == kept
+
+
+HOSTILE = "<img src=x onerror=alert(1)> \u202egnihton\u202c zero\u200bwidth &amp; {{7*7}} `x`"
+
+
+def test_hostile_words_are_told_as_they_are_and_change_nothing_else(tmp_path: Path) -> None:
+    plain, spoilt = desk(tmp_path), desk(tmp_path, TEXT.replace("old.", f"old {HOSTILE}."))
+    one, other = (review.document(at, review.look(at)) for at in (plain, spoilt))
+    texts = [row["text"] for row in other]
+    assert all(text.isprintable() for text in texts) and any("⟨U+202E⟩" in text for text in texts)
+    assert [row["cls"] for row in one[:4]] == [row["cls"] for row in other[:4]]
+    act(spoilt, "waive", "ducks", why=HOSTILE)
+    made = decisions.load(spoilt.file, spoilt.policy)[0]
+    assert made.why == HOSTILE.strip()
+    shown = review.sentence(spoilt, review.look(spoilt), named(spoilt, "ducks"))
+    assert shown["decision"]["why"] == review.visible(HOSTILE) and "\u202e" not in str(shown)
+
+
+def test_the_page_makes_no_markup_and_asks_nobody() -> None:
+    """Every text of a document goes into the page as a text node."""
+    code = review.PAGE.read_text("utf-8")
+    asked = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch|XMLHttp|import\b|https?:"
+    assert not re.findall(asked, code)
+    assert "url(" not in review.STYLE.read_text("utf-8") and "@import" not in review.STYLE.read_text("utf-8")
+
+
+SENT = (
+    {"act": "waive"},
+    {"act": "burn", "id": "x"},
+    {"act": "pick", "id": 7},
+    {"act": "pick", "id": "x", "file": "/etc/passwd"},
+    {"act": "waive", "id": "x", "why": "y" * 10_001},
+    "waive",
+    None,
+    {"act": "pick", "id": "no such sentence"},
+)
+
+
+def test_the_widget_does_what_it_is_asked_and_refuses_all_else(boats: Desk) -> None:
+    shown = review.open(boats.policy, boats.clauses, boats.extracted, boats.file)
+    for content in SENT:
+        shown.hear(content)
+        assert shown.told["text"].startswith("refused, nothing was written: ") and not shown.told["good"]
+    assert shown.told["times"] == len(SENT) and not boats.file.exists()
+    name = named(boats, "in haste")
+    shown.hear({"act": "pick", "id": name})
+    assert shown.shown["id"] == name and shown.shown["cls"] == "open"
+    shown.hear({"act": "preview", "id": name, "rules": OWN})
+    assert shown.preview[0]["words"] == "Whenever paint_boat is called, rested is true."
+    shown.hear({"act": "rule", "id": name, "why": "x", "rules": OWN})
+    assert shown.told["good"] and shown.shown["cls"] == "rule" and shown.preview == []
+    assert {row["cls"] for row in shown.rows if row["decided"]} == {"rule"}
+    boats.file.write_text(boats.file.read_text("utf-8") + "# by hand\n", "utf-8")
+    shown.hear({"act": "waive", "id": name, "why": "x"})
+    assert "was changed meanwhile" in shown.told["text"] and shown.shown["cls"] == "rule"
+    shown.hear({"act": "waive", "id": name, "why": "x"})
+    assert shown.told["good"] and boats.file.read_text("utf-8").endswith("# by hand\n")
+
+
+def test_in_a_run_the_sentences_stand_in_a_table(boats: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(store.HANDED_OVER, "somewhere")
+    shown = review.open(boats.policy, boats.clauses, boats.extracted, boats.file)
+    assert list(shown.frame["sentence"]) == [one.text for one in review.look(boats).readings]
+    assert shown.html() == review.open(boats.policy, boats.clauses, boats.extracted, boats.file).html()

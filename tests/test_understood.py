@@ -1,0 +1,216 @@
+"""A rule in English says all of its formula and nothing else; its runs are broken and kept, as an oracle says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from formulas import random_formula
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import cel, syntax
+from wb.logic import formula as f
+from wb.logic.semantics import holds
+from wb.rules import rulefile, understood
+from wb.rules.rule import Predicate, Rule, RuleSet
+
+BOX = Toolbox(
+    tools=tuple(Tool(name) for name in ("ta", "tb", "tc", "get", "drop")),
+    state=(Field("age", "integer"), Field("calm", "boolean"), Field("role", "string")),
+)
+PREDICATES = (
+    Predicate("a", "action", "", tools=("ta",)),
+    Predicate("b", "action", "", tools=("tb", "tc")),
+    Predicate("c", "state", "", test=cel.parse("state.age >= 18")),
+    Predicate("d", "state", "the moon is full"),
+    Predicate("e", "state", "", test=cel.parse("state.calm")),
+    Predicate("g", "action", "nobody does it"),
+)
+PHRASES = {  # by hand: how each is said as it holds, and as it does not
+    "a": ("ta is called", "ta is not called"),
+    "b": ("one of tb, tc is called", "none of tb, tc is called"),
+    "c": ("age is at least 18", "age is below 18"),
+    "d": ("“d” holds (no field tells it)", "“d” does not hold (no field tells it)"),
+    "e": ("calm is true", "calm is false"),
+    "g": ("“g” is done (no tool does it)", "“g” is not done (no tool does it)"),
+}
+FORMS = {  # by hand: what each form of words means
+    "it is not so that *": f.Not,
+    "* and *": f.And,
+    "* or *": f.Or,
+    "either * or *, not both": f.Xor,
+    "if *, then *": f.Implies,
+    "* exactly where *": f.Iff,
+    "there is a next step, and at it *": f.Next,
+    "at the next step, if there is one, *": f.WeakNext,
+    "now or later *": f.Eventually,
+    "now and always later *": f.Always,
+    "* until *, which comes": f.Until,
+    "up to and including where *, or for ever, *": f.Release,
+    "* until *, or for ever": f.WeakUntil,
+    "there is a step before, and at it *": f.Previously,
+    "now or earlier *": f.Once,
+    "now and always earlier *": f.Historically,
+    "* ever since *": f.Since,
+}
+
+
+def ruleset(formula: f.Formula) -> tuple[Rule, RuleSet]:
+    rule = Rule("r", "what somebody wrote", formula, "forbid")
+    return rule, RuleSet(PREDICATES, (rule,))
+
+
+def told(formula: f.Formula | str) -> str:
+    return understood.words(*ruleset(syntax.parse(formula) if isinstance(formula, str) else formula))
+
+
+def meant(said: str) -> f.Formula:
+    """What a sentence of that English means, read by a hand-made reader; it refuses what can be read in no way."""
+    found: list[f.Formula] = []
+
+    def leaf(formula: f.Formula) -> str:
+        found.append(formula)
+        return f"#{len(found) - 1}#"
+
+    for name, phrases in PHRASES.items():
+        for phrase, formula in zip(phrases, (f.Atom(name), f.Not(f.Atom(name))), strict=True):
+            said = re.sub(rf"(?<!\w){re.escape(phrase)}", lambda _, formula=formula: leaf(formula), said)
+    said = re.sub(r"(?<!\w)(anything|nothing)(?!\w)", lambda m: leaf(f.Constant(m[1] == "anything")), said)
+
+    def part(text: str) -> f.Formula:
+        while (inner := re.search(r"\(([^()]*)\)", text)) is not None:
+            text = f"{text[: inner.start()]}{leaf(part(inner[1]))}{text[inner.end() :]}"
+        if re.fullmatch(r"#\d+#", text):
+            return found[int(text[1:-1])]
+        operands = tuple(found[int(n)] for n in re.findall(r"#(\d+)#", text))
+        counted = re.fullmatch(r"at (least|most) (\d+) times, now included, #\d+#", text)
+        if counted:
+            least = counted[1] == "least"
+            return (
+                f.at_least(int(counted[2]), *operands) if least else f.Not(f.at_least(int(counted[2]) + 1, *operands))
+            )
+        return FORMS[re.sub(r"#\d+#", "*", text)](*operands)
+
+    said = said.removesuffix(".")
+    while (inner := re.search(r"\(([^()]*)\)", said)) is not None:
+        said = f"{said[: inner.start()]}{leaf(part(inner[1]))}{said[inner.end() :]}"
+    if whole := re.fullmatch(r"Whenever (#\d+#), (.*)", said):
+        return f.Always(f.Implies(part(whole[1]), part(whole[2])))
+    head, _, rest = said.partition(" ")
+    if head == "Over":
+        return part(rest.removeprefix("the whole run: "))
+    return f.Always(f.Not(part(rest)) if head == "Never" else {"Always": part}[head](rest))
+
+
+@settings(max_examples=400)
+@given(st.randoms(use_true_random=False), st.sampled_from(("all", "always", "whenever", "never")))
+def test_the_words_say_the_formula_and_nothing_else(rng, shape) -> None:
+    formula = random_formula(rng, 4, tuple(PHRASES))
+    if shape != "all":
+        other = random_formula(rng, 2, tuple(PHRASES))
+        formula = f.Always({"always": formula, "whenever": f.Implies(other, formula), "never": f.Not(formula)}[shape])
+    assert meant(told(formula)) == formula
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("ALWAYS (a IMPLIES c)", "Whenever ta is called, age is at least 18."),
+        ("ALWAYS (a IMPLIES NOT c)", "Whenever ta is called, age is below 18."),
+        ("ALWAYS (c IMPLIES a)", "Whenever age is at least 18, ta is called."),
+        ("ALWAYS NOT b", "Never one of tb, tc is called."),
+        ("ALWAYS (a IMPLIES ONCE b)", "Whenever ta is called, now or earlier one of tb, tc is called."),
+        ("ALWAYS (a AND d IMPLIES e OR c)", "Whenever (ta is called and “d” holds (no field tells it)), calm is true "
+         "or age is at least 18."),
+        ("ALWAYS (a IMPLIES COUNT[<= 3] b)", "Whenever ta is called, at most 3 times, now included, one of tb, tc is "
+         "called."),
+        ("EVENTUALLY g", "Over the whole run: now or later “g” is done (no tool does it)."),
+    ],
+)  # fmt: skip
+def test_a_rule_in_plain_words(formula: str, said: str) -> None:
+    assert told(formula) == said and meant(said) == syntax.parse(formula)
+    assert "somebody" not in told(formula) and "moon" not in told(formula), "nothing of what was written about it"
+
+
+def test_two_readings_of_a_sentence_are_told_apart() -> None:
+    """A rule turned round, its ban lifted, a limit moved by one: each says something else."""
+    texts = "a IMPLIES c|c IMPLIES a|a IMPLIES NOT c|NOT a IMPLIES c|a IMPLIES ONCE c|a AND c|a OR c|a IFF c".split("|")
+    assert len({told(f"ALWAYS ({text})") for text in texts}) == len(texts)
+    limits = [
+        Predicate("c", "state", "x", test=cel.parse(f"state.age {op} {n}")) for op in (">", ">=") for n in (17, 18)
+    ]
+    said = {understood.fact(one) for one in limits} | {understood.fact(one, positive=False) for one in limits}
+    assert len(said) == 8
+
+
+OBJECTS = rulefile.loads("""
+predicates:
+  get: {kind: action, tools: [get], objects: [call.id]}
+  drop: {kind: action, tools: [drop], objects: [call.id]}
+  dear: {kind: state, tools: [drop], test: 'call.price > 100 && state.role != "chief"'}
+rules:
+  - {id: r, formula: ALWAYS (drop(x) IMPLIES ONCE get(x)), modality: permit_only_if}
+  - {id: s, formula: ALWAYS (drop AND dear IMPLIES ONCE get), modality: permit_only_if}
+""")
+
+
+def test_a_rule_about_objects_is_shown_on_a_few_of_them() -> None:
+    same, dear = OBJECTS.rules
+    assert understood.words(same, OBJECTS) == (
+        "For every x: whenever drop is called for x, now or earlier get is called for x."
+    )
+    assert re.fullmatch(r"drop is called for object (1|2)", "".join(understood.denied(same, OBJECTS, BOX).steps))
+    first, second = understood.allowed(same, OBJECTS, BOX).steps
+    assert re.sub("get", "drop", first) == second and first.startswith("get is called for object ")
+    assert understood.words(dear, OBJECTS) == (
+        "Whenever (drop is called and (price is above 100 and role is not chief) in the call of drop), "
+        "now or earlier get is called."
+    )
+    assert understood.bound(dear, OBJECTS)[1] == ("dear", "call.price, state.role of drop")
+
+
+def steps(shown: understood.Shown) -> tuple[frozenset[str], ...]:
+    """The steps of a run, read back from their words."""
+    names = {phrases[0]: name for name, phrases in PHRASES.items()}
+    return tuple(frozenset(names[part] for part in step.split("; ") if part in names) for step in shown.steps)
+
+
+@settings(max_examples=120)
+@given(st.randoms(use_true_random=False))
+def test_a_denied_run_breaks_the_rule_at_its_last_step_and_an_allowed_one_keeps_it(rng) -> None:
+    past = (f.Not, f.Previously, f.Once, f.Historically)
+    body = random_formula(rng, 3, ("a", "b", "c", "e"), past, (f.And, f.Or, f.Implies, f.Since))
+    formula = f.Always(f.Implies(f.Atom("a"), body)) if rng.random() < 0.7 else f.Always(body)
+    denied, allowed = (ask(*ruleset(formula), BOX) for ask in (understood.denied, understood.allowed))
+    if denied.steps:
+        run = steps(denied)
+        assert not holds(formula, run) and all(holds(formula, run[:n]) for n in range(1, len(run)))
+    else:
+        assert denied.reason
+    if allowed.steps:
+        assert holds(formula, steps(allowed))
+    else:
+        assert allowed.reason == "nothing that can happen keeps it"
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("ALWAYS (c IMPLIES EVENTUALLY a)", "it asks for a later step, which is not known before the call"),
+        ("ALWAYS NOT g", "no tool carries out g"),
+        ("ALWAYS c", "it names no action"),
+        ("ALWAYS (a IMPLIES a)", "no call of a tool can break it"),
+    ],
+)
+def test_where_no_call_is_denied_the_reason_is_told(formula: str, why: str) -> None:
+    shown = understood.denied(*ruleset(syntax.parse(formula)), BOX)
+    assert shown.steps == () and shown.reason == f"no call is denied: {why}"
+
+
+def test_a_run_respects_what_the_tests_of_one_field_exclude() -> None:
+    minor = Predicate("m", "state", "", test=cel.parse("state.age < 12"))
+    rule = Rule("r", "", syntax.parse("ALWAYS (a IMPLIES NOT (c AND m))"), "forbid")
+    shown = understood.denied(rule, RuleSet((*PREDICATES, minor), (rule,)), BOX)
+    assert shown == understood.Shown((), "nothing that can happen breaks it")
