@@ -311,8 +311,11 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         view.wait_for(timeout=30_000)
         view.scroll_into_view_if_needed()
         told = view.locator(".told")
-        stale = view.locator(".stale").inner_text()
-        view.locator(".sentence", has_text="in haste").and_(view.locator("[data-id]")).click()
+        stale, whole = view.locator(".stale").inner_text(), page.locator(".jp-Notebook .jp-Cell").count()
+        view.locator("[data-id]", has_text="blue").focus()
+        page.keyboard.press("Enter")
+        view.locator(".beside", has_text="Boats are blue & white.").wait_for()
+        view.locator("[data-id]", has_text="in haste").click()
         view.locator(".beside", has_text="open").wait_for()
         shown = view.locator(".beside").inner_text()
 
@@ -320,6 +323,7 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         told.filter(has_text="a reason 'why' was required").wait_for()
         assert file.read_text("utf-8") == PERSONS, "a refused decision writes nothing"
 
+        view.locator("input.why").press_sequentially("dd m a x")  # commands of the notebook, but for the page
         view.locator("input.why").fill(HOSTILE)
         view.get_by_role("button", name="Waive").click()
         told.filter(has_text="this sentence is now waived").wait_for()
@@ -342,7 +346,7 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         page.wait_for_timeout(300)
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENSHOTS / "review.png")
-        hit = page.evaluate("window.hit ?? null")
+        hit, cells = page.evaluate("window.hit ?? null"), page.locator(".jp-Notebook .jp-Cell").count()
         markup = view.locator("img, script, iframe, a").count()
         text = view.locator(".document").inner_text()
         browser.close()
@@ -350,7 +354,7 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
     assert "Whenever paint_boat is called, “in haste” does not hold" in shown and "no field decides" in shown
     assert "last year" not in stale and "Never paint a boat in a great haste." in stale and "in haste" in stale
     assert classes.count("rule") == 2 and "waived" not in classes and not markup and hit is None
-    assert "old" in text and "&" in text and not outside, outside
+    assert "old" in text and "&" in text and not outside and cells == whole, outside
     assert file.read_text("utf-8").startswith(PERSONS) and HOSTILE in file.read_text("utf-8")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -92,9 +93,9 @@ def _about(rows: list[object], made: Ruling, policy: Policy) -> int:
     return len(rows)
 
 
-def _remarks(text: str) -> set[str]:
-    """The remarks of a text, each once."""
-    return {text[start:end].rstrip() for start, end in _places(text)}
+def _remarks(text: str) -> Counter[str]:
+    """The remarks of a text, and how often each stands there."""
+    return Counter(text[start:end].rstrip() for start, end in _places(text))
 
 
 def _places(text: str, begin: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
@@ -142,7 +143,7 @@ def _tries(text: str, row: dict, at: int | None) -> list[str]:
         return text[:begin] + gap + new + text[end:]
 
     if not isinstance(entries, yaml.SequenceNode) or not entries.value:
-        return _first(text, entries, lines(2), ends, put_in)
+        return _first(text, entries, lines(2), ends)
     column, begins = entries.start_mark.column, []
     for token in _tokens(text):
         if isinstance(token, yaml.BlockEntryToken) and token.start_mark.column == column:
@@ -158,7 +159,7 @@ def _tries(text: str, row: dict, at: int | None) -> list[str]:
     return [put_in(begin, end, lines(column, kept))]
 
 
-def _first(text: str, entries: yaml.Node | None, new: str, ends: str, put_in: object) -> list[str]:
+def _first(text: str, entries: yaml.Node | None, new: str, ends: str) -> list[str]:
     """Texts with a first entry, where there is none yet."""
     if entries is None:
         head = text.rstrip(" ") if text.strip() == "" else text

@@ -274,7 +274,7 @@ def _page() -> type:
             """Do what the page asks, and tell what came of it."""
             try:
                 self._do(Asked.model_validate(content))
-            except ValueError as error:
+            except (ValueError, OSError) as error:
                 self._tell(f"refused, nothing was written: {error}", False)
 
         def _do(self, asked: Asked) -> None:
@@ -284,6 +284,7 @@ def _page() -> type:
                     self._see(look(desk))
                 self.preview, self.shown = [], sentence(desk, self.seen, asked.id)
             elif asked.act == "preview":
+                self.preview = []  # so that the same words, said again, are told again
                 self.preview = preview(desk, self.seen, asked.id, asked.rules)
             else:
                 try:
