@@ -32,7 +32,8 @@ function told(pairs) {
   return list;
 }
 
-function rule(one) {
+function rule(one, decided = false) {
+  const kept = decided ? "a person decided otherwise" : "it was read, and a doubt keeps it out of force";
   const denies = make("span", "denies", run(one.denied));
   const allows = make("span", "allows", run(one.allowed));
   return make(
@@ -44,7 +45,7 @@ function rule(one) {
       ["told by", make("span", "", one.told.map(([name, by]) => `${name}: ${by}`).join("; "))],
       ["denies", denies],
       ["allows", allows],
-      ["in force", one.in_force ? "" : "no: it was read, and a doubt keeps it out of force"],
+      ["in force", one.in_force ? "" : `no: ${kept}`],
     ]),
   );
 }
@@ -107,6 +108,7 @@ function render({ model, el }) {
     const act = (name) => () => send(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
     const now = shown.decision ? `${shown.decision.decision}: ${shown.decision.why}` : "";
     beside.replaceChildren(
+      message,
       make("p", "", make("q", "", shown.text), " ", make("span", "sentence " + colour(shown.cls), shown.cls)),
       told([
         ["where", shown.place],
@@ -114,7 +116,7 @@ function render({ model, el }) {
         [shown.cls === "open" ? "holds back" : "tools", shown.tools.join(", ")],
         ["decided", now],
       ]),
-      ...shown.rules.map(rule),
+      ...shown.rules.map((one) => rule(one, shown.decision !== null)),
       make("label", "", "Decide: why", why),
       make(
         "div",
@@ -133,7 +135,6 @@ function render({ model, el }) {
         pressed("Save the rule", act("rule")),
       ),
       preview,
-      message,
     );
   }
 
@@ -141,7 +142,7 @@ function render({ model, el }) {
     const preview = beside.querySelector(".preview");
     const rules = model.get("preview");
     if (!preview) return;
-    preview.replaceChildren(...(rules.length ? [make("em", "", "It would say:"), ...rules.map(rule)] : []));
+    preview.replaceChildren(...(rules.length ? [make("em", "", "It would say:"), ...rules.map((one) => rule(one))] : []));
     if (rules.length) message.hidden = true;
   }
 
