@@ -112,6 +112,7 @@ REFUSED = {
         "decisions:\n- {text: No., decision: waive, why: x}\n",
         r"line 2: decisions.0.text: ",
     ),
+    "a remark in brackets": ("decisions: [ # mine\n]\n", "write the entry by hand"),
     "entries in braces": ("decisions: [{text: You must never hum.}]\n", "write the entry by hand"),
     "no YAML": ("decisions: [\n", "YAML was required"),
     "another form": ("- a\n", "a mapping with the keys"),
