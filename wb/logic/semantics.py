@@ -27,6 +27,7 @@ from wb.logic import automaton
 from wb.logic import formula as F
 from wb.logic.formula import Formula
 from wb.logic.syntax import FormulaError, parse, render
+from wb.logic.times import duration, written
 
 if TYPE_CHECKING:
     import numpy
@@ -84,12 +85,13 @@ def _not(x: bool | None) -> bool | None:
 
 
 def at(nanoseconds: int) -> str:
-    """The name that tells the time of a step that is a set of names."""
-    return f"{F.TIME}{nanoseconds}"
+    """The name that tells the time of a step that is a set of names: so long after the start, as in `@24h`."""
+    return F.TIME + written(nanoseconds)
 
 
 def _dated(step: Valuation) -> int | None:
-    return next((int(name[1:]) for name in step if name.startswith(F.TIME)), None)
+    told = next((duration(name[1:]) for name in step if name.startswith(F.TIME)), None)
+    return told.nanoseconds if told is not None else None
 
 
 TWO = Truths(
