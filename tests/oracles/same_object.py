@@ -80,15 +80,14 @@ def backwards(found: Sequence[Fraction | None]) -> bool:
 
 
 def near(found: Sequence[Fraction | None], step: int, within: Fraction) -> float:
-    """Whether a step lies at most so long before the last one, which lies no earlier than any other."""
-    last, known = len(found) - 1, [one for one in found if one is not None]
-    if step == last:
+    """Whether a step lies at most so long before the last one: no step lies before one that came earlier."""
+    if step == len(found) - 1:
         return 1.0
-    if found[step] is None:
-        return UNKNOWN
-    if max(known) - found[step] > within:
+    earlier = [one for one in found[: step + 1] if one is not None]
+    later = [one for one in found[step:] if one is not None]
+    if later and max(one for one in found if one is not None) - min(later) > within:
         return 0.0
-    return UNKNOWN if found[last] is None else 1.0
+    return 1.0 if earlier and found[-1] is not None and found[-1] - max(earlier) <= within else UNKNOWN
 
 
 def recently(often: int, within: int, body: Sequence[float], steps: Sequence[Step]) -> float:

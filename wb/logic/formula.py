@@ -209,7 +209,7 @@ class Since(Binary):
 class Recently(Unary):
     """The body held at `times` steps or more, now or at most `within` nanoseconds ago (MTL's bounded `Once`, counted).
 
-    The time between two steps is unknown where one of them has no time, or stands after one whose time ran backwards.
+    Where steps have no time, or time runs backwards, `semantics` says what is known of it.
     """
 
     times: int

@@ -166,6 +166,12 @@ class Machine(Protocol):
     def pruned(self, memory: Any, last: float) -> Any:
         """What is remembered without what is too old to matter after that time."""
 
+    def undated(self, memory: Any) -> bool:
+        """Whether the next time that is told says something of what is remembered."""
+
+    def dated(self, memory: Any, now: int) -> Any:
+        """What is remembered once that time was told."""
+
 
 FEW = 16
 
@@ -206,6 +212,7 @@ class Slices:
         "_same",
         "_seen",
         "_timed",
+        "_undated",
         "_usual",
         "formula",
         "predicates",
@@ -234,6 +241,7 @@ class Slices:
         self._groups: dict[Hashable, _Group] = {}  # by what is remembered
         self._calm: tuple | None = None  # a letter that changes nothing that is remembered, the formula being true
         self._last = BEGUN  # the last time that is known
+        self._undated: set[Key] = set()  # choices of which the next time that is told says something
         self._most = FEW  # choices that are remembered before those that need not be are looked for
 
     def fresh(self) -> Slices:
@@ -303,6 +311,9 @@ class Slices:
         before = self._rest if group is None else group.memory
         if self._timed:
             self._last, known = clock(step.get(F.TIME), self._last)
+            if known and self._undated:
+                self._date(letters[0])
+                before = self._memory(key)
             truths, memory = self._machine.after(before, letters[1], self._last, known)
             if memory != before:
                 self._put(key, memory, letters[0])
@@ -324,6 +335,8 @@ class Slices:
         self._last, known = clock(step.get(F.TIME), self._last)
         after = partial(self._machine.after, last=self._last, known=known)
         quiet, named = self._read(step)
+        if known and self._timed:
+            self._date(quiet)
         if named and not self._same:
             named = _closed(named, {*self._at, self._others}, self._others)
         moved = [(key, after(self._memory(key), self._letter(step, key))) for key in named]
@@ -338,6 +351,17 @@ class Slices:
             self._forget()
         return truth
 
+    def _date(self, quiet: tuple) -> None:
+        """Take what was remembered of steps without a time to what it is by the time that is told now."""
+        if self._machine.undated(self._rest):
+            self._rest = self._machine.dated(self._rest, self._last)
+            if self._same:
+                self._drop(self._rest)
+        for key in self._undated:
+            if key in self._at:
+                self._put(key, self._machine.dated(self._at[key].memory, self._last), quiet)
+        self._undated = set()
+
     def _settle(self, quiet: tuple, after: Callable[[Any, tuple], tuple]) -> None:
         """Take every choice to what it remembers after a step with that letter."""
         still, groups = self._machine.still, self._groups.values()
@@ -347,6 +371,8 @@ class Slices:
             if group.keys:
                 _, group.memory = after(group.memory, quiet)
                 calm = calm and still(group.memory, quiet)
+                if self._timed and self._machine.undated(group.memory):
+                    self._undated |= group.keys
                 other = self._groups.setdefault(group.memory, group)
                 if other is not group:
                     self._groups[group.memory] = self._merged(group, other)
@@ -377,6 +403,8 @@ class Slices:
                 self._calm = None
         group.keys.add(key)
         self._at[key] = group
+        if self._timed and self._machine.undated(memory):
+            self._undated.add(key)
 
     def _read(self, step: Told) -> tuple[tuple, Collection[Key]]:
         """The letter of objects that the step does not name, and the choices that it names."""

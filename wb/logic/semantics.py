@@ -8,9 +8,8 @@ every witness of `decide` is checked by; the verdicts of a running trace are tho
 
 Windows in time are those of metric temporal logic, read at steps (Alur & Henzinger 1993; MonPoly, Basin et al. 2015),
 in whole nanoseconds: `ONCE[<= d] a` looks at this step and at those at most `d` before it, the bound included.  A step
-without a time lies somewhere after the last time that was told: whether another step lies within its window is unknown,
-unless it is too old even for that time, and it may lie in every later window.  Once time has run backwards, no window
-tells of any step but the present one.
+without a time lies between the times that were told before and after it; where these leave open whether it lies in a
+window, that is unknown.  Once time has run backwards, no window tells of any step but the present one.
 """
 
 from __future__ import annotations
@@ -265,6 +264,18 @@ class Past:
             kept[i] = _pruned(memory[i], last, within)
         return tuple(kept)
 
+    def undated(self, memory: tuple) -> bool:
+        """Whether the next time that is told says something of what is remembered."""
+        return any(memory[i][1][-1:] == (LOST,) for i, _, _ in self._windows)
+
+    def dated(self, memory: tuple, now: int) -> tuple:
+        """What is remembered once that time was told."""
+        kept = list(memory)
+        for i, _, _ in self._windows:
+            after, before = memory[i]
+            kept[i] = after, tuple([now if time == LOST else time for time in before])
+        return tuple(kept)
+
     def peek(self, step: object) -> tuple:
         """The formulas' truths if this were the next step; nothing is remembered."""
         letter = self._truths.told(step, self.names)
@@ -278,6 +289,8 @@ class Past:
         letter = self._truths.told(step, self.names)
         if self._windows:
             self._last, known = clock(self._truths.time(step), self._last)
+            if known and self.undated(self._memory):
+                self._memory = self.dated(self._memory, self._last)
             truths, self._memory = self._timed(self._memory, letter, self._last, known)
             return truths
         key = (self._memory, letter)
@@ -307,7 +320,9 @@ class Past:
         return found
 
 
-Counted = tuple[tuple[float, ...], tuple[float, ...]]  # the times of steps that count for certain, and that may
+Counted = tuple[tuple[float, ...], tuple[float, ...]]
+"""The last steps that count: the times that those of them lie after which count for certain, and the times that all of
+them lie before, `LOST` where none was told since."""
 NEVER: Counted = ((), ())
 VIEWS = tuple([(full, None) for full in (True, False, None)])  # the second matters where the step itself may count
 
@@ -318,10 +333,10 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
         return None, True if times == 1 else None
     if counted == NEVER:
         return False, times == 1
-    sure, maybe = counted
+    after, before = counted
     since = last - within
-    near = sum([time >= since for time in sure])
-    least, most = near if known else 0, near + sum([time >= since for time in maybe])
+    least = sum([time >= since for time in after]) if known else 0
+    most = sum([time >= since for time in before])
     return (
         True if least >= times else False if most < times else None,
         True if least >= times - 1 else False if most < times - 1 else None,
@@ -330,12 +345,12 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
 
 def _counted(counted: Counted, true: bool | None, last: float, known: bool, times: int, within: int) -> Counted:
     """The steps that count with one more that does or may, as many as are needed, and none that is too old."""
+    after, before = _pruned(counted, last, within)
     if last == LOST:
         return NEVER
-    sure, maybe = _pruned(counted, last, within)
-    if true is True and known:
-        return (*sure, last)[-times:], maybe
-    return sure, tuple(sorted((*maybe, last if known else LOST)))[-times:]  # at no known time it may lie in any window
+    if true is True:
+        after = (*after, last)[-times:]
+    return after, (*before, last if known else LOST)[-times:]
 
 
 def _pruned(counted: Counted, last: float, within: int) -> Counted:
@@ -475,21 +490,21 @@ def _within(node: F.Recently, row: tuple, trace: Sequence, t: Truths) -> tuple:
             raise ValueError("times that do not run backwards were required, one at every step; got none at a step")
 
     def near(i: int, j: int) -> Any:
-        """Whether step j lies at most so long before step i."""
-        (now, known), (then, dated) = times[i], times[j]
+        """Whether step j lies at most so long before step i, by the times that are told up to step i."""
         if i == j:
             return t.true
-        if now != LOST and dated and now - then > node.within:
-            return t.false
-        return t.true if known and dated else None
+        (now, known), then = times[i], times[j][0]
+        before = next((time for time, told in times[j : i + 1] if told), LOST)
+        return t.false if now - before > node.within else t.true if known and now - then <= node.within else None
 
     def counted(i: int) -> Any:
+        lost = times[i][0] == LOST
         least = [t.true] + [t.false] * node.times  # whether that many count
         for j in range(i + 1):
-            here = t.both(row[j], near(i, j)) if times[i][0] != LOST or i == j else None
+            here = t.both(row[j], near(i, j)) if not lost or i == j else None
             for many in range(node.times, 0, -1):
                 least[many] = t.either(least[many], t.both(here, least[many - 1]))
-        return least[-1] if times[i][0] != LOST else t.either(least[-1], t.both(None, t.true))
+        return t.either(least[-1], None) if lost else least[-1]
 
     return tuple([counted(i) for i in range(len(trace))])
 

@@ -175,6 +175,14 @@ class Followed:
         """What is remembered, all of which matters."""
         return memory
 
+    def undated(self, memory: frozenset[int]) -> bool:
+        """That no time says anything of it."""
+        return False
+
+    def dated(self, memory: frozenset[int], now: int) -> frozenset[int]:
+        """What is remembered."""
+        return memory
+
     def faring(self, action: str, slices: Slices, step: Told) -> frozenset[Kept]:
         """`outcomes` at a step, from what was followed before it: of all objects that the action makes a difference to.
 
