@@ -22,9 +22,9 @@ from wb.bench import recorded  # noqa: E402
 from wb.domain import events  # noqa: E402
 from wb.domain.tools import Field, Tool, Toolbox  # noqa: E402
 from wb.domain.trace import Call, Step, Trace  # noqa: E402
-from wb.guards import contract, decided  # noqa: E402
+from wb.guards import contract, decided, runtime  # noqa: E402
 from wb.guards.runtime import CallGuard, Guarded  # noqa: E402
-from wb.logic import cel, decide, facts, objects, semantics  # noqa: E402
+from wb.logic import cel, decide, facts, objects, semantics, times  # noqa: E402
 from wb.logic import formula as F  # noqa: E402
 from wb.logic.automaton import AutomatonError  # noqa: E402
 from wb.logic.objects import Among, Slices, grounded, identity  # noqa: E402
@@ -49,18 +49,29 @@ TRACES = 8  # random ones tried on each random rule
 VALUES = ("u", "v", 1, 1.0, "1", True)
 
 
-def random_rule(rng: random.Random) -> RuleSet:
-    """A rule ALWAYS (call and so on IMPLIES past) that a rule set takes."""
+def window(rng: random.Random):
+    """An operator of a window in time."""
+    often, seconds = rng.choice((1, 1, 2, 3)), rng.choice((0, 2, 5))
+    return lambda body: F.Recently(body, often, seconds * times.SECOND)
+
+
+def random_rule(rng: random.Random, timed: bool = False) -> RuleSet:
+    """A rule ALWAYS (call and so on IMPLIES past) that a rule set takes, with windows in time if it is `timed`."""
+    unary = (*UNARY, *[window(rng) for _ in range(3 * timed)])
     while True:
         used = rng.choice(("r", "r", "rs"))
         names = ["p", "a", "b", "any_b", *(f"{n}({v})" for n in ("a", "b", "big") for v in used)]
         names += ["c(r, s)", "c(s, r)"] if used == "rs" else []
-        left, right = (random_formula(rng, rng.randint(0, 2), names, UNARY, BINARY) for _ in range(2))
+        left, right = (random_formula(rng, rng.randint(0, 2), names, unary, BINARY) for _ in range(2))
         if rng.random() < 0.2:
             right = F.Not(F.at_least(rng.randint(1, 3), F.Atom(rng.choice(names))))
+        if timed and rng.random() < 0.4:
+            right = rng.choice((F.Not, lambda body: body))(window(rng)(F.Atom(rng.choice(names))))
         trigger = F.Atom(rng.choice(TRIGGERS))
         body = F.Implies(trigger if rng.random() < 0.5 else F.And(trigger, left), right)
         rule = Rule("r1", "", F.Always(body), "forbid", clause=decisions.clause_id("0" * 12))
+        if timed and not F.windows(body):
+            continue
         try:
             return RuleSet(PREDICATES, (rule,))
         except ValueError:
@@ -74,7 +85,16 @@ def random_call(rng: random.Random, values: list, gaps: float) -> Call:
     return Call(tool, {name: value for name, value in arguments.items() if rng.random() >= gaps})
 
 
-def random_steps(rng: random.Random, gaps: float) -> list[Step]:
+def random_steps(rng: random.Random, gaps: float, timed: bool = False) -> list[Step]:
+    steps, now = untimed_steps(rng, gaps), "2026-03-01T12:00:00+00:00"
+    for i, step in enumerate(steps if timed else ()):
+        seconds = rng.choice((0, 0.5, 1, 2, 2, 3, 6)) if rng.random() > 0.3 * gaps else -1
+        now = same_object.later(now, seconds)
+        steps[i] = replace(step, state={**step.state, **({"now": now} if rng.random() >= gaps else {})})
+    return steps
+
+
+def untimed_steps(rng: random.Random, gaps: float) -> list[Step]:
     values = rng.sample(VALUES, rng.randint(1, 3))
     return [
         Step(
@@ -95,8 +115,8 @@ def generated(rules: RuleSet) -> CallGuard:
 
 @lru_cache(1)
 def ruled(seed: int) -> tuple[RuleSet, CallGuard]:
-    """A random rule, with its guard; several traces are tried on each."""
-    rules = random_rule(random.Random(-1 - seed))
+    """A random rule, with its guard; several traces are tried on each.  Every other rule has windows in time."""
+    rules = random_rule(random.Random(-1 - seed), seed % 2 == 1)
     return rules, generated(rules)
 
 
@@ -112,9 +132,9 @@ def compare(seed: int) -> tuple[int, int]:
     """
     rng = random.Random(seed)
     rules, guard = ruled(seed // TRACES)
-    steps = random_steps(rng, rng.choice((0.0, 0.0, 0.15)))
+    steps = random_steps(rng, rng.choice((0.0, 0.0, 0.15)), bool(F.windows(rules.rules[0].formula)))
     body = rules.rules[0].formula.body
-    read = {p.name: among(p) if p.objects else reader(p) for p in rules.predicates}
+    read = {p.name: among(p) if p.objects else reader(p) for p in rules.predicates} | {F.TIME: runtime.time}
     slices, watch = Slices(body), guard.watch()
     compared = known = 0
     for i, step in enumerate(steps):

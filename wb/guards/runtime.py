@@ -25,7 +25,7 @@ from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
-from wb.logic.formula import Atom, Formula, atoms, instance
+from wb.logic.formula import TIME, Atom, Formula, atoms, instance
 from wb.logic.objects import Slices, identity
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
@@ -34,6 +34,7 @@ from wb.rules.rule import AmongReader, Reader, RuleSet, among, asked, declared, 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
+TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -254,10 +255,12 @@ class Loaded:
         if plain:
             self.past = Past(*[p.past for p in plain])
             self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
+            self.facts |= {TIME: time} if self.past.timed else {}
         self.slices = tuple([_sliced(p.past) for p in about])
         for name in (name for one, _ in self.slices for name in one.predicates):
             predicate = ruleset.predicate(name)
             self.about[name] = among(predicate, values) if predicate.objects else reader(predicate, values)
+        self.about |= {TIME: time} if any(one.timed for one, _ in self.slices) else {}
 
     def judge(self, read: Sequence[sandbox.Argument | None]) -> Verdict:
         """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
@@ -419,12 +422,17 @@ def _sliced(formula: Formula) -> tuple[Slices, Named]:
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
     """What a person calls the parameter: its field, its predicate, or the formula that looks back."""
     if parameter.past is not None:
-        return render(parameter.past)
+        return render(parameter.past) + (f" by {TOLD_BY}" if parameter.timed else "")
     if parameter.fact is not None:
         return source(ruleset.predicate(parameter.fact))
     if parameter.term is not None:
         return cel.render(parameter.term)
     return f"size({parameter.field})" if parameter.measure == "count" else parameter.field
+
+
+def time(step: Step, call: Call | None) -> int | None:
+    """The time of a step, in nanoseconds; None where its state does not tell it."""
+    return NOW(step.state, call)
 
 
 def _outcomes(program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object]) -> set[bool]:

@@ -37,6 +37,7 @@ from wb.domain.clauses import named
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import facts, types
+from wb.logic.formula import windows
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -304,6 +305,10 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
                 told = True
         if not told:
             yield from (f"{at}: {wrong}" for wrong in _mistyped(p, toolbox))
+    for i, rule in enumerate(own.rules):
+        if windows(rule.formula) and not any(field.name == "now" for field in toolbox.state):
+            got = [field.name for field in toolbox.state]
+            yield f"{written.where((*loc, 'rules', i))}: a field now of the state, the time, was required; got {got}"
 
 
 def _mistyped(predicate: Predicate, toolbox: Toolbox) -> tuple[str, ...]:
