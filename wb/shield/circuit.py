@@ -148,11 +148,6 @@ def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int
     return letters
 
 
-def minds(formula: Formula) -> bool:
-    """Whether it may matter to a formula how many calls of a step did something, or which came first."""
-    return bool(F.bodies(formula)) or any(isinstance(node, F.Since) for node in F.subformulas(formula))
-
-
 class Followed:
     """The automaton of a rule about objects, as `Slices` follows it for each choice of them."""
 

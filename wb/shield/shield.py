@@ -21,7 +21,7 @@ from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.logic.automaton import Automaton
-from wb.logic.objects import Among, Slices
+from wb.logic.objects import Among, Slices, Told
 from wb.logic.syntax import render
 from wb.rules import rulefile
 from wb.rules.rule import (
@@ -67,7 +67,7 @@ class Shield:
     about: Mapping[str, Reader | AmongReader] = field(init=False, repr=False, compare=False)
     followed: Mapping[str, circuit.Followed] = field(init=False, repr=False, compare=False)
     counted: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
-    sides: tuple[Sides, ...] = field(init=False, repr=False, compare=False)
+    sides: Mapping[str, Sides] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
@@ -87,17 +87,14 @@ class Shield:
         object.__setattr__(self, "_reads", frozenset(name for p in self.predicates for name in told_by(p)))
         object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
-        followed = {
-            i: circuit.Followed(r.formula)
-            for i, r in rules.items()
-            if circuit.objects(r.formula) or circuit.minds(r.formula)
-        }
+        followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
         used = {name for i in followed for name in rules[i].predicates}
         object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
         object.__setattr__(self, "followed", followed)
         known = {p.name: p for p in self.predicates}
-        object.__setattr__(self, "counted", {i: counting(rules[i].formula, known) for i in followed})
-        object.__setattr__(self, "sides", tuple(filter(None, [sides(rules[i].formula, known) for i in followed])))
+        for name, found in (("counted", counting), ("sides", sides)):
+            minded = {i: what for i, r in rules.items() if (what := found(r.formula, known))}
+            object.__setattr__(self, name, minded)
         object.__setattr__(
             self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
         )
@@ -178,30 +175,52 @@ class ShieldWatch:
             return Verdict("deny", validation.stranger(tool, shield.tools))
         told = self.read(step)
         key = (self._at, tuple(told.values()))
-        verdict = shield._seen.get(key) if not self._slices else None
+        alike = not self._slices and not self._minds(step)
+        verdict = shield._seen.get(key) if alike else None
         if verdict is None:
             inferred = self._inferred(told, step)
             verdict = (
                 self._verdict(told, inferred, step) if inferred else Verdict("allow", "no rule speaks of what it does")
             )
-            if not self._slices:
+            if alike:
                 self._keep(key, verdict)
         return session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
-        told, machines = self._read(step, None), self.shield.machines
+        told, alike = self._read(step, None), not self._minds(step)
         key = (None, self._at, tuple(told.values()))
-        after = self.shield._seen.get(key)
+        after = self.shield._seen.get(key) if alike else None
         if after is None:
-            after = tuple([circuit.advanced(machines[name], at, told) for name, at in self.states.items()])
-            self._keep(key, after)
+            after = tuple([self._advanced(rule, told, step) for rule in self.shield.rules])
+            if alike:
+                self._keep(key, after)
         self._at = after
         if self._slices:
             about = self._told(step, None)
             for rule, slices in self._slices.items():
-                for part in one_by_one(step, self.shield.counted[rule]):
-                    slices.step(about if part is step else self._told(part, None))
+                for part in self._parts(rule, step):
+                    slices.step(self._of(rule, part, about if part is step else self._told(part, None)))
+
+    def _minds(self, step: Step) -> bool:
+        """Whether it may matter which of the step's calls came first, or how many did the same."""
+        return len(step.calls) > 1 and bool(self.shield.counted or self.shield.sides)
+
+    def _parts(self, rule: str, step: Step) -> tuple[Step, ...]:
+        return one_by_one(step, self.shield.counted.get(rule, frozenset()))
+
+    def _of(self, rule: str, step: Step, told: Told) -> Told:
+        """What a step tells one rule."""
+        readers = self.shield.about if rule in self._slices else self.shield.readers
+        return unordered(step, told, (self.shield.sides[rule],), readers) if rule in self.shield.sides else told
+
+    def _advanced(self, rule: str, told: Told, step: Step) -> frozenset[int]:
+        """Where the rule's automaton may be after a step of which `told` is what it tells."""
+        at, machine = self.states[rule], self.shield.machines[rule]
+        for part in self._parts(rule, step):
+            now = told if part is step else self._read(part, None)
+            at = circuit.advanced(machine, at, self._of(rule, part, now))
+        return at
 
     def _keep(self, key: tuple, found: Verdict | tuple) -> None:
         if len(self.shield._seen) >= KEPT:
@@ -221,19 +240,20 @@ class ShieldWatch:
 
     def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> frozenset[circuit.Kept]:
         """How a rule may fare by its id when the action is taken, or left, at the step of which `told` is `read`."""
+        call, (*parts, last) = step.calls[-1] if step.calls else None, self._parts(rule, step)
         if rule in self._slices:
-            call, slices = step.calls[-1] if step.calls else None, self._slices[rule]
-            *parts, step = one_by_one(step, self.shield.counted[rule])
-            if parts:
-                slices = slices.fork()
-                for part in parts:
-                    slices.step(self._told(part, None))
-            return self.shield.followed[rule].faring(action, slices, self._told(step, call))
-        return circuit.faring(self.shield.machines[rule], action, self.states[rule], told)
+            slices = self._slices[rule].fork() if parts else self._slices[rule]
+            for part in parts:
+                slices.step(self._of(rule, part, self._told(part, None)))
+            return self.shield.followed[rule].faring(action, slices, self._of(rule, last, self._told(last, call)))
+        at, machine = self.states[rule], self.shield.machines[rule]
+        for part in parts:
+            at = circuit.advanced(machine, at, self._read(part, None))
+        now = self._read(last, call) if parts else told
+        return circuit.faring(machine, action, at, self._of(rule, last, now))
 
     def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
-        told = {name: read(step, call) for name, read in self.shield.about.items()}
-        return unordered(step, told, self.shield.sides, self.shield.about)
+        return {name: read(step, call) for name, read in self.shield.about.items()}
 
     def _inferred(self, told: Mapping[str, bool | None], step: Step) -> dict[str, Inference]:
         return {action: self._circuit(c, told, step) for action, c in self.shield.circuits.items() if told.get(action)}
