@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal, Never
+from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
@@ -25,8 +25,30 @@ NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
 
 
+def identifier(name: str) -> str:
+    """A name as `tools.json` can have it, with _ for each other character and before a digit at the start.
+
+    The same name where it is one already. Whoever writes a changed name into a file says so there, as `x-name`.
+    """
+    made = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    return f"_{made}" if made[:1].isdigit() else made
+
+
 class ToolError(ValueError):
     """`tools.json` is not what `wb` reads; the message says where, what was required and what was got."""
+
+
+class Draft(NamedTuple):
+    """A tool as some source gives it: its row of `tools.json` but for names that must change, or why there is none.
+
+    `place` says where it stands in the source, `notes` what a person should know of how the row came about.
+    """
+
+    name: str
+    row: Any = None
+    place: str = ""
+    notes: tuple[str, ...] = ()
+    mistake: str = ""
 
 
 class Schema(dict[str, Any]):
