@@ -17,6 +17,7 @@ word alone, and in a process of its own (`wb.domain.functions_worker`), which ha
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from wb.domain import inline, jsonl
 from wb.domain.tools import Draft, ToolError
 
 WORKER = Path(__file__).with_name("functions_worker.py")
+NAMED = re.compile(r"(.*?)(?::(\w+))?", re.DOTALL)  # a module or file, with or without the name of a function
 SECONDS = 60.0  # for importing a module, with all that it imports
 
 
@@ -38,8 +40,7 @@ def drafts(source: str, *, seconds: float = SECONDS) -> tuple[Draft, ...]:
     Raises:
         ToolError: it cannot be imported, does not end in time, or has no such function.
     """
-    path, colon, name = source.rpartition(":")
-    module, name = (path, name) if colon else (name, "")
+    module, name = NAMED.fullmatch(source).groups("")
     said = _asked(module, name, source, seconds)
     try:
         answer = jsonl.value(said)

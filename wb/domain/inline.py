@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Never
+from typing import Any, Literal, NamedTuple, Never
 
 import referencing
 from referencing.exceptions import Unresolvable
@@ -24,7 +24,7 @@ from wb.domain.tools import ToolError
 
 Dialect = Literal["2020-12", "draft-7", "OpenAPI 3.0"]
 Found = Mapping[str, Any] | bool  # a schema; a bare truth accepts every value or none
-MOST = 1_000_000  # values of one document, each as often as a reference repeats it
+MOST = 500_000  # values of one document, each as often as a reference repeats it
 DEEPEST = jsonl.DEEPEST // 2  # levels of a schema, each of which is up to two of JSON
 ONE = {"not", "additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties", "contains"}
 ONE |= {"propertyNames", "if", "then", "else", "items"}
@@ -57,6 +57,14 @@ def below(place: str, *keys: str | int) -> str:
     return "/".join([place, *(str(key).replace("~", "~0").replace("/", "~1") for key in keys)])
 
 
+class _Known(NamedTuple):
+    """The schema that a reference names, how many values it is, and how many levels it has below the first."""
+
+    schema: Any
+    size: int
+    levels: int
+
+
 class Document:
     """A document whose schemas refer to one another, in one dialect; `sent` where they are of OpenAPI's requests."""
 
@@ -65,6 +73,8 @@ class Document:
         made = referencing.Resource(contents=contents, specification=referencing.Specification.OPAQUE)
         self._resolver = referencing.Registry().with_resource("", made).resolver()
         self._left = MOST
+        self._known: dict[str, _Known] = {}  # what references name, each read once
+        self._deepest = 0  # the level that was reached
 
     def target(self, ref: object, place: str) -> Any:
         """What a reference at that place names."""
@@ -101,8 +111,7 @@ class Document:
             return found
         if not isinstance(found, Mapping):
             refuse(place, f"a schema, an object, was required; got {jsonl.shown(found)}")
-        if level > DEEPEST:
-            refuse(place, f"schemas nested at most {DEEPEST} levels were required; got more")
+        self._reach(level, place)
         if "$ref" in found:
             return self._referred(found, place, chain, level)
         made = {}
@@ -135,15 +144,29 @@ class Document:
     def _referred(self, found: Mapping[str, Any], place: str, chain: tuple[str, ...], level: int) -> Any:
         """The schema that a reference names, with what stands beside it where the dialect counts that."""
         ref = found["$ref"]
-        target = self.target(ref, below(place, "$ref"))
-        if ref in chain:
-            refuse(below(place, "$ref"), f"a $ref without a cycle was required; got {_round(chain, ref)}")
+        made = self._read(ref, below(place, "$ref"), chain, level + 1)
         beside = {key: value for key, value in found.items() if key != "$ref"}
-        made = self.schema(target, ref, (*chain, ref), level + 1)
         if self.dialect != "2020-12" or not beside:
             return made
         own = self.schema(beside, place, chain, level + 1)
         return self._told(merged({**own, "allOf": [*own.get("allOf", ()), made]})) if own else made
+
+    def _read(self, ref: object, place: str, chain: tuple[str, ...], level: int) -> Any:
+        """The schema that a reference names, without references. Nobody changes it: it may stand at many places."""
+        target = self.target(ref, place)
+        if ref in chain:
+            refuse(place, f"a $ref without a cycle was required; got {_round(chain, ref)}")
+        known = self._known.get(ref)
+        if known is None:
+            left, deepest = self._left, self._deepest
+            self._deepest = level
+            made = self.schema(target, ref, (*chain, ref), level)
+            self._known[ref] = _Known(made, left - self._left, self._deepest - level)
+            self._deepest = max(deepest, self._deepest)
+            return made
+        self._count(known.size, place)
+        self._reach(level + known.levels, place)
+        return known.schema
 
     def _told(self, made: dict[str, Any]) -> dict[str, Any]:
         """The schema of what is sent: a property that is `readOnly` need not be there, as OpenAPI has it."""
@@ -152,6 +175,11 @@ class Document:
             return made
         read = [name for name in required if isinstance(name, str) and _says(named.get(name), "readOnly")]
         return {**made, "required": [name for name in required if name not in read]} if read else made
+
+    def _reach(self, level: int, place: str) -> None:
+        self._deepest = max(self._deepest, level)
+        if level > DEEPEST:
+            refuse(place, f"schemas nested at most {DEEPEST} levels were required; got more")
 
     def _count(self, size: int, place: str) -> None:
         self._left -= size

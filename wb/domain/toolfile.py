@@ -26,7 +26,7 @@ from wb.domain.tools import Draft, ToolError, identifier
 
 Way = Literal["read", "import", "start"]  # what may be done with a source: to import or start one is to run it
 ADDRESS = re.compile(r"https?://")
-PYTHON = re.compile(r"[\w.]+(:\w+)?|.*\.py(:\w+)?")  # a module or a file, with or without a function
+PYTHON = re.compile(r".*\.py(:\w+)?|[\w.]+:\w+")  # a file, with or without a function, or a module with one
 SHOWN = 20  # mistakes of one source that are told
 # What the root of a schema may say of arguments by name, for their names to be changed.
 ROOT = {"type", "properties", "required", "dependentRequired", "additionalProperties", "title", "description"}
@@ -57,7 +57,7 @@ def made(source: str, way: Way = "read", without: Collection[str] = ()) -> Toolf
         drafts: Iterable[Draft] = functions.drafts(source)
     elif way == "start" or ADDRESS.match(source):
         drafts = mcp.drafts(source if way == "read" else _command(source), source)
-    elif PYTHON.fullmatch(source) and (source.endswith(".py") or not Path(source).exists()):
+    elif PYTHON.fullmatch(source):
         raise ToolError(f"{source}: to know its functions, Python must be imported, which runs it: allow --import")
     else:
         data = document(Path(source).read_bytes(), source)
