@@ -102,7 +102,7 @@ def accepts(schema, value):
     return jsonschema_rs.validator_for(schema, offline=True).is_valid(value)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(documents("2020-12"), st.lists(VALUES, min_size=5, max_size=10))
 def test_without_references_a_schema_accepts_the_same(document, values):
     made = whole(document, "2020-12")
@@ -112,7 +112,7 @@ def test_without_references_a_schema_accepts_the_same(document, values):
         assert accepts(made, value) == oracle.is_valid(value), (document, made, value)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(documents("OpenAPI 3.0"), st.lists(VALUES, min_size=5, max_size=10))
 def test_the_dialect_of_openapi_3_0_says_the_same_in_json_schema(document, values):
     made = whole(document, "OpenAPI 3.0")
@@ -230,7 +230,7 @@ def test_many_references_to_one_schema_are_no_cycle():
     assert accepts(whole(growing(4), "2020-12"), "x") and not accepts(whole(growing(4), "2020-12"), 1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(st.data())
 def test_an_argument_has_one_type(data):
     kinds = data.draw(st.lists(st.sampled_from([*TYPES, "null"]), min_size=1, unique=True))

@@ -52,7 +52,7 @@ class _Operation(_Form):
     id: str = pydantic.Field("", alias="operationId")
     summary: str = ""
     description: str = ""
-    parameters: tuple[Any, ...] = ()
+    parameters: Any = ()
     body: Any = pydantic.Field(None, alias="requestBody")
 
 

@@ -285,7 +285,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
 def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
-    inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]
+    inner = [kind for option in read.any_of if isinstance(option, dict) for kind in _kinds(option.get("type"))]
     found = set(inner if listed is None else listed) - {"null"}
     if listed is None and (len(found) != 1 or not found <= set(TYPES)):
         return "string"
@@ -294,6 +294,12 @@ def _type(read: _Property, where: str) -> FieldType:
             f"{where}: 'type' must be one of {list(TYPES)}, with 'null' or without; got {json.dumps(read.type)}"
         )
     return found.pop()
+
+
+def _kinds(kind: object) -> tuple[object, ...]:
+    """The types that one way of several allows; None for what is no type."""
+    listed = kind if isinstance(kind, list | tuple) and kind else (kind,)
+    return tuple(one if isinstance(one, str) else None for one in listed)
 
 
 def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:
