@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.domain import toolfile, tools
-from wb.domain.tools import ToolError
+from wb.domain.tools import Draft, ToolError
 from wb.domain.trace import Call
 from wb.domain.validation import Validator
 
@@ -584,6 +584,30 @@ def test_texts_are_data_and_hidden_letters_are_seen_in_the_file(tmp_path):
     found = written(tmp_path, json.dumps([{"name": "a", "description": text}]), "desk.json")
     assert tools.parse(found.text).tools[0].description == text
     assert "\\u202e\\udb40\\udc41" in found.text and found.text.replace("\n", "").isprintable()
+
+
+@given(st.lists(st.text(max_size=3) | st.sampled_from(["a-b", "a.b", "a_b", "2a", "_2a"]), max_size=4, unique=True))
+def test_names_can_be_changed_back_or_collide(names):
+    names = [name for name in names if name]
+    drafts = [Draft(n, {"name": n, "parameters": {"properties": {m: {} for m in names}}}) for n in names or ["x"]]
+    made = [tools.identifier(name) for name in names]
+    if len(set(made)) < len(made):
+        with pytest.raises(ToolError, match="a name of its own was required"):
+            toolfile.written(drafts, "desk")
+        return
+    rows = json.loads(toolfile.written(drafts, "desk").text)["tools"]
+    for row in rows:
+        changed = row["parameters"]["properties"]
+        assert {one.get("x-name", name): name for name, one in changed.items()} == dict(zip(names, made, strict=True))
+    assert [row.get("x-name", row["name"]) for row in rows] == (names or ["x"])
+
+
+def test_a_name_cannot_speak_to_the_terminal(tmp_path):
+    found = written(tmp_path, json.dumps([{"name": "a\x1b[2Jb"}]), "desk.json")
+    assert found.notes == ("a\\u001b[2Jb: this is the tool a__2Jb",)
+    with pytest.raises(ToolError) as refused:
+        written(tmp_path, json.dumps([{"name": "a\x1b", "parameters": 3}]), "desk.json")
+    assert "a\\u001b" in str(refused.value) and "\x1b" not in str(refused.value)
 
 
 # ---- the command ----------------------------------------------------------------------------------

@@ -77,7 +77,8 @@ def _asked(module: str, name: str, source: str, seconds: float) -> str:
             os.killpg(worker.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        worker.communicate()
+        worker.stdout.close()
+        worker.wait()
     if not said:
         raise ToolError(f"{source}: a module that can be imported was required; it ended with {worker.returncode}")
     return said.decode("utf-8", "replace")

@@ -41,6 +41,8 @@ def drafts(server: str | Sequence[str], source: str, *, seconds: float = SECONDS
             log.seek(0)
             last = next((line for line in reversed(log.read()[-5000:].splitlines()) if line.strip()), "")
             said = f"; the server said {jsonl.shown(last)}" if last else ""
+            if isinstance(server, str):
+                said = " (a document is read from a file)"
             raise ToolError(
                 f"{source}: an MCP server that lists its tools was required; got {_told(error, seconds)}{said}"
             ) from None

@@ -52,22 +52,28 @@ def made(source: str, way: Way = "read", without: Collection[str] = ()) -> Toolf
         ToolError: it cannot be read whole; the message says where, what was required and what was got.
         OSError: there is no such file.
     """
-    state: tuple[Any, ...] = ()
+    try:
+        drafts, state = _drafts(source, way)
+        found = written(drafts, source, state=state, without=without)
+    except ToolError as error:
+        raise ToolError(_visible(str(error))) from None
+    return Toolfile(found.text, tuple(map(_visible, found.notes)))
+
+
+def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
+    """The tools of a source, and the state beside them."""
     if way == "import":
-        drafts: Iterable[Draft] = functions.drafts(source)
-    elif way == "start" or ADDRESS.match(source):
-        drafts = mcp.drafts(source if way == "read" else _command(source), source)
-    elif PYTHON.fullmatch(source):
+        return functions.drafts(source), ()
+    if way == "start" or ADDRESS.match(source):
+        return mcp.drafts(source if way == "read" else _command(source), source), ()
+    if PYTHON.fullmatch(source):
         raise ToolError(f"{source}: to know its functions, Python must be imported, which runs it: allow --import")
-    else:
-        data = document(Path(source).read_bytes(), source)
-        if isinstance(data, dict) and "swagger" in data:
-            raise ToolError(f"{source}: #/swagger: OpenAPI 3.0 or 3.1 was required; got Swagger: convert it first")
-        if isinstance(data, dict) and "openapi" in data:
-            drafts = openapi.drafts(data, source)
-        else:
-            drafts, state = _schemas(data, source)
-    return written(drafts, source, state=state, without=without)
+    data = document(Path(source).read_bytes(), source)
+    if isinstance(data, dict) and "swagger" in data:
+        raise ToolError(f"{source}: #/swagger: OpenAPI 3.0 or 3.1 was required; got Swagger: convert it first")
+    return (
+        (openapi.drafts(data, source), ()) if isinstance(data, dict) and "openapi" in data else _schemas(data, source)
+    )
 
 
 def document(content: bytes, source: str) -> Any:
@@ -245,6 +251,10 @@ def _scalar(event: yaml.ScalarEvent) -> object:
 
 
 def _text(value: object) -> str:
-    """JSON for a person; letters that no eye sees stand there by their numbers."""
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n"
+    """JSON for a person."""
+    return _visible(json.dumps(value, indent=1, ensure_ascii=False)) + "\n"
+
+
+def _visible(text: str) -> str:
+    """The text with letters that no eye sees, or a terminal obeys, written by their numbers as in JSON."""
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
