@@ -37,6 +37,8 @@ KEPT |= {"uniqueItems", "minContains", "maxContains", "minProperties", "maxPrope
 STRANGE = ("$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$id", "$schema")
 TOGETHER = (  # keywords that are read with one another: two schemas that both have some are not made one
     {"if", "then", "else"},
+    {"minimum", "exclusiveMinimum"},  # a truth in draft 4
+    {"maximum", "exclusiveMaximum"},
     {"items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains", "unevaluatedItems"},
 )
 FIELDS = {"properties", "patternProperties", "additionalProperties"}
@@ -69,7 +71,7 @@ class Document:
     """A document whose schemas refer to one another, in one dialect; `sent` where they are of OpenAPI's requests."""
 
     def __init__(self, contents: Any, dialect: Dialect, *, sent: bool = False) -> None:
-        self.dialect, self.sent = dialect, sent
+        self.dialect, self.sent, self._contents = dialect, sent, contents
         made = referencing.Resource(contents=contents, specification=referencing.Specification.OPAQUE)
         self._resolver = referencing.Registry().with_resource("", made).resolver()
         self._left = MOST
@@ -115,8 +117,9 @@ class Document:
         if "$ref" in found:
             return self._referred(found, place, chain, level)
         made = {}
+        whole = found is self._contents
         for key, value in found.items():
-            if key in STRANGE and (level or key not in ("$id", "$schema")):
+            if key in STRANGE and not (whole and key in ("$id", "$schema")):
                 refuse(below(place, key), f"references by $ref alone were required; got {key}")
             inner = self._inner(key, value, below(place, key), chain, level + 1)
             if inner is not None:
