@@ -134,10 +134,11 @@ def test_the_dialect_of_openapi_3_0_says_the_same_in_json_schema(document, value
         ([{"minimum": 1}, {"minimum": 2}], {"minimum": 1, "allOf": [{"minimum": 2}]}),
         ([{"type": "string"}, {"type": "integer"}], {"type": "string", "allOf": [{"type": "integer"}]}),
         (
-            [{"properties": {"a": {}}}, {"properties": {"b": {}}, "additionalProperties": False}],
+            [{"properties": {"a": {}}}, {"properties": {"b": {}}, "required": ["b"], "additionalProperties": False}],
             {
                 "properties": {"b": {}, "a": {}},
-                "allOf": [{"properties": {"b": {}}, "additionalProperties": False}],
+                "required": ["b"],
+                "allOf": [{"properties": {"b": {}}, "required": ["b"], "additionalProperties": False}],
             },
         ),
         (

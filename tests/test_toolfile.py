@@ -307,10 +307,13 @@ JSON = "application/json"
         (changed("paths", to=[]), r"desk: #/paths: an object was required; got \[\]"),
         (changed("paths", to={}), "desk: at least one tool was required; got none"),
         (changed("paths", "/more", to=3), "desk: #/paths/~1more: an object was required; got 3"),
-        (changed("paths", "/more", to={"get": 3}), "#/paths/~1more/get: a valid object; got 3"),
+        (
+            changed("paths", "/more", to={"get": 3}),
+            r"get_more \(GET /more\): #/paths/~1more/get: a valid object; got 3",
+        ),
         (changed("paths", "/more", to={"$ref": "#/paths/~1books", "get": {}}), "either a .ref or operations"),
         (changed("paths", "/more", to={"$ref": "#/paths/~1more"}), "#/paths/~1more -> #/paths/~1more"),
-        (operation(operationId=3), "#/paths/~1more/get/operationId: a valid string; got 3"),
+        (operation(operationId=3), r"get_more \(GET /more\): #/paths/~1more/get/operationId: a valid string; got 3"),
         (
             operation(operationId="lend"),
             r"'lend': a name of its own was required; got desk: lend \(POST /loans\) and desk: lend \(GET /more\)",

@@ -77,7 +77,7 @@ class _Listed(NamedTuple):
     name: str
     method: str
     path: str
-    operation: _Operation
+    operation: Any
     shared: tuple[Any, str]
     place: str
 
@@ -94,6 +94,14 @@ class _Argument(NamedTuple):
     place: str
     schema: dict[str, Any]
     required: bool
+
+
+class _Sent(NamedTuple):
+    """A body: its arguments, what its schema says of `others`, and which are required where any of them is given."""
+
+    arguments: tuple[_Argument, ...] = ()
+    others: Mapping[str, Any] = {}
+    together: tuple[str, ...] = ()
 
 
 def drafts(document: Any, source: str) -> Iterator[Draft]:
@@ -143,42 +151,46 @@ def _listed(whole: Document, document: Mapping[str, Any]) -> Iterator[_Listed]:
         shared = item.get("parameters", ()), below(place, "parameters")
         for method in METHODS:
             if method in item:
-                where = below(place, method)
-                operation = _form(_Operation, item[method], where)
-                name = operation.id or "_".join([method, *re.findall("[a-zA-Z0-9]+", path)])
-                yield _Listed(name, method, path, operation, shared, where)
+                operation, where = item[method], below(place, method)
+                told = operation.get("operationId") if isinstance(operation, Mapping) else None
+                made = "_".join([method, *re.findall("[a-zA-Z0-9]+", path)])
+                yield _Listed(told if told and isinstance(told, str) else made, method, path, operation, shared, where)
 
 
 def _tool(whole: Document, one: _Listed) -> tuple[dict[str, Any], list[str]]:
     """One operation as a row of `tools.json`, and what is to be said of it."""
-    operation, path, place = one.operation, one.path, one.place
-    arguments, notes = _parameters(whole, one.shared, (operation.parameters, below(place, "parameters")))
-    if missing := sorted({*BRACED.findall(path)} - {a.name for a in arguments if a.place == "path"}):
-        refuse(place, f"a path parameter was required for each name in {path}; got none for {missing}")
-    others, together = {}, []
+    operation = _form(_Operation, one.operation, one.place)
+    arguments, notes = _parameters(whole, one.shared, (operation.parameters, below(one.place, "parameters")))
+    if missing := sorted({*BRACED.findall(one.path)} - {a.name for a in arguments if a.place == "path"}):
+        refuse(one.place, f"a path parameter was required for each name in {one.path}; got none for {missing}")
+    body = _Sent()
     if operation.body is not None:
-        of_body, others, together = _body(whole, operation.body, below(place, "requestBody"))
-        arguments += of_body
-    names = _names(arguments, place)
-    notes += [f"{a.place} {jsonl.shown(a.name)} is the argument {n}" for n, a in names.items() if n != a.name]
-    properties = {
-        made: {**argument.schema, "x-in": argument.place} | ({} if made == argument.name else {"x-name": argument.name})
-        for made, argument in names.items()
-    }
-    parameters: dict[str, Any] = {"type": "object", "properties": properties}
-    if required := [made for made, argument in names.items() if argument.required]:
-        parameters["required"] = required
-    of_body = [made for made, argument in names.items() if argument.place == "body"]
-    if needed := [made for made in of_body if names[made].name in together]:
-        parameters["dependentRequired"] = {made: needed for made in of_body}
+        body = _body(whole, operation.body, below(one.place, "requestBody"))
+    names = _names([*arguments, *body.arguments], one.place)
     row = {
         "name": one.name,
         "description": "\n".join(dict.fromkeys(filter(None, (operation.summary, operation.description)))),
         "mutating": one.method not in READING,
         "x-operation": one.title,
-        "parameters": parameters | others,
+        "parameters": _schema(names, body.together) | body.others,
     }
-    return row, notes
+    return row, notes + [
+        f"{a.place} {jsonl.shown(a.name)} is the argument {n}" for n, a in names.items() if n != a.name
+    ]
+
+
+def _schema(names: Mapping[str, _Argument], together: Collection[str]) -> dict[str, Any]:
+    """The schema of all arguments by the names that they get."""
+    made: dict[str, Any] = {"type": "object", "properties": {}}
+    for name, one in names.items():
+        old = {} if name == one.name else {"x-name": one.name}
+        made["properties"][name] = one.schema | {"x-in": one.place} | old
+    if required := [name for name, one in names.items() if one.required]:
+        made["required"] = required
+    of_body = [name for name, one in names.items() if one.place == "body"]
+    if needed := [name for name in of_body if names[name].name in together]:
+        made["dependentRequired"] = {name: needed for name in of_body}
+    return made
 
 
 def _parameters(whole: Document, *lists: tuple[Any, str]) -> tuple[list[_Argument], list[str]]:
@@ -217,8 +229,8 @@ def _parameter(whole: Document, one: _Parameter, place: str) -> _Argument:
     return _Argument(one.name, one.place, schema, one.required or one.place == "path")
 
 
-def _body(whole: Document, given: Any, place: str) -> tuple[list[_Argument], dict[str, Any], Collection[str]]:
-    """The arguments of a body, what its schema says of others, and those required where any of them is given."""
+def _body(whole: Document, given: Any, place: str) -> _Sent:
+    """What a body asks for: a property an argument where its schema is an object of properties, else itself."""
     given, place = whole.followed(given, place)
     body = _form(_Body, given, place)
     kind = _kind(body.content, below(place, "content"))
@@ -229,16 +241,16 @@ def _body(whole: Document, given: Any, place: str) -> tuple[list[_Argument], dic
         if kind == FORM:
             refuse(where, "an object of properties was required of form fields; got another schema")
         described = {"description": body.description} if body.description else {}
-        return [_Argument("body", "body", schema | described, body.required)], {}, ()
+        return _Sent((_Argument("body", "body", schema | described, body.required),))
     required = schema.get("required", ())
-    if not isinstance(required, list | tuple) or not set(map(repr, required)) <= set(map(repr, properties)):
+    if not isinstance(required, list | tuple) or not all(isinstance(n, str) and n in properties for n in required):
         refuse(below(where, "required"), f"names of properties were required; got {jsonl.shown(required)}")
-    arguments = [
+    arguments = tuple(
         _Argument(name, "body", inline.argument(one), body.required and name in required)
         for name, one in properties.items()
-    ]
-    others = {"additionalProperties": schema["additionalProperties"]} if "additionalProperties" in schema else {}
-    return arguments, others, () if body.required else required
+    )
+    others = {key: schema[key] for key in ("additionalProperties",) if key in schema}
+    return _Sent(arguments, others, () if body.required else tuple(required))
 
 
 def _kind(content: Mapping[str, Any], place: str) -> str:
