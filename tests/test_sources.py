@@ -292,8 +292,9 @@ def test_a_server_is_started_asked_page_by_page_and_ended(server):
     assert gone(int(pid.read_text()))
 
 
-def test_a_server_is_asked_at_its_address(server):
+def test_a_server_is_asked_at_its_address(server, monkeypatch):
     command, _ = server
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

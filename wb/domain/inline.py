@@ -276,7 +276,7 @@ def _types(one: Any, other: Any) -> Any:
     lists = [[kind] if isinstance(kind, str) else kind for kind in (one, other)]
     if not all(isinstance(kinds, list | tuple) for kinds in lists):
         return []
-    first, second = ([k for k in kinds if not (k == "integer" and "number" in kinds)] for kinds in lists)
+    first, second = lists
     found = [k for k in first if k in second or k == "integer" and "number" in second]
     found += [k for k in second if k == "integer" and "number" in first and k not in found]
     return found[0] if len(found) == 1 else found
