@@ -23,7 +23,10 @@ REQUIRED = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
 TEST_EXTRA = [Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["test"]]
 CUDA = re.compile(r"nvidia-|cuda-|triton")
 MUST_BE_USED = "jupyterlab papermill openai sentence-transformers scikit-learn networkx torch stormpy nagini plotly"
-HEAVY = "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab mcp"
+HEAVY = (
+    "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab "
+    "mcp"
+)
 
 
 def pinned() -> dict[str, str]:
