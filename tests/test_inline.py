@@ -150,6 +150,9 @@ def test_the_dialect_of_openapi_3_0_says_the_same_in_json_schema(document, value
             },
         ),
         ([True, {"title": "x"}], {"title": "x"}),
+        ([{"properties": {"a": True}}, {"properties": {"a": {"minimum": 1}}}], {"properties": {"a": {"minimum": 1}}}),
+        ([{"properties": {"a": True}}, {"properties": {"a": True}}], {"properties": {"a": True}}),
+        ([{"properties": {"a": {}}}, {"properties": {"a": False}}], {"properties": {"a": False}}),
         ([False, {"type": "string"}], {"type": "string", "allOf": [False]}),
         ([{"description": "one"}, {"description": "other"}], {"description": "one"}),
         (

@@ -90,6 +90,10 @@ components:
             shelves: {type: array, maxItems: 3, items: {$ref: '#/components/schemas/Place'}}
             price: {oneOf: [{type: integer}, {type: string, pattern: '^[0-9]+$'}]}
     Loan:
+      title: Loan
+      description: What somebody takes.
+      default: {book: null}
+      deprecated: false
       type: object
       properties:
         book: {allOf: [{$ref: '#/components/schemas/Named'}], nullable: true}
@@ -443,11 +447,11 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 
 def test_yaml_means_what_json_could_say():
     text = (
-        "{a: no, b: 2026-01-31, c: 1_000, d: 012, e: 0x1F, f: 1e3, g: ~, h: 'true', i: True, j: -.5, k: 1:30, 200: ok}"
+        "{a: no, b: 2026-01-31, c: 1_000, d: 012, e: 0x1F, f: 1e3, g: ~, h: 'true', i: True, j: -.5, k: 1:30, l: FALSE}"
     )
     assert toolfile.document(f"x: {text}".encode(), "x")["x"] == {
         **{"a": "no", "b": "2026-01-31", "c": "1_000", "d": 12, "e": "0x1F", "f": 1000, "g": None, "h": "true"},
-        **{"i": True, "j": -0.5, "k": "1:30", "200": "ok"},
+        **{"i": True, "j": -0.5, "k": "1:30", "l": False},
     }
 
 
@@ -568,6 +572,8 @@ def test_only_names_that_must_change_are_changed_in_a_tool_schema(tmp_path):
             r"names of arguments in letters, digits and _ were required beside \['anyOf'\]",
         ),
         ({"tools": [], "sate": []}, r"'tools' and 'state' were required; got \['sate'\]"),
+        ({"tools": [], "state": {"a": 1}}, "lists 'tools' and 'state'"),
+        ({"tools": [{"name": "a"}], "state": [{"name": "b c"}]}, r"desk: state\[0\]: an object with a 'name'"),
         ({"tools": 3}, "a list of tools or an object with such a list"),
     ],
 )

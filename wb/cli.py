@@ -1,7 +1,8 @@
-"""The command line: `wb run`, `wb judge`, `wb verify`, `wb show`, `wb report`, `wb check`, `wb tools`.
+"""The command line: `wb run`, `wb judge`, `wb verify`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
+`wb tools` makes the `tools.json` that the others read of a policy.
 """
 
 from __future__ import annotations

@@ -297,5 +297,5 @@ def _form[M: pydantic.BaseModel](model: type[M], found: Any, place: str) -> M:
     except pydantic.ValidationError as error:
         one = error.errors(include_url=False)[0]
     wanted = "it was required" if one["type"] == "missing" else one["msg"].removeprefix("Input should be ")
-    wanted = wanted.partition(" or instance of ")[0].replace("dictionary", "object").replace("tuple", "list")
+    wanted = wanted.partition(" or instance of ")[0].replace("dictionary", "object")
     refuse(below(place, *one["loc"]), f"{wanted}; got {jsonl.shown(one['input'])}")

@@ -144,12 +144,13 @@ def _schemas(data: Any, source: str) -> tuple[list[Draft], tuple[Any, ...]]:
             f"{source}: an OpenAPI document, a list of tools or an object with such a list at 'tools' was required; "
             f"got {jsonl.shown(data)}"
         )
-    tools.parse(json.dumps({**file, "tools": []}), source=source)
+    state = file.get("state", ())  # read with the tools, when these have their names
+    tools.parse(json.dumps({**file, "tools": [], "state": [] if isinstance(state, tuple) else state}), source=source)
     drafts = [
         Draft(_name(row) or f"tools[{i}]", row, f"tools[{i}]" if _name(row) else "")
         for i, row in enumerate(file["tools"])
     ]
-    return drafts, file.get("state", ())
+    return drafts, state
 
 
 # ---- one tool -------------------------------------------------------------------------------------
