@@ -172,6 +172,22 @@ def test_what_stands_beside_a_reference_counts_as_the_dialect_has_it():
     assert whole(document, "OpenAPI 3.0") == whole(document, "draft-7") == document["x"]
 
 
+def test_draft_7_keeps_its_own_keywords():
+    document = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"b": {"required": ["b"]}},
+        "dependencies": {"a": ["c"], "c": {"$ref": "#/definitions/b"}},
+        "properties": {"b": {"items": [{"type": "integer"}], "additionalItems": {"type": "string"}}},
+    }
+    made = whole(document, "draft-7")
+    assert made["dependencies"] == {"a": ["c"], "c": {"required": ["b"]}}
+    oracle = jsonschema.Draft7Validator(document)
+    values = [{}, {"a": 1}, {"a": 1, "c": 1}, {"a": 1, "b": [], "c": 1}, {"b": [1, "x"]}, {"b": ["x"]}, {"b": [1, 1]}]
+    expected = [oracle.is_valid(value) for value in values]
+    assert [accepts({**made, "$schema": document["$schema"]}, value) for value in values] == expected
+    assert set(expected) == {True, False}
+
+
 def test_a_property_that_is_only_read_need_not_be_sent():
     schema = {
         "properties": {"id": {"type": "integer", "readOnly": True}, "name": {"type": "string"}},
