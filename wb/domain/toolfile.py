@@ -31,6 +31,7 @@ SHOWN = 20  # mistakes of one source that are told
 # What the root of a schema may say of arguments by name, for their names to be changed.
 ROOT = {"type", "properties", "required", "dependentRequired", "additionalProperties", "title", "description"}
 ROOT |= {"$schema", "$id", "$defs", "definitions", "strict"}
+STRANGE = re.compile(r"[^ -~\n]")  # a letter that need not be visible
 NUMBER = re.compile(r"[-+]?[0-9]+\Z")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -258,4 +259,4 @@ def _text(value: object) -> str:
 
 def _visible(text: str) -> str:
     """The text with letters that no eye sees, or a terminal obeys, written by their numbers as in JSON."""
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return STRANGE.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
