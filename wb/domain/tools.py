@@ -30,7 +30,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal, Never
+from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
@@ -44,8 +44,30 @@ NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
 
 
+def identifier(name: str) -> str:
+    """A name as `tools.json` can have it, with _ for each other character and before a digit at the start.
+
+    The same name where it is one already. Whoever writes a changed name into a file says so there, as `x-name`.
+    """
+    made = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    return f"_{made}" if made[:1].isdigit() else made
+
+
 class ToolError(ValueError):
     """`tools.json` is not what `wb` reads; the message says where, what was required and what was got."""
+
+
+class Draft(NamedTuple):
+    """A tool as some source gives it: its row of `tools.json` but for names that must change, or why there is none.
+
+    `place` says where it stands in the source, `notes` what a person should know of how the row came about.
+    """
+
+    name: str
+    row: Any = None
+    place: str = ""
+    notes: tuple[str, ...] = ()
+    mistake: str = ""
 
 
 class Schema(dict[str, Any]):
@@ -391,7 +413,7 @@ def _cel(text: object, where: str, wanted: str) -> facts.Node:
 def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
-    inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]
+    inner = [kind for option in read.any_of if isinstance(option, dict) for kind in _kinds(option.get("type"))]
     found = set(inner if listed is None else listed) - {"null"}
     if listed is None and (len(found) != 1 or not found <= set(TYPES)):
         return "string"
@@ -400,6 +422,12 @@ def _type(read: _Property, where: str) -> FieldType:
             f"{where}: 'type' must be one of {list(TYPES)}, with 'null' or without; got {json.dumps(read.type)}"
         )
     return found.pop()
+
+
+def _kinds(kind: object) -> tuple[object, ...]:
+    """The types that one way of several allows; None for what is no type."""
+    listed = kind if isinstance(kind, list | tuple) and kind else (kind,)
+    return tuple(one if isinstance(one, str) else None for one in listed)
 
 
 def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:
