@@ -196,6 +196,15 @@ def test_a_state_replaces_the_one_before() -> None:
     assert (verdict.decision, verdict.missing) == ("undecided", ("agreed SINCE ask",))
 
 
+def test_a_state_between_words_and_their_answer_is_remembered() -> None:
+    one = ready(GUARD)
+    one.say("assistant", "Shall I delete it?")
+    one.state({**FINE, "agreed": False})
+    one.say("user", "No. Well, yes.")
+    one.state(FINE)
+    assert one.call("delete").violated == ("agreed",)
+
+
 def test_a_step_in_two_states_remembers_what_they_agree_on() -> None:
     rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES ONCE (ask AND agreed))"), "forbid"),))
     for second, decision in ((True, "allow"), (False, "undecided")):

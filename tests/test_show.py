@@ -297,6 +297,7 @@ def test_columns_are_picked_ordered_and_named():
     shown = show.table([{"theta": 0.5, "k": 3}], "k", "theta", theta="θ")
     assert list(shown.frame.columns) == ["k", "θ"] and "0.5" in repr(shown)
     assert "nothing to show" in repr(show.table([])) and "there is no rule" in repr(show.rules(RuleSet()))
+    assert cards.Cards((), none="<no> card").html() == "<em>&lt;no&gt; card</em>"
 
 
 def test_a_figure_without_a_point_is_a_sentence():
