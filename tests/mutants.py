@@ -49,7 +49,7 @@ FAIL_CLOSED = {
     "domain/validation": "validation session recorded",
     "domain/schema": "validation hostile_calls",
     "domain/trace": "values session recorded",
-    "shield/shield": "shield session hostile_calls",
+    "shield/shield": "shield session same_object hostile_calls",
     "rules/sentences": "sentences accounting account decisions",
     "rules/accounting": "accounting account",
     "logic/semantics": "past objects steps automaton monitored",
@@ -310,7 +310,7 @@ def tests_of(module: str) -> list[str]:
 
 
 def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:
-    """What became of the mutant: *survived* where no test is red, *killed*, or *overran* the time of one (killed as well)."""
+    """What became of the mutant: *survived* where no test is red, *killed*, or *overran* a test's time (a kill too)."""
     if not tests:
         return "survived"
     file = f"wb/{mutant.module}.py"
