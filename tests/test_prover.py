@@ -134,11 +134,23 @@ def test_a_worker_that_was_lost_says_how_and_the_next_one_is_asked(worker: Path)
 def test_a_worker_that_was_killed_between_two_questions_is_a_crash() -> None:
     with Verifier() as verifier:
         assert verifier.verify([guard("a")])[0]
+        folder = Path(f"/proc/{verifier._worker.process.pid}/cwd").resolve()
         os.kill(verifier._worker.process.pid, 9)
         verifier._worker.process.wait()
         (lost,) = verifier.verify([guard("a", "two")])
         assert lost.status == "crash" and lost.findings[0].message == "the Nagini worker ended before it was asked"
+        assert folder.name.startswith("wb-") and not folder.exists()
         assert verifier.verify([guard("a", "two")])[0]
+
+
+@pytest.mark.parametrize("word", ["die", "hang"])
+def test_a_lost_worker_is_gone_with_its_folder(word: str) -> None:
+    with Verifier(timeout_s=0.3) as verifier:
+        assert verifier.verify([guard("a")])[0]
+        process = verifier._worker.process
+        folder = Path(f"/proc/{process.pid}/cwd").resolve()
+        assert folder.is_dir() and not verifier.verify([guard("a", word)])[0] and verifier._worker is None
+        assert process.returncode is not None and process.stdout.closed and not folder.exists()
 
 
 def test_a_failure_without_a_place_is_a_crash() -> None:
