@@ -543,7 +543,8 @@ def test_every_decision_is_logged_with_its_evidence(kind) -> None:
 def test_a_log_is_appended_to(tmp_path) -> None:
     for _ in range(2):
         assert permitted(GUARD.session(log=tmp_path / "log.jsonl").call("ask"))
-    assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 2
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
+    assert [row["run"] for row in rows] == ["session", "session"]
     with pytest.raises(SessionError, match="a log that can be written"):
         GUARD.session(log=str(tmp_path)).call("ask")
 
