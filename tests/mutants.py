@@ -39,7 +39,7 @@ FAIL_CLOSED = {
     "guards/runtime": "values session guarding",
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding",
-    "guards/contract": "contract examples decided",
+    "guards/contract": "contract examples decided same_object",
     "guards/veriguard": "veriguard evidence",
     "guards/nagini": "prover evidence",
     "guards/examples": "examples decided",
