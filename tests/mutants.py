@@ -62,6 +62,7 @@ FIRST = {
     "domain/clauses": "extract account",
     "domain/jsonl": "tau events",
     "domain/tools": "tool validation physical",
+    "guards/faults": "contract examples",
     "domain/visible": "hostile_documents document",
     "guards/nagini_worker": "prover",
     "guards/trial": "generated_code drafting",
@@ -75,6 +76,7 @@ FIRST = {
     "runs/closing": "cli",
     "runs/guard_cards": "show report",
     "runs/outcome": "report",
+    "runs/pipeline": "display store pipeline",
     "runs/picture": "show plots report",
     "runs/verdicts": "undeclared build",
 }
@@ -84,8 +86,8 @@ READS = (
 )
 # Test files that take a minute, or look at other things than what the code does.
 SLOW = set(
-    "browser run nagini planted mutants build policy_web_tasks run_with_model ruff layout environment claims "
-    "notebooks readme handbook".split()
+    "browser run faults pipeline nagini planted mutants build policy_web_tasks run_with_model ruff layout "
+    "environment claims notebooks readme handbook".split()
 )
 RUNNER = """
 import contextlib, importlib, json, os, resource, signal, sys
