@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from functools import partial
 from itertools import product
 
 import pytest
@@ -541,8 +542,8 @@ def test_every_decision_is_logged_with_its_evidence(kind) -> None:
 
 
 def test_a_log_is_appended_to(tmp_path) -> None:
-    for _ in range(2):
-        assert permitted(GUARD.session(log=tmp_path / "log.jsonl").call("ask"))
+    for begun in (GUARD.session, partial(Session, GUARD)):
+        assert permitted(begun(log=tmp_path / "log.jsonl").call("ask"))
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
     assert [row["run"] for row in rows] == ["session", "session"]
     with pytest.raises(SessionError, match="a log that can be written"):
