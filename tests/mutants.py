@@ -86,7 +86,7 @@ READS = (
 )
 # Test files that take a minute, or look at other things than what the code does.
 SLOW = set(
-    "browser run faults pipeline nagini planted mutants build policy_web_tasks run_with_model ruff layout "
+    "browser run faults pipeline monitored nagini planted mutants build policy_web_tasks run_with_model ruff layout "
     "environment claims notebooks readme handbook".split()
 )
 RUNNER = """
@@ -308,7 +308,7 @@ def tests_of(module: str) -> list[str]:
     own = [path for path in files if path.stem == f"test_{name}"]
     sentences = [f"test_{name}.py" for name in READS] if folder == "offline" or module == "rules/words" else []
     first = [f"test_{name}.py" for name in FIRST.get(module, "").split()]
-    return list(dict.fromkeys((*first, *(path.name for path in (*own, *found)), *sentences)))
+    return list(dict.fromkeys((*first, *(path.name for path in own), *sentences, *(path.name for path in found))))
 
 
 def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import accounting, extract, sentences
+from wb.rules import accounting, extract, sentences, words
 from wb.rules.rule import Predicate, Rule
 
 BOX = tools.parse(
@@ -272,3 +272,25 @@ def test_a_number_in_another_unit_than_its_field_is_not_accounted_for(family: tu
             text = f"A book may be lent only if the extent is at most 3 {said}."
             why = accounting.unaccounted(text, (), (rule,), (act, few), box)
             assert any(one.startswith("extent is in") for one in why) == (said != own), (own, said, why)
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "notify notifies notified notifying",
+        "change changes changed changing",
+        "cancel cancels cancelled cancelling cancellation",
+        "book books booked booking bookings",
+        "agree agrees agreed agreement",
+        "permit permits permitted permitting",
+        "pay pays paid payment",
+        "party parties",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len({words.stem(word) for word in forms.split()}) == 1
+
+
+def test_other_words_have_other_stems() -> None:
+    apart = "notify note change chance cancel candle book boot agree age permit perfume pay party class classify"
+    assert len({words.stem(word) for word in apart.split()}) == len(apart.split())
