@@ -15,7 +15,7 @@ from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import accounting, extract, sentences
+from wb.rules import accounting, extract, sentences, words
 from wb.rules.rule import Predicate, Rule
 
 BOX = tools.parse(
@@ -392,3 +392,25 @@ def test_a_number_is_compared_with_the_field_that_the_sentence_says(said, fields
     limit = Predicate("limit", "state", "", tools=("lend_book",), test=cel.parse(read))
     rule = Rule("r", "", parse("ALWAYS (act IMPLIES limit)"), "forbid")
     assert (accounting.unaccounted(said, (), (rule,), (act, limit), box) == ()) is fine
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "notify notifies notified notifying",
+        "change changes changed changing",
+        "cancel cancels cancelled cancelling cancellation",
+        "book books booked booking bookings",
+        "agree agrees agreed agreement",
+        "permit permits permitted permitting",
+        "pay pays paid payment",
+        "party parties",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len({words.stem(word) for word in forms.split()}) == 1
+
+
+def test_other_words_have_other_stems() -> None:
+    apart = "notify note change chance cancel candle book boot agree age permit perfume pay party class classify"
+    assert len({words.stem(word) for word in apart.split()}) == len(apart.split())

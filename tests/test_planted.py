@@ -606,7 +606,8 @@ def f(a: int = 3, *, b: "word" = None) -> bool:
     assert mutants.drawn(QUICK, 5, 20) == mutants.drawn(QUICK, 5, 20) != mutants.drawn(QUICK, 6, 20)
 
 
-@pytest.mark.parametrize("module", mutants.FAIL_CLOSED)
-def test_the_fail_closed_modules_and_their_tests_are_there(module):
-    assert (ROOT / "wb" / f"{module}.py").exists()
-    assert all((ROOT / "tests" / name).exists() for name in mutants.tests_of(module))
+def test_every_module_has_tests_that_its_mutants_are_put_to():
+    assert {*mutants.FAIL_CLOSED, *mutants.FIRST} <= set(mutants.everything())
+    for module in mutants.everything():
+        tests = mutants.tests_of(module)
+        assert tests and all((ROOT / "tests" / name).exists() for name in tests), module
