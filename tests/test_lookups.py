@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bench import airline
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wb.bench import recorded
@@ -125,6 +125,15 @@ def test_each_source_fills_its_field() -> None:
     assert known(one)["last"] == "z"
 
 
+def test_of_several_tools_the_newest_result_counts() -> None:
+    both = {"name": "one", "type": "integer", "from": {"result": ["get", "who"], "path": "n", "changed_by": ["set"]}}
+    one, found = Session(Spy(validator=Validator(box([both])))), []
+    for tool, value in (("who", 1), ("get", 2), ("who", "3"), ("get", 4), ("set", None), ("get", 5)):
+        one.call(tool, {} if tool == "who" else {"id": "a"}), one.result({"n": value})
+        found.append(one.judge.asked[-1].state.get("one"))
+    assert found == [None, 1, 2, None, 4, None], "the third one is bad, and the fifth may change it"
+
+
 def test_a_field_that_comes_from_elsewhere_cannot_be_told() -> None:
     one = Session(Spy(), ask=lambda tool, arguments: {"version": 2})
     one.state({"order": {"version": 1}, "level": "gold", "told": 7})
@@ -177,6 +186,11 @@ def test_an_answer_is_used_up_by_the_call_that_it_belongs_to() -> None:
     assert "yes" not in known(one, "post") and known(one)["answer"] == "Yes."
     one.say("user", "Yes.")
     assert known(one)["yes"] == "Yes."
+    for result in (False, True):  # what is said while the call runs, or when its step is not over, is of the next one
+        one.call("post", {"id": "a"}), one.say("user", "Go on.")
+        if result:
+            one.result(None)
+        assert known(one)["yes"] == "Go on."
 
 
 def test_a_denied_call_changes_nothing_and_a_failed_one_may_have() -> None:
@@ -472,6 +486,9 @@ def test_a_session_keeps_so_many_objects_and_no_more() -> None:
 WRONG = {
     "another word": ("noon", "'clock', or an object with one of"),
     "two kinds": ({"said": "user", "result": "get"}, "an object with one of"),
+    "an empty list of tools": ({"result": []}, "must be a name; got list []"),
+    "one of two that is no tool": ({"result": ["get", "nobody"]}, "must be of tools that are declared; got ['nobody']"),
+    "a lookup of two tools": ({"lookup": ["get", "who"], "arguments": {}}, "must be a name; got list"),
     "no such tool": ({"result": "nobody"}, "must be of tools that are declared; got ['nobody']"),
     "a tool that may change something": ({"lookup": "set", "arguments": {"id": "call.id"}}, '"mutating": false'),
     "an unknown key": ({"result": "get", "each": 1}, "got ['each']"),
@@ -509,7 +526,11 @@ ASKED = st.tuples(
 )
 
 
+READ_A = ("call", "get", "a", None, "given")
+
+
 @settings(max_examples=150)
+@example([("call", "post", "a", None, "none"), ("say", "assistant"), ("say", "user"), READ_A], True)
 @given(st.lists(st.one_of(SAID, TOLD, ASKED), max_size=15), st.booleans())
 def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: bool) -> None:
     answers = iter(range(100))

@@ -24,11 +24,12 @@ from wb.domain import tools
 from wb.domain.events import Asked, Event, Lookup, Run
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Verdict
-from wb.guards import nagini, synthesis, veriguard
-from wb.guards.contract import Contract, assemble, contract
+from wb.guards import contract, nagini, synthesis, veriguard
+from wb.guards.contract import Contract, assemble
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Attempt, Draft
 from wb.rules import rulefile
+from wb.rules.rule import RuleSet
 
 FILES = ROOT / "tests" / "fixtures" / "airline"
 SHARED = ROOT.parent / "shared" / "data"
@@ -62,8 +63,7 @@ def toolbox() -> Toolbox:
 
 def contracts(rules: str = "rules.yaml") -> tuple[Contract, ...]:
     """The contract of each tool."""
-    box, ruleset = toolbox(), rulefile.load(FILES / rules)
-    return tuple(contract(tool, ruleset, box.state) for tool in box.tools)
+    return contract.contracts(toolbox(), rulefile.load(FILES / rules))
 
 
 def code(required: Contract) -> str:
@@ -74,8 +74,13 @@ def code(required: Contract) -> str:
 
 def guard(rules: str = "rules.yaml") -> CallGuard:
     """Guards of all tools."""
-    entries = [Guarded(made, assemble(code(made), made), "tested") for made in contracts(rules)]
-    return CallGuard("airline", rulefile.load(FILES / rules), tuple(entries), frozenset({"tested"}), toolbox())
+    return guarded("airline", toolbox(), rulefile.load(FILES / rules))
+
+
+def guarded(name: str, box: Toolbox, ruleset: RuleSet) -> CallGuard:
+    """Guards of all tools, of code that says the rules."""
+    entries = [Guarded(made, assemble(code(made), made), "tested") for made in contract.contracts(box, ruleset)]
+    return CallGuard(name, ruleset, tuple(entries), frozenset({"tested"}), box)
 
 
 def runs() -> tuple[Run, ...]:
@@ -115,9 +120,9 @@ def counted(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
     return Counter(("violating" if row.denied else "compliant", row.verdict.decision) for row in rows)
 
 
-def prove() -> None:
-    """Print what Nagini says of each guard, and how many of its inputs are trusted."""
-    drafts = [Draft(made, (Attempt(code(made)),)) for made in contracts() if made.items]
+def prove(contracts: Iterable[Contract]) -> None:
+    """Print what Nagini says of the guard of each contract, and how many of its inputs are trusted."""
+    drafts = [Draft(made, (Attempt(code(made)),)) for made in contracts if made.items]
     with nagini.Verifier() as verifier:
         for draft in veriguard.prove(drafts, lambda rows: [None] * len(rows), verifier, max_rounds=0):
             made, entry = draft.contract, synthesis.guarded(draft)
@@ -137,7 +142,7 @@ def main() -> None:
         right = sum(tuple(sorted(row.verdict.violated)) == row.rules for row in found if row.denied)
         print(f"{title}: {dict(sorted(counted(found).items()))}; denied for exactly the labelled rules: {right}")
     if "--prove" in sys.argv:
-        prove()
+        prove(contracts())
 
 
 if __name__ == "__main__":

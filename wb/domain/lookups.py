@@ -99,7 +99,7 @@ class Lookups:
             for tool in toolbox.tools
         }
         self._stranger = tuple([one for one in fields if _changes(one.source, "", ())])  # changed by unknown tools
-        self._kept = {one.source.of for one in fields} | {tool for one in fields for tool in one.source.given_by}
+        self._kept = {tool for one in fields for tool in (one.source.of, *one.source.or_of, *one.source.given_by)}
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
         self._newest: dict[str, _Seen] = {}  # by tool
@@ -133,7 +133,7 @@ class Lookups:
     def begin(self) -> None:
         """A step is over: its calls were done, and another one may ask again."""
         for name, (call, at) in self._running.items():
-            self._change(call.tool)
+            self._change(call.tool, ended=True)
             self._was_done(call)
             self._late[name] = call, at
         while len(self._late) > KEPT:
@@ -155,7 +155,7 @@ class Lookups:
             return
         call, at = found
         alone = [one for one in self._changed.get(call.tool, ()) if one.changed < at]  # nothing else changed these
-        self._change(call.tool)
+        self._change(call.tool, ended=True)
         if present and not failed:  # those of earlier steps counted when their step was over
             self._was_done(call)
         if failed or call.tool not in self._kept or call.arguments is None:
@@ -200,13 +200,14 @@ class Lookups:
             else:
                 self._done[one.name, key] = one.path(None, call.arguments)
 
-    def _change(self, tool: str) -> None:
-        """The tool may have changed something just now."""
+    def _change(self, tool: str, ended: bool = False) -> None:
+        """The tool may have changed something just now; what was said is used up when the call is asked for alone."""
         changed = self._changed.get(tool, self._stranger)
         if changed:
             self._now += 1
             for one in changed:
-                one.changed = self._now
+                if not (ended and one.source.kind == "said"):
+                    one.changed = self._now
 
     # ---- what is known ----------------------------------------------------------------------------
 
@@ -251,8 +252,8 @@ class Lookups:
         if kind == "done":
             return *self._newest_done(one, state, call), f"the newest call of {of}", None
         if kind == "result":
-            seen = self._newest.get(of)
-            why = f"no result of {of} was seen" if seen is None else self._stale(one, seen)
+            seen = self._newest_of(one.source)
+            why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen)
         else:
             seen, why, asked = self._looked_up(one, state, call)
         if why:
@@ -269,6 +270,15 @@ class Lookups:
         found = seen.value if one.path is None else one.path(None, seen.value)
         found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
         return found, f"{seen.origin}: {one.place}{why}" if why else ""
+
+    def _newest_of(self, source: Source) -> _Seen | None:
+        """The newest result of the source's tools."""
+        newest = self._newest.get(source.of)
+        for tool in source.or_of:
+            other = self._newest.get(tool)
+            if newest is None or (other is not None and other.asked > newest.asked):
+                newest = other
+        return newest
 
     def _newest_done(self, one: _Field, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
@@ -396,7 +406,8 @@ def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
 
 
 def _called(source: Source) -> str:
-    return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, source.of)
+    named = " or ".join((source.of, *source.or_of))
+    return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, named)
 
 
 def _named(one: _Field, state: Mapping[str, Value], call: Call) -> tuple[dict[str, Value], Hashable | None, str]:

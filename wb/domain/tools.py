@@ -12,7 +12,7 @@ A state field may say where it comes from, so that nobody writes code for it (`w
     "from": {"said": "user", "used_by": ["pay"]}
         the newest text of that speaker, until one of these tools is called; of an array, all texts
     "from": {"result": "get_user", "path": "level"}
-        the newest result of that tool, or a part of it
+        the newest result of that tool, or of several in a list, or a part of it
     "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
         what that read-only tool gives for the call, or, with `path`, a part of it
     "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
@@ -70,10 +70,11 @@ class Schema(dict[str, Any]):
 class Source:
     """Where a state field comes from.
 
-    `of` is whose text or which tool's result it is.  `path` leads to it in a result, which stands for `call` there;
-    `arguments` give those of a lookup.  `changed_by` are the tools that may change it, None for all that may change
-    anything, or that use up what was said; `given_by` those whose result is what a lookup would give from then on.
-    Of a call that was done, `path` leads to one of its arguments, and `otherwise` tells the field where there was none.
+    `of` is whose text or which tool's result it is, `or_of` which other tools' results count as well.  `path` leads to
+    it in a result, which stands for `call` there; `arguments` give those of a lookup.  `changed_by` are the tools that
+    may change it, None for all that may change anything, or that use up what was said; `given_by` those whose result is
+    what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
+    `otherwise` tells the field where there was none.
     """
 
     kind: Literal["clock", "said", "result", "lookup", "done"]
@@ -83,6 +84,7 @@ class Source:
     changed_by: tuple[str, ...] | None = None
     given_by: tuple[str, ...] = ()
     otherwise: facts.Node | None = None
+    or_of: tuple[str, ...] = ()
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -325,14 +327,15 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
     kinds = [kind for kind in _KEYS if isinstance(row, dict) and kind in row]
     if len(kinds) != 1:
         raise ToolError(f"{where}: 'clock', or an object with one of {list(_KEYS)}, was required; got {_shape(row)}")
-    kind, of = kinds[0], row[kinds[0]]
+    kind, listed = kinds[0], row[kinds[0]]
+    of, *others = listed if kinds == ["result"] and isinstance(listed, tuple) and listed else (listed,)
     strange = sorted(set(row) - {kind} - _KEYS[kind])
     if strange:
         raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
     if not isinstance(of, str) or not of:
         raise ToolError(f"{where}: {kind!r} must be a name; got {_shape(of)}")
     named = {tool.name: tool for tool in tools}
-    of_tool = (("", (of,)),) if kind != "said" else ()
+    of_tool = (("", (of, *others)),) if kind != "said" else ()
     for key, names in (*of_tool, *((key, row.get(key, ())) for key in _LISTS)):
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
@@ -354,7 +357,7 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
         raise ToolError(f"{where}.path: an argument of {of} was required; got none")
     arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
     otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
-    return Source(kind, of, path, arguments, changed_by, given_by, otherwise)
+    return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others))
 
 
 def _arguments(
