@@ -24,7 +24,7 @@ from wb.domain.events import Lookup
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
-from wb.logic import evaluation
+from wb.logic import evaluation, facts
 from wb.logic.cel import render
 from wb.logic.objects import identity
 
@@ -62,7 +62,10 @@ class _Seen:
 
 @dataclass(slots=True, eq=False)
 class _Field:
-    """A field with a source, made ready. `changed` is when it last may have changed."""
+    """A field with a source, made ready.
+
+    `changed` is when it last may have changed of any object, `changed_of` of one alone, `newest` the newest of these.
+    """
 
     name: str
     source: Source
@@ -71,8 +74,32 @@ class _Field:
     place: str  # the path as an error names it
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
+    objects: Mapping[str, tuple[tuple[str, evaluation.Read], ...]]  # by tool, what tells the one object it changes
     changed: int = 0
+    changed_of: dict[Hashable, int] = field(default_factory=dict)
+    newest: int = 0
     lost: str = ""  # why calls that were done are not known
+
+    def object(self, call: Call) -> Hashable | None:
+        """The object that the call changes; None where it may be any."""
+        told = self.objects.get(call.tool)
+        return None if told is None else _key({name: read({}, call.arguments) for name, read in told})
+
+    def change(self, key: Hashable | None, now: int) -> None:
+        """It may have changed, of one object or any."""
+        self.newest = now
+        if key is None:
+            self.changed = now
+            self.changed_of.clear()
+            return
+        self.changed_of.pop(key, None)
+        self.changed_of[key] = now
+        if len(self.changed_of) > KEPT:  # the oldest ones are no longer told apart from the others
+            self.changed = max(self.changed, self.changed_of.pop(next(iter(self.changed_of))))
+
+    def last(self, key: Hashable | None) -> int:
+        """When it last may have changed of that object; of any where that is None."""
+        return self.newest if key is None else max(self.changed, self.changed_of.get(key, 0))
 
 
 class Lookups:
@@ -133,7 +160,7 @@ class Lookups:
     def begin(self) -> None:
         """A step is over: its calls were done, and another one may ask again."""
         for name, (call, at) in self._running.items():
-            self._change(call.tool, ended=True)
+            self._change(call, ended=True)
             self._was_done(call)
             self._late[name] = call, at
         while len(self._late) > KEPT:
@@ -142,7 +169,7 @@ class Lookups:
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
-        self._change(call.tool)
+        self._change(call)
         self._now += 1
         self._late.pop(name, None)
         self._running[name] = call, self._now
@@ -154,17 +181,18 @@ class Lookups:
         if found is None:
             return
         call, at = found
-        alone = [one for one in self._changed.get(call.tool, ()) if one.changed < at]  # nothing else changed these
-        self._change(call.tool, ended=True)
+        changes = self._changed.get(call.tool, ())
+        alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
+        self._change(call, ended=True)
         if present and not failed:  # those of earlier steps counted when their step was over
             self._was_done(call)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
-        if changed := self._changed.get(call.tool):
+        if changes:
             self._now += 1
             given = replace(seen, asked=self._now, read={})
-            self._newest[call.tool] = given if len(alone) == len(changed) else seen
+            self._newest[call.tool] = given if len(alone) == len(changes) else seen
             for one in alone:
                 if call.tool in one.source.given_by:
                     key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
@@ -200,14 +228,14 @@ class Lookups:
             else:
                 self._done[one.name, key] = one.path(None, call.arguments)
 
-    def _change(self, tool: str, ended: bool = False) -> None:
-        """The tool may have changed something just now; what was said is used up when the call is asked for alone."""
-        changed = self._changed.get(tool, self._stranger)
+    def _change(self, call: Call, ended: bool = False) -> None:
+        """The call may have changed something just now; what was said is used up when it is asked for alone."""
+        changed = self._changed.get(call.tool, self._stranger)
         if changed:
             self._now += 1
             for one in changed:
                 if not (ended and one.source.kind == "said"):
-                    one.changed = self._now
+                    one.change(one.object(call), self._now)
 
     # ---- what is known ----------------------------------------------------------------------------
 
@@ -244,18 +272,21 @@ class Lookups:
         kind, of, asked = one.source.kind, one.source.of, None
         if kind == "clock":
             return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
+        arguments, key, why = _named(one, state, call) if one.arguments else ({}, (), "")
+        if why:
+            return None, why, "", None
         if kind == "said":
-            return *self._text(one), f"what {of} said", None
+            return *self._text(one, key), f"what {of} said", None
         for running, _ in self._running.values():
-            if one in self._changed.get(running.tool, self._stranger):
+            if one in self._changed.get(running.tool, self._stranger) and one.object(running) in (None, key):
                 return None, f"{running.tool}, which may change it, has no result yet", "", None
         if kind == "done":
-            return *self._newest_done(one, state, call), f"the newest call of {of}", None
+            return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
         if kind == "result":
             seen = self._newest_of(one.source)
-            why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen)
+            why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen, key)
         else:
-            seen, why, asked = self._looked_up(one, state, call)
+            seen, why, asked = self._looked_up(one, arguments, key)
         if why:
             return None, why, "", asked
         if one.name not in seen.read:
@@ -280,11 +311,10 @@ class Lookups:
                 newest = other
         return newest
 
-    def _newest_done(self, one: _Field, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
+    def _newest_done(self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
-        _, key, why = _named(one, state, call)
-        if why or one.lost:
-            return None, why or one.lost
+        if one.lost:
+            return None, one.lost
         if (one.name, key) in self._done:
             found, why = self._done[one.name, key], f"the newest call of {one.source.of} did not tell it"
         else:
@@ -294,12 +324,12 @@ class Lookups:
             )
         return self._fitting(one, found, why if found is None else "")
 
-    def _text(self, one: _Field) -> tuple[Value, str]:
+    def _text(self, one: _Field, key: Hashable) -> tuple[Value, str]:
         """The newest text of a speaker, or all of them."""
         seen = self._said.get(one.source.of)
         if seen is None:
             return ((), "") if one.all else (None, f"{one.source.of} has said nothing")
-        if self._stale(one, seen):
+        if seen.asked <= one.last(key):
             return None, f"{one.source.of} has said nothing since it was used up"
         if one.name not in seen.read:
             many = one.all and len(seen.value) > TEXTS
@@ -308,19 +338,16 @@ class Lookups:
         return seen.read[one.name]
 
     def _looked_up(
-        self, one: _Field, state: Mapping[str, Value], call: Call
+        self, one: _Field, arguments: dict[str, Value], key: Hashable
     ) -> tuple[_Seen | None, str, Lookup | None]:
         tool = one.source.of
-        arguments, key, why = _named(one, state, call)
-        if why:
-            return None, why, None
         by_tool = self._seen.get(tool, {}).get(key)
         for seen in (by_tool, self._given.get((one.name, key)) if one.source.given_by else None):
-            if seen is not None and seen.asked > one.changed:
+            if seen is not None and seen.asked > one.last(key):
                 return seen, "", None
         before = self._answers.get((tool, key))
         if before is not None:
-            return before, self._stale(one, before), None
+            return before, self._stale(one, before, key), None
         asked = self._told.get((tool, key)) or self._question(tool, arguments)
         if asked is None:
             gone = (
@@ -335,9 +362,9 @@ class Lookups:
             self._see(tool, arguments, seen)
         return seen, "", Lookup(tool, arguments, seen.value, seen.problem or None)
 
-    def _stale(self, one: _Field, seen: _Seen) -> str:
-        """Why what was seen does not count any more; empty where it does."""
-        return "" if seen.asked > one.changed else f"it may have changed since {seen.origin}"
+    def _stale(self, one: _Field, seen: _Seen, key: Hashable) -> str:
+        """Why what was seen of an object does not count any more; empty where it does."""
+        return "" if seen.asked > one.last(key) else f"it may have changed since {seen.origin}"
 
     def _fitting(self, one: _Field, value: object, why: str) -> tuple[Value, str]:
         if why:
@@ -391,7 +418,11 @@ def _made(declared: Field) -> _Field:
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    return _Field(declared.name, source, arguments, path, place, otherwise, declared.type == "array")
+    objects = {tool: tuple([(name, evaluation.reading(node)) for name, node in told]) for tool, told in source.objects}
+    if source.kind == "done":
+        own = tuple([(name, evaluation.reading(facts.Path(("call", name)))) for name, _ in source.arguments])
+        objects = {source.of: own} if own else {}
+    return _Field(declared.name, source, arguments, path, place, otherwise, declared.type == "array", objects)
 
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
