@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ HANGING = 8  # questions without an answer in time that may still be running; wi
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 UNTOLD = "it comes from {}, so what is told of it is not read"
+
+
+Named = Callable[[Mapping[str, Value], Mapping[str, Value] | None], Hashable | None]  # the object that a call names
 
 
 class Filled(NamedTuple):
@@ -69,12 +72,14 @@ class _Field:
 
     name: str
     source: Source
+    kind: str
     arguments: tuple[tuple[str, str, evaluation.Read], ...]
+    named: Named
     path: evaluation.Read | None
     place: str  # the path as an error names it
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
-    objects: Mapping[str, tuple[tuple[str, evaluation.Read], ...]]  # by tool, what tells the one object it changes
+    objects: Mapping[str, Named]  # by tool, what tells the one object that it changes
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
     newest: int = 0
@@ -82,8 +87,8 @@ class _Field:
 
     def object(self, call: Call) -> Hashable | None:
         """The object that the call changes; None where it may be any."""
-        told = self.objects.get(call.tool)
-        return None if told is None else _key({name: read({}, call.arguments) for name, read in told})
+        named = self.objects.get(call.tool)
+        return None if named is None else named({}, call.arguments)
 
     def change(self, key: Hashable | None, now: int) -> None:
         """It may have changed, of one object or any."""
@@ -99,7 +104,9 @@ class _Field:
 
     def last(self, key: Hashable | None) -> int:
         """When it last may have changed of that object; of any where that is None."""
-        return self.newest if key is None else max(self.changed, self.changed_of.get(key, 0))
+        if key is None:
+            return self.newest
+        return max(self.changed, self.changed_of.get(key, 0)) if self.changed_of else self.changed
 
 
 class Lookups:
@@ -130,7 +137,7 @@ class Lookups:
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
         self._newest: dict[str, _Seen] = {}  # by tool
-        self._seen: dict[str, dict[Hashable, _Seen]] = {}  # by tool and arguments
+        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in self._kept}  # by tool and arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
         self._done: dict[tuple[str, Hashable], Value] = {}  # by field and arguments
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
@@ -212,7 +219,7 @@ class Lookups:
             self._newest[tool] = seen
         key = _key(arguments)
         if key is not None:
-            _keep(self._seen.setdefault(tool, {}), key, seen)
+            _keep(self._seen[tool], key, seen)
 
     def _was_done(self, call: Call) -> None:
         """A call was done, as far as anybody knows: what its arguments tell."""
@@ -258,23 +265,24 @@ class Lookups:
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
         """Those fields and the ones that their arguments read, in the order of their declaration."""
         names = frozenset(reads)
-        if names not in self._closures:
+        found = self._closures.get(names)
+        if found is None:
             wanted = set(names)
             for one in reversed(self._fields.values()):
                 wanted |= set(one.source.reads) if one.name in wanted else set()
-            self._closures[names] = tuple([one for name, one in self._fields.items() if name in wanted])
-        return self._closures[names]
+            found = self._closures[names] = tuple([one for name, one in self._fields.items() if name in wanted])
+        return found
 
     def _value(
         self, one: _Field, state: Mapping[str, Value], call: Call, time: str | None
     ) -> tuple[Value, str, str, Lookup | None]:
         """The field's value, or why it is unknown; where it came from; what had to be asked for it."""
-        kind, of, asked = one.source.kind, one.source.of, None
+        kind, of, asked = one.kind, one.source.of, None
         if kind == "clock":
             return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
-        arguments, key, why = _named(one, state, call) if one.arguments else ({}, (), "")
-        if why:
-            return None, why, "", None
+        key = one.named(state, call.arguments)
+        if key is None:
+            return None, _nameless(one, state, call), "", None
         if kind == "said":
             return *self._text(one, key), f"what {of} said", None
         for running, _ in self._running.values():
@@ -286,13 +294,13 @@ class Lookups:
             seen = self._newest_of(one.source)
             why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen, key)
         else:
-            seen, why, asked = self._looked_up(one, arguments, key)
+            seen, why, asked = self._looked_up(one, key, state, call)
         if why:
             return None, why, "", asked
-        if one.name not in seen.read:
-            seen.read[one.name] = self._part(one, seen)
-        found, why = seen.read[one.name]
-        return found, why, seen.origin, asked
+        read = seen.read.get(one.name)
+        if read is None:
+            read = seen.read[one.name] = self._part(one, seen)
+        return *read, seen.origin, asked
 
     def _part(self, one: _Field, seen: _Seen) -> tuple[Value, str]:
         """What a field is of something seen, or where in it and why it is not known."""
@@ -338,16 +346,19 @@ class Lookups:
         return seen.read[one.name]
 
     def _looked_up(
-        self, one: _Field, arguments: dict[str, Value], key: Hashable
+        self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
     ) -> tuple[_Seen | None, str, Lookup | None]:
-        tool = one.source.of
-        by_tool = self._seen.get(tool, {}).get(key)
-        for seen in (by_tool, self._given.get((one.name, key)) if one.source.given_by else None):
-            if seen is not None and seen.asked > one.last(key):
-                return seen, "", None
+        tool, changed = one.source.of, one.last(key)
+        by_tool = self._seen[tool].get(key)
+        if by_tool is not None and by_tool.asked > changed:
+            return by_tool, "", None
+        given = self._given.get((one.name, key))
+        if given is not None and given.asked > changed:
+            return given, "", None
         before = self._answers.get((tool, key))
         if before is not None:
             return before, self._stale(one, before, key), None
+        arguments = {name: read(state, call.arguments) for name, _, read in one.arguments}
         asked = self._told.get((tool, key)) or self._question(tool, arguments)
         if asked is None:
             gone = (
@@ -418,11 +429,21 @@ def _made(declared: Field) -> _Field:
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    objects = {tool: tuple([(name, evaluation.reading(node)) for name, node in told]) for tool, told in source.objects}
-    if source.kind == "done":
-        own = tuple([(name, evaluation.reading(facts.Path(("call", name)))) for name, _ in source.arguments])
-        objects = {source.of: own} if own else {}
-    return _Field(declared.name, source, arguments, path, place, otherwise, declared.type == "array", objects)
+    objects = {tool: _naming(told) for tool, told in source.objects}
+    if source.kind == "done" and source.arguments:
+        objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments])}
+    return _Field(
+        declared.name,
+        source,
+        source.kind,
+        arguments,
+        _naming(source.arguments),
+        path,
+        place,
+        otherwise,
+        declared.type == "array",
+        objects,
+    )
 
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
@@ -441,23 +462,33 @@ def _called(source: Source) -> str:
     return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, named)
 
 
-def _named(one: _Field, state: Mapping[str, Value], call: Call) -> tuple[dict[str, Value], Hashable | None, str]:
-    """The arguments that the call gives a source, what makes them the same as others, or why they are not known."""
-    arguments: dict[str, Value] = {}
-    for name, text, read in one.arguments:
-        arguments[name] = read(state, call.arguments)
-        if arguments[name] is None:
-            return arguments, None, f"{text} is not known"
-    key = _key(arguments)
-    texts = ", ".join(text for _, text, _ in one.arguments) if key is None else ""
-    return arguments, key, f"{texts}: texts, numbers or truths were required" if texts else ""
+def _naming(arguments: Iterable[tuple[str, facts.Node]]) -> Named:
+    """What tells the arguments of a call apart from others."""
+    reads = [(name, evaluation.reading(node)) for name, node in arguments]
+    if len(reads) != 1:
+        return lambda state, call: _key({name: read(state, call) for name, read in reads})
+    [(name, read)] = reads
+
+    def alone(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
+        value = read(state, call)
+        return (name, value) if type(value) is str else _key({name: value})
+
+    return alone
+
+
+def _nameless(one: _Field, state: Mapping[str, Value], call: Call) -> str:
+    """Why the arguments that the call gives a source name nothing."""
+    unknown = next((text for _, text, read in one.arguments if read(state, call.arguments) is None), None)
+    if unknown is not None:
+        return f"{unknown} is not known"
+    return f"{', '.join(text for _, text, _ in one.arguments)}: texts, numbers or truths were required"
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:
     """What makes arguments the same as others; None where they are not all texts, numbers or truths."""
-    if len(arguments) == 1:  # nearly every one
+    if len(arguments) == 1:
         [(name, value)] = arguments.items()
-        if type(value) is str:
+        if type(value) is str:  # nearly every one
             return name, value
     key = tuple(sorted([(name, identity(value)) for name, value in arguments.items()], key=lambda one: one[0]))
     return None if any(value is None for _, value in key) else key
