@@ -1,4 +1,4 @@
-"""The command line: `wb run`, `wb judge`, `wb verify`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `wb judge`, `wb diff`, `wb verify`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -105,6 +105,43 @@ def judge(
                 display.console().print(display.table(rows))
         for line in (*verdicts.unguarded(denied, built.guard(guard)), *strange.lines()):
             print(line, file=sys.stderr if as_json else sys.stdout)
+
+
+@app.command()
+def diff(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A name under policies/, a folder, or one document.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another version of it.")],
+    runs: Annotated[
+        Path | None, typer.Argument(metavar="[RUNS.jsonl]", help="Recorded runs, one event a line.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the runs; any if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Compare two versions of a policy: sentences, the rules and guards that follow, and, of recorded runs, the calls
+    that are decided otherwise.
+
+    Takes the newest run of each, or makes one.
+    """
+    from wb import build as building
+    from wb.runs import difference, display
+
+    with _stoppable():
+        both = [building.newest(policy, model) or building.build(policy, model or "offline") for policy in (old, new)]
+        before, after = (difference.Side(built.sentences, built.rules) for built in both)
+        judged = [built.judge(runs) for built in both] if runs is not None else [(), ()]
+        found = (
+            difference.sentences(before, after),
+            difference.guards(*(built.guard() for built in both)),
+            difference.calls(*judged),
+        )
+    if as_json:
+        print(json.dumps(difference.to_json(*found), indent=1, ensure_ascii=False))
+        return
+    for title, rows in difference.tables(*found):
+        print(f"{title}:")
+        display.console().print(display.table(rows))
+    if not any(found):
+        print("nothing differs")
 
 
 @app.command()

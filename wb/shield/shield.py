@@ -24,7 +24,22 @@ from wb.logic.automaton import Automaton
 from wb.logic.objects import Among, Slices
 from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.rule import AmongReader, Predicate, Reader, Rule, RuleSet, among, reader, source, told_by
+from wb.rules.rule import (
+    AmongReader,
+    Predicate,
+    Reader,
+    Rule,
+    RuleSet,
+    Sides,
+    among,
+    counting,
+    one_by_one,
+    reader,
+    sides,
+    source,
+    told_by,
+    unordered,
+)
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference
 
@@ -51,6 +66,8 @@ class Shield:
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     about: Mapping[str, Reader | AmongReader] = field(init=False, repr=False, compare=False)
     followed: Mapping[str, circuit.Followed] = field(init=False, repr=False, compare=False)
+    counted: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    sides: tuple[Sides, ...] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
@@ -70,10 +87,17 @@ class Shield:
         object.__setattr__(self, "_reads", frozenset(name for p in self.predicates for name in told_by(p)))
         object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
-        followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
+        followed = {
+            i: circuit.Followed(r.formula)
+            for i, r in rules.items()
+            if circuit.objects(r.formula) or circuit.minds(r.formula)
+        }
         used = {name for i in followed for name in rules[i].predicates}
         object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
         object.__setattr__(self, "followed", followed)
+        known = {p.name: p for p in self.predicates}
+        object.__setattr__(self, "counted", {i: counting(rules[i].formula, known) for i in followed})
+        object.__setattr__(self, "sides", tuple(filter(None, [sides(rules[i].formula, known) for i in followed])))
         object.__setattr__(
             self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
         )
@@ -136,7 +160,6 @@ class ShieldWatch:
     def __init__(self, shield: Shield) -> None:
         self.shield = shield
         self._at: tuple[frozenset[int], ...] = (circuit.START,) * len(shield.rules)
-        self._readers = tuple(shield.readers.values())
         self._slices = {i: Slices(shield.rules[i].formula, one) for i, one in shield.followed.items()}
 
     @property
@@ -153,10 +176,10 @@ class ShieldWatch:
         tool = call.tool
         if tool not in shield.tools:
             return Verdict("deny", validation.stranger(tool, shield.tools))
-        key = (self._at, tuple([read(step, call) for read in self._readers]))
+        told = self.read(step)
+        key = (self._at, tuple(told.values()))
         verdict = shield._seen.get(key) if not self._slices else None
         if verdict is None:
-            told = dict(zip(shield.readers, key[1], strict=True))
             inferred = self._inferred(told, step)
             verdict = (
                 self._verdict(told, inferred, step) if inferred else Verdict("allow", "no rule speaks of what it does")
@@ -167,17 +190,18 @@ class ShieldWatch:
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
-        key = (None, self._at, tuple([read(step, None) for read in self._readers]))
+        told, machines = self._read(step, None), self.shield.machines
+        key = (None, self._at, tuple(told.values()))
         after = self.shield._seen.get(key)
         if after is None:
-            told, machines = dict(zip(self.shield.readers, key[2], strict=True)), self.shield.machines
             after = tuple([circuit.advanced(machines[name], at, told) for name, at in self.states.items()])
             self._keep(key, after)
         self._at = after
         if self._slices:
             about = self._told(step, None)
-            for slices in self._slices.values():
-                slices.step(about)
+            for rule, slices in self._slices.items():
+                for part in one_by_one(step, self.shield.counted[rule]):
+                    slices.step(about if part is step else self._told(part, None))
 
     def _keep(self, key: tuple, found: Verdict | tuple) -> None:
         if len(self.shield._seen) >= KEPT:
@@ -190,18 +214,26 @@ class ShieldWatch:
 
     def read(self, step: Step) -> dict[str, bool | None]:
         """The truth of every predicate at the step; the last call tells its own arguments alone."""
-        call = step.calls[-1] if step.calls else None
+        return self._read(step, step.calls[-1] if step.calls else None)
+
+    def _read(self, step: Step, call: Call | None) -> dict[str, bool | None]:
         return {name: read(step, call) for name, read in self.shield.readers.items()}
 
     def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> frozenset[circuit.Kept]:
         """How a rule may fare by its id when the action is taken, or left, at the step of which `told` is `read`."""
         if rule in self._slices:
-            about = self._told(step, step.calls[-1] if step.calls else None)
-            return self.shield.followed[rule].faring(action, self._slices[rule], about)
+            call, slices = step.calls[-1] if step.calls else None, self._slices[rule]
+            *parts, step = one_by_one(step, self.shield.counted[rule])
+            if parts:
+                slices = slices.fork()
+                for part in parts:
+                    slices.step(self._told(part, None))
+            return self.shield.followed[rule].faring(action, slices, self._told(step, call))
         return circuit.faring(self.shield.machines[rule], action, self.states[rule], told)
 
     def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
-        return {name: read(step, call) for name, read in self.shield.about.items()}
+        told = {name: read(step, call) for name, read in self.shield.about.items()}
+        return unordered(step, told, self.shield.sides, self.shield.about)
 
     def _inferred(self, told: Mapping[str, bool | None], step: Step) -> dict[str, Inference]:
         return {action: self._circuit(c, told, step) for action, c in self.shield.circuits.items() if told.get(action)}
