@@ -443,7 +443,8 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
 def _read(parameter: Parameter, ruleset: RuleSet) -> tuple[str, ...]:
     """The fields of the state that fill a parameter."""
     if parameter.past is not None:
-        return tuple(name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate)))
+        told = [name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate))]
+        return (*told, *[path.names[1] for path in facts.paths(facts.NOW)]) if parameter.timed else tuple(told)
     if parameter.fact is not None:
         return told_by(ruleset.predicate(parameter.fact))
     return tuple(path.names[1] for path in facts.paths(_term(parameter)[0]) if path.names[0] == "state")
