@@ -283,8 +283,8 @@ DEFECTS = (
     Defect(
         "an order of texts is decided by its points",
         "wb/guards/sandbox",
-        '(types[names[0]] == "str" and ordered)',
-        "False",
+        'alone and not (types[names[0]] == "str" and ordered)',
+        "alone",
         "test_generated_code.py::test_only_what_meets_constants_of_its_type_is_exact",
     ),
     Defect(
@@ -381,8 +381,8 @@ DEFECTS = (
     Defect(
         "code that is not exact decides with unknown values",
         "wb/guards/runtime",
-        "if len(answers) == 2 or (read and not program.exact):",
-        "if len(answers) == 2:",
+        "sure = len(answers) == 1 and read.keys() <= program.exact",
+        "sure = len(answers) == 1",
         "test_guarding.py::test_code_whose_values_cannot_be_told_apart_decides_nothing_that_it_read_and_is_unknown",
     ),
     Defect(

@@ -350,16 +350,19 @@ class Loaded:
             if len(answers) < 2:
                 return Verdict("undecided", f"{tool}: {error}", grade=grade, missing=self._named(unknown))
             read |= dict.fromkeys(unknown)
-        if len(answers) == 2 or (read and not program.exact):
-            ignored = {n: points[0] for n, points in unknown.items() if n not in read}
-            facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
-            why = f"it depends on what is not known: {', '.join(facts)}"
-            return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
-        if True in answers:
+        sure = len(answers) == 1 and read.keys() <= program.exact
+        if True not in answers:
+            outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
+            broken = [rule for rule, found in outcomes.items() if True not in found]
+            if sure or broken:
+                possible = [rule for rule, found in outcomes.items() if len(found) == 2]
+                return self._denied(broken, possible, answers.values())
+        elif sure:
             return Verdict("allow", f"{tool}: {answers[True]}", (), grade)
-        outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
-        broken = [rule for rule, found in outcomes.items() if True not in found]
-        return self._denied(broken, [rule for rule, found in outcomes.items() if len(found) == 2], answers.values())
+        ignored = {n: points[0] for n, points in unknown.items() if n not in read}
+        facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
+        why = f"it depends on what is not known: {', '.join(facts)}"
+        return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
 
     def _denied(self, broken: Sequence[str], possible: Sequence[str], said: Iterable[str]) -> Verdict:
         """A denial with every rule that the call breaks; `possible` are those that it may break."""
@@ -440,7 +443,8 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
 def _read(parameter: Parameter, ruleset: RuleSet) -> tuple[str, ...]:
     """The fields of the state that fill a parameter."""
     if parameter.past is not None:
-        return tuple(name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate)))
+        told = [name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate))]
+        return (*told, *[path.names[1] for path in facts.paths(facts.NOW)]) if parameter.timed else tuple(told)
     if parameter.fact is not None:
         return told_by(ruleset.predicate(parameter.fact))
     return tuple(path.names[1] for path in facts.paths(_term(parameter)[0]) if path.names[0] == "state")
@@ -483,12 +487,14 @@ def time(step: Step, call: Call | None) -> int | None:
 
 
 def _outcomes(program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object]) -> set[bool]:
-    """What a condition may be, over the unknown values; both where there are too many to try."""
+    """What a condition may be, over the unknown values; both where these cannot all be tried."""
     unknown = {n: program.points[n] for n, v in known.items() if v is None}
     try:
-        return {bool(outcome[0]) for _, outcome in sandbox.completions(program.run, told, unknown)}
+        found = tuple(sandbox.completions(program.run, told, unknown))
     except TooMany:
         return {False, True}
+    tried = all(chosen.keys() <= program.exact for chosen, _ in found)
+    return {bool(outcome[0]) for _, outcome in found} if tried else {False, True}
 
 
 def _deciding(
@@ -499,7 +505,7 @@ def _deciding(
     All of them where there are more than `POINTS` ways to fill them in, or where the code computes with them.
     """
     names = tuple(unknown)
-    if not program.exact or math.prod(map(len, unknown.values())) > POINTS:
+    if not unknown.keys() <= program.exact or math.prod(map(len, unknown.values())) > POINTS:
         return names
     answers = {
         point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0])
