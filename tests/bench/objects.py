@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from wb.logic.objects import NOBODY, Among, Slices  # noqa: E402
+from wb.logic.objects import NOBODY, Among, Slices, only  # noqa: E402
 from wb.logic.syntax import parse  # noqa: E402
 
 RULES = {
@@ -45,7 +45,7 @@ def events(steps: int, objects: int) -> list[Event]:
 def told(event: Event) -> dict[str, Among]:
     """What the readers make of a call."""
     tool, named = event
-    return {"get": NOBODY, "cancel": NOBODY} | {tool: Among({(named,): True}, False, True)}
+    return {"get": NOBODY, "cancel": NOBODY} | {tool: only((named,))}
 
 
 def timed(work: Callable[[], list], rounds: int, steps: int) -> tuple[float, list]:

@@ -183,7 +183,7 @@ class Past:
             raise ValueError("windows in time are followed in three truths, unknown among them; got two")
         self.formulas, self._truths = formulas, truths
         self.names = tuple([node.name for node in nodes if isinstance(node, F.Atom)])
-        back = [node for node in nodes if isinstance(node, F.PAST)]
+        back = [node for node in nodes if isinstance(node, F.PAST) and not _remembered(node)]
         # Registers: what is remembered, the predicates, the constants, then every other node, operands first.
         place: dict[Formula, int] = {}
         memory = {node: i for i, node in enumerate(back)}
@@ -195,6 +195,9 @@ class Past:
             if node in place:
                 continue
             at = tuple(place[child] for child in F.children(node))
+            if _remembered(node):
+                place[node] = memory[node.body]
+                continue
             if isinstance(node, F.Previously):
                 place[node] = memory[node]
                 start.append(truths.false)
@@ -320,6 +323,11 @@ class Past:
         return found
 
 
+def _remembered(node: Formula) -> bool:
+    """Whether what was so one step before is what the operand remembers: false before the first step, as it is."""
+    return isinstance(node, F.Previously) and isinstance(node.body, F.Once | F.Since)
+
+
 Counted = tuple[tuple[float, ...], tuple[float, ...]]
 """The last steps that count: the times that those of them lie after which count for certain, and the times that all of
 them lie before, `LOST` where none was told since."""
@@ -335,12 +343,13 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
         return False, times == 1
     after, before = counted
     since = last - within
-    least = sum([time >= since for time in after]) if known else 0
-    most = sum([time >= since for time in before])
-    return (
-        True if least >= times else False if most < times else None,
-        True if least >= times - 1 else False if most < times - 1 else None,
-    )
+
+    def held(often: int) -> bool | None:
+        if often == 0 or (known and len(after) >= often and after[-often] >= since):
+            return True
+        return None if len(before) >= often and before[-often] >= since else False
+
+    return held(times), held(times - 1)
 
 
 def _counted(counted: Counted, true: bool | None, last: float, known: bool, times: int, within: int) -> Counted:
@@ -357,8 +366,12 @@ def _pruned(counted: Counted, last: float, within: int) -> Counted:
     """The steps that count without those that are too old."""
     if last == LOST:
         return NEVER
-    since = last - within
-    return tuple([time for time in counted[0] if time >= since]), tuple([time for time in counted[1] if time >= since])
+    since, (after, before) = last - within, counted
+    if after and after[0] < since:
+        after = tuple([time for time in after if time >= since])
+    if before and before[0] < since:
+        before = tuple([time for time in before if time >= since])
+    return after, before
 
 
 class Monitor:
