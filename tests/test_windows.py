@@ -211,6 +211,38 @@ def test_bounded_since_is_since_and_once() -> None:
         assert table(formula, steps, KLEENE)[-1] is since
 
 
+THEIRS = {  # the same in reelay, whose steps are a second apart
+    "cancel(r) IMPLIES ONCE[<= 3s] get(r)": "({tool: cancel, r: *x} -> once[0:3]{tool: get, r: *x})",
+    "cancel(r) IMPLIES NOT ONCE[<= 4s] get(r)": "({tool: cancel, r: *x} -> not (once[0:4]{tool: get, r: *x}))",
+    "cancel(r) IMPLIES (NOT cancel(r) SINCE get(r)) AND ONCE[<= 5s] get(r)": (
+        "({tool: cancel, r: *x} -> ((not {tool: cancel, r: *x}) since[0:5]{tool: get, r: *x}))"
+    ),
+    "cancel(r) IMPLIES PREVIOUSLY ONCE[<= 2s] get(r)": ("({tool: cancel, r: *x} -> pre (once[0:2]{tool: get, r: *x}))"),
+    "cancel(r) AND ONCE[<= 6s] ONCE[<= 2s] get(r) IMPLIES ONCE[<= 7s] get(r)": (
+        "(({tool: cancel, r: *x} and once[0:6](once[0:2]{tool: get, r: *x})) -> once[0:7]{tool: get, r: *x})"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", THEIRS)
+def test_reelay_says_the_same_of_steps_a_second_apart(text: str) -> None:
+    reelay = pytest.importorskip("reelay")
+    said = set()
+    for seed in range(20):
+        rng = random.Random(seed)
+        slices, pattern = Slices(parse(text)), f"forall[x]. {THEIRS[text]}"
+        theirs = reelay.discrete_timed_monitor(pattern=pattern, semantics="boolean", condense=False)
+        for second in range(60):
+            tool, which = rng.choice(("get", "cancel", "look")), rng.randint(1, 3)
+            named = {"b": which} if tool == "get" else {"a": which} if tool == "cancel" else {}
+            ours = {"a": "cancel", "b": "get"}
+            step = {ours[name]: truth for name, truth in event(**named).items()} | {F.TIME: second * SECOND}
+            found = slices.step(step)
+            assert found is theirs.update({"tool": tool, "r": f"o{which}"})["value"], (seed, second)
+            said.add(found)
+    assert said == {True, False}
+
+
 def test_what_is_remembered_is_what_may_still_count() -> None:
     past = Past(parse("COUNT[<= 3, 1h] a"))
     for i in range(1000):
@@ -326,6 +358,20 @@ def test_what_is_no_time_is_unknown(guard: CallGuard, rules: RuleSet, now: objec
     booked = Step((Call("book_order", {"id": "A"}),), {"now": "2026-03-01T10:00:00Z"})
     asked = Step((Call("cancel_order", {"id": "A"}),), {"now": now})
     assert free.decide(Trace("t", (booked, asked))).decision == "undecided"
+
+
+def test_a_step_whose_calls_were_asked_for_at_two_times_lies_between_the_steps_beside_it(guard: CallGuard) -> None:
+    session = guard.session()
+    session.state({"now": moment("09:00")})
+    session.call("send")
+    for clock, tool, order in (("10:00", "book_order", "A"), ("10:01", "book_order", "B")):
+        session.state({"now": moment(clock)})
+        session.call(tool, {"id": order}, step=7)
+    decisions = {}
+    for clock in ("10:02", "02T09:00", "02T09:30", "02T10:03"):
+        session.state({"now": moment(clock)})
+        decisions[clock] = session.call("cancel_order", {"id": "A"}).decision
+    assert list(decisions.values()) == ["allow", "allow", "undecided", "deny"], decisions
 
 
 def test_zones_are_heeded(guard: CallGuard) -> None:

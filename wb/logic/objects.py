@@ -43,8 +43,8 @@ class Among(NamedTuple):
 
     `named` holds the truths of the objects that events name (None for unknown), in the order of the predicate's
     objects; `others` that of all others: None where an event does not tell which objects it names.  `some` is whether
-    it is true of some object, which is known of an event whose object is not.  `one` are the only objects of which it is
-    true, where it is false of all others; None says nothing.
+    it is true of some object, which is known of an event whose object is not.  `one` are the only objects of which it
+    is true, where it is false of all others; None says nothing.
     """
 
     named: Mapping[Key, bool | None] = MappingProxyType({})
@@ -212,6 +212,7 @@ class Slices:
         "_atoms",
         "_calm",
         "_groups",
+        "_known",
         "_last",
         "_letters",
         "_most",
@@ -253,7 +254,7 @@ class Slices:
         self._moves: dict[tuple[_Group | None, int], tuple] = {}  # what usual steps do while it is calm
         self._still = False
         self._calm: tuple | None = None  # a letter that changes nothing that is remembered, the formula being true
-        self._last = BEGUN  # the last time that is known
+        self._last, self._known = BEGUN, False  # the last time that is known, and whether it is that of the last step
         self._undated: set[Key] = set()  # choices of which the next time that is told says something
         self._most = FEW  # choices that are remembered before those that need not be are looked for
 
@@ -337,11 +338,12 @@ class Slices:
         letters = self._letters[which]
         if letters[0] != self._calm:
             return self._step(step)
-        self._last, known = clock(step.get(F.TIME), self._last) if self._timed else (BEGUN, False)
-        if known and self._undated:
-            self._date(letters[0])
+        if self._timed:
+            self._last, self._known = clock(step.get(F.TIME), self._last)
+            if self._known and self._undated:
+                self._date(letters[0])
         before = self._memory(key)
-        truths, memory = self._machine.after(before, letters[1], self._last, known)
+        truths, memory = self._machine.after(before, letters[1], self._last, self._known)
         if memory != before:
             self._put(key, memory, letters[0])
         if self._timed:
@@ -355,10 +357,10 @@ class Slices:
 
     def _step(self, step: Told) -> bool | None:
         """The same for any step; the usual one names one object, and changes nothing of others."""
-        self._last, known = clock(step.get(F.TIME), self._last)
-        after = partial(self._machine.after, last=self._last, known=known)
+        self._last, self._known = clock(step.get(F.TIME), self._last)
+        after = partial(self._machine.after, last=self._last, known=self._known)
         quiet, named = self._read(step)
-        if known and self._timed:
+        if self._known and self._timed:
             self._date(quiet)
         if named and not self._same:
             named = _closed(named, {*self._at, self._others}, self._others)
@@ -414,23 +416,25 @@ class Slices:
     def _put(self, key: Key, memory: Hashable, quiet: tuple) -> None:
         """Remember that of a choice."""
         group = self._at.get(key)
+        alone = None
         if group is not None:
             group.keys.discard(key)
-            if not group.keys and self._timed:  # of times there are many
-                self._groups.pop(group.memory, None)
+            if not group.keys and self._timed:  # of times there are many: most choices are alone in their group
+                alone = self._groups.pop(group.memory, None)
         if self._same and memory == self._rest:
             self._at.pop(key, None)
             return
         group = self._groups.get(memory)
         if group is None:
-            group = self._groups[memory] = _Group(memory)
+            group = self._groups[memory] = alone or _Group(memory)
+            group.memory = memory
             if quiet == self._calm and not self._machine.still(memory, quiet):
                 self._calm = None
                 self._still = False
                 self._moves.clear()
         group.keys.add(key)
         self._at[key] = group
-        if self._timed and self._machine.undated(memory):
+        if self._timed and not self._known and self._machine.undated(memory):
             self._undated.add(key)
 
     def _read(self, step: Told) -> tuple[tuple, Collection[Key]]:

@@ -164,6 +164,7 @@ class Past:
         "_keeps",
         "_last",
         "_memory",
+        "_plain",
         "_roots",
         "_seen",
         "_start",
@@ -215,6 +216,7 @@ class Past:
         self._keeps = tuple(place[node.body if isinstance(node, F.Previously | F.Recently) else node] for node in back)
         windows = [node for node in back if isinstance(node, F.Recently)]
         self._windows = tuple([(memory[node], node.times, node.within) for node in windows])
+        self._plain = tuple([place for node, place in memory.items() if not isinstance(node, F.Recently)])
         self._last, self._still = BEGUN, {}
 
     def fresh(self) -> Past:
@@ -249,16 +251,15 @@ class Past:
         """Whether one formula is true, and nothing else is remembered, after steps of that letter at any times."""
         if not self._windows:
             return self.after(memory, letter) == ((True,), memory)
-        places = [i for i, _, _ in self._windows]
-        plain = tuple([None if i in places else truth for i, truth in enumerate(memory)])
-        if (plain, letter) not in self._still:
+        key = (tuple([memory[i] for i in self._plain]), letter)
+        if key not in self._still:
             if len(self._still) >= KEPT:
                 self._still.clear()
-            seen = product(*[VIEWS if i in places else (truth,) for i, truth in enumerate(plain)])
-            wanted = tuple([False if i in places else truth for i, truth in enumerate(plain)])
+            seen = product(*[(truth,) if i in self._plain else VIEWS for i, truth in enumerate(memory)])
+            wanted = tuple([truth if i in self._plain else False for i, truth in enumerate(memory)])
             found = [self._seen.get((one, letter)) or self._work((one, letter)) for one in seen]
-            self._still[plain, letter] = all(one == ((True,), wanted) for one in found)
-        return self._still[plain, letter]
+            self._still[key] = all(one == ((True,), wanted) for one in found)
+        return self._still[key]
 
     def pruned(self, memory: tuple, last: float) -> tuple:
         """What is remembered without what no window reaches after that time."""
