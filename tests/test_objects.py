@@ -40,6 +40,8 @@ def past_formula(rng: random.Random, variables: str = "rst", timed: bool = False
 
 def among(named: dict, others: bool | None = False) -> Among:
     """Of which objects something is true; where an object is not known, of some all the same."""
+    if others is False and list(named.values()) == [True]:
+        return objects.only(*named)
     truths = {*named.values(), *({True} if others is None else ())}
     return Among(named, others, True if True in truths else None if None in truths else False)
 

@@ -136,6 +136,28 @@ DEFECTS = (
         "if False:",
         "test_objects.py::test_one_object_of_the_judged_call_is_asked_about",
     ),
+    # windows in time
+    Defect(
+        "the end of a window does not belong to it",
+        "wb/logic/semantics",
+        "after[-often] >= since",
+        "after[-often] > since",
+        "test_windows.py::test_meaning_by_hand",
+    ),
+    Defect(
+        "time that runs backwards is believed",
+        "wb/logic/semantics",
+        "else (LOST, False)",
+        "else (told, True)",
+        "test_windows.py::test_meaning_by_hand",
+    ),
+    Defect(
+        "a trace without times shows what windows hold",
+        "wb/logic/windows",
+        "    return None\n\n\ndef _without",
+        "    return trace\n\n\ndef _without",
+        "test_windows.py::test_what_is_not_decided_says_so",
+    ),
     # from sentences to rules
     Defect(
         "the polarity of a condition is swapped",

@@ -21,7 +21,7 @@ from wb.logic.objects import Slices
 from wb.logic.semantics import KLEENE, Past, at, holds, table
 from wb.logic.syntax import STYLES, FormulaError, parse, render
 from wb.logic.times import SECOND, duration, written
-from wb.rules import check, decisions, rulefile
+from wb.rules import check, decisions, extract, rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.shield import circuit
 from wb.shield.shield import Shield
@@ -211,6 +211,38 @@ def test_bounded_since_is_since_and_once() -> None:
         assert table(formula, steps, KLEENE)[-1] is since
 
 
+THEIRS = {  # the same in reelay, whose steps are a second apart
+    "cancel(r) IMPLIES ONCE[<= 3s] get(r)": "({tool: cancel, r: *x} -> once[0:3]{tool: get, r: *x})",
+    "cancel(r) IMPLIES NOT ONCE[<= 4s] get(r)": "({tool: cancel, r: *x} -> not (once[0:4]{tool: get, r: *x}))",
+    "cancel(r) IMPLIES (NOT cancel(r) SINCE get(r)) AND ONCE[<= 5s] get(r)": (
+        "({tool: cancel, r: *x} -> ((not {tool: cancel, r: *x}) since[0:5]{tool: get, r: *x}))"
+    ),
+    "cancel(r) IMPLIES PREVIOUSLY ONCE[<= 2s] get(r)": ("({tool: cancel, r: *x} -> pre (once[0:2]{tool: get, r: *x}))"),
+    "cancel(r) AND ONCE[<= 6s] ONCE[<= 2s] get(r) IMPLIES ONCE[<= 7s] get(r)": (
+        "(({tool: cancel, r: *x} and once[0:6](once[0:2]{tool: get, r: *x})) -> once[0:7]{tool: get, r: *x})"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", THEIRS)
+def test_reelay_says_the_same_of_steps_a_second_apart(text: str) -> None:
+    reelay = pytest.importorskip("reelay")
+    said = set()
+    for seed in range(6):
+        rng = random.Random(seed)
+        slices, pattern = Slices(parse(text)), f"forall[x]. {THEIRS[text]}"
+        theirs = reelay.discrete_timed_monitor(pattern=pattern, semantics="boolean", condense=False)
+        for second in range(60):
+            tool, which = rng.choice(("get", "cancel", "look")), rng.randint(1, 3)
+            named = {"b": which} if tool == "get" else {"a": which} if tool == "cancel" else {}
+            ours = {"a": "cancel", "b": "get"}
+            step = {ours[name]: truth for name, truth in event(**named).items()} | {F.TIME: second * SECOND}
+            found = slices.step(step)
+            assert found is theirs.update({"tool": tool, "r": f"o{which}"})["value"], (seed, second)
+            said.add(found)
+    assert said == {True, False}
+
+
 def test_what_is_remembered_is_what_may_still_count() -> None:
     past = Past(parse("COUNT[<= 3, 1h] a"))
     for i in range(1000):
@@ -334,6 +366,20 @@ def test_what_is_no_time_is_unknown(guard: CallGuard, rules: RuleSet, now: objec
     booked = Step((Call("book_order", {"id": "A"}),), {"now": "2026-03-01T10:00:00Z"})
     asked = Step((Call("cancel_order", {"id": "A"}),), {"now": now})
     assert free.decide(Trace("t", (booked, asked))).decision == "undecided"
+
+
+def test_a_step_whose_calls_were_asked_for_at_two_times_lies_between_the_steps_beside_it(guard: CallGuard) -> None:
+    session = guard.session()
+    session.state({"now": moment("09:00")})
+    session.call("send")
+    for clock, tool, order in (("10:00", "book_order", "A"), ("10:01", "book_order", "B")):
+        session.state({"now": moment(clock)})
+        session.call(tool, {"id": order}, step=7)
+    decisions = {}
+    for clock in ("10:02", "02T10:00", "02T10:01", "02T10:03"):
+        session.state({"now": moment(clock)})
+        decisions[clock] = session.call("cancel_order", {"id": "A"}).decision
+    assert list(decisions.values()) == ["allow", "allow", "undecided", "deny"], decisions
 
 
 def test_zones_are_heeded(guard: CallGuard) -> None:
@@ -465,6 +511,8 @@ def test_decisions_by_hand(question: str, first: str, second: str, yes: bool) ->
 def test_what_is_not_decided_says_so() -> None:
     with pytest.raises(automaton.AutomatonError, match="undecided: no times were found"):
         decide.valid(parse("ALWAYS (ONCE[<= 1h] ONCE[<= 1h] a IMPLIES ONCE[<= 2h] a)"))
+    with pytest.raises(automaton.AutomatonError, match="undecided: a window that counts to at most 32"):
+        decide.satisfiable(parse("ALWAYS COUNT[<= 999, 1h] a"))
 
 
 WORDS = [  # every trace of up to three steps over two predicates at times of up to four seconds
@@ -541,6 +589,12 @@ def test_rules_with_windows_that_exclude_each_other_are_found(rules: RuleSet) ->
 
 
 # ---- who may write them ---------------------------------------------------------------------------
+
+
+def test_a_model_writes_no_windows() -> None:
+    known = tuple(Predicate(name, "action", "") for name in "ab")
+    with pytest.raises(ValueError, match="without windows in time was required"):
+        extract._bearing(parse("ALWAYS (a IMPLIES ONCE[<= 1h] b)"), None, known)
 
 
 def test_a_persons_window_needs_a_clock(rules: RuleSet) -> None:

@@ -43,15 +43,24 @@ class Among(NamedTuple):
 
     `named` holds the truths of the objects that events name (None for unknown), in the order of the predicate's
     objects; `others` that of all others: None where an event does not tell which objects it names.  `some` is whether
-    it is true of some object, which is known of an event whose object is not.
+    it is true of some object, which is known of an event whose object is not.  `one` are the only objects of which it
+    is true, where it is false of all others; None says nothing.
     """
 
     named: Mapping[Key, bool | None] = MappingProxyType({})
     others: bool | None = False
     some: bool | None = False
+    one: Key | None = None
 
 
 NOBODY = Among()
+
+
+def only(key: Key) -> Among:
+    """What is true of those objects alone."""
+    return Among({key: True}, False, True, key)
+
+
 Told = Mapping[str, bool | Among | int | None]  # by predicate, and the time; what is left out is unknown
 
 
@@ -203,14 +212,17 @@ class Slices:
         "_atoms",
         "_calm",
         "_groups",
+        "_known",
         "_last",
         "_letters",
         "_most",
         "_others",
         "_machine",
+        "_moves",
         "_rest",
         "_same",
-        "_seen",
+        "_silence",
+        "_still",
         "_timed",
         "_undated",
         "_usual",
@@ -231,16 +243,18 @@ class Slices:
         self._others: Key = (FRESH,) * len(self.terms)
         self._usual = tuple([(1 << i, name) for i, name in enumerate(self.predicates)]) if self._same else ()
         self._timed = self._machine.timed
-        self._letters: dict[int, tuple[tuple, tuple] | None] = {}  # of usual steps, by which predicates are true
-        self._seen: dict[tuple, tuple] = {}
+        self._silence = (False,) * len(atoms) if self._usual else None
+        self._letters: dict[int, tuple[tuple, tuple]] = {}  # of usual steps, by which predicates are true
         self._begin()
 
     def _begin(self) -> None:
         self._rest = self._machine.start  # what is remembered of objects that no event has named
         self._at: dict[Key, _Group] = {}
         self._groups: dict[Hashable, _Group] = {}  # by what is remembered
+        self._moves: dict[tuple[_Group | None, int], tuple] = {}  # what usual steps do while it is calm
+        self._still = False
         self._calm: tuple | None = None  # a letter that changes nothing that is remembered, the formula being true
-        self._last = BEGUN  # the last time that is known
+        self._last, self._known = BEGUN, False  # the last time that is known, and whether it is that of the last step
         self._undated: set[Key] = set()  # choices of which the next time that is told says something
         self._most = FEW  # choices that are remembered before those that need not be are looked for
 
@@ -309,46 +323,57 @@ class Slices:
             truth = step.get(predicate)
             if truth is NOBODY:
                 continue
-            if type(truth) is not Among or len(truth.named) != 1 or truth.others is not False or truth.some is not True:
-                return self._step(step)
-            ((one, true),) = truth.named.items()
-            if true is not True or (key is not None and key != one):
+            one = truth.one if type(truth) is Among else None
+            if one is None or (key is not None and key != one):
                 return self._step(step)
             key, which = one, which | bit
-        if which not in self._letters:
-            self._letters[which] = (self._read(step)[0], self._letter(step, key)) if key is not None else None
-        letters = self._letters[which]
-        if letters is None or letters[0] != self._calm:
-            return self._step(step)
+        if key is None:
+            return True if self._still and not self._timed else self._step(step)
         group = self._at.get(key)
-        before = self._rest if group is None else group.memory
+        move = self._moves.get((group, which))
+        if move is None:
+            return self._moved(step, key, which, group)
+        truth, then = move
+        if then is not group:
+            if group is not None:
+                group.keys.discard(key)
+            if then is None:
+                del self._at[key]
+            else:
+                then.keys.add(key)
+                self._at[key] = then
+        return truth
+
+    def _moved(self, step: Told, key: Key, which: int, group: _Group | None) -> bool | None:
+        """The same for a usual step, whose predicates `which` name the choice `key` of that group, and no other."""
+        if which not in self._letters:
+            self._letters[which] = self._read(step)[0], self._letter(step, key)
+        letters = self._letters[which]
+        if letters[0] != self._calm:
+            return self._step(step)
         if self._timed:
-            self._last, known = clock(step.get(F.TIME), self._last)
-            if known and self._undated:
+            self._last, self._known = clock(step.get(F.TIME), self._last)
+            if self._known and self._undated:
                 self._date(letters[0])
-                before = self._memory(key)
-            truths, memory = self._machine.after(before, letters[1], self._last, known)
-            if memory != before:
-                self._put(key, memory, letters[0])
-                if len(self._at) > self._most:
-                    self._forget()
-            return truths[0]
-        found = self._seen.get((before, letters[1]))
-        if found is None:
-            if len(self._seen) >= semantics.KEPT:
-                self._seen.clear()
-            found = self._seen[before, letters[1]] = self._machine.after(before, letters[1], BEGUN, False)
-        truths, memory = found
+        before = self._memory(key)
+        truths, memory = self._machine.after(before, letters[1], self._last, self._known)
         if memory != before:
             self._put(key, memory, letters[0])
+        if self._timed:
+            if len(self._at) > self._most:
+                self._forget()
+        elif self._calm is not None:
+            if len(self._moves) >= semantics.KEPT:
+                self._moves.clear()
+            self._moves[group, which] = truths[0], self._at.get(key)
         return truths[0]
 
     def _step(self, step: Told) -> bool | None:
         """The same for any step; the usual one names one object, and changes nothing of others."""
-        self._last, known = clock(step.get(F.TIME), self._last)
-        after = partial(self._machine.after, last=self._last, known=known)
+        self._last, self._known = clock(step.get(F.TIME), self._last)
+        after = partial(self._machine.after, last=self._last, known=self._known)
         quiet, named = self._read(step)
-        if known and self._timed:
+        if self._known and self._timed:
             self._date(quiet)
         if named and not self._same:
             named = _closed(named, {*self._at, self._others}, self._others)
@@ -392,6 +417,8 @@ class Slices:
         if self._same:
             self._drop(self._rest)
         self._calm = quiet if calm else None
+        self._still = calm and quiet == self._silence  # whether a step in which nothing happens changes nothing
+        self._moves.clear()
 
     def _drop(self, memory: Hashable) -> None:
         """Forget the choices that remember that."""
@@ -402,21 +429,25 @@ class Slices:
     def _put(self, key: Key, memory: Hashable, quiet: tuple) -> None:
         """Remember that of a choice."""
         group = self._at.get(key)
+        alone = None
         if group is not None:
             group.keys.discard(key)
-            if not group.keys and self._timed:  # of times there are many
-                self._groups.pop(group.memory, None)
+            if not group.keys and self._timed:  # of times there are many: most choices are alone in their group
+                alone = self._groups.pop(group.memory, None)
         if self._same and memory == self._rest:
             self._at.pop(key, None)
             return
         group = self._groups.get(memory)
         if group is None:
-            group = self._groups[memory] = _Group(memory)
+            group = self._groups[memory] = alone or _Group(memory)
+            group.memory = memory
             if quiet == self._calm and not self._machine.still(memory, quiet):
                 self._calm = None
+                self._still = False
+                self._moves.clear()
         group.keys.add(key)
         self._at[key] = group
-        if self._timed and self._machine.undated(memory):
+        if self._timed and not self._known and self._machine.undated(memory):
             self._undated.add(key)
 
     def _read(self, step: Told) -> tuple[tuple, Collection[Key]]:
@@ -490,6 +521,7 @@ class Slices:
     def _forget(self) -> None:
         """Drop what is too old to matter, and the choices that remember what they would without being set apart, those
         of fewest objects last."""
+        self._moves.clear()
         if self._timed:
             pruned, groups, self._groups = self._machine.pruned, self._groups.values(), {}
             self._rest = pruned(self._rest, self._last)

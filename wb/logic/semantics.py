@@ -164,6 +164,7 @@ class Past:
         "_keeps",
         "_last",
         "_memory",
+        "_plain",
         "_roots",
         "_seen",
         "_start",
@@ -183,7 +184,7 @@ class Past:
             raise ValueError("windows in time are followed in three truths, unknown among them; got two")
         self.formulas, self._truths = formulas, truths
         self.names = tuple([node.name for node in nodes if isinstance(node, F.Atom)])
-        back = [node for node in nodes if isinstance(node, F.PAST)]
+        back = [node for node in nodes if isinstance(node, F.PAST) and not _remembered(node)]
         # Registers: what is remembered, the predicates, the constants, then every other node, operands first.
         place: dict[Formula, int] = {}
         memory = {node: i for i, node in enumerate(back)}
@@ -195,6 +196,9 @@ class Past:
             if node in place:
                 continue
             at = tuple(place[child] for child in F.children(node))
+            if _remembered(node):
+                place[node] = memory[node.body]
+                continue
             if isinstance(node, F.Previously):
                 place[node] = memory[node]
                 start.append(truths.false)
@@ -212,6 +216,7 @@ class Past:
         self._keeps = tuple(place[node.body if isinstance(node, F.Previously | F.Recently) else node] for node in back)
         windows = [node for node in back if isinstance(node, F.Recently)]
         self._windows = tuple([(memory[node], node.times, node.within) for node in windows])
+        self._plain = tuple([place for node, place in memory.items() if not isinstance(node, F.Recently)])
         self._last, self._still = BEGUN, {}
 
     def fresh(self) -> Past:
@@ -246,16 +251,15 @@ class Past:
         """Whether one formula is true, and nothing else is remembered, after steps of that letter at any times."""
         if not self._windows:
             return self.after(memory, letter) == ((True,), memory)
-        places = [i for i, _, _ in self._windows]
-        plain = tuple([None if i in places else truth for i, truth in enumerate(memory)])
-        if (plain, letter) not in self._still:
+        key = (tuple([memory[i] for i in self._plain]), letter)
+        if key not in self._still:
             if len(self._still) >= KEPT:
                 self._still.clear()
-            seen = product(*[VIEWS if i in places else (truth,) for i, truth in enumerate(plain)])
-            wanted = tuple([False if i in places else truth for i, truth in enumerate(plain)])
+            seen = product(*[(truth,) if i in self._plain else VIEWS for i, truth in enumerate(memory)])
+            wanted = tuple([truth if i in self._plain else False for i, truth in enumerate(memory)])
             found = [self._seen.get((one, letter)) or self._work((one, letter)) for one in seen]
-            self._still[plain, letter] = all(one == ((True,), wanted) for one in found)
-        return self._still[plain, letter]
+            self._still[key] = all(one == ((True,), wanted) for one in found)
+        return self._still[key]
 
     def pruned(self, memory: tuple, last: float) -> tuple:
         """What is remembered without what no window reaches after that time."""
@@ -320,6 +324,11 @@ class Past:
         return found
 
 
+def _remembered(node: Formula) -> bool:
+    """Whether what was so one step before is what the operand remembers: false before the first step, as it is."""
+    return isinstance(node, F.Previously) and isinstance(node.body, F.Once | F.Since)
+
+
 Counted = tuple[tuple[float, ...], tuple[float, ...]]
 """The last steps that count: the times that those of them lie after which count for certain, and the times that all of
 them lie before, `LOST` where none was told since."""
@@ -335,12 +344,13 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
         return False, times == 1
     after, before = counted
     since = last - within
-    least = sum([time >= since for time in after]) if known else 0
-    most = sum([time >= since for time in before])
-    return (
-        True if least >= times else False if most < times else None,
-        True if least >= times - 1 else False if most < times - 1 else None,
-    )
+
+    def held(often: int) -> bool | None:
+        if often == 0 or (known and len(after) >= often and after[-often] >= since):
+            return True
+        return None if len(before) >= often and before[-often] >= since else False
+
+    return held(times), held(times - 1)
 
 
 def _counted(counted: Counted, true: bool | None, last: float, known: bool, times: int, within: int) -> Counted:
@@ -357,8 +367,12 @@ def _pruned(counted: Counted, last: float, within: int) -> Counted:
     """The steps that count without those that are too old."""
     if last == LOST:
         return NEVER
-    since = last - within
-    return tuple([time for time in counted[0] if time >= since]), tuple([time for time in counted[1] if time >= since])
+    since, (after, before) = last - within, counted
+    if after and after[0] < since:
+        after = tuple([time for time in after if time >= since])
+    if before and before[0] < since:
+        before = tuple([time for time in before if time >= since])
+    return after, before
 
 
 class Monitor:

@@ -13,10 +13,12 @@ from itertools import permutations
 
 from wb.logic import formula as F
 from wb.logic import semantics
+from wb.logic.automaton import AutomatonError
 from wb.logic.formula import Formula
 from wb.logic.times import SECOND
 
 Word = tuple[frozenset[str], ...]
+MOST = 32  # steps that a window counts in what is decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Untimed:
 
 
 def untimed(formulas: Sequence[Formula]) -> Untimed:
-    """The formulas with a predicate in place of each window."""
+    """The formulas with a predicate in place of each window; `AutomatonError` where one counts beyond `MOST`."""
     taken = {name for formula in formulas for name in F.atoms(formula)}
     found: dict[F.Recently, str] = {}
     plain: dict[Formula, Formula] = {}
@@ -53,12 +55,14 @@ def untimed(formulas: Sequence[Formula]) -> Untimed:
         node = F.rebuild(node, below)
         if not isinstance(node, F.Recently):
             return node
+        if node.times > MOST:
+            raise AutomatonError(f"undecided: a window that counts to at most {MOST} was required; got {node.times}")
         for fewer in range(1, node.times):  # how many of the steps count is known of each number
             named(F.Recently(node.body, fewer, node.within))
         return named(node)
 
     for formula in formulas:
-        plain[formula] = F.fold(formula, cut)
+        plain[formula] = F.fold(formula, cut) if F.windows(formula) else formula
     families: dict[tuple[Formula, int], list[F.Atom]] = {}
     for window in sorted(found, key=lambda one: one.times):
         families.setdefault((window.body, window.within), []).append(F.Atom(found[window]))
@@ -79,13 +83,10 @@ def untimed(formulas: Sequence[Formula]) -> Untimed:
 def _counting(body: Formula, counts: Sequence[F.Atom]) -> Formula:
     """What holds of the windows that reach 1, 2, … steps of a body: a step adds one, and else they only lose some."""
     laws = [F.Implies(body, counts[0])]
-    for fewer, count in zip((F.TRUE, *counts), counts, strict=False):
-        then = (
-            F.Or(body, F.Previously(count))
-            if fewer == F.TRUE
-            else F.Or(F.And(body, F.Previously(fewer)), F.Previously(count))
-        )
-        laws.append(F.Implies(count, then if fewer == F.TRUE else F.And(then, fewer)))
+    for count, fewer in zip(counts, (None, *counts), strict=False):
+        added = body if fewer is None else F.And(body, F.Previously(fewer))
+        laws.append(F.Implies(count, F.Or(added, F.Previously(count))))
+        laws += [F.Implies(count, fewer)] if fewer is not None else []
     return F.conjunction(tuple(laws))
 
 

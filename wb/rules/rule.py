@@ -144,6 +144,8 @@ def among(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType(
         for key, true in named.items() if strange else ():
             named[key] = true if key == mine or strange == {true} else None
         others = False if strange <= {False} else None
+        if len(named) == 1 and not strange and some is True and named.get(key) is True:
+            return objects.only(key)
         return Among(named, others, some) if named or strange else NOBODY
 
     return read

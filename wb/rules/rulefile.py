@@ -12,8 +12,9 @@
 
 A rule's modality is forbid, permit_only_if or oblige.  A test is CEL (`logic.facts`); where it reads `call`, the
 predicate's tools say whose calls.  `objects: [call.id]` of a predicate lists the arguments that tell its objects, and a
-rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  Further keys: `keywords`
-of a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
+rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  `ONCE[<= 24h]` and
+`COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of each step.  Further keys: `keywords` of
+a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
 with `clause`, `quote` and `reason`.
 
 Every scalar is text as it is written (`yes`, `1e3`, `2026-01-01`), a key without a value is absent.  Keys that stand
