@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 
 from wb.domain import policy, tools
 from wb.logic import cel
-from wb.logic.syntax import parse
+from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import accounting, extract, sentences
+from wb.rules import accounting, extract, sentences, words
 from wb.rules.rule import Predicate, Rule
 
 BOX = tools.parse(
@@ -184,6 +185,30 @@ def test_reasons_name_the_words() -> None:
     assert "'rare'" in why
 
 
+@pytest.mark.parametrize(
+    ("form", "cls"), [("ALWAYS ({0} IMPLIES {1})", "rule"), ("ALWAYS (NOT {1} IMPLIES NOT EVENTUALLY {0})", "open")]
+)
+def test_a_rule_that_no_guard_can_decide_leaves_its_sentence_open(form: str, cls: str) -> None:
+    """Whoever read it: nothing would stop the call."""
+    found = policy.of_text("Do not lend a book to a resident.", BOX)
+    llm = LLM(Offline(BOX))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    rules = extract.rules(clauses, found, llm, norms.constrains)
+    act, fact = (next(p for p in rules.predicates if p.kind == kind).name for kind in ("action", "state"))
+    (rule,) = rules.rules
+    right = "NOT " * ("NOT" in render(rule.formula)) + fact
+    other = replace(rules, rules=(replace(rule, formula=parse(form.format(act, f"({right})"))),))
+    (account,) = sentences.classify(found, clauses, other)
+    assert account.cls == cls and ("no guard can decide its rule" in account.reason) is (cls == "open")
+
+
+@pytest.mark.parametrize("mark", ["yes", "Yes.", "✓", "✔", "x", "no", "✗", "●", "true", "always"])
+def test_a_mark_in_a_table_is_never_passed_over(mark: str) -> None:
+    """It says of its row what its column's title says, or forbids it; it bears on what the row names."""
+    found = classes(f"| Place | Residents only | Must stay closed |\n|---|---|---|\n| the vault | {mark} | |\n")
+    assert found[mark] == "open"
+
+
 def test_an_order_in_a_row_with_a_cell_that_is_not_read_is_no_duty() -> None:
     found = classes("| Action | Minors |\n|---|---|\n| open the vault | ✗ |\n")
     assert found["open the vault"] == found["✗"] == "open"
@@ -272,3 +297,120 @@ def test_a_number_in_another_unit_than_its_field_is_not_accounted_for(family: tu
             text = f"A book may be lent only if the extent is at most 3 {said}."
             why = accounting.unaccounted(text, (), (rule,), (act, few), box)
             assert any(one.startswith("extent is in") for one in why) == (said != own), (own, said, why)
+
+
+FOREIGN = (
+    "min([call.amount, 3]) <= 3",
+    "call.amount - 3 <= 3",
+    "size(string(call.amount)) <= 3",
+    "call.amount <= 3 ? true : true",
+    "(call.amount <= 3) == (call.amount <= 3)",
+    "call.amount <= 3 * 3",
+    "-call.amount <= 3",
+    "call.amount * 0 <= 3",
+    "call.amount % 4 <= 3",
+    "call.amount <= 3 || call.amount > 3",
+    "!(call.amount > 3 && call.amount < 3) || call.amount == 3",
+    "call.people.exists(p, p.age >= 3)",
+    "call.people.all(p, p.age >= 3)",
+    "call.people[0].age >= 3",
+    "max(call.people.map(p, p.age)) >= 3",
+    "call.person.amount <= 3",
+)
+FORMS = {
+    "ALWAYS (act IMPLIES few)": True,
+    "ALWAYS NOT act": True,
+    "ALWAYS NOT (act AND few)": True,
+    "ALWAYS (act IMPLIES (NOT few OR other))": True,
+    "ALWAYS (act IMPLIES ONCE few)": True,
+    "ALWAYS (few IMPLIES EVENTUALLY act)": True,
+    "NOT act WEAK_UNTIL few": True,
+    "ALWAYS (act IMPLIES few OR PREVIOUSLY few)": False,
+    "ALWAYS (act IMPLIES NEXT few)": False,
+    "ALWAYS (act IMPLIES few OR ONCE act)": False,
+    "ALWAYS (act IMPLIES few OR NOT few)": False,
+    "ALWAYS ((act AND few) IMPLIES few)": False,
+    "ALWAYS (act IMPLIES ONCE (few OR other))": False,
+    "ALWAYS (act IMPLIES ALWAYS few)": False,
+    "EVENTUALLY ALWAYS (act IMPLIES few)": False,
+    "ALWAYS (act IMPLIES (few SINCE other))": False,
+    "ALWAYS (act IMPLIES EVENTUALLY ONCE few)": False,
+}
+
+
+@pytest.mark.parametrize("test", FOREIGN)
+def test_a_test_of_a_form_that_words_cannot_be_counted_against_is_a_persons_to_write(test: str) -> None:
+    """Each names the number and the field of its sentence and says something else, or may."""
+    act = Predicate("act", "action", "", tools=("lend_book",))
+    fine = Predicate("fine", "state", "", tools=("lend_book",), test=cel.parse(test))
+    rule = Rule("r", "", parse("ALWAYS (act IMPLIES fine)"), "forbid")
+    (why,) = accounting.unaccounted("Do not lend a book of an amount above 3.", (), (rule,), (act, fine), BOX)
+    assert why.startswith("no sentence is read into this form") and cel.render(fine.test) in why
+
+
+@pytest.mark.parametrize(("formula", "known"), FORMS.items())
+def test_a_formula_of_a_form_that_words_cannot_be_counted_against_is_a_persons_to_write(formula, known) -> None:
+    act = Predicate("act", "action", "", tools=("lend_book",))
+    rest = [Predicate(name, "state", "", test=cel.parse(f"state.{name}")) for name in ("few", "other")]
+    rule = Rule("r", "", parse(formula), "forbid")
+    why = accounting.unaccounted("Do not lend a book.", (), (rule,), (act, *rest), BOX)
+    assert any(one.startswith("no sentence is read into this form") for one in why) is not known
+
+
+@pytest.mark.parametrize(
+    ("said", "fields", "read", "fine"),
+    [
+        ("Do not lend a book of more than 10.000 pages.", {"pages": "pages"}, "call.pages <= 10", False),
+        ("Do not lend a book of more than 0.125 pages.", {"pages": "pages"}, "call.pages <= 0.125", True),
+        ("Do not lend a book for less than 8 minutes.", {"minutes": "minutes"}, "call.minutes >= 8", True),
+        (
+            "Do not lend a book for less than 8 minutes.",
+            {"minutes": "minutes until it is there", "seconds": "how long it is lent"},
+            "call.minutes >= 8",
+            False,
+        ),
+        (
+            "Do not lend a book for less than 8 minutes of loan.",
+            {"loan_minutes": "minutes of the loan", "seconds": "how long it takes"},
+            "call.loan_minutes >= 8",
+            True,
+        ),
+        ("Do not lend a book to people younger than 18.", {"age": "age of the reader"}, "call.age >= 18", True),
+        ("Do not lend a book to people younger than 18.", {"user_age": "age"}, "call.user_age >= 18", True),
+        (
+            "Do not lend a book to people younger than 18.",
+            {"book_age": "age of the book"},
+            "call.book_age >= 18",
+            False,
+        ),
+    ],
+)
+def test_a_number_is_compared_with_the_field_that_the_sentence_says(said, fields, read, fine) -> None:
+    arguments = tuple(tools.Field(name, "integer", about) for name, about in fields.items())
+    box = tools.Toolbox((tools.Tool("lend_book", "Lend a book.", arguments),))
+    act = Predicate("act", "action", "", tools=("lend_book",))
+    limit = Predicate("limit", "state", "", tools=("lend_book",), test=cel.parse(read))
+    rule = Rule("r", "", parse("ALWAYS (act IMPLIES limit)"), "forbid")
+    assert (accounting.unaccounted(said, (), (rule,), (act, limit), box) == ()) is fine
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "notify notifies notified notifying",
+        "change changes changed changing",
+        "cancel cancels cancelled cancelling cancellation",
+        "book books booked booking bookings",
+        "agree agrees agreed agreement",
+        "permit permits permitted permitting",
+        "pay pays paid payment",
+        "party parties",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len({words.stem(word) for word in forms.split()}) == 1
+
+
+def test_other_words_have_other_stems() -> None:
+    apart = "notify note change chance cancel candle book boot agree age permit perfume pay party class classify"
+    assert len({words.stem(word) for word in apart.split()}) == len(apart.split())

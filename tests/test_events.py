@@ -99,7 +99,7 @@ REJECTS = {
     "run is a number": ('{"run": 1, "state": {}}', "run: a valid string was required; got 1"),
     "nothing happened": (
         '{"run": "a", "step": 1}',
-        "exactly one of say, state, call, result, turn was required; got none",
+        "exactly one of say, state, call, result, lookup, turn was required; got none",
     ),
     "two things": ('{"run": "a", "state": {}, "result": 1}', "exactly one of"),
     "unknown key": (call(lable="deny"), "only keys of the format were required; got lable"),

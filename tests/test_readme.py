@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import prompt_path
 import pytest
@@ -13,7 +15,7 @@ import readme
 from markdown_it import MarkdownIt
 
 from wb.bench import recorded
-from wb.domain import events, policy
+from wb.domain import events, policy, tools
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
@@ -116,3 +118,20 @@ def test_the_files_that_readme_shows_are_what_is_read(tmp_path: Path) -> None:
     assert [(j.verdict.decision, j.verdict.quotes) for j in judged] == [
         ("deny", ("Do not lend a book for more than 14 days.",))
     ]
+
+
+def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
+    """The forms of its table, as fields of a domain with the tools that they name."""
+    given = {"type": "object", "properties": {"id": {"type": "string"}, "level": {"type": "string"}}}
+    listed = [
+        {"name": "get_reader", "mutating": False, "parameters": given},
+        *[{"name": name, "parameters": given} for name in ("lend_book", "set_level")],
+    ]
+    shown = re.findall(r'^\| `((?!"from")".*?"|\{.*?\})` \|', readme.README.read_text("utf-8"), re.MULTILINE)
+    told = {"name": "old", "type": "string"}
+    fields = [{"name": f"f{i}", "type": "string", "from": json.loads(text)} for i, text in enumerate(shown)]
+    box = tools.parse(json.dumps({"tools": listed, "state": [told, *fields]}))
+    kinds = [field.source.kind for field in box.state if field.source is not None]
+    assert sorted(kinds) == sorted(get_args(get_type_hints(tools.Source)["kind"]))
+    with pytest.raises(tools.ToolError, match="declared before"):
+        tools.parse(json.dumps({"tools": listed, "state": fields}))

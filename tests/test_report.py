@@ -197,6 +197,13 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
+def test_what_a_method_does_not_say_is_a_dash():
+    head, *rows = report.table(METHODS[:2])
+    measured, published = (dict(zip(head, row, strict=True)) for row in rows)
+    assert measured["recall"] == published["fpr"] == published["undecided"] == "-" != published["recall"]
+    assert measured["undecided"] == "3" and measured["queries"] == "0"
+
+
 def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
     page = text(here, run(here))
     rows = dict(re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td class="prose">([^<]*)</td>', page))

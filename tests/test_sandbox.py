@@ -108,9 +108,16 @@ def test_points_are_of_the_type_of_their_parameter_and_hold_one_text_more(
     assert [type(value) for value in sandbox.points(source)["a"]] == [type(value) for value in expected]
 
 
+@pytest.mark.parametrize(("kind", "shared"), [("int", {-1, 0, 1}), ("str", {sandbox.OTHER, sandbox.OTHER * 2})])
+def test_inputs_that_meet_each_other_can_be_equal_and_differ(kind: str, shared: set) -> None:
+    met = sandbox.points(f"def p(a: {kind}, b: {kind}, c: {kind}) -> Tuple[bool, str]:\n    return (a == b, '')\n")
+    assert set(met["a"]) == set(met["b"]) == shared and len(met["c"]) == 1
+
+
 def test_a_comparison_of_two_inputs_is_not_simple() -> None:
-    assert sandbox.load(GUARD).exact
-    assert not sandbox.load("def p(a: int, b: int) -> Tuple[bool, str]:\n    return (a < b, '')\n").exact
+    assert sandbox.load(GUARD).exact == {"age", "gold", "kind"}
+    source = "def p(a: int, b: int, c: int, d: bool) -> Tuple[bool, str]:\n    return (a < b and c < 3 and d, '')\n"
+    assert sandbox.load(source).exact == {"c", "d"}
 
 
 @given(

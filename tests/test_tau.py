@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT, shared
 
 from wb.bench import tau
-from wb.domain.events import Asked, Event, Result, Run, Say, State, loads
+from wb.domain.events import Asked, Event, Lookup, Result, Run, Say, State, loads
 from wb.domain.jsonl import LineError
 from wb.domain.trace import Call
 
@@ -72,7 +72,7 @@ def test_messages_become_events_with_the_step_of_their_message(tmp_path: Path) -
         (5, Say("assistant", "It is refused.")),
     ]
     run = "tau-airline-7-1"
-    assert tau.runs(folder(tmp_path)) == (Run(run, tuple(Event(run, what, step) for step, what in expected)),)
+    assert tau.runs(folder(tmp_path)) == (Run(run, tuple(Event(run, what, step, tau.TIME) for step, what in expected)),)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,8 @@ def test_the_state_of_the_real_data_stands_before_its_call_and_is_what_the_agent
     compared = 0
     for run in found:
         shown: dict[str, object] = {}  # the newest of each reservation that a tool has returned
-        for event, after in zip(run.events, run.events[1:] + (None,), strict=True):
+        happened = tuple(event for event in run.events if not isinstance(event.what, Lookup))
+        for event, after in zip(happened, happened[1:] + (None,), strict=True):
             if isinstance(event.what, State):
                 states[after.what.call_id] = event.what.values
                 reserved = event.what.values["reservation"]

@@ -66,6 +66,8 @@ MISTAKEN = [
     ("call.count.startsWith('a')", "call.count: integer in tools.json; given to startsWith"),
     ("timestamp(call.count) < now", "call.count: integer in tools.json; given to timestamp"),
     ("1 in call.note", "call.note: string in tools.json; asked what is in it"),
+    ("size(call.prices) == 1", "call.prices: object in tools.json; counted"),
+    ("call.prices.all(p, p == 'x')", "call.prices: object in tools.json; gone through by all"),
     ("1 in call.prices", "an integer; looked for among the names of a record"),
     ("call.passengers['first'] == 1", "call.passengers: array in tools.json; asked for its first"),
     ("call.passengers[call.note] == 1", "call.note: string in tools.json; used as a place in a list"),

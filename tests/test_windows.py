@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles import timed
 from test_objects import event, times, window
 
-from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.tools import Field, Source, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
 from wb.guards import contract
 from wb.guards.runtime import CallGuard, Guarded
@@ -350,6 +350,14 @@ def test_a_guard_judges_a_story_by_the_clock(guard: CallGuard, story: str, decis
     assert verdict.decision == decision, verdict
     if decision == "undecided":
         assert "by state.now" in verdict.missing[0]
+
+
+def test_the_time_may_come_from_the_session_s_clock(guard: CallGuard, rules: RuleSet) -> None:
+    """Nobody tells the state: the session fills it, for a rule that reads no other field."""
+    box = replace(BOX, state=(Field("now", "string", source=Source("clock")),))
+    times = iter(["10:00", "10:01", "10:03"])
+    one = CallGuard("g", rules, guard.guarded, guard.accepted, box).session(clock=lambda: moment(next(times)))
+    assert [one.call("send").decision for _ in range(3)] == ["allow", "deny", "allow"]
 
 
 @pytest.mark.parametrize("now", ["yesterday", "2026-03-01T10:00:00", 5, None, "2026-13-01T10:00:00Z"])

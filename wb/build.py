@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wb import paths
 from wb.domain import policy as documents
@@ -102,12 +102,12 @@ class Built:
             raise ValueError(f"a guard must be one of {sorted(self.guards)}; got {name!r}")
         return self.guards[name]
 
-    def session(self, guard: str = FINAL, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
+    def session(self, guard: str = FINAL, **options: Any) -> Session:
         """A conversation whose calls the guard judges as they come: `.say`, `.state`, `.call`, `.result`.
 
-        `log` is a path, or an open text file, that gets one JSON line a decision.
+        Options as of `Session`: `log` is a path, or an open text file, that gets one JSON line a decision.
         """
-        return Session(self.guard(guard), run=run, log=log)
+        return Session(self.guard(guard), **options)
 
     def judge(self, runs: str | Path, guard: str = FINAL, strange: Undeclared | None = None) -> Iterator[Judged]:
         """A guard's verdict on every call of a file of recorded runs (JSON lines), as they come; see `recorded`.

@@ -1,7 +1,8 @@
-"""The command line: `wb run`, `wb judge`, `wb verify`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `wb judge`, `wb diff`, `wb verify`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
+`wb tools` makes the `tools.json` that the others read of a policy.
 """
 
 from __future__ import annotations
@@ -108,6 +109,43 @@ def judge(
 
 
 @app.command()
+def diff(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A name under policies/, a folder, or one document.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another version of it.")],
+    runs: Annotated[
+        Path | None, typer.Argument(metavar="[RUNS.jsonl]", help="Recorded runs, one event a line.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the runs; any if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Compare two versions of a policy: sentences, the rules and guards that follow, and, of recorded runs, the calls
+    that are decided otherwise.
+
+    Takes the newest run of each, or makes one.
+    """
+    from wb import build as building
+    from wb.runs import difference, display
+
+    with _stoppable():
+        both = [building.newest(policy, model) or building.build(policy, model or "offline") for policy in (old, new)]
+        before, after = (difference.Side(built.sentences, built.rules) for built in both)
+        judged = [built.judge(runs) for built in both] if runs is not None else [(), ()]
+        found = (
+            difference.sentences(before, after),
+            difference.guards(*(built.guard() for built in both)),
+            difference.calls(*judged),
+        )
+    if as_json:
+        print(json.dumps(difference.to_json(*found), indent=1, ensure_ascii=False))
+        return
+    for title, rows in difference.tables(*found):
+        print(f"{title}:")
+        display.console().print(display.table(rows))
+    if not any(found):
+        print("nothing differs")
+
+
+@app.command()
 def verify(
     policy: Annotated[
         str | None, typer.Argument(metavar="[POLICY]", help="A name under policies/, a folder, or one document.")
@@ -200,6 +238,47 @@ def check(
 
         found = checks.check(rulefile.load(rules), told)
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
+
+
+@app.command()
+def tools(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="An OpenAPI document or a list of tool schemas (JSON, YAML); the http address of an MCP server; "
+            "or what --import or --start names.",
+        ),
+    ],
+    imports: Annotated[
+        bool,
+        typer.Option(
+            "--import", help="SOURCE is Python, FILE.py or MODULE, with or without :NAME; importing it runs it."
+        ),
+    ] = False,
+    starts: Annotated[
+        bool, typer.Option("--start", help="SOURCE is the command of an MCP server; it is started, asked and ended.")
+    ] = False,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A tool to leave out; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="F", help="A new file to write it to.")] = None,
+) -> None:
+    """Write a tools.json from what there is already, to be read and edited; names that had to change are told."""
+    from wb.domain import toolfile
+
+    if imports and starts:
+        raise ValueError("either --import or --start may be given; got both")
+    if out is not None and out.exists():
+        raise ValueError(f"{out}: a file that is not there yet was required: a person may have edited this one")
+    with _stoppable():
+        made = toolfile.made(source, "import" if imports else "start" if starts else "read", without or ())
+    for note in made.notes:
+        print(note, file=sys.stderr)
+    if out is None:
+        print(made.text, end="")
+    else:
+        paths.write_whole(out, made.text)
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from oracles import whole
 
+from wb.domain import tools
 from wb.domain.session import Session
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
@@ -101,6 +102,69 @@ def session(judge: CallGuard | Shield, steps: int, **options: object) -> Session
     return one
 
 
+NESTED = {
+    "type": "object",
+    "properties": {
+        "owner": {"type": "string"},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"price": {"type": "integer"}}}},
+        "kept": {"type": "object", "properties": {"until": {"type": "string"}, "level": {"type": "integer"}}},
+    },
+}
+ID = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+FOUND = {"owner": "u", "items": [{"price": n} for n in range(5)], "kept": {"until": "2024", "level": 3}}
+ASKED = [  # ten facts over two records that are looked up
+    *[f"state.order.kept.level <= {n} || state.user.kept.level == 3" for n in range(3, 6)],
+    *[f'state.order.kept.until == "2024" && state.user.kept.level > {n}' for n in range(2)],
+    'state.order.owner == "u"',
+    "size(state.order.items) <= 9",
+    "size(state.user.items) >= 1",
+    "state.user.kept.level < 9",
+    'call.id != ""',
+]
+
+
+def looking_up() -> CallGuard:
+    """A guard of ten facts over nested records, two of which are looked up."""
+    lookups = [
+        {"name": name, **NESTED, "from": {"lookup": f"get_{name}", "arguments": {"id": text}, "changed_by": []}}
+        for name, text in (("order", "call.id"), ("user", "state.order.owner"))
+    ]
+    reads = [{"name": f"get_{name}", "mutating": False, "parameters": ID} for name in ("order", "user")]
+    box = tools.parse(json.dumps({"tools": [*reads, {"name": "pay", "parameters": ID}], "state": lookups}))
+    pays = Predicate("pay", "action", "", tools=("pay",))
+    asked = [
+        Predicate(f"p{n}", "state", "", tools=("pay",) if "call" in text else (), test=cel.parse(text))
+        for n, text in enumerate(ASKED)
+    ]
+    made_of = [f"ALWAYS (pay IMPLIES {one.name})" for one in asked]
+    rules = RuleSet(
+        (pays, *asked), tuple(Rule(f"r{n}", "", parse(text), "permit_only_if") for n, text in enumerate(made_of))
+    )
+    entries = []
+    for tool in box.tools:
+        made = contract(tool, rules, box.state)
+        tests = [f"    if not ({item.condition}):\n        return (False, {item.rule!r})\n" for item in made.items]
+        source = f"{made.signature}\n{''.join(tests)}    return (True, 'no rule is broken')\n"
+        entries.append(Guarded(made, assemble(source, made), "proved"))
+    return CallGuard("bench", rules, tuple(entries), frozenset({"proved"}), box)
+
+
+def looked_up(steps: tuple[int, ...], rounds: int, inner: int) -> list[dict]:
+    """The cost of a decision over what was seen, after so many steps, and after as many live objects."""
+    rows = []
+    for n in steps:
+        one = Session(looking_up())
+        for number in range(min(n, 1000)):
+            one.call("get_order", {"id": str(number)}), one.result(FOUND)
+        one.call("get_user", {"id": "u"}), one.result(FOUND)
+        one.call("get_order", {"id": "o"}), one.result(FOUND)
+        for _ in range(n - 1):
+            one.call("pay", {"id": "o"})
+        assert one.call("pay", {"id": "o"}).decision == "allow"
+        rows.append({"step": n, "lookups_us": best(partial(one.call, "pay", {"id": "o"}), rounds, inner)})
+    return rows
+
+
 def best(work: Callable[[], object], rounds: int, inner: int) -> float:
     """The least microseconds of processor time of one call, over so many rounds of `inner` calls."""
     found = float("inf")
@@ -157,14 +221,16 @@ def main() -> None:
     options = parser.parse_args()
     steps, rounds, inner = ((1, 100, 1000), 5, 500) if options.quick else ((1, 100, 10_000), 25, 2000)
     rows, empty = measured(steps, rounds, inner), best(lambda: None, 200, 2000)
-    grown = held(1000)
+    grown, seen = held(1000), looked_up(steps, rounds, inner)
     if options.json:
-        print(json.dumps({"rows": rows, "grown_blocks": grown, "empty_call_us": empty}, indent=1))
+        print(json.dumps({"rows": rows, "lookups": seen, "grown_blocks": grown, "empty_call_us": empty}, indent=1))
         return
     print(f"{'':10}{'step':>8}{'session':>12}{'with log':>12}{'shield':>12}{'dba463f':>14}   µs a decision")
     for row in rows:
         cells = "".join(f"{row[key]:12.1f}" for key in ("session_us", "logged_us", "shield_us"))
         print(f"{row['decision']:10}{row['step']:8}{cells}{row['dba463f_us']:14.1f}")
+    for row in seen:
+        print(f"two lookups seen, ten facts, step {row['step']:6}: {row['lookups_us']:.1f} µs a decision")
     print(f"an empty function of Python takes {empty:.3f} µs here")
     print(f"memory of a session grows by {grown} blocks over 1000 steps")
 

@@ -7,6 +7,8 @@ A result that comes when its step is over and says otherwise cannot be made good
 Calls of one step are judged in their order, each with the executed ones of its step before it.
 What is read of calls and states passes the guard's validator first, as in a session: a call that does not fit
 `tools.json` is refused, and one that was executed all the same is remembered with what fits of its arguments.
+State fields that come from somewhere (`wb.domain.lookups`) are filled from what the recording holds: results, lookups
+and times; nothing is asked.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
 """
@@ -14,7 +16,7 @@ Part of a file is held out by the name of the run alone, so that a run is on the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -23,7 +25,8 @@ from wb.bench import evaluate, mind2web
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
 from wb.domain import events, session
-from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
+from wb.domain.events import Asked, Event, Label, Lookup, Result, Run, Say, State
+from wb.domain.lookups import Filled, Lookups, needed
 from wb.domain.session import Judge, Watch
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Trace, Value, Verdict
@@ -73,7 +76,11 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
             raise RunsError(f"tools called by name were required; run {some[0].run!r} has free-text turns")
         found = iter(recognise(turns) if turns else ())
         for event in some:
-            run = going.setdefault(event.run, _Going(event.run, guard.watch(), guard.validator))
+            run = going.get(event.run)
+            if run is None:
+                run = going[event.run] = _Going(
+                    event.run, guard.watch(), guard.validator, reads=lambda tool: guard.reads(tool)
+                )
             yield from run.follow(event, next(found) if isinstance(event.what, Observation) else None)
     for run in going.values():
         yield from run.close()
@@ -194,12 +201,16 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A call of the step that is going on, the state before it, and those that passed since the call before."""
+    """A call of the step that is going on, the state before it and those that passed since the call before, its time,
+    what was looked up for it, and what was seen until the next one."""
 
     asked: Asked
     checked: Call | Refused
     known: Known
     passed: Sequence[Mapping[str, Value]] = ()
+    time: str | None = None
+    told: Sequence[Lookup] = ()
+    then: list[Callable[[Lookups], None]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -224,6 +235,14 @@ class _Going:
     failed: dict[int, bool] = field(default_factory=dict)  # by position in the step: whether the result is an error
     late: dict[str | None, bool] = field(default_factory=dict)  # calls without a result: whether they count as done
     spoilt: str = ""
+    reads: Callable[[str], Collection[str]] = tuple  # by tool, the fields of the state that the guard reads
+    lookups: Lookups | None = None  # what was seen of the fields that come from somewhere
+    looked_up: list[Lookup] = field(default_factory=list)  # for the next call
+    last: int | str | None = None  # what the last call is remembered by
+
+    def __post_init__(self) -> None:
+        if self.validator is not None and needed(self.validator):
+            self.lookups = Lookups(self.validator)
 
     def follow(self, event: Event, recognition: Recognition | None) -> Iterator[Judged]:
         """Take in one more event; the verdicts on the calls of a step that is over with it."""
@@ -233,8 +252,10 @@ class _Going:
                     yield from self._begin(None, self.words)
                     self.told = self.told and self.words.state is not self.state
                 self.words = Step((), self.state, text) if role == "assistant" else None
+                self._seen(lambda seen: seen.said(role, text))
             case State(values):
                 known = self.validator.state(values) if self.validator is not None else Known(values)
+                known = self.lookups.untold(known) if self.lookups is not None else known
                 before, (self.state, self.strange) = self.state, known
                 if self.told and not session.same(before, self.state):
                     self.passed.append(before)
@@ -248,10 +269,16 @@ class _Going:
                 self.words, self.told = None, False
                 call = asked.call
                 checked = call if self.validator is None else self.validator.asked(call)
-                self.calls.append(_Asked(asked, checked, Known(self.state, self.strange), self.passed))
-                self.passed = []
-            case Result(failed=failed, call_id=call_id):
+                self.last = self.index + len(self.calls) if asked.call_id is None else asked.call_id
+                known = Known(self.state, self.strange)
+                self.calls.append(_Asked(asked, checked, known, self.passed, event.time, self.looked_up))
+                self.passed, self.looked_up = [], []
+            case Lookup() as told:
+                self.looked_up.append(told)
+            case Result(value, failed, call_id):
                 names = [call.asked.call_id for call in self.calls]
+                name = self.last if call_id is None else call_id
+                self._seen(lambda seen: seen.answered(name, value, failed))
                 if names and (call_id is None or call_id in names):
                     self.failed[len(names) - 1 if call_id is None else names.index(call_id)] = failed
                 elif self.late.pop(call_id, failed) == failed:  # its step is over, and it was taken otherwise
@@ -267,10 +294,10 @@ class _Going:
             asked, checked, state = call.asked, call.checked, call.known.values
             if before is not None:
                 self._pass((before, *call.passed), state)
-            now = Step((*step.calls, fitting(checked)), state, step.text)
-            fits = type(checked) is Call
+            known, fits = self._filled(call), type(checked) is Call
+            now = Step((*step.calls, fitting(checked)), known.values, step.text)
             verdict = session.judged(self.watch, now) if fits else session.refused(checked)
-            verdict = session.explained(verdict, call.known.strange)
+            verdict = session.explained(verdict, known.strange)
             if self.spoilt and verdict.decision == "allow":
                 verdict = Verdict("undecided", f"{asked.call.tool}: {self.spoilt}", grade=verdict.grade)
             yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
@@ -282,12 +309,37 @@ class _Going:
                 self.late.pop(None, None)
                 if position not in self.failed:
                     self.late[None] = done
-            step = Step(now.calls if done else step.calls, session.agreed(step.state, state), step.text)
+            if self.lookups is not None:
+                if done or position in self.failed:
+                    name = self.index - 1 if asked.call_id is None else asked.call_id
+                    self.lookups.asked(name, fitting(checked))
+                for happened in call.then:
+                    happened(self.lookups)
+            agreed = session.agreed(step.state, known.values) if position else known.values
+            step = Step(now.calls if done else step.calls, agreed, step.text)
+        if self.lookups is not None:
+            self.lookups.begin()
         while len(self.late) > session.UNANSWERED:
             del self.late[next(iter(self.late))]
         if step is not None:
             self._remember(step)
         self.present, self.number, self.calls, self.failed = None, None, [], {}
+
+    def _seen(self, happened: Callable[[Lookups], None]) -> None:
+        """Something was seen: told to the lookups in its turn, after the calls of the step before it."""
+        if self.lookups is not None and self.calls:
+            self.calls[-1].then.append(happened)
+        elif self.lookups is not None:
+            happened(self.lookups)
+
+    def _filled(self, call: _Asked) -> Known | Filled:
+        """The state that a call is judged in."""
+        if self.lookups is None:
+            return call.known
+        for told in call.told:
+            self.lookups.heard(told)
+        reads = self.reads(call.asked.call.tool) if type(call.checked) is Call else ()
+        return self.lookups.fill(call.known, fitting(call.checked), reads, call.time)
 
     def _begin(self, number: int | None, step: Step | None = None) -> Iterator[Judged]:
         yield from self.close()

@@ -19,7 +19,8 @@ not see (the simulated user's instruction, the reward, the benchmark's own actio
 the call names), `flights` (those of the call and its reservation, by "NUMBER|DATE") and `user_reservations` (all of
 the user, where the call names none); null where the call has nothing to do with one.  Its `effective_cabin` is left
 out: it was inferred from the run for the labels, while the database still held the cabin in `reservation`.
-Nothing is known of the state at other calls.
+What `get_user_details` and `get_reservation_details` would have given of them stands beside it as lookups.  Nothing is
+known of the state at other calls.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from wb.domain.events import Asked, Event, Label, Result, Run, Say, State, What, dump
+from wb.domain.events import Asked, Event, Label, Lookup, Result, Run, Say, State, What, dump
 from wb.domain.jsonl import LineError, Strict, checked, value
 from wb.domain.trace import Call, Value
 
+TIME = "2024-05-15T15:00:00-05:00"  # of all that happens, as the policy says: 15:00 EST
 STATE = ("user", "reservation", "flights", "user_reservations")
+READ = {"user": ("get_user_details", "user_id"), "reservation": ("get_reservation_details", "reservation_id")}
 LABELS: Mapping[str, Label | None] = {
     "violating": "deny",
     "compliant": "allow",
@@ -62,7 +65,9 @@ def runs(folder: str | Path) -> tuple[Run, ...]:
     for where, row in _rows(folder, "runs", _Recorded):
         if row.id in found:
             raise LineError(f"{where}: one row for each run was required; got {row.id} again")
-        found[row.id] = Run(row.id, tuple(Event(row.id, what, step) for step, what in _happened(row, judged, where)))
+        found[row.id] = Run(
+            row.id, tuple(Event(row.id, what, step, TIME) for step, what in _happened(row, judged, where))
+        )
     for where, row in judged.values():  # those that no run has taken out
         raise LineError(f"{where}: a call of a recorded run was required; got {row.id} ({row.tool})")
     return tuple(found.values())
@@ -180,6 +185,7 @@ def _happened(row: _Recorded, judged: dict[str, tuple[str, _Judged]], where: str
                 state, label = _judgement(asked, *judged.pop(call_id, ("", None)))
                 if state is not None:
                     yield index, state
+                    yield from ((index, one) for one in _looked_up(state))
                 yield index, Asked(Call(asked.name, asked.args), label, call_id)
             case _:
                 raise LineError(f"{where}: a text or a call was required; got neither ({call_id})")
@@ -194,6 +200,14 @@ def _judgement(asked: _ToolCall, where: str, row: _Judged | None) -> tuple[State
         )
     state = State({name: getattr(row.state_before, name) for name in STATE})
     return state, None if row.gold_conflict else LABELS[row.label]
+
+
+def _looked_up(state: State) -> Iterator[Lookup]:
+    """What the tools that read the database would have given just before a call."""
+    for name, (tool, argument) in READ.items():
+        record = state.values[name]
+        if record is not None and argument in record:
+            yield Lookup(tool, {argument: record[argument]}, record)
 
 
 def _parsed(content: str) -> Value:

@@ -7,6 +7,8 @@ object with the text `run` and exactly one of
     "state":  {NAME: value, ...}        what is known of the state from here on, in place of what was known before
     "call":   {"tool", "arguments"}     the agent asks for a call; beside it `"label": "allow" | "deny"` where known
     "result": value                     what a call gave; beside it `"error": true` where the call failed
+    "lookup": {"tool", "arguments"}     what the session itself asked a read-only tool for the next call, and beside
+                                        them "value", what it gave, or "problem", why it gave nothing
     "turn":   {"task", "website", "previous_actions", "target_action", "agent_output", "state"}
                                         a free-text turn of a web agent; all but `task` may be left out
 
@@ -31,7 +33,7 @@ from wb.domain.jsonl import LineError, Strict, checked, shown
 from wb.domain.trace import Call, Value
 from wb.domain.turns import Observation
 
-KINDS = ("say", "state", "call", "result", "turn")
+KINDS = ("say", "state", "call", "result", "lookup", "turn")
 BESIDE = {"label": ("call",), "error": ("result",), "call_id": ("call", "result")}  # a key and where it says something
 TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 Label = Literal["allow", "deny"]
@@ -78,7 +80,21 @@ class Result:
     call_id: str | None = None
 
 
-What = Say | State | Asked | Result | Observation
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a read-only tool gave for the next call, asked by the session; `problem` says why it gave nothing."""
+
+    tool: str
+    arguments: Mapping[str, Value]
+    value: Value = None
+    problem: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.problem is not None and (self.value is not None or not self.problem):
+            raise EventError(f"lookup: a value, or a problem in words, was required; got {shown(self.problem)}")
+
+
+What = Say | State | Asked | Result | Lookup | Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +125,7 @@ class Run:
     def __post_init__(self) -> None:
         if not self.events:
             raise EventError(f"run {self.id!r}: at least one event was required; got none")
-        calls = _Calls()
+        calls = Calls()
         for event in self.events:
             if event.run != self.id:
                 raise EventError(f"run {self.id!r}: events of its own were required; got one of {event.run!r}")
@@ -171,6 +187,11 @@ class _Turn(Strict):
     state: dict[str, Any] = {}
 
 
+class _Lookup(_Call):
+    value: Any = None
+    problem: str = None
+
+
 class _Line(Strict):
     """What a line may hold. The defaults stand for keys that are not there; a null in their place is refused."""
 
@@ -179,6 +200,7 @@ class _Line(Strict):
     state: dict[str, Any] = None
     call: _Call = None
     result: Any = None
+    lookup: _Lookup = None
     turn: _Turn = None
     label: Label = None
     call_id: str = None
@@ -188,7 +210,7 @@ class _Line(Strict):
 
     @property
     def kind(self) -> str:
-        """Which of the five things happened."""
+        """Which of the things happened."""
         kinds = [kind for kind in KINDS if kind in self.model_fields_set]
         if len(kinds) != 1:
             raise EventError(f"exactly one of {', '.join(KINDS)} was required; got {' and '.join(kinds) or 'none'}")
@@ -208,6 +230,8 @@ def _what(line: _Line) -> What:
             return Asked(Call(line.call.tool, line.call.arguments), line.label, line.call_id)
         case "result":
             return Result(line.result, line.error, line.call_id)
+        case "lookup":
+            return Lookup(line.lookup.tool, line.lookup.arguments, line.lookup.value, line.lookup.problem)
         case "turn":
             return Observation(**dict(line.turn))
         case other:
@@ -228,6 +252,9 @@ def _said(event: Event) -> dict[str, object]:
         case Result(value, failed, call_id):
             what = {"result": value}
             beside |= {"call_id": call_id, "error": failed or None}
+        case Lookup(tool, arguments, value, problem):
+            given = {"value": value} if problem is None else {"problem": problem}
+            what = {"lookup": {"tool": tool, "arguments": arguments, **given}}
         case Observation():
             what = {"turn": {name: getattr(event.what, name) for name in _Turn.model_fields}}
         case other:
@@ -243,12 +270,12 @@ def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
 
 
 def _events(lines: Iterable[bytes | str], source: str) -> Iterator[Event]:
-    calls: dict[str, _Calls] = {}
+    calls: dict[str, Calls] = {}
     try:
         for number, line in checked(lines, _Line, source):
             try:
                 event = Event(line.run, _what(line), line.step, line.time)
-                calls.setdefault(event.run, _Calls()).follow(event.what)
+                calls.setdefault(event.run, Calls()).follow(event.what)
             except EventError as error:
                 raise EventError(f"{source}, line {number}: {error}") from None
             yield event
@@ -257,7 +284,7 @@ def _events(lines: Iterable[bytes | str], source: str) -> Iterator[Event]:
 
 
 @dataclass(slots=True)
-class _Calls:
+class Calls:
     """The calls of one run so far, by `call_id` or, where there is none, by position: whether each is answered."""
 
     answered: dict[str | int, bool] = field(default_factory=dict)

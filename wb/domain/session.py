@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial, wraps
 from pathlib import Path
-from typing import Protocol, TextIO
+from threading import RLock
+from typing import Any, Protocol, TextIO
 
+from wb.domain import events, lookups
+from wb.domain.events import Asked, Event, EventError, Lookup, Result, Say, State
+from wb.domain.lookups import Ask, Filled, Lookups
 from wb.domain.schema import got
 from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
-from wb.domain.validation import Refused, Validator, fitting
+from wb.domain.validation import Known, Refused, Validator, fitting
 
 WRITTEN = 64  # verdicts whose record is kept as text
+Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
 PASSED = 64  # states told one after the other that are kept; with more, the present step is over
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
@@ -51,6 +57,20 @@ class Judge(Protocol):
     def evidence(self, tool: str) -> str:
         """The digest (SHA-256, hex) of what decides about the tool; empty where nothing does."""
 
+    def reads(self, tool: str) -> Collection[str]:
+        """The fields of the state that it reads when the tool is called, or remembers of that call."""
+
+
+def _alone[**P, R](method: Callable[P, R]) -> Callable[P, R]:
+    """A method of a session that no other thread interrupts."""
+
+    @wraps(method)
+    def locked(self: Any, *args: P.args, **options: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **options)
+
+    return locked
+
 
 class Session:
     """One conversation under a judge.
@@ -65,15 +85,35 @@ class Session:
     A call does not run if its arguments are not plain JSON values (a dict of values of exactly JSON's types) that fit
     `tools.json`; a state field that does not fit is unknown.  The verdict says what was required and got.
 
+    State fields that `tools.json` gives a source are filled for each call (`wb.domain.lookups`): `ask` is what answers
+    for a read-only tool, within `timeout_s` seconds, `clock` what tells the time, that of the machine otherwise.
+
     `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
+    `record` gets what happened, one event a line (`wb.domain.events`), before it takes effect; `replay` takes that in.
+    Threads may share a session: each of its methods is done before the next one begins.
 
     Raises:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
-            such call was made, by `say` where it is told no text.
+            such call was made, by `say` where it is told no text; by all where the event cannot be recorded.
     """
 
-    def __init__(self, judge: Judge, *, run: str = "session", log: str | Path | TextIO | None = None) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        run: str = "session",
+        log: str | Path | TextIO | None = None,
+        record: str | Path | TextIO | None = None,
+        ask: Ask | None = None,
+        clock: Clock | None = None,
+        timeout_s: float = lookups.TIMEOUT_S,
+    ) -> None:
         self.judge, self.run, self._name = judge, run, json.dumps(run)
+        self.run, self._record_to, self._clock, self._lock = run, record, clock or partial(datetime.now, UTC), RLock()
+        self._events = events.Calls()  # the recorded ones
+        sources = lookups.needed(judge.validator)
+        self._lookups = Lookups(judge.validator, ask=ask, timeout_s=timeout_s) if sources else None
+        self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
         self._watch, self._validator, self._log = judge.watch(), judge.validator, log
         self._state: dict[str, Value] = {}
         self._strange: Mapping[str, str] = {}  # the state's fields that do not fit, and why
@@ -90,28 +130,38 @@ class Session:
         self._index = 0
         self._written: dict[tuple[str, int], tuple[str, Verdict]] = {}
 
+    @_alone
     def say(self, role: str, text: str) -> None:
         """Somebody, such as `user` or `assistant`, said something."""
         if type(role) is not str or type(text) is not str:
             raise SessionError(f"two texts, who spoke and what, were required; got {got(role)} and {got(text)}")
+        self._happened(Say(role, text))
+        if self._lookups is not None:
+            self._lookups.said(role, text)
         if self._words is not None:
             self._begin(None)
             self._present = Step((), self._words[1], self._words[0])
             self._told = self._told and self._words[1] is not self._state
         self._words = (text, self._state) if role == "assistant" else None
 
+    @_alone
     def state(self, fields: Mapping[str, Value]) -> None:
         """What is known from here on, in place of what was; a field that is not named is unknown.
 
         A step whose calls were asked for in different states remembers only what these agree on, whatever came of them.
         """
-        before, (self._state, self._strange) = self._state, self._validator.state(fields)
+        known = self._validator.state(fields)
+        self._happened(State(known.values))
+        if self._lookups is not None:
+            known = self._lookups.untold(known)
+        before, (self._state, self._strange) = self._state, known
         if self._told and not same(before, self._state):
             self._passed.append(before)
             if len(self._passed) > PASSED:
                 self._begin(None)
         self._told = True
 
+    @_alone
     def call(
         self,
         tool: str,
@@ -122,40 +172,52 @@ class Session:
     ) -> Verdict:
         """The verdict on a call that the agent asks for; only *allow* may run."""
         name, now = self._named(step, call_id), self._present
+        asked = self._validator.call(tool, {} if arguments is None else arguments)
+        fits = type(asked) is Call
+        if self._record_to is not None and not fits and asked.given is None:
+            return refused(asked)  # it cannot be written down, so it is as if it had never been asked for
         if step is None or step != self._step or now is None:
             self._begin(step)
             now = None
         elif self._passed or self._asked_in is not self._state:
             self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
-        asked = self._validator.call(tool, {} if arguments is None else arguments)
-        fits = type(asked) is Call
-        judging = Step((*calls, asked if fits else asked.call), self._state, text)
+        state, strange, origins = self._state, self._strange, {}
+        if self._outside:
+            state, strange, origins, _ = self._filled(asked, step, call_id)
+        judging = Step((*calls, asked if fits else asked.call), state, text)
         verdict = judged(self._watch, judging) if fits else refused(asked)
-        if self._strange:
-            verdict = explained(verdict, self._strange)
+        if strange:
+            verdict = explained(verdict, strange)
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", f"{tool}: {self._spoilt}", grade=verdict.grade)
         if self._log is not None:
-            self._record(asked, step, verdict)
+            self._record(asked, step, verdict, origins)
         allowed = verdict.decision == "allow"
         if allowed and now is None:
             self._present = judging
         else:
-            known = agreed(now.state, self._state) if now is not None else self._state
+            known = agreed(now.state, state) if now is not None else state
             self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
         self._made[name] = judging.calls[-1] if allowed else None
+        if allowed and self._lookups is not None:
+            self._lookups.asked(name, judging.calls[-1])
         if type(self._last) is int:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
         self._words, self._last, self._index = None, name, self._index + 1
         return verdict
 
+    @_alone
     def result(self, value: Value, call_id: str | None = None, error: bool = False) -> None:
         """What a call gave, the last one unless `call_id` names another; with `error` it was not done."""
         if type(error) is not bool or (call_id is not None and type(call_id) is not str):
             raise SessionError(f"a call's id, and whether it failed, were required; got {got(call_id)}, {got(error)}")
         name = self._last if call_id is None else call_id
+        if name in self._made or name in self._late:
+            self._happened(Result(value, error, call_id))
+            if self._lookups is not None:
+                self._lookups.answered(name, value, error)
         if name in self._made:
             done = self._made.pop(name)
             if error and done is not None:
@@ -170,6 +232,85 @@ class Session:
             raise SessionError(
                 f"a call without a result was required; got one of {'no call' if name is None else name}"
             )
+
+    @_alone
+    def replay(self, happened: Iterable[Event]) -> None:
+        """Take in what was recorded of a conversation, as it was: nothing is asked, logged or recorded again.
+
+        Raises:
+            SessionError: an event is none that a session records, or does not fit to those before.
+        """
+        kept = self._log, self._record_to, self._clock, self._lookups and self._lookups.ask
+        self._log = self._record_to = None
+        if self._lookups is not None:
+            self._lookups.ask = None
+        try:
+            for event in happened:
+                self._clock = partial(getattr, event, "time")
+                self._again(event)
+        finally:
+            self._log, self._record_to, self._clock, ask = kept
+            if self._lookups is not None:
+                self._lookups.ask = ask
+
+    def _again(self, event: Event) -> None:
+        try:
+            self._events.follow(event.what)
+        except EventError as error:
+            raise SessionError(str(error)) from None
+        match event.what:
+            case Say(role, text):
+                self.say(role, text)
+            case State(values):
+                self.state(values)
+            case Lookup() as told:
+                if self._lookups is not None:
+                    self._lookups.heard(told)
+            case Asked(call, _, call_id):
+                self.call(call.tool, call.arguments, event.step, call_id=call_id)
+            case Result(value, failed, call_id):
+                self.result(value, call_id, failed)
+            case other:
+                raise SessionError(f"an event of a session was required; got {got(other)}")
+
+    def _filled(self, asked: Call | Refused, step: int | str | None, call_id: str | None) -> Filled:
+        """The state that a call is judged in; what had to be asked for it is recorded, and the call."""
+        seen = self._lookups
+        time = self._time() if self._record_to is not None or seen.timed else None
+        if seen is None:
+            filled = Filled(self._state, self._strange)
+        else:
+            reads = self.judge.reads(asked.tool) if type(asked) is Call else ()
+            filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time)
+        if self._record_to is not None:
+            given = asked.arguments if type(asked) is Call else asked.given
+            for what in (*filled.asked, Asked(Call(fitting(asked).tool, given), None, call_id)):
+                self._happened(what, step, time)
+        return filled
+
+    def _time(self) -> str | None:
+        """What the clock says, as an event has it; None where it says nothing that is a time."""
+        try:
+            now = self._clock()
+            return Event("run", Say("", ""), None, now.isoformat() if type(now) is datetime else now).time
+        except Exception:
+            return None
+
+    def _happened(self, what: events.What, step: int | str | None = None, time: str | None = None) -> None:
+        """Write an event down before it takes effect, with the time of now unless it is told."""
+        if self._record_to is None:
+            return
+        try:
+            event = Event(self.run, what, step if step is None else int(step), time or self._time())
+            self._events.follow(what)
+            if isinstance(self._record_to, str | Path):
+                with open(self._record_to, "a", encoding="utf-8") as file:
+                    events.dump((event,), file)
+            else:
+                events.dump((event,), self._record_to)
+                self._record_to.flush()
+        except Exception as error:
+            raise SessionError(f"a record that can be written was required; got {_said(error)}") from error
 
     def _named(self, step: int | str | None, call_id: str | None) -> int | str:
         """What the call is remembered by until its result comes."""
@@ -193,6 +334,8 @@ class Session:
         while len(self._late) > UNANSWERED:
             del self._late[next(iter(self._late))]
         self._present, self._step, self._made = None, step, {}
+        if self._lookups is not None:
+            self._lookups.begin()
 
     def _pass(self, *before: Mapping[str, Value]) -> None:
         """Remember what was known for a while, and not as the present step will say it: the states that passed."""
@@ -206,14 +349,17 @@ class Session:
         except Exception as error:
             self._spoilt = f"what was done before cannot be read: {_said(error)}"
 
-    def _record(self, asked: Call | Refused, step: int | str | None, verdict: Verdict) -> None:
+    def _record(
+        self, asked: Call | Refused, step: int | str | None, verdict: Verdict, origins: Mapping[str, str]
+    ) -> None:
         """Write the decision down, with the arguments as they were asked for; null where they are no JSON."""
         given = asked.arguments if type(asked) is Call else asked.given
         try:
             line = (
                 f'{{"time": "{datetime.now(UTC).isoformat()}", "run": {self._name}, '
                 f'"step": {"null" if step is None else STRICT(step)}, "index": {self._index}, '
-                f'{self._row(fitting(asked).tool, verdict)}, "arguments": {STRICT(given)}}}\n'
+                f'{self._row(fitting(asked).tool, verdict)}, "arguments": {STRICT(given)}'
+                f"{', "origins": ' + STRICT(dict(origins)) if origins else ''}}}\n"
             )
             if isinstance(self._log, str | Path):
                 with open(self._log, "a", encoding="utf-8") as file:

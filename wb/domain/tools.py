@@ -4,20 +4,43 @@ Two shapes of the file are read: a list of tools (JSON-schema function descripti
 the `{"type": "function", "function": …}` wrapper, or as MCP lists them), or an object
 `{"tools": […], "state": […]}` whose state fields are what is known of the user and the session at the
 time of a call.  Keys of a tool or a schema that are not read here are ignored; the schema is kept.
+
+A state field may say where it comes from, so that nobody writes code for it (`wb.domain.lookups` fills it):
+
+    "from": "clock"
+        the time of the call, ISO 8601
+    "from": {"said": "user", "used_by": ["pay"]}
+        the newest text of that speaker, until one of these tools is called; of an array, all texts
+    "from": {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"pay": {"id": "call.order"}}}
+        the same, used up of each object by itself: by calls of these tools that name it
+    "from": {"result": "get_user", "path": "level"}
+        the newest result of that tool, or of several in a list, or a part of it
+    "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
+        what that read-only tool gives for the call, or, with `path`, a part of it
+    "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
+        an argument of the newest call of that tool that was done with those arguments; without one, what is there
+
+Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
+until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
+Where it says how the arguments of a lookup follow from a call of such a tool (`{"set": {"id": "call.order"}}`), that
+call changes the one object alone; with `{}`, any.  An object is the same where the arguments are.
+`given_by` lists tools whose own result is the whole new result of the lookup, for their arguments of the same names.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal, Never
+from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
 from wb.domain import jsonl
+from wb.logic import cel, facts
+from wb.logic.facts import FactError
 
 FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
@@ -25,8 +48,30 @@ NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
 
 
+def identifier(name: str) -> str:
+    """A name as `tools.json` can have it, with _ for each other character and before a digit at the start.
+
+    The same name where it is one already. Whoever writes a changed name into a file says so there, as `x-name`.
+    """
+    made = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    return f"_{made}" if made[:1].isdigit() else made
+
+
 class ToolError(ValueError):
     """`tools.json` is not what `wb` reads; the message says where, what was required and what was got."""
+
+
+class Draft(NamedTuple):
+    """A tool as some source gives it: its row of `tools.json` but for names that must change, or why there is none.
+
+    `place` says where it stands in the source, `notes` what a person should know of how the row came about.
+    """
+
+    name: str
+    row: Any = None
+    place: str = ""
+    notes: tuple[str, ...] = ()
+    mistake: str = ""
 
 
 class Schema(dict[str, Any]):
@@ -47,13 +92,46 @@ class Schema(dict[str, Any]):
         return Schema, (dict(self),)
 
 
+Arguments = tuple[tuple[str, facts.Node], ...]  # by name, what each is
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a state field comes from.
+
+    `of` is whose text or which tool's result it is, `or_of` which other tools' results count as well.  `path` leads to
+    it in a result, which stands for `call` there; `arguments` give those of a lookup.  `changed_by` are the tools that
+    may change it, None for all that may change anything, or that use up what was said; `given_by` those whose result is
+    what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
+    `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
+    """
+
+    kind: Literal["clock", "said", "result", "lookup", "done"]
+    of: str = ""
+    path: facts.Path | None = None
+    arguments: Arguments = ()
+    changed_by: tuple[str, ...] | None = None
+    given_by: tuple[str, ...] = ()
+    otherwise: facts.Node | None = None
+    or_of: tuple[str, ...] = ()
+    objects: tuple[tuple[str, Arguments], ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The state fields that it is told by."""
+        nodes = [node for _, node in self.arguments] + [self.otherwise] * (self.otherwise is not None)
+        paths = [path for node in nodes for path in facts.paths(node)]
+        return tuple(dict.fromkeys(path.names[1] for path in paths if path.names[0] == "state"))
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One typed value: an argument of a tool, or a field of the state (`state.NAME`).
 
     `keywords` are other words for it, `values` its enumeration; both are vocabulary for the
     offline engine and context for a model.  `schema` is the JSON schema that it was read from, with
-    all that it says of nested values; it does not count when fields are compared.
+    all that it says of nested values; it does not count when fields are compared.  `source` is where a field of the
+    state comes from; None where it is told.
     """
 
     name: str
@@ -63,6 +141,7 @@ class Field:
     keywords: tuple[str, ...] = ()
     required: bool = False
     schema: Schema = dataclass_field(default_factory=Schema, compare=False, repr=False)
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +234,15 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     strange = sorted(key for key in set(file) - {"tools", "state", "_meta"} if not key.startswith("$"))
     if strange:
         raise ToolError(f"{source}: the keys 'tools' and 'state' were required; got {strange} as well")
-    return Toolbox(
-        tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"])),
-        tuple(
-            _field(_read(_State, row, f"{source}: state[{i}]"), row, f"{source}: state[{i}]")
-            for i, row in enumerate(file.get("state", ()))
-        ),
-    )
+    tools = tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"]))
+    state: list[Field] = []
+    for i, row in enumerate(file.get("state", ())):
+        where = f"{source}: state[{i}]"
+        field = _field(_read(_State, row, where), row, where)
+        state.append(
+            replace(field, source=_sourced(row["from"], tools, state, f"{where}.from") if "from" in row else None)
+        )
+    return Toolbox(tools, tuple(state))
 
 
 class _Row(pydantic.BaseModel):
@@ -260,10 +341,118 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
     )
 
 
+_LISTS = ("changed_by", "given_by", "used_by")
+_KEYS = {
+    "said": {"used_by", "arguments"},
+    "result": {"path", "changed_by"},
+    "lookup": {"arguments", "path", "changed_by", "given_by"},
+    "done": {"arguments", "path", "otherwise"},
+}
+
+
+def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
+    """Where a state field comes from, as its `from` says; `before` are the fields that are declared before it."""
+    if row == "clock":
+        return Source("clock")
+    kinds = [kind for kind in _KEYS if isinstance(row, dict) and kind in row]
+    if len(kinds) != 1:
+        raise ToolError(f"{where}: 'clock', or an object with one of {list(_KEYS)}, was required; got {_shape(row)}")
+    kind, listed = kinds[0], row[kinds[0]]
+    of, *others = listed if kinds == ["result"] and isinstance(listed, tuple) and listed else (listed,)
+    strange = sorted(set(row) - {kind} - _KEYS[kind])
+    if strange:
+        raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
+    if not isinstance(of, str) or not of:
+        raise ToolError(f"{where}: {kind!r} must be a name; got {_shape(of)}")
+    named = {tool.name: tool for tool in tools}
+    of_tool = (("", (of, *others)),) if kind != "said" else ()
+    for key, names in (*of_tool, *((key, _listed(row.get(key, ()))) for key in _LISTS)):
+        if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
+            got = _shape(names) if not isinstance(names, tuple) else unknown
+            raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
+    if kind == "said":
+        said = row.get("arguments", Schema())
+        arguments = _each(said, before, f"{where}.arguments")
+        objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by")
+        return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
+    if kind == "lookup" and named[of].mutating is not False:
+        raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
+    changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
+    given_by = tuple(row.get("given_by", ()))
+    path = None
+    if "path" in row:
+        path = _cel(f"call.{row['path']}", f"{where}.path", "a path in the result, such as level")
+        if not isinstance(path, facts.Path):
+            raise ToolError(
+                f"{where}.path: a path in the result, such as level, was required; got {_shape(row['path'])}"
+            )
+    if kind == "done" and path is None:
+        raise ToolError(f"{where}.path: an argument of {of} was required; got none")
+    arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
+    otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
+    objects = _objects(row.get("changed_by", ()), dict(arguments), f"{where}.changed_by")
+    return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
+
+
+def _arguments(row: object, tool: Tool, before: Sequence[Field], where: str, all_of: bool) -> Arguments:
+    """How the arguments of a tool follow from a call; with `all_of`, of all that it requires."""
+    known = {argument.name for argument in tool.arguments}
+    required = {argument.name for argument in tool.arguments if all_of and argument.required}
+    if not isinstance(row, dict) or not required <= set(row) <= known:
+        raise ToolError(f"{where}.arguments: those of {tool.name}, {sorted(known)}, were required; got {_shape(row)}")
+    return _each(row, before, f"{where}.arguments")
+
+
+def _each(row: object, before: Sequence[Field], where: str) -> Arguments:
+    """Values by name."""
+    if not isinstance(row, dict):
+        raise ToolError(f"{where}: an object was required; got {_shape(row)}")
+    return tuple((name, _of_state(text, before, f"{where}.{name}")) for name, text in row.items())
+
+
+def _listed(names: object) -> object:
+    """The names of tools, which may stand with what tells the object that each changes."""
+    return tuple(names) if isinstance(names, dict) else names
+
+
+def _objects(row: object, arguments: Mapping[str, object], where: str) -> tuple[tuple[str, Arguments], ...]:
+    """What tells the one object that a call of each tool changes; nothing of tools that may change any."""
+    if not isinstance(row, dict):
+        return ()
+    found = []
+    for tool, given in row.items():
+        told = _each(given, (), f"{where}.{tool}")
+        if told and dict(told).keys() != arguments.keys():
+            wanted = f"{sorted(arguments)}, or none for any object, were required"
+            raise ToolError(f"{where}.{tool}: arguments {wanted}; got {_shape(given)}")
+        found += [(tool, told)] if told else []
+    return tuple(found)
+
+
+def _of_state(text: object, before: Sequence[Field], where: str) -> facts.Node:
+    """A value of the call and of fields that are declared before this one."""
+    node, names = _cel(text, where, "CEL, such as call.id"), [field.name for field in before]
+    strange = [path.names[1] for path in facts.paths(node) if path.names[0] == "state" and path.names[1] not in names]
+    if strange:
+        raise ToolError(f"{where}: state fields declared before, {names}, were required; got {strange}")
+    return node
+
+
+def _cel(text: object, where: str, wanted: str) -> facts.Node:
+    """The value that a text says."""
+    try:
+        node = cel.parse(text)
+    except FactError as error:
+        raise ToolError(f"{where}: {wanted}, was required; got {_shape(text)}: {error}") from None
+    if facts.kind(node) is not None:
+        raise ToolError(f"{where}: {wanted}, was required; got a fact: {_shape(text)}")
+    return node
+
+
 def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
-    inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]
+    inner = [kind for option in read.any_of if isinstance(option, dict) for kind in _kinds(option.get("type"))]
     found = set(inner if listed is None else listed) - {"null"}
     if listed is None and (len(found) != 1 or not found <= set(TYPES)):
         return "string"
@@ -272,6 +461,12 @@ def _type(read: _Property, where: str) -> FieldType:
             f"{where}: 'type' must be one of {list(TYPES)}, with 'null' or without; got {json.dumps(read.type)}"
         )
     return found.pop()
+
+
+def _kinds(kind: object) -> tuple[object, ...]:
+    """The types that one way of several allows; None for what is no type."""
+    listed = kind if isinstance(kind, list | tuple) and kind else (kind,)
+    return tuple(one if isinstance(one, str) else None for one in listed)
 
 
 def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:

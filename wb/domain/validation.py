@@ -44,6 +44,7 @@ class Validator:
 
     def __init__(self, toolbox: Toolbox | None = None) -> None:
         box = toolbox or Toolbox()
+        self.toolbox = box
         self.tools = frozenset(tool.name for tool in box.tools) if toolbox is not None else None
         values = enumerations(box)
         self._tools = {tool.name: _Arguments(tool, values) for tool in box.tools}
@@ -70,6 +71,10 @@ class Validator:
         except Exception:
             return self._strange(fields)
 
+    def one(self, name: str, value: object) -> Value:
+        """The value of one field of the state; `Unfit` where it does not fit."""
+        return self._state.get(name, schema.plain)(value)
+
     def _strange(self, fields: object) -> Known:
         """What fits of the fields, and why the others do not."""
         found: dict[str, Value] = {}
@@ -81,7 +86,7 @@ class Validator:
                 strange[""] = f"the name of a field was required; got {got(name)}"
                 continue
             try:
-                found[name] = None if value is None else self._state.get(name, schema.plain)(value)
+                found[name] = None if value is None else self.one(name, value)
             except Exception as error:
                 strange[name] = schema.why(error)
         return Known(found, strange) if strange else Known(found)

@@ -249,11 +249,8 @@ class _Names:
 
     def _of_all(self, formula: Formula) -> str:
         """What must hold of all objects: the parts that share a variable are one parameter, the others stand apart."""
-        parts = _alternatives(formula)
-        if len(parts) == 1 and isinstance(parts[0], f.And):
-            return self.expression(parts[0])
         groups: list[tuple[set[str], list[Formula]]] = []
-        for part in parts:
+        for part in _alternatives(formula):
             names = set(f.variables(part))
             alike = [group for group in groups if names & group[0]]
             groups = [group for group in groups if group not in alike]

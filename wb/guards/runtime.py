@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from wb.domain import session, validation
 from wb.domain.session import Session
@@ -26,11 +25,26 @@ from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
-from wb.logic.formula import TIME, Atom, Formula, atoms, instance
-from wb.logic.objects import Slices, identity
+from wb.logic.formula import TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
+from wb.logic.objects import Slices, Told, identity
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import AmongReader, Reader, RuleSet, among, asked, declared, reader, source
+from wb.rules.rule import (
+    AmongReader,
+    Reader,
+    RuleSet,
+    Sides,
+    among,
+    asked,
+    counting,
+    declared,
+    one_by_one,
+    reader,
+    sides,
+    source,
+    told_by,
+    unordered,
+)
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
@@ -92,6 +106,7 @@ class CallGuard:
     loaded: Mapping[str, Loaded] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
+    _reads: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         box = self.toolbox
@@ -106,14 +121,24 @@ class CallGuard:
         object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
         object.__setattr__(self, "tools", frozenset(known))
         object.__setattr__(self, "validator", Validator(box))
+        parameters = {tool: one.entry.contract.parameters for tool, one in loaded.items()}
+        always = {
+            name
+            for listed in parameters.values()
+            for p in listed
+            if p.past is not None
+            for name in _read(p, self.ruleset)
+        }
+        reads = {tool: always.union(*[_read(p, self.ruleset) for p in listed]) for tool, listed in parameters.items()}
+        object.__setattr__(self, "_reads", {tool: frozenset(names) for tool, names in {**reads, "": always}.items()})
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
         return session.decide(self, trace)
 
-    def session(self, *, run: str = "session", log: str | Path | TextIO | None = None) -> Session:
-        """A conversation under this guard."""
-        return Session(self, run=run, log=log)
+    def session(self, **options: Any) -> Session:
+        """A conversation under this guard; options as of `Session`."""
+        return Session(self, **options)
 
     def watch(self) -> CallWatch:
         """A watch on a conversation that has not begun."""
@@ -123,6 +148,10 @@ class CallGuard:
         """The digest of the source that judges the tool; empty where none does."""
         one = self.loaded.get(tool)
         return one.evidence if one is not None else ""
+
+    def reads(self, tool: str) -> frozenset[str]:
+        """The fields of the state that its rules read at a call of the tool, or remember of one."""
+        return self._reads.get(tool, self._reads[""])
 
     @property
     def unguarded(self) -> frozenset[str]:
@@ -145,12 +174,15 @@ class CallWatch:
         self._about: dict[str, Reader | AmongReader] = {}
         self._slices: dict[Formula, Slices] = {}
         self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
+        self._counted: dict[Formula, frozenset[str]] = {}
+        self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
             if one.past is not None:
                 self._readers |= one.facts
                 self._by_tool[tool] = self._pasts.setdefault(one.past.formulas, one.past.fresh())
             if one.slices:
                 self._about |= one.about
+                self._counted |= one.counted
                 self._sliced[tool] = [(self._followed(slices), named) for slices, named in one.slices]
 
     def _followed(self, slices: Slices) -> Slices:
@@ -173,9 +205,14 @@ class CallWatch:
         if one.past is not None:
             known += self._by_tool[tool].peek({name: read(step, call) for name, read in one.facts.items()})
         if one.slices:
-            told = {name: read(step, call) for name, read in one.about.items()}
+            told = one.tell(step, call)
             for slices, named in self._sliced[tool]:
-                known.append(slices.peek(told, {term: identity(read(state, given)) for term, read in named}))
+                *parts, last = one_by_one(step, one.counted[slices.formula])
+                slices = slices.fork() if parts else slices
+                for part in parts:
+                    slices.step(one.tell(part, None))
+                now = one.tell(last, call) if parts else told
+                known.append(slices.peek(now, {term: identity(read(state, given)) for term, read in named}))
         verdict = one.judge(known)
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
 
@@ -186,9 +223,14 @@ class CallWatch:
             for past in self._pasts.values():
                 past.step(told)
         if self._slices:
-            about = {name: read(step, None) for name, read in self._about.items()}
-            for slices in self._slices.values():
-                slices.step(about)
+            about = self._tell(step)
+            for formula, slices in self._slices.items():
+                for part in one_by_one(step, self._counted[formula]):
+                    slices.step(about if part is step else self._tell(part))
+
+    def _tell(self, step: Step) -> Told:
+        told = {name: read(step, None) for name, read in self._about.items()}
+        return unordered(step, told, self._sides, self._about)
 
 
 class Loaded:
@@ -220,6 +262,10 @@ class Loaded:
         self.about: dict[str, Reader | AmongReader] = {}  # and those that speak of objects
         self.past: Past | None = None
         self.slices: tuple[tuple[Slices, Named], ...] = ()  # its formulas about objects, and what names these
+        self.counted: dict[
+            Formula, frozenset[str]
+        ] = {}  # of each, the tools whose calls of a step it counts one by one
+        self.sides: tuple[Sides, ...] = ()  # what has no order within a step
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         if reason:
             return
@@ -230,7 +276,7 @@ class Loaded:
             return
         here = [p for p in contract.parameters if p.past is None]
         back = [p for p in contract.parameters if p.past is not None]
-        plain, about = ([p for p in back if any("(" in name for name in atoms(p.past)) is of] for of in (False, True))
+        plain, about = ([p for p in back if _followed_apart(p.past) is of] for of in (False, True))
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
         names = [*own, *others, *[p.name for p in (*plain, *about)]]
@@ -243,10 +289,18 @@ class Loaded:
             self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
             self.facts |= {TIME: time} if self.past.timed else {}
         self.slices = tuple([_sliced(p.past) for p in about])
+        known = {p.name: p for p in ruleset.predicates}
+        self.counted = {one.formula: counting(one.formula, known) for one, _ in self.slices}
+        self.sides = tuple(filter(None, [sides(one.formula, known) for one, _ in self.slices]))
         for name in (name for one, _ in self.slices for name in one.predicates):
             predicate = ruleset.predicate(name)
             self.about[name] = among(predicate, values) if predicate.objects else reader(predicate, values)
         self.about |= {TIME: time} if any(one.timed for one, _ in self.slices) else {}
+
+    def tell(self, step: Step, call: Call | None) -> Told:
+        """What a step tells of the predicates of its formulas about objects, at a call."""
+        told = {name: read(step, call) for name, read in self.about.items()}
+        return unordered(step, told, self.sides, self.about)
 
     def judge(self, read: Sequence[sandbox.Argument | None]) -> Verdict:
         """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
@@ -296,16 +350,19 @@ class Loaded:
             if len(answers) < 2:
                 return Verdict("undecided", f"{tool}: {error}", grade=grade, missing=self._named(unknown))
             read |= dict.fromkeys(unknown)
-        if len(answers) == 2 or (read and not program.exact):
-            ignored = {n: points[0] for n, points in unknown.items() if n not in read}
-            facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
-            why = f"it depends on what is not known: {', '.join(facts)}"
-            return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
-        if True in answers:
+        sure = len(answers) == 1 and read.keys() <= program.exact
+        if True not in answers:
+            outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
+            broken = [rule for rule, found in outcomes.items() if True not in found]
+            if sure or broken:
+                possible = [rule for rule, found in outcomes.items() if len(found) == 2]
+                return self._denied(broken, possible, answers.values())
+        elif sure:
             return Verdict("allow", f"{tool}: {answers[True]}", (), grade)
-        outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
-        broken = [rule for rule, found in outcomes.items() if True not in found]
-        return self._denied(broken, [rule for rule, found in outcomes.items() if len(found) == 2], answers.values())
+        ignored = {n: points[0] for n, points in unknown.items() if n not in read}
+        facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
+        why = f"it depends on what is not known: {', '.join(facts)}"
+        return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
 
     def _denied(self, broken: Sequence[str], possible: Sequence[str], said: Iterable[str]) -> Verdict:
         """A denial with every rule that the call breaks; `possible` are those that it may break."""
@@ -383,6 +440,23 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
     return (facts.Size(path) if parameter.measure == "count" else path), owner
 
 
+def _read(parameter: Parameter, ruleset: RuleSet) -> tuple[str, ...]:
+    """The fields of the state that fill a parameter."""
+    if parameter.past is not None:
+        told = [name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate))]
+        return (*told, *[path.names[1] for path in facts.paths(facts.NOW)]) if parameter.timed else tuple(told)
+    if parameter.fact is not None:
+        return told_by(ruleset.predicate(parameter.fact))
+    return tuple(path.names[1] for path in facts.paths(_term(parameter)[0]) if path.names[0] == "state")
+
+
+def _followed_apart(formula: Formula) -> bool:
+    """Whether a formula is about objects, or minds the order of a step's calls or how many they are, so that it is
+    followed for itself."""
+    minds = bodies(formula) or any(isinstance(node, Since) for node in subformulas(formula))
+    return bool(minds) or any("(" in name for name in atoms(formula))
+
+
 def _sliced(formula: Formula) -> tuple[Slices, Named]:
     """A formula about objects as it is followed, and what reads those that the judged call names.
 
@@ -413,12 +487,14 @@ def time(step: Step, call: Call | None) -> int | None:
 
 
 def _outcomes(program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object]) -> set[bool]:
-    """What a condition may be, over the unknown values; both where there are too many to try."""
+    """What a condition may be, over the unknown values; both where these cannot all be tried."""
     unknown = {n: program.points[n] for n, v in known.items() if v is None}
     try:
-        return {bool(outcome[0]) for _, outcome in sandbox.completions(program.run, told, unknown)}
+        found = tuple(sandbox.completions(program.run, told, unknown))
     except TooMany:
         return {False, True}
+    tried = all(chosen.keys() <= program.exact for chosen, _ in found)
+    return {bool(outcome[0]) for _, outcome in found} if tried else {False, True}
 
 
 def _deciding(
@@ -429,7 +505,7 @@ def _deciding(
     All of them where there are more than `POINTS` ways to fill them in, or where the code computes with them.
     """
     names = tuple(unknown)
-    if not program.exact or math.prod(map(len, unknown.values())) > POINTS:
+    if not unknown.keys() <= program.exact or math.prod(map(len, unknown.values())) > POINTS:
         return names
     answers = {
         point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0])

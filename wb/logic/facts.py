@@ -114,13 +114,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many items a list or a record holds, or characters a text; of a path that holds a text it is unknown, for
+    """How many items a list holds, or characters a text; of a path that holds a text it is unknown, for
     its characters or its parts may be meant (`size(string(PATH))` says the first)."""
 
     of: Node
 
     def __post_init__(self) -> None:
-        _takes(self.of, {"list", "record", "string"}, "a list, a record or a text")
+        _takes(self.of, {"list", "string"}, "a list or a text")
         _bounded(self)
 
 
@@ -246,7 +246,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """`over.name(variable, body)`: over the items of a list, or the names of a record."""
+    """`over.name(variable, body)`: over the items of a list; unknown of a record."""
 
     name: str
     over: Node
@@ -256,7 +256,7 @@ class Macro:
     def __post_init__(self) -> None:
         if self.name not in MACROS:
             raise FactError(f"a macro is one of {', '.join(MACROS)}; got {self.name!r:.80}")
-        _takes(self.over, {"list", "record"}, "a list or a record")
+        _takes(self.over, {"list"}, "a list")
         _takes(self.body, None if self.name == "map" else {"bool"}, "a value" if self.name == "map" else "a fact")
         _bounded(self)
 

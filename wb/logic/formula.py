@@ -298,6 +298,13 @@ def windows(formula: Formula) -> tuple[Recently, ...]:
     return tuple([node for node in subformulas(formula) if isinstance(node, Recently)])
 
 
+def bodies(formula: Formula) -> tuple[Formula, ...]:
+    """What a formula counts: the bodies of its `COUNT`s, of twice or more."""
+    found = [counted(node) for node in subformulas(formula)]
+    within = [node.body for node in windows(formula) if node.times > 1]
+    return tuple(dict.fromkeys([*(one[1] for one in found if one is not None and one[0] > 1), *within]))
+
+
 def propositional(formula: Formula) -> bool:
     """Whether the formula speaks of one step only."""
     return not any(isinstance(node, PAST + FUTURE) for node in subformulas(formula))

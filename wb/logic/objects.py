@@ -266,6 +266,19 @@ class Slices:
         other._begin()
         return other
 
+    def fork(self) -> Slices:
+        """The same formula after the same steps, to be followed further apart from this one."""
+        other = self.fresh()
+        for name in ("_rest", "_calm", "_last", "_most"):
+            setattr(other, name, getattr(self, name))
+        copies = {id(group): _Group(group.memory) for group in (*self._at.values(), *self._groups.values())}
+        for key, group in self._at.items():
+            other._at[key] = copies[id(group)]
+            copies[id(group)].keys.add(key)
+        other._groups = {memory: copies[id(group)] for memory, group in self._groups.items()}
+        other._undated = set(self._undated)
+        return other
+
     @property
     def timed(self) -> bool:
         """Whether the times of steps matter."""

@@ -38,8 +38,9 @@ def check(formulas: Sequence[Formula], traces: Sequence[Sequence[Collection[str]
         return [[] for _ in formulas]
     chains = _Chains([len(trace) for trace in traces])
     names = sorted({name for formula in formulas for name in F.atoms(formula)})
-    labels = {name: [name in step for trace in traces for step in trace] for name in names}
-    return [chains.at_starts(chains.truths(formula, labels)) for formula in formulas]
+    plain = {F.Atom(name): F.Atom(f"a{i}") for i, name in enumerate(names)}  # a label of Storm's has no brackets
+    labels = {plain[F.Atom(name)].name: [name in step for trace in traces for step in trace] for name in names}
+    return [chains.at_starts(chains.truths(F.substitute(formula, plain), labels)) for formula in formulas]
 
 
 class Opinion(NamedTuple):
@@ -54,9 +55,11 @@ class Opinion(NamedTuple):
 def opinions(formulas: Sequence[Formula]) -> tuple[Opinion, ...]:
     """A second opinion on each formula: on a shortest trace that breaks it, and on a shortest that keeps it.
 
-    A formula that no trace breaks, or none keeps, has one trace; one that is too large to be decided has none.
+    A formula that no trace breaks, or none keeps, has one trace; one that is too large to be decided has none, nor has
+    one with windows in time, which Storm does not know.
     """
     asked = []
+    formulas = [formula for formula in formulas if not F.windows(formula)]
     for formula in formulas:
         try:
             shown = (decide.satisfiable(F.Not(formula)).witness, decide.satisfiable(formula).witness)
@@ -65,7 +68,7 @@ def opinions(formulas: Sequence[Formula]) -> tuple[Opinion, ...]:
         asked += [(formula, tuple(trace)) for trace in shown if trace]
     traces = list(dict.fromkeys(trace for _, trace in asked))
     place = {trace: i for i, trace in enumerate(traces)}
-    found = dict(zip(formulas, check(list(formulas), traces), strict=True))
+    found = dict(zip(formulas, check(formulas, traces), strict=True))
     return tuple(Opinion(f, trace, semantics.holds(f, trace), found[f][place[trace]]) for f, trace in asked)
 
 

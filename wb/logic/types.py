@@ -217,19 +217,17 @@ class Types:
 
     def _item(self, of: Type) -> Type:
         """What a macro goes through."""
-        if of.name == "record":
-            return Type("string")
         if of.name != "list":
             return ANY
         return of.item or of_schema(of.items, f"{of.called}[]" if of.called else "")
 
     def _macro(self, node: F.Macro, bound: Mapping[str, Type]) -> Type:
         over = self.of(node.over, bound)
-        self._wants(over, {"list", "record"}, f"gone through by {node.name}")
+        self._wants(over, {"list"}, f"gone through by {node.name}")
         inner = {**bound, node.variable.name: self._item(over)}
         body = self.of(node.body, inner, fact=node.name != "map")
         if node.name == "filter":
-            return over if over.name == "list" else Type("list", item=Type("string"))
+            return over if over.name == "list" else Type("list")
         if node.name == "map":
             return Type("list", item=body)
         return Type("bool")

@@ -11,13 +11,14 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from wb.domain.tools import Field, Toolbox
-from wb.logic import facts
+from wb.logic import cel, facts
 from wb.logic import formula as F
 from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar
 from wb.logic.formula import Formula
+from wb.logic.syntax import render
 from wb.rules import words
 from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate, Rule
@@ -60,6 +61,11 @@ _THAN = re.compile(
     re.I,
 )
 _NUMERAL = re.compile(r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,.]*\d)|(?<![\w.,-])\d+(?:\.\d+)?(?![.,]?\d)")
+_GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\d,])")  # 10.000 may be ten, or ten thousand
+_PERSON = "people|persons?|users?|customers?|clients?|anyone|anybody|someone|somebody|everyone|those|nobody|one"
+_AGED = re.compile(
+    rf"\b(?:{_PERSON}) (?:who (?:is|are) |that (?:is|are) |aged? )?(?:older|younger|over|under|above|below|of)\b", re.I
+)
 _UNFINISHED = re.compile(
     r"(?:\b(?:if|unless|when|where|while|before|after|until|that|which|who|than|and|or|but|not|only|except|the|an?|to|of|"
     r"for|by|with|without|from|in|on|at|any|as|following|below)|[,;–—-])\s*\Z",
@@ -166,6 +172,8 @@ def unaccounted(
     if found := _UNFINISHED.search(_JOINED.sub("", words.plain(text)) if context else words.plain(text)):
         return (f"it does not end here: its last word is {found.group().strip()!r}",)
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
+    if foreign := _foreign(rules, used):
+        return foreign
     carried = _carried(used, toolbox)
     if partial:
         return (*_shape(said, rules, used), *_units(said, used, toolbox), *_signs(said, rules, used, carried))
@@ -176,6 +184,7 @@ def unaccounted(
         *_shape(said, rules, used),
         *_others(said, used, toolbox),
         *_units(said, used, toolbox),
+        *_aged(said, used, toolbox),
         *_signs(said, rules, used, carried),
     )
 
@@ -262,6 +271,69 @@ def _alike(word: str) -> bool:
     ) or any(low <= c <= high for c in word for low, high in _PHONETIC)
 
 
+def _foreign(rules: Iterable[Rule], used: Iterable[Predicate]) -> tuple[str, ...]:
+    """The formulas and tests of other forms than those whose parts the words of a sentence can be counted against.
+
+    A formula is `ALWAYS` of facts, of what was done once or has to follow, or has an act wait for one; no fact stands
+    twice in it.  A test joins comparisons of a field, or of how many items it has, with literals.
+    """
+    found = [render(rule.formula) for rule in rules if not _counted(rule.formula)]
+    found += [cel.render(p.test) for p in used if p.test is not None and not _simple(p.test)]
+    return tuple([f"no sentence is read into this form, a person may write it: {text}" for text in found])
+
+
+def _counted(formula: Formula) -> bool:
+    match formula:
+        case F.Always(F.Eventually(body)) | F.Always(body) | F.Eventually(body):
+            parts = (body,)
+        case F.WeakUntil(left, right) | F.Until(left, right):
+            parts = (left, right)
+        case _:
+            parts = (formula,)
+    said = [name for part in parts for name in _atoms(part)]
+    return None not in said and len(set(said)) == len(said)
+
+
+def _atoms(formula: Formula) -> Iterator[str | None]:
+    """The atoms of a formula of facts, as often as they stand in it; None for a part of another form."""
+    match formula:
+        case F.Atom(name) | F.Once(F.Atom(name)):
+            yield name
+        case F.Eventually(body) if F.propositional(body):
+            yield from _atoms(body)
+        case F.Not() | F.And() | F.Or() | F.Implies():
+            for part in F.children(formula):
+                yield from _atoms(part)
+        case _:
+            yield None
+
+
+def _simple(test: Fact) -> bool:
+    """Whether a test joins truths of fields and comparisons with literals; of a field in alternatives one alone."""
+    facts_of = [fact for _, fact in _leaves(test, True)]
+    read = [path for fact in facts_of for path in facts.paths(fact)]
+    apart = len(set(read)) == len(read) or not any(isinstance(node, Disjunction) for node in _inner(test))
+    return apart and all(len(path.names) == 2 for path in read) and all(map(_leaf, facts_of))
+
+
+def _leaf(fact: Fact) -> bool:
+    match fact:
+        case Path():
+            return True
+        case OneOf(item):
+            return isinstance(item, Path)
+        case Comparison(limit=limit):
+            return limit is not None
+    return False
+
+
+def _inner(test: Fact) -> Iterator[Fact]:
+    yield test
+    if isinstance(test, Negation | Conjunction | Disjunction):
+        for part in facts.children(test):
+            yield from _inner(part)
+
+
 def _operators(said: str) -> tuple[str, ...]:
     """Operators that no reading stands for, or more of them than one."""
     unread = tuple(dict.fromkeys(m.group().lower() for m in _UNREAD.finditer(said)))
@@ -303,7 +375,7 @@ def _numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
     text = said.lower()
     numerals = _NUMERAL.findall(text)
     spoken = {float(n.replace(",", "")) for n in numerals}
-    if re.search(r"\d", _NUMERAL.sub(" ", text)):
+    if re.search(r"\d", _NUMERAL.sub(" ", text)) or _GROUPED.search(text):
         return ("a number that is not plain digits",)
     spoken |= {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b(?![- ](?:of|by|another)\b)", text)}
     told = {float(one.value) for p in used for one in _literals(p) if type(one.value) in (int, float)}
@@ -398,7 +470,37 @@ def _units(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str,
                 own = {unit for unit, words in family.items() if re.search(words, text, re.I)}
                 if own and not own & told and field.type in ("integer", "number"):
                     return (f"{field.name} is in {', '.join(sorted(own))}, the sentence in {', '.join(sorted(told))}",)
+                if own and (others := _alike_in(family, field, p, said, toolbox)):
+                    return (f"it may as well mean {', '.join(others)}, which is in such a unit too",)
     return ()
+
+
+def _alike_in(family: Mapping[str, str], field: Field, p: Predicate, said: str, toolbox: Toolbox) -> tuple[str, ...]:
+    """Other fields of the tools that are measured in such units, where the sentence says no more of the one that is
+    read than its unit."""
+    units = {stem(word) for unit in family for word in (unit, f"{unit}s")}
+    if (_content(field.name) - units) & _stems(said):
+        return ()
+    near = [a for t in toolbox.tools if t.name in p.tools for a in t.arguments if a.name != field.name]
+    texts = {a.name: f"{a.name} {a.description} {' '.join(a.keywords)}".replace("_", " ") for a in near}
+    numbers = {a.name for a in near if a.type in ("integer", "number")}
+    return tuple(
+        name
+        for name, text in texts.items()
+        if name in numbers and any(re.search(one, text, re.I) for one in family.values())
+    )
+
+
+def _aged(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Fields named after a thing, where the sentence tells the age of a person."""
+    if not _AGED.search(said):
+        return ()
+    people, found = _stems(_PERSON.replace("?", "").replace("|", " ")), []
+    for p in used:
+        if any(_number(fact) is not None for _, fact in _leaves(p.test, True)):
+            read = [field for field in fields(p, toolbox) if "age" in _stems(field.name)]
+            found += [field.name for field in read if _content(field.name) - people]
+    return (f"it tells the age of a person: {', '.join(found)} may be that of a thing",) if found else ()
 
 
 def _content(text: str) -> set[str]:

@@ -277,6 +277,9 @@ def _unreadable(one: Ruling, written: Written, loc: Loc) -> Iterator[str]:
             yield str(error)
 
 
+_CLOCK = ', which is declared as {"name": "now", "type": "string", "from": "clock"}'
+
+
 def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> Iterator[str]:
     """What a person's predicates name that the policy's tools do not have: tools, state fields, arguments."""
     tools = {tool.name: tool.arguments for tool in toolbox.tools}
@@ -295,8 +298,9 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
             missing = [(what, fields) for what, fields in owners if not _declares(fields, path.names[1:])]
             if missing and (p.tools or len(missing) == len(owners)):
                 what, fields = missing[0]
+                hint = _CLOCK * (path == facts.NOW.arguments[0])
                 yield f"{at}: {what} that tools.json declares was required, one of {[f.name for f in fields]}; " + (
-                    f"got {'.'.join(path.names[1:])!r}"
+                    f"got {'.'.join(path.names[1:])!r}{hint}"
                 )
                 told = True
         if not told:

@@ -1,0 +1,701 @@
+"""State fields with a source: filled from what was seen or asked for, never from before a change, else unknown."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from bench import airline
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from wb.bench import recorded
+from wb.domain import events, lookups, tools
+from wb.domain.events import Asked, Event, EventError, Lookup, Result, State
+from wb.domain.session import Session, SessionError
+from wb.domain.tools import ToolError
+from wb.domain.trace import Call, Step, Verdict
+from wb.domain.validation import Validator
+from wb.guards.contract import assemble, contract
+from wb.guards.runtime import CallGuard, Guarded
+from wb.rules import rulefile
+from wb.shield import circuit
+from wb.shield.shield import Shield
+
+ID = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+TOOLS = [
+    {"name": "get", "mutating": False, "parameters": ID},
+    {"name": "who", "mutating": False},
+    {"name": "set", "parameters": ID},
+    {"name": "touch", "parameters": ID},
+    {"name": "post", "parameters": {"type": "object", "properties": ID["properties"]}},
+]
+ORDER = {
+    "name": "order",
+    "type": "object",
+    "properties": {"version": {"type": "integer"}, "owner": {"type": "string"}},
+    "required": ["version"],
+    "from": {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": ["set", "touch"], "given_by": ["set"]},
+}
+STATE = [
+    {"name": "now", "type": "string", "from": "clock"},
+    {"name": "answer", "type": "string", "from": {"said": "user"}},
+    {"name": "yes", "type": "string", "from": {"said": "user", "used_by": ["post"]}},
+    {"name": "words", "type": "array", "items": {"type": "string"}, "from": {"said": "user"}},
+    {"name": "level", "type": "string", "enum": ["tin", "gold"], "from": {"result": "who", "path": "card.level"}},
+    ORDER,
+    {"name": "owner", "type": "object", "from": {"lookup": "get", "arguments": {"id": "state.order.owner"}}},
+    {"name": "told", "type": "integer"},
+    {
+        "name": "last",
+        "type": "string",
+        "from": {"done": "touch", "arguments": {}, "path": "id", "otherwise": "state.order.owner"},
+    },
+]
+
+
+def box(state: list = STATE, listed: list = TOOLS) -> tools.Toolbox:  # noqa: B006
+    return tools.parse(json.dumps({"tools": listed, "state": state}))
+
+
+@dataclass
+class Spy:
+    """A judge that stands for any guard: it denies `deny` alone, and keeps the steps that it saw."""
+
+    name: str = "spy"
+    validator: Validator = field(default_factory=lambda: Validator(box()))
+    asked: list[Step] = field(default_factory=list)
+    remembered: list[Step] = field(default_factory=list)
+    deny: str = ""
+
+    def watch(self) -> Spy:
+        return self
+
+    def judge(self, step: Step) -> Verdict:
+        self.asked.append(step)
+        tool = step.calls[-1].tool
+        if tool == "post" and "order" not in step.state:
+            return Verdict("undecided", "so", missing=("state.order",))
+        return Verdict("deny" if tool == self.deny else "allow", "so")
+
+    def remember(self, step: Step) -> None:
+        self.remembered.append(step)
+
+    def evidence(self, tool: str) -> str:
+        return ""
+
+    def reads(self, tool: str) -> tuple[str, ...]:
+        return tuple(one.name for one in self.validator.toolbox.state)
+
+
+def apart() -> Spy:
+    """A spy in whose domain a change is of one object alone."""
+    order = ORDER | {"from": ORDER["from"] | {"changed_by": dict.fromkeys(("set", "touch"), {"id": "call.id"})}}
+    used = {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"post": {"id": "call.id"}}}
+    changed = {"order": order, "yes": {"name": "yes", "type": "string", "from": used}}
+    return Spy(validator=Validator(box([changed.get(field["name"], field) for field in STATE])))
+
+
+def known(one: Session, tool: str = "get", **arguments: object) -> dict:
+    """The state in which such a call is judged."""
+    one.call(tool, arguments or {"id": "a"})
+    return dict(one.judge.asked[-1].state)
+
+
+# ---- what fills a field -----------------------------------------------------------------------------
+
+
+def test_each_source_fills_its_field() -> None:
+    one = Session(Spy(), clock=lambda: "2024-05-15T15:00:00-05:00")
+    one.say("user", "Hello."), one.say("assistant", "Yes?"), one.say("user", "Go on.")
+    one.state({"told": 7})
+    one.call("who"), one.result({"card": {"level": "gold"}})
+    one.call("get", {"id": "a"}), one.result({"version": 3, "owner": "b"})
+    one.call("get", {"id": "b"}), one.result({"version": 9})
+    assert known(one) == {
+        "now": "2024-05-15T15:00:00-05:00",
+        "answer": "Go on.",
+        "yes": "Go on.",
+        "words": ("Hello.", "Go on."),
+        "level": "gold",
+        "told": 7,
+        "order": {"version": 3, "owner": "b"},
+        "owner": {"version": 9},
+        "last": "b",
+    }
+    one.call("touch", {"id": "z"}), one.result(None)
+    assert known(one)["last"] == "z"
+
+
+def test_of_several_tools_the_newest_result_counts() -> None:
+    both = {"name": "one", "type": "integer", "from": {"result": ["get", "who"], "path": "n", "changed_by": ["set"]}}
+    one, found = Session(Spy(validator=Validator(box([both])))), []
+    for tool, value in (("who", 1), ("get", 2), ("who", "3"), ("get", 4), ("set", None), ("get", 5)):
+        one.call(tool, {} if tool == "who" else {"id": "a"}), one.result({"n": value})
+        found.append(one.judge.asked[-1].state.get("one"))
+    assert found == [None, 1, 2, None, 4, None], "the third one is bad, and the fifth may change it"
+
+
+def test_a_field_that_comes_from_elsewhere_cannot_be_told() -> None:
+    one = Session(Spy(), ask=lambda tool, arguments: {"version": 2})
+    one.state({"order": {"version": 1}, "level": "gold", "told": 7})
+    assert known(one)["order"] == {"version": 2}
+    assert "level" not in known(one)
+    assert known(one)["told"] == 7
+    silent = Session(Spy())
+    silent.state({"order": {"version": 1}})
+    verdict = silent.call("post", {"id": "a"})
+    assert verdict.decision == "undecided" and "state.order" in verdict.reason
+
+
+def test_the_same_question_is_about_the_same_object_alone() -> None:
+    one = Session(Spy())
+    one.call("get", {"id": "a"}), one.result({"version": 1})
+    assert known(one, id="a")["order"] == {"version": 1}
+    assert "order" not in known(one, id="b")
+
+
+def test_what_was_seen_is_not_asked_for_again_and_the_rest_once_a_step() -> None:
+    questions = []
+
+    def ask(tool: str, arguments: dict) -> object:
+        questions.append((tool, arguments))
+        return {"version": len(questions)}
+
+    one = Session(Spy(), ask=ask)
+    one.call("get", {"id": "a"}, step=1)
+    assert questions == [("get", {"id": "a"})]
+    one.call("touch", {"id": "a"}, step=2), one.result(None)
+    one.call("post", {"id": "a"}, step=3)
+    one.call("post", {"id": "a"}, step=3)
+    assert len(questions) == 2  # touched since the first time; then seen
+
+
+def test_within_a_step_a_question_is_not_asked_twice_even_after_a_change() -> None:
+    questions = []
+    one = Session(Spy(), ask=lambda tool, arguments: questions.append(tool) or {"version": 1})
+    one.call("touch", {"id": "a"}, step=1), one.result(None)
+    one.call("get", {"id": "a"}, step=1)
+    assert questions == ["get"] and "order" not in one.judge.asked[-1].state
+    one.call("get", {"id": "a"}, step=2)
+    assert len(questions) == 2 and one.judge.asked[-1].state["order"] == {"version": 1}
+
+
+def test_an_answer_is_used_up_by_the_call_that_it_belongs_to() -> None:
+    one = Session(Spy(), ask=lambda *_: {"version": 1})
+    one.say("user", "Yes.")
+    assert known(one, "touch")["yes"] == known(one, "post")["yes"] == "Yes."
+    assert "yes" not in known(one, "post") and known(one)["answer"] == "Yes."
+    one.say("user", "Yes.")
+    assert known(one)["yes"] == "Yes."
+    for result in (False, True):  # what is said while the call runs, or when its step is not over, is of the next one
+        one.call("post", {"id": "a"}), one.say("user", "Go on.")
+        if result:
+            one.result(None)
+        assert known(one)["yes"] == "Go on."
+
+
+def test_a_denied_call_changes_nothing_and_a_failed_one_may_have() -> None:
+    one = Session(Spy(deny="set"))
+    one.call("get", {"id": "a"}), one.result({"version": 1})
+    one.call("set", {"id": "a"})
+    assert known(one)["order"] == {"version": 1}
+    one.call("touch", {"id": "a"}), one.result("no", error=True)
+    assert "order" not in known(one)
+
+
+# ---- never from before a change ------------------------------------------------------------------
+
+OPERATION = st.one_of(
+    st.tuples(st.just("ask"), st.sampled_from(["get", "set", "touch", "post"]), st.sampled_from("ab"), st.booleans()),
+    st.tuples(st.sampled_from(["run", "answer"]), st.integers(0, 5)),
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(OPERATION, max_size=25), st.booleans())
+def test_what_is_filled_is_what_the_world_holds(script: list, alone: bool) -> None:
+    """The oracle is a world of its own: a call runs at some moment between its question and its result, at the latest
+    when its step is over. Whatever the session fills is what the world holds at that moment; or it is unknown.
+
+    Whether a change is said to be of one object alone or not."""
+    world, one, step, calls = {"a": 0, "b": 0}, Session(apart() if alone else Spy()), 0, []
+
+    def run(made: dict) -> None:
+        if "gave" not in made:
+            world[made["id"]] += made["tool"] in ("set", "touch")
+            made["gave"] = {"version": world[made["id"]]} if made["tool"] in ("get", "set") else None
+
+    for kind, *what in script:
+        if kind == "ask":
+            tool, name, begins = what
+            if begins:
+                step += 1
+                [run(made) for made in calls]
+            verdict = one.call(tool, {"id": name}, step=step, call_id=str(len(one.judge.asked)))
+            found = one.judge.asked[-1].state.get("order")
+            assert found is None or found == {"version": world[name]}
+            if verdict.decision == "allow":
+                calls.append({"tool": tool, "id": name, "name": str(len(one.judge.asked) - 1)})
+        elif calls:
+            made = calls[what[0] % len(calls)]
+            run(made)
+            if kind == "answer":
+                one.result(made["gave"], made["name"])
+                calls.remove(made)
+
+
+FRESH, GONE = {"version": 1}, None
+ORDERS = {  # what happens in a step: a call by its name, or its name again for its result; and what is known then
+    "read alone": ("get1 get1", FRESH, FRESH),
+    "a change is under way while it is read": ("touch1 get1 get1", GONE, GONE),
+    "a change ends after it is read": ("touch1 get1 get1 touch1", GONE, GONE),
+    "a change begins and ends while it is read": ("get1 touch1 touch1 get1", GONE, GONE),
+    "a change begins while it is read": ("get1 touch1 get1", GONE, GONE),
+    "it is read after a change": ("touch1 touch1 get1 get1", FRESH, FRESH),
+    "a change gives it": ("set1 set1", FRESH, FRESH),
+    "two changes cross": ("set1 set2 set2 set1", GONE, GONE),
+    "a change is under way while another gives it": ("set1 set2 set2", GONE, GONE),
+}
+
+
+@pytest.mark.parametrize("spy", [Spy, apart])
+@pytest.mark.parametrize(("script", "now", "then"), ORDERS.values(), ids=ORDERS)
+def test_what_crosses_a_change_does_not_count(script: str, now: dict | None, then: dict | None, spy) -> None:
+    one, asked = Session(spy()), set()
+    for name in script.split():
+        if name in asked:
+            one.result({"version": 1}, name)
+        else:
+            asked.add(name)
+            one.call(name[:-1], {"id": "a"}, step=1, call_id=name)
+    one.call("post", {"id": "a"}, step=1, call_id="x")
+    assert one.judge.asked[-1].state.get("order") == now
+    one.call("post", {"id": "a"}, step=2)
+    assert one.judge.asked[-1].state.get("order") == then
+
+
+def test_a_change_of_another_object_changes_nothing_where_it_is_said_which() -> None:
+    for spy, left in ((Spy, None), (apart, {"version": 1})):
+        one = Session(spy())
+        one.call("get", {"id": "a"}), one.result({"version": 1})
+        one.call("touch", {"id": "b"}, step=1)
+        one.call("get", {"id": "a"}, step=1, call_id="x")
+        assert one.judge.asked[-1].state.get("order") == left, "it still runs"
+        one.result({"version": 1}, "x")
+        one.call("post", {"id": "a"}, step=2)
+        assert one.judge.asked[-1].state.get("order") == left, "it was read while the other one ran"
+        one.call("touch", {"id": "a"}), one.result(None)
+        assert "order" not in known(one)
+
+
+def test_a_change_of_what_nobody_can_tell_is_of_all() -> None:
+    free = {"name": "touch", "parameters": {"type": "object", "properties": ID["properties"]}}
+    order = ORDER | {"from": ORDER["from"] | {"changed_by": {"touch": {"id": "call.id"}, "set": {}}, "given_by": []}}
+    validator = Validator(box([order], [*TOOLS[:3], free, *TOOLS[4:]]))
+    for tool, told, left in (("touch", {"id": "b"}, 1), ("touch", {}, 0), ("set", {"id": "b"}, 0)):
+        one = Session(Spy(validator=validator))
+        one.call("get", {"id": "a"}), one.result({"version": 1})
+        one.call(tool, told), one.result(None)
+        assert len(known(one)) == left, tool
+
+
+def test_changes_of_more_objects_than_are_kept_are_changes_of_all() -> None:
+    one = Session(apart())
+    one.call("get", {"id": "a"}), one.result({"version": 1})
+    for number in range(lookups.KEPT):
+        one.call("touch", {"id": str(number)}), one.result(None)
+    assert known(one)["order"] == {"version": 1}
+    one.call("touch", {"id": "one more"}), one.result(None)
+    assert "order" not in known(one)
+
+
+def test_a_yes_is_used_up_of_each_object_by_itself() -> None:
+    one = Session(apart(), ask=lambda *_: {"version": 1})
+    one.say("user", "Yes, both.")
+    found = [known(one, "post", id=name).get("yes") for name in ("a", "b", "a")]
+    assert found == ["Yes, both.", "Yes, both.", None]
+
+
+def test_a_failed_reading_shows_nothing_and_a_late_result_is_not_the_newest_deed() -> None:
+    one = Session(Spy())
+    one.call("get", {"id": "a"}), one.result({"version": 1}, error=True)
+    assert "order" not in known(one)
+    one.call("touch", {"id": "x"}, call_id="early"), one.call("touch", {"id": "y"}), one.result(None)
+    one.result(None, "early")
+    assert known(one)["last"] == "y"
+
+
+@pytest.mark.parametrize(("tool", "version"), [("set", 1), ("post", 0), ("touch", None)])
+def test_what_a_tool_gives_for_its_own_change_counts(tool: str, version: int | None) -> None:
+    one = Session(Spy())
+    one.call("get", {"id": "a"}), one.result({"version": 0})
+    one.call(tool, {"id": "a"}), one.result({"version": 1})
+    assert known(one).get("order") == (None if version is None else {"version": version})
+
+
+# ---- bad answers -------------------------------------------------------------------------------------
+
+
+def cyclic() -> dict:
+    one: dict = {"version": 1}
+    one["self"] = one
+    return one
+
+
+def broken(error: BaseException):
+    def ask(tool: str, arguments: dict) -> object:
+        raise error
+
+    return ask
+
+
+BAD = {
+    "another type": (lambda *_: {"version": "3"}, "version: integer was required"),
+    "a list": (lambda *_: [1], "object was required; got array"),
+    "a missing part": (lambda *_: {}, "version: a value was required"),
+    "nothing": (lambda *_: None, "a value was required; got none"),
+    "a cycle": (lambda *_: cyclic(), "nested at most"),
+    "ten megabytes": (lambda *_: {"version": 1, "x": [0] * 200_000}, "at most 100000 values"),
+    "no JSON": (lambda *_: {"version": object()}, "a JSON value was required; got object"),
+    "an error": (broken(KeyError("x")), "the tool failed"),
+    "an exit": (broken(SystemExit(1)), "the tool failed"),
+    "silence": (lambda *_: time.sleep(5), "an answer within 0.1 s was required"),
+}
+
+
+@pytest.mark.parametrize(("ask", "why"), BAD.values(), ids=BAD)
+def test_a_bad_answer_is_unknown_with_its_reason_and_disturbs_nothing_else(ask, why: str) -> None:
+    one = Session(Spy(), ask=ask, timeout_s=0.1)
+    one.state({"told": 7})
+    one.call("who"), one.result({"card": {"level": "gold"}})
+    start = time.monotonic()
+    verdict = one.call("post", {"id": "a"})
+    assert time.monotonic() - start < 3
+    assert verdict.decision == "undecided" and "state.order: " in verdict.reason and why in verdict.reason
+    state = one.judge.asked[-1].state
+    assert state["level"] == "gold" and state["told"] == 7 and "order" not in state
+
+
+GUARDED = [
+    {"name": "get", "mutating": False, "parameters": ID},
+    {"name": "pay", "parameters": ID},
+    {"name": "ping"},
+]
+READ = [
+    {
+        "name": "order",
+        "type": "object",
+        "properties": {
+            "card": {"type": "object", "properties": {"level": {"type": "integer"}}},
+            "lines": {"type": "array", "items": {"type": "object", "properties": {"cents": {"type": "integer"}}}},
+        },
+        "from": {"lookup": "get", "arguments": {"id": "call.id"}},
+    },
+    {"name": "age", "type": "integer"},
+]
+RULES = """
+predicates:
+  pay: {kind: action, tools: [pay]}
+  ping: {kind: action, tools: [ping]}
+  level: {kind: state, test: state.order.card.level >= 2}
+  cheap: {kind: state, test: "sum(state.order.lines.map(l, l.cents)) <= 100"}
+  adult: {kind: state, test: state.age >= 18}
+rules:
+  - {id: level, formula: ALWAYS (pay IMPLIES level), modality: permit_only_if}
+  - {id: cheap, formula: ALWAYS (pay IMPLIES cheap), modality: permit_only_if}
+  - {id: adult, formula: "ALWAYS ((pay OR ping) IMPLIES adult)", modality: permit_only_if}
+"""
+FINE = {"card": {"level": 3}, "lines": [{"cents": 60}, {"cents": 40}]}
+LEVEL, LINES = "state.order.card.level", "state.order.lines"
+BROKEN = {  # a record that is not as it was declared, the paths that are named, and what is said of it
+    "a missing path": (lambda: {"lines": []}, (LEVEL,), ""),
+    "a missing part of a list": (lambda: FINE | {"lines": [{"cents": 5}, {}]}, (LINES,), ""),
+    "a wrong type": (lambda: FINE | {"card": {"level": "3"}}, (LEVEL, LINES), "card.level: integer was required"),
+    "a list where a record was declared": (lambda: [FINE], (LEVEL, LINES), "object was required; got array"),
+    "a list inside": (lambda: FINE | {"card": [3]}, (LEVEL, LINES), "card: object was required; got array"),
+    "a text of ten megabytes": (lambda: "a" * 10**7, (LEVEL, LINES), "object was required"),
+    "ten megabytes of numbers": (lambda: FINE | {"x": [0] * 5_000_000}, (LEVEL, LINES), "at most 100000 values"),
+    "ten megabytes of lines": (lambda: FINE | {"lines": [{"cents": 0}] * 700_000}, (LEVEL, LINES), "at most 100000"),
+    "a cycle": (lambda: FINE | {"x": cyclic()}, (LEVEL, LINES), "nested at most"),
+    "nothing": (lambda: None, (LEVEL, LINES), "a value was required; got none"),
+    "silence": (lambda: time.sleep(5), (LEVEL, LINES), "an answer within 0.05 s was required"),
+    "an error": (lambda: {}["x"], (LEVEL, LINES), "the tool failed"),
+}
+ASKED_ALONE = ("silence", "an error")  # what only a function that is asked can do
+
+
+@pytest.fixture(scope="module")
+def judges() -> dict[str, CallGuard | Shield]:
+    """A guard and a shield of the same rules over a record that is looked up."""
+    toolbox, rules = box(READ, GUARDED), rulefile.loads(RULES)
+    made = [contract(tool, rules, toolbox.state) for tool in toolbox.tools]
+    kept = [Guarded(one, assemble(airline.code(one), one), "tested") for one in made]
+    actions = {name: [rule.id for rule in rules.rules if name in rule.predicates] for name in ("pay", "ping")}
+    return {
+        "guard": CallGuard("guard", rules, tuple(kept), frozenset({"tested"}), toolbox),
+        "shield": Shield(rules.predicates, circuit.build(rules, actions), toolbox=toolbox),
+    }
+
+
+@pytest.mark.parametrize("judge", ["guard", "shield"])
+@pytest.mark.parametrize(
+    ("way", "bad"),
+    [
+        (way, bad)
+        for way in ("asked", "given", "recorded")
+        for bad in BROKEN
+        if way == "asked" or bad not in ASKED_ALONE
+    ],
+)
+def test_a_bad_record_is_undecided_with_its_path_and_disturbs_nothing_else(judges, judge: str, way: str, bad: str):
+    """As a session asks for it, as the agent's own call gives it, and as a recording holds it."""
+    make, paths, why = BROKEN[bad]
+    read = [Call("get", {"id": name}) for name in "ab"] * (way != "asked")
+    calls = [*read, Call("pay", {"id": "a"}), Call("ping", {}), *read[1:], Call("pay", {"id": "b"})]
+    began = time.monotonic()
+
+    def gives(call: Call) -> object:
+        return None if call.tool != "get" else FINE if call.arguments["id"] == "b" else make()
+
+    if way == "recorded":
+        happened = [State({"age": 30}), *[what for call in calls for what in (Asked(call), Result(gives(call)))]]
+        found = [one.verdict for one in recorded.judge(judges[judge], [Event("r", what) for what in happened])]
+    else:
+        ask = (lambda tool, arguments: gives(Call(tool, arguments))) if way == "asked" else None
+        one, found = judges[judge].session(ask=ask, timeout_s=0.05), []
+        one.state({"age": 30})
+        for call in calls:
+            found.append(one.call(call.tool, call.arguments))
+            one.result(gives(call))
+    first, ping, second = [verdict for verdict, call in zip(found, calls, strict=True) if call.tool != "get"]
+    assert time.monotonic() - began < 4
+    assert first.decision == "undecided" and why in first.reason
+    assert tuple(path for path in (LEVEL, LINES) if any(path in fact for fact in first.missing)) == paths
+    assert (ping.decision, second.decision) == ("allow", "allow")
+
+
+@pytest.mark.parametrize("judge", ["guard", "shield"])
+def test_beside_a_bad_record_what_is_surely_broken_is_denied(judges, judge: str) -> None:
+    one = judges[judge].session(ask=lambda *_: [FINE])
+    one.state({"age": 12})
+    verdict = one.call("pay", {"id": "a"})
+    assert verdict.decision == "deny" and "adult" in verdict.violated
+
+
+def test_a_bad_result_is_unknown_until_a_good_one_comes() -> None:
+    one = Session(Spy())
+    for value in ({"card": [1]}, {"card": {"level": "lead"}}, "gold", cyclic(), [0] * 200_000):
+        one.call("who"), one.result(value)
+        assert "level" not in known(one)
+    one.call("who"), one.result({"card": {"level": "gold"}})
+    assert known(one)["level"] == "gold"
+
+
+def test_tools_that_hang_are_not_asked_without_end() -> None:
+    before = threading.active_count()
+    one = Session(Spy(), ask=lambda *_: time.sleep(3), timeout_s=0.005)
+    for number in range(20):
+        verdict = one.call("post", {"id": str(number)})
+    assert "questions before it still have no answer" in verdict.reason
+    assert threading.active_count() <= before + lookups.HANGING
+
+
+def test_a_clock_that_fails_tells_no_time() -> None:
+    for clock in (broken(OSError()), lambda: "noon", lambda: 3, lambda: None):
+        assert "now" not in known(Session(Spy(), clock=lambda clock=clock: clock() if clock is not None else 0))
+    assert known(Session(Spy()))["now"].endswith("+00:00")
+
+
+def test_of_more_words_than_are_kept_not_all_are_known() -> None:
+    one = Session(Spy())
+    assert known(one)["words"] == () and "answer" not in one.judge.asked[-1].state
+    for number in range(lookups.TEXTS + 1):
+        one.say("user", str(number))
+    state = known(one)
+    assert state["answer"] == str(lookups.TEXTS) and "words" not in state
+
+
+def test_a_session_keeps_so_many_objects_and_no_more() -> None:
+    one = Session(Spy(), ask=lambda tool, arguments: {"version": 1})
+    grown = []
+    for start in (0, 2, 4):
+        for number in range(start * lookups.KEPT, (start + 2) * lookups.KEPT):
+            one.call("get", {"id": str(number)})
+            one.result({"version": 1})
+            one.judge.asked.clear(), one.judge.remembered.clear()
+        grown.append(sys.getallocatedblocks())
+    assert grown[2] - grown[1] < 2000
+
+
+# ---- tools.json ------------------------------------------------------------------------------------
+
+WRONG = {
+    "another word": ("noon", "'clock', or an object with one of"),
+    "two kinds": ({"said": "user", "result": "get"}, "an object with one of"),
+    "an empty list of tools": ({"result": []}, "must be a name; got list []"),
+    "one of two that is no tool": ({"result": ["get", "nobody"]}, "must be of tools that are declared; got ['nobody']"),
+    "a lookup of two tools": ({"lookup": ["get", "who"], "arguments": {}}, "must be a name; got list"),
+    "no such tool": ({"result": "nobody"}, "must be of tools that are declared; got ['nobody']"),
+    "a tool that may change something": ({"lookup": "set", "arguments": {"id": "call.id"}}, '"mutating": false'),
+    "an unknown key": ({"result": "get", "each": 1}, "got ['each']"),
+    "a missing argument": ({"lookup": "get"}, "those of get, ['id'], were required"),
+    "an argument too many": ({"lookup": "who", "arguments": {"id": "call.id"}}, "those of who"),
+    "no path": ({"result": "get", "path": "a ||"}, "a path in the result"),
+    "a fact for a path": ({"result": "get", "path": "a == 1"}, "a path in the result"),
+    "a fact for an argument": ({"lookup": "get", "arguments": {"id": "call.id == 1"}}, "CEL, such as call.id"),
+    "a later field": ({"lookup": "get", "arguments": {"id": "state.later"}}, "state fields declared before, []"),
+    "no list": ({"result": "get", "changed_by": "set"}, "must be of tools that are declared; got str"),
+    "a strange user of words": ({"said": "user", "used_by": ["nobody"]}, "got ['nobody']"),
+    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['arguments', 'used_by'] was required"),
+    "a strange changer": ({"result": "get", "changed_by": ["nobody"]}, "got ['nobody']"),
+    "another argument of what is changed": (
+        {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": {"set": {"name": "call.id"}}},
+        "from.changed_by.set: arguments ['id'], or none for any object, were required",
+    ),
+    "an object of a result": ({"result": "get", "changed_by": {"set": {"id": "call.id"}}}, "arguments [], or none"),
+    "an object by what is known": (
+        {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"set": {"id": "state.told"}}},
+        "state fields declared before, []",
+    ),
+    "arguments of words that are none": ({"said": "user", "arguments": ["call.id"]}, "an object was required"),
+    "no argument of what was done": ({"done": "set"}, "an argument of set was required"),
+}
+
+
+@pytest.mark.parametrize(("source", "why"), WRONG.values(), ids=WRONG)
+def test_a_source_that_is_none_is_refused_with_its_place(source: object, why: str) -> None:
+    with pytest.raises(ToolError) as refused:
+        box([{"name": "one", "type": "string", "from": source}])
+    assert str(refused.value).startswith("tools.json: state[0].from") and why in str(refused.value)
+
+
+# ---- recorded and replayed ----------------------------------------------------------------------------
+
+SAID = st.sampled_from(["user", "assistant"]).map(lambda role: ("say", role))
+TOLD = st.integers(0, 2).map(lambda value: ("state", {"told": value}))
+ASKED = st.tuples(
+    st.just("call"),
+    st.sampled_from(["get", "who", "set", "touch", "post"]),
+    st.sampled_from("ab"),
+    st.one_of(st.none(), st.integers(0, 2)),
+    st.sampled_from(["given", "failed", "none"]),
+)
+
+
+READ_A = ("call", "get", "a", None, "given")
+
+
+@settings(max_examples=150)
+@example([("call", "post", "a", None, "none"), ("say", "assistant"), ("say", "user"), READ_A], True, False)
+@given(st.lists(st.one_of(SAID, TOLD, ASKED), max_size=15), st.booleans(), st.booleans())
+def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: bool, alone: bool) -> None:
+    answers, made = iter(range(100)), apart if alone else Spy
+    spies = [made(), made(), made()]
+    spies[0].deny = spies[1].deny = spies[2].deny = "set"
+    ask = (lambda tool, arguments: {"version": next(answers), "owner": "b"}) if asks else None
+    record, ticks = io.StringIO(), iter(range(1000))
+    live = Session(spies[0], run="a", record=record, ask=ask, clock=lambda: f"2024-05-15T15:{next(ticks) // 60:02}:00Z")
+    for kind, *what in script:
+        if kind == "say":
+            live.say(what[0], f"words {len(record.getvalue())}")
+        elif kind == "state":
+            live.state(what[0])
+        else:
+            tool, name, step, result = what
+            verdict = live.call(tool, {"id": name}, step)
+            if verdict.decision == "allow" and result != "none":
+                live.result({"version": len(record.getvalue())}, error=result == "failed")
+    happened = [event for run in events.loads(record.getvalue()) for event in run.events]
+    again, other = Session(spies[1], run="a"), spies[2]
+    again.replay(happened)
+    assert again.judge.asked == live.judge.asked
+    list(recorded.judge(other, happened))
+    assert other.asked == live.judge.asked
+    for one in (live, again):
+        one._lookups.ask, one._record_to, one._clock = None, None, lambda: "2025-01-01T00:00:00Z"
+        one.call("post", {"id": "a"})
+    assert again.judge.asked == live.judge.asked and again.judge.remembered == live.judge.remembered
+
+
+def test_a_record_holds_what_was_asked_before_the_call(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    one = Session(Spy(), run="r", record=path, ask=lambda *_: {"version": 1}, clock=lambda: "2024-05-15T15:00:00Z")
+    one.call("post", {"id": "a"}, step=4, call_id="x"), one.result({"done": [1]}, "x")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [next(key for key in events.KINDS if key in row) for row in rows] == ["lookup", "call", "result"]
+    assert rows[0]["lookup"] == {"tool": "get", "arguments": {"id": "a"}, "value": {"version": 1}}
+    assert {row["time"] for row in rows} == {"2024-05-15T15:00:00Z"} and rows[1]["call_id"] == "x"
+    (run,) = events.read(path)
+    copied = io.StringIO()
+    events.dump(run.events, copied)
+    assert copied.getvalue() == path.read_text("utf-8")
+
+
+def test_what_cannot_be_recorded_does_not_happen(tmp_path: Path) -> None:
+    one = Session(Spy(), record=tmp_path / "no" / "such.jsonl")
+    for act in (lambda: one.call("who"), lambda: one.say("user", "x"), lambda: one.state({"told": 1})):
+        with pytest.raises(SessionError, match="a record that can be written was required"):
+            act()
+    good = Session(Spy(), record=tmp_path / "runs.jsonl")
+    assert good.call("who", {"x": object()}).decision == "deny" and not (tmp_path / "runs.jsonl").exists()
+    with pytest.raises(SessionError, match="record"):
+        good.call("who", step="a name")
+
+
+def test_a_replay_of_what_is_no_session_is_refused() -> None:
+    for what in (Result(1), events.Observation("task")):
+        with pytest.raises(SessionError):
+            Session(Spy()).replay([Event("a", what)])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"run": "a", "lookup": {"tool": "get"}}',
+        '{"run": "a", "lookup": {"tool": "get", "arguments": {}, "value": 1, "problem": "none"}}',
+        '{"run": "a", "lookup": {"tool": "get", "arguments": {}, "problem": ""}}',
+        '{"run": "a", "lookup": {"tool": "get", "arguments": {}}, "label": "deny"}',
+    ],
+)
+def test_a_lookup_that_is_none_is_refused(line: str) -> None:
+    with pytest.raises(EventError, match="line 1"):
+        events.loads(line)
+
+
+def test_a_log_says_where_values_come_from() -> None:
+    log = io.StringIO()
+    one = Session(Spy(), log=log, ask=lambda *_: {"version": 1})
+    one.call("post", {"id": "a"}), one.call("post", {"id": "a"})
+    first, _ = map(json.loads, log.getvalue().splitlines())
+    assert first["origins"]["order"] == 'get(id="a"), which was asked' and first["origins"]["now"] == "the clock"
+
+
+def test_threads_share_a_session() -> None:
+    log, one = io.StringIO(), None
+    one = Session(Spy(), log=log, ask=lambda tool, arguments: {"version": 1})
+
+    def work(name: str) -> None:
+        for number in range(100):
+            one.say("user", name)
+            one.call("post", {"id": "a"}, call_id=f"{name}{number}")
+            one.result({}, f"{name}{number}")
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    rows = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [row["index"] for row in rows] == list(range(400)) and {row["decision"] for row in rows} == {"allow"}
+
+
+def test_a_recorded_lookup_serves_the_next_call_alone() -> None:
+    told = Lookup("get", {"id": "a"}, {"version": 5})
+    asked = Asked(Call("touch", {"id": "a"}))
+    spy = Spy()
+    list(recorded.judge(spy, [Event("r", what) for what in (told, asked, Result(None), asked)]))
+    assert [step.state.get("order") for step in spy.asked] == [{"version": 5}, None]
