@@ -1,5 +1,6 @@
 """Windows in time: their text, their meaning, monitors of them, guards by them, and decisions about them."""
 
+import json
 import random
 from dataclasses import replace
 from itertools import product
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from oracles import timed
 from test_objects import event, times, window
 
+from wb.bench import recorded
+from wb.domain import events
 from wb.domain.tools import Field, Source, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
 from wb.guards import contract
@@ -358,6 +361,19 @@ def test_the_time_may_come_from_the_session_s_clock(guard: CallGuard, rules: Rul
     times = iter(["10:00", "10:01", "10:03"])
     one = CallGuard("g", rules, guard.guarded, guard.accepted, box).session(clock=lambda: moment(next(times)))
     assert [one.call("send").decision for _ in range(3)] == ["allow", "deny", "allow"]
+
+
+def test_the_times_of_events_date_the_calls_of_a_recording(guard: CallGuard, rules: RuleSet) -> None:
+    box = replace(BOX, state=(Field("now", "string", source=Source("clock")),))
+    clocked = CallGuard("g", rules, guard.guarded, guard.accepted, box)
+    rows = []
+    for clock, verb in (("10:00", "book"), ("02T10:00", "cancel"), ("02T10:01", "cancel")):
+        call = {"tool": NAMES[verb], "arguments": {"id": "A"}}
+        rows += [{"run": "r", "call": call, "time": moment(clock)}, {"run": "r", "result": "done"}]
+    for dated, expected in ((True, ["allow", "allow", "deny"]), (False, ["allow", "undecided", "undecided"])):
+        told = [{key: value for key, value in row.items() if dated or key != "time"} for row in rows]
+        (run,) = events.loads("\n".join(map(json.dumps, told)))
+        assert [one.verdict.decision for one in recorded.judge(clocked, run.events)] == expected
 
 
 @pytest.mark.parametrize("now", ["yesterday", "2026-03-01T10:00:00", 5, None, "2026-13-01T10:00:00Z"])

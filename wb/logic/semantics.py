@@ -342,15 +342,13 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
         return None, True if times == 1 else None
     if counted == NEVER:
         return False, times == 1
-    after, before = counted
-    since = last - within
-
-    def held(often: int) -> bool | None:
+    (after, before), since, found = counted, last - within, []
+    for often in (times, times - 1):
         if often == 0 or (known and len(after) >= often and after[-often] >= since):
-            return True
-        return None if len(before) >= often and before[-often] >= since else False
-
-    return held(times), held(times - 1)
+            found.append(True)
+        else:
+            found.append(None if len(before) >= often and before[-often] >= since else False)
+    return tuple(found)
 
 
 def _counted(counted: Counted, true: bool | None, last: float, known: bool, times: int, within: int) -> Counted:
