@@ -14,28 +14,53 @@ from pathlib import Path
 import pytest
 import recount
 import tiny
+import yaml
 
 import wb
 from wb.bench import recorded
+from wb.domain import policy as documents
+from wb.domain import tools
 from wb.guards import runtime
 from wb.paths import Project, digest
+from wb.rules import sentences
+from wb.rules.rule import RuleSet
 from wb.runs import artifact, key
 
 POLICY = """# Boat hire
 
 Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a boat in haste.
 The harbour is old.
+
+Bill a mooring as the clerk would.
 """
 TOOLS = {
     "tools": [
         {"name": "rent_boat", "description": "Rent a boat to a visitor.", "keywords": ["rent a boat"]},
         {"name": "end_rental", "description": "End a rental.", "keywords": ["end a rental"]},
         {"name": "paint_boat", "description": "Paint a boat.", "keywords": ["paint a boat"]},
+        *(
+            {
+                "name": name,
+                "description": f"{name.split('_')[0].title()} a mooring.",
+                "mutating": name != "log_mooring",
+                "parameters": {"type": "object", "properties": {"berth": {"type": "string"}}, "required": ["berth"]},
+            }
+            for name in ("log_mooring", "bill_mooring")
+        ),
     ],
-    "state": [{"name": "can_swim", "type": "boolean", "description": "the visitor can swim", "keywords": ["swim"]}],
+    "state": [
+        {"name": "can_swim", "type": "boolean", "description": "the visitor can swim", "keywords": ["swim"]},
+        {"name": "now", "type": "string", "from": "clock"},
+    ],
 }
+CLERK = "Bill a mooring as the clerk would."
+RULES = (  # of a person: of the same berth, counted, within a time
+    "ALWAYS (bills(b) IMPLIES ONCE[<= 24h] logs(b))",
+    "ALWAYS (bills(b) IMPLIES COUNT[<= 2] bills(b))",
+)
 SWIM, ORDER, OPEN = POLICY.split("\n\n")[1].replace("\n", " ").split(". ")[:3]
 SMALL = {"mutants": 0, "max_rounds": 0, "seeds": 1, "epochs": 20, "pairs": 4}
+BILLED = [("bill", "A"), ("log", "A"), ("bill", "B"), ("bill", "A"), ("bill", "A"), ("bill", "A")]
 # each call of two runs: the tool, its label, what the proved guard says
 CALLS = {
     "learning": [
@@ -56,6 +81,23 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(tiny.command(*words), cwd=folder, capture_output=True, text=True, env=environment)
 
 
+def decided() -> dict[str, object]:
+    """What a person says of the sentence about moorings."""
+    read = sentences.classify(documents.of_text(POLICY, tools.parse(json.dumps(TOOLS))), (), RuleSet())
+    acts = {
+        name: {"kind": "action", "tools": [tool], "objects": ["call.berth"]}
+        for name, tool in (("logs", "log_mooring"), ("bills", "bill_mooring"))
+    }
+    return {
+        "id": next(one.id for one in read if one.text == CLERK),
+        "text": CLERK,
+        "decision": "rule",
+        "why": "the clerk was asked",
+        "predicates": acts,
+        "rules": [{"formula": formula, "modality": "permit_only_if"} for formula in RULES],
+    }
+
+
 def given(folder: Path) -> dict[str, object]:
     """The parameters of the run."""
     return {**SMALL, "runs": str(folder / "runs.jsonl")}
@@ -69,6 +111,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     (folder / "hire").mkdir()
     (folder / "hire" / "policy.md").write_text(POLICY, "utf-8")
     (folder / "hire" / "tools.json").write_text(json.dumps(TOOLS), "utf-8")
+    (folder / "hire" / "decisions.yaml").write_text(yaml.safe_dump({"decisions": [decided()]}), "utf-8")
     rows = []
     for side, calls in CALLS.items():
         run = RUN[side]
@@ -98,7 +141,7 @@ def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files
     folder, done = ran
     said = [re.sub(r" \([^)]*\)", "", line) for line in done.stdout.splitlines()]
     assert [line for line in recount.recount(folder / "artifacts") if line not in said] == [], done.stdout
-    assert "sentences        5: 2 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
+    assert "sentences        6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
     assert Path(re.search(r"^report +(\S+)", done.stdout, re.MULTILINE).group(1)).is_file()
 
 
@@ -127,6 +170,22 @@ def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Buil
     assert [json.loads(line)["decision"] for line in log.getvalue().splitlines()] == decisions
     assert verdicts[1].quotes == (f"{ORDER}.",) and verdicts[2].quotes == (f"{SWIM}.",)
     assert [built.texts[name] for name in verdicts[5].open] == [f"{OPEN}."]
+
+
+def test_a_persons_rules_about_the_same_object_go_the_whole_way(built: wb.build.Built) -> None:
+    """Read, refined, weighed, proved, judged: of this berth, twice, within a day.  The shield knows no such windows."""
+    assert built.guard().claims()["bill_mooring"] == "proved"
+    for guard, expected in (
+        ("veriguard", "deny allow deny allow allow deny"),
+        ("shieldagent", " ".join(["undecided"] * 6)),
+    ):
+        day = [1]
+        session = built.session(guard, clock=lambda day=day: f"2026-03-0{day[0]}T00:00:00Z")
+        said = [session.call(f"{verb}_mooring", {"berth": berth}).decision for verb, berth in BILLED]
+        assert said == expected.split(), guard
+        session.call("log_mooring", {"berth": "B"})
+        day[0] = 3
+        assert session.call("bill_mooring", {"berth": "B"}).decision == expected.split()[0], "logged too long ago"
 
 
 def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
