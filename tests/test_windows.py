@@ -627,3 +627,9 @@ def test_a_persons_window_needs_a_clock(rules: RuleSet) -> None:
     assert not list(decisions._undeclared(own, BOX, written, ()))
     (wrong,) = decisions._undeclared(own, replace(BOX, state=()), written, ())
     assert "a field now of the state, the time, was required; got []" in wrong
+
+
+@pytest.mark.parametrize("text", ["COUNT[<3] a", "COUNT[about 3] a", "ONCE[24h] a"])
+def test_another_form_of_a_count_or_a_time_is_told_the_right_one(text: str) -> None:
+    with pytest.raises(FormulaError, match=r"COUNT\[<= 3\], ONCE\[<= 24h\]"):
+        parse(text)

@@ -46,6 +46,7 @@ def parse(text: str, scalar: Callable[[yaml.ScalarEvent], object]) -> Parsed:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line, got = mark.line + 1 if mark else 1, getattr(problem, "problem", None) or str(problem).splitlines()[0]
+        got += " (a text with brackets, commas or colons stands in quotes)" * ("expected ','" in got)
     except RecursionError:
         line, got = 1, "hundreds of nested levels"
     raise YamlError(f"line {line}: YAML was required; got {got[:200]}")

@@ -215,7 +215,8 @@ def _tokens(text: str) -> list[_Token]:
         found = TOKEN.match(text, at)
         if found is None:
             at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n"))
-            raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}")
+            hint = "; a count or a time is written COUNT[<= 3], ONCE[<= 24h]" * (text[at] == "[")
+            raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}{hint}")
         word = found.group(1) or found.group(2) or ""
         tokens.append(_Token(re.sub(r" *([(),]) *", r"\1", word).replace(",", ", "), found.end() - len(word)))
         if not word:
