@@ -235,6 +235,12 @@ def test_every_sentence_stands_in_the_document_with_its_class_reason_and_rules(h
     assert 'Only adults may pay.</span> <a href="#rule-c1.1">c1.1</a>' in page, "by the rule it lives on in"
 
 
+def test_a_title_that_does_not_stand_under_itself_stands_once_all_the_same(here):
+    rows = [{**SENTENCES[0], "headings": []}, *SENTENCES[1:]]
+    page = text(here, run(here, files={**FILES, "01_policy_extraction": {"sentences.json": rows, "rules.json": RULES}}))
+    assert re.findall(r"<h4>(?:<[^>]*>)*([^<]*)", page)[:2] == ["Paying", "Paying / Gifts"]
+
+
 def test_every_link_leads_to_a_place_of_the_page(here):
     page = text(here, run(here, 1), run(here, 2))
     places = re.findall(r'\bid="([^"]+)"', page)
