@@ -46,6 +46,7 @@ FAIL_CLOSED = {
     "guards/synthesis": "drafting generated_code decided veriguard",
     "guards/decided": "decided",
     "domain/session": "values session recorded",
+    "domain/lookups": "lookups session airline_rules",
     "domain/validation": "validation session recorded",
     "domain/schema": "validation hostile_calls",
     "domain/trace": "values session recorded",
@@ -60,6 +61,7 @@ FAIL_CLOSED = {
 FIRST = {
     "build": "build",
     "domain/clauses": "extract account",
+    "domain/functions_worker": "sources",
     "domain/jsonl": "tau events",
     "domain/tools": "tool validation physical",
     "guards/faults": "contract examples",
