@@ -31,7 +31,7 @@ POLICY = """# Boat hire
 Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a boat in haste.
 The harbour is old.
 
-Bill a mooring as the clerk would.
+Bill a boat as the clerk would.
 """
 TOOLS = {
     "tools": [
@@ -41,11 +41,11 @@ TOOLS = {
         *(
             {
                 "name": name,
-                "description": f"{name.split('_')[0].title()} a mooring.",
-                "mutating": name != "log_mooring",
+                "description": f"{name.split('_')[0].title()} a boat that is moored.",
+                "mutating": name != "log_boat",
                 "parameters": {"type": "object", "properties": {"berth": {"type": "string"}}, "required": ["berth"]},
             }
-            for name in ("log_mooring", "bill_mooring")
+            for name in ("log_boat", "bill_boat")
         ),
     ],
     "state": [
@@ -53,7 +53,7 @@ TOOLS = {
         {"name": "now", "type": "string", "from": "clock"},
     ],
 }
-CLERK = "Bill a mooring as the clerk would."
+CLERK = "Bill a boat as the clerk would."
 RULES = (  # of a person: of the same berth, counted, within a time
     "ALWAYS (bills(b) IMPLIES ONCE[<= 24h] logs(b))",
     "ALWAYS (bills(b) IMPLIES COUNT[<= 2] bills(b))",
@@ -82,11 +82,11 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
 
 
 def decided() -> dict[str, object]:
-    """What a person says of the sentence about moorings."""
+    """What a person says of the sentence about bills."""
     read = sentences.classify(documents.of_text(POLICY, tools.parse(json.dumps(TOOLS))), (), RuleSet())
     acts = {
         name: {"kind": "action", "tools": [tool], "objects": ["call.berth"]}
-        for name, tool in (("logs", "log_mooring"), ("bills", "bill_mooring"))
+        for name, tool in (("logs", "log_boat"), ("bills", "bill_boat"))
     }
     return {
         "id": next(one.id for one in read if one.text == CLERK),
@@ -174,18 +174,18 @@ def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Buil
 
 def test_a_persons_rules_about_the_same_object_go_the_whole_way(built: wb.build.Built) -> None:
     """Read, refined, weighed, proved, judged: of this berth, twice, within a day.  The shield knows no such windows."""
-    assert built.guard().claims()["bill_mooring"] == "proved"
+    assert built.guard().claims()["bill_boat"] == "proved"
     for guard, expected in (
         ("veriguard", "deny allow deny allow allow deny"),
         ("shieldagent", " ".join(["undecided"] * 6)),
     ):
         day = [1]
         session = built.session(guard, clock=lambda day=day: f"2026-03-0{day[0]}T00:00:00Z")
-        said = [session.call(f"{verb}_mooring", {"berth": berth}).decision for verb, berth in BILLED]
+        said = [session.call(f"{verb}_boat", {"berth": berth}).decision for verb, berth in BILLED]
         assert said == expected.split(), guard
-        session.call("log_mooring", {"berth": "B"})
+        session.call("log_boat", {"berth": "B"})
         day[0] = 3
-        assert session.call("bill_mooring", {"berth": "B"}).decision == expected.split()[0], "logged too long ago"
+        assert session.call("bill_boat", {"berth": "B"}).decision == expected.split()[0], "logged too long ago"
 
 
 def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
@@ -290,7 +290,9 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     assert all(row["holds"] and row["kept"] == row["again"] == "proved" for row in rows)
     claims = {row["tool"]: row["claim"] for row in rows}
     assert claims == dict.fromkeys(("rent_boat", "end_rental"), "proved") | {
-        "paint_boat": "proved for 1 rule, 1 sentence open"
+        "paint_boat": "proved for 1 rule, 1 sentence open",
+        "log_boat": "free",
+        "bill_boat": "proved",
     }
 
     version = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "06_nagini_verification")
