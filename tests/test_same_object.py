@@ -28,9 +28,9 @@ from wb.logic import cel, decide, facts, objects, semantics, times  # noqa: E402
 from wb.logic import formula as F  # noqa: E402
 from wb.logic.automaton import AutomatonError  # noqa: E402
 from wb.logic.objects import Among, Slices, grounded, identity  # noqa: E402
-from wb.logic.syntax import render  # noqa: E402
+from wb.logic.syntax import parse, render  # noqa: E402
 from wb.rules import check, decisions, physical, residual, rulefile  # noqa: E402
-from wb.rules.rule import Predicate, Rule, RuleSet, among, reader  # noqa: E402
+from wb.rules.rule import Predicate, Rule, RuleSet, among, counting, reader  # noqa: E402
 from wb.shield import circuit  # noqa: E402
 from wb.shield.shield import Shield  # noqa: E402
 
@@ -650,3 +650,17 @@ def test_what_has_no_order_within_a_step_is_unknown_to_what_happened_since(guard
             session = judge.session()
             assert {session.call(*asked(said), 0).decision for said in order.split("; ")} == {"allow"}
             assert session.call(*asked("resize A big"), 1).decision == decision, (judge.name, order)
+
+
+def test_what_is_counted_only_where_two_calls_come_together_is_not_taken_apart() -> None:
+    known = {name: Predicate(name, "action", "", tools=(name,)) for name in ("refund", "flag")}
+    known["small"] = Predicate("small", "state", "", tools=("refund",), test=cel.parse("call.amount <= 3"))
+    for text, tools in (
+        ("COUNT[<= 1] refund", {"refund"}),
+        ("COUNT[<= 1] (refund OR flag)", {"refund", "flag"}),
+        ("COUNT[<= 1] (refund AND small)", {"refund"}),
+        ("COUNT[<= 1] (refund AND flag)", set()),
+        ("COUNT[<= 1, 1h] (refund AND flag)", set()),
+        ("ONCE refund", set()),
+    ):
+        assert counting(parse(f"ALWAYS (flag IMPLIES {text})"), known) == tools, text

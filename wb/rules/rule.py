@@ -24,7 +24,7 @@ from wb.domain.tools import DeclaredValues
 from wb.domain.trace import Call, Step
 from wb.logic import evaluation, facts, formula, objects
 from wb.logic.facts import Fact, Path, Size
-from wb.logic.formula import Atom, Formula, Since, atoms, bodies, predicates, subformulas, substitute, variables
+from wb.logic.formula import And, Atom, Formula, Since, atoms, bodies, predicates, subformulas, substitute, variables
 from wb.logic.objects import NOBODY, Among
 
 Kind = Literal["action", "state"]
@@ -152,9 +152,21 @@ def among(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType(
 
 
 def counting(formula: Formula, predicates: Mapping[str, Predicate]) -> frozenset[str]:
-    """The tools whose calls a formula counts."""
-    names = {Atom(name).predicate for body in bodies(formula) for name in atoms(body)}
+    """The tools whose calls a formula counts; none of what it counts only where two calls of one step come together."""
+    counted = [body for body in bodies(formula) if not _together(body, predicates)]
+    names = {Atom(name).predicate for body in counted for name in atoms(body)}
     return frozenset(tool for p in _made(names, predicates) for tool in p.tools)
+
+
+def _together(body: Formula, predicates: Mapping[str, Predicate]) -> bool:
+    """Whether a formula asks two things of one step that no one call makes true."""
+    for node in subformulas(body):
+        if isinstance(node, And):
+            names = [[Atom(name).predicate for name in atoms(part)] for part in (node.left, node.right)]
+            left, right = ({tool for p in _made(some, predicates) for tool in p.tools} for some in names)
+            if left and right and not left & right:
+                return True
+    return False
 
 
 def _made(names: Iterable[str], predicates: Mapping[str, Predicate]) -> list[Predicate]:
