@@ -624,6 +624,24 @@ def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: 
     assert again.judge.asked == live.judge.asked and again.judge.remembered == live.judge.remembered
 
 
+@pytest.mark.parametrize(
+    ("script", "version"), [("look 1; post", 1), ("touch; look 1; post", 1), ("look 1; touch; post", None)]
+)
+def test_a_look_that_a_recording_tells_counts_until_something_changes(script: str, version: int | None) -> None:
+    rows: list[dict] = []
+    for verb, *value in (said.split() for said in script.split("; ")):
+        if value:
+            rows.append({"lookup": {"tool": "get", "arguments": {"id": "a"}, "value": {"version": int(value[0])}}})
+        else:
+            rows += [{"call": {"tool": verb, "arguments": {"id": "a"}}}, {"result": 1}][: 1 + (verb != "post")]
+    text = "\n".join(json.dumps({"run": "a", **row}) for row in rows)
+    happened, spy, one = [e for run in events.loads(text) for e in run.events], Spy(), Session(Spy(), run="a")
+    list(recorded.judge(spy, happened))
+    one.replay(happened)
+    for asked in (spy.asked, one.judge.asked):
+        assert asked[-1].state.get("order", {}).get("version") == version
+
+
 def test_a_record_holds_what_was_asked_before_the_call(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     one = Session(Spy(), run="r", record=path, ask=lambda *_: {"version": 1}, clock=lambda: "2024-05-15T15:00:00Z")

@@ -191,6 +191,7 @@ class Lookups:
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=True)
+        self._told = {} if changes else self._told  # what was told before it may have changed
         if present and not failed:  # those of earlier steps counted when their step was over
             self._was_done(call)
         if failed or call.tool not in self._kept or call.arguments is None:
