@@ -304,6 +304,11 @@ def _tool(row: object, where: str) -> Tool:
     schemas = [key for key in ("parameters", "inputSchema", "input_schema") if key in row]
     if len(schemas) > 1:
         raise ToolError(f"{where}: one schema of the arguments was required; got {schemas}")
+    if schemas and isinstance(row[schemas[0]], Mapping) and "$ref" in row[schemas[0]]:
+        raise ToolError(
+            f"{where}: an object with 'properties' was required for the arguments; got a '$ref', beside which some "
+            "dialects read nothing: write out what it names"
+        )
     hint = read.annotations.read_only if read.annotations else None
     if hint is not None and read.mutating is hint:
         raise ToolError(f"{where}: 'mutating' and 'readOnlyHint' must not both be {json.dumps(hint)}: leave one out")
