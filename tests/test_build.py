@@ -309,7 +309,7 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     (version.folder / "manifest.json").write_text(text, "utf-8")
 
     done = command(tmp_path / "copy", "verify", "hire")
-    assert done.returncode == 1 and "2 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "4 of 5 guards are what their rows say" in done.stdout, done.stdout + done.stderr
     assert re.search(r"^rent_boat +proved +error +error", done.stdout, re.MULTILINE), done.stdout
 
     read = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "02_vagueness_scoring")
@@ -317,7 +317,7 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
     (read.folder / "manifest.json").write_text(text, "utf-8")
     done = command(tmp_path / "copy", "verify", "hire")
-    assert done.returncode == 1 and "0 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "0 of 5 guards are what their rows say" in done.stdout, done.stdout + done.stderr
     assert "02_vagueness_scoring are not sealed with your key" in done.stdout.replace("\n", " "), done.stdout
 
 
