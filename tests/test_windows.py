@@ -1,5 +1,6 @@
 """Windows in time: their text, their meaning, monitors of them, guards by them, and decisions about them."""
 
+import importlib
 import importlib.util
 import json
 import random
@@ -228,8 +229,8 @@ THEIRS = {  # the same in reelay, whose steps are a second apart
 }
 
 
-if importlib.util.find_spec("reelay"):  # a peer for the benches, which the tests do without
-    import reelay
+if importlib.util.find_spec("reelay"):  # a peer of the benches (`pip install .[bench]`), which the tests do without
+    reelay = importlib.import_module("reelay")
 
     @pytest.mark.parametrize("text", THEIRS)
     def test_reelay_says_the_same_of_steps_a_second_apart(text: str) -> None:
