@@ -1,4 +1,4 @@
-"""The command line: `wb run`, `wb judge`, `wb diff`, `wb verify`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `wb judge`, `wb diff`, `wb tools`, `wb verify`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
