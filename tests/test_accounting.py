@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 
 from wb.domain import policy, tools
 from wb.logic import cel
-from wb.logic.syntax import parse
+from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import accounting, extract, sentences
+from wb.rules import accounting, extract, sentences, words
 from wb.rules.rule import Predicate, Rule
 
 BOX = tools.parse(
@@ -182,6 +183,30 @@ def test_reasons_name_the_words() -> None:
     rules = extract.rules(clauses, found, llm, norms.constrains)
     (why,) = accounting.unaccounted(clauses[0].text, (), rules.rules, rules.predicates, BOX)
     assert "'rare'" in why
+
+
+@pytest.mark.parametrize(
+    ("form", "cls"), [("ALWAYS ({0} IMPLIES {1})", "rule"), ("ALWAYS (NOT {1} IMPLIES NOT EVENTUALLY {0})", "open")]
+)
+def test_a_rule_that_no_guard_can_decide_leaves_its_sentence_open(form: str, cls: str) -> None:
+    """Whoever read it: nothing would stop the call."""
+    found = policy.of_text("Do not lend a book to a resident.", BOX)
+    llm = LLM(Offline(BOX))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    rules = extract.rules(clauses, found, llm, norms.constrains)
+    act, fact = (next(p for p in rules.predicates if p.kind == kind).name for kind in ("action", "state"))
+    (rule,) = rules.rules
+    right = "NOT " * ("NOT" in render(rule.formula)) + fact
+    other = replace(rules, rules=(replace(rule, formula=parse(form.format(act, f"({right})"))),))
+    (account,) = sentences.classify(found, clauses, other)
+    assert account.cls == cls and ("no guard can decide its rule" in account.reason) is (cls == "open")
+
+
+@pytest.mark.parametrize("mark", ["yes", "Yes.", "✓", "✔", "x", "no", "✗", "●", "true", "always"])
+def test_a_mark_in_a_table_is_never_passed_over(mark: str) -> None:
+    """It says of its row what its column's title says, or forbids it; it bears on what the row names."""
+    found = classes(f"| Place | Residents only | Must stay closed |\n|---|---|---|\n| the vault | {mark} | |\n")
+    assert found[mark] == "open"
 
 
 def test_an_order_in_a_row_with_a_cell_that_is_not_read_is_no_duty() -> None:
@@ -367,3 +392,25 @@ def test_a_number_is_compared_with_the_field_that_the_sentence_says(said, fields
     limit = Predicate("limit", "state", "", tools=("lend_book",), test=cel.parse(read))
     rule = Rule("r", "", parse("ALWAYS (act IMPLIES limit)"), "forbid")
     assert (accounting.unaccounted(said, (), (rule,), (act, limit), box) == ()) is fine
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "notify notifies notified notifying",
+        "change changes changed changing",
+        "cancel cancels cancelled cancelling cancellation",
+        "book books booked booking bookings",
+        "agree agrees agreed agreement",
+        "permit permits permitted permitting",
+        "pay pays paid payment",
+        "party parties",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len({words.stem(word) for word in forms.split()}) == 1
+
+
+def test_other_words_have_other_stems() -> None:
+    apart = "notify note change chance cancel candle book boot agree age permit perfume pay party class classify"
+    assert len({words.stem(word) for word in apart.split()}) == len(apart.split())

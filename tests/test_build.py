@@ -14,28 +14,53 @@ from pathlib import Path
 import pytest
 import recount
 import tiny
+import yaml
 
 import wb
 from wb.bench import recorded
+from wb.domain import policy as documents
+from wb.domain import tools
 from wb.guards import runtime
 from wb.paths import Project, digest
+from wb.rules import sentences
+from wb.rules.rule import RuleSet
 from wb.runs import artifact, key
 
 POLICY = """# Boat hire
 
 Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a boat in haste.
 The harbour is old.
+
+Bill a boat as the clerk would.
 """
 TOOLS = {
     "tools": [
         {"name": "rent_boat", "description": "Rent a boat to a visitor.", "keywords": ["rent a boat"]},
         {"name": "end_rental", "description": "End a rental.", "keywords": ["end a rental"]},
         {"name": "paint_boat", "description": "Paint a boat.", "keywords": ["paint a boat"]},
+        *(
+            {
+                "name": name,
+                "description": f"{name.split('_')[0].title()} a boat that is moored.",
+                "mutating": name != "log_boat",
+                "parameters": {"type": "object", "properties": {"berth": {"type": "string"}}, "required": ["berth"]},
+            }
+            for name in ("log_boat", "bill_boat")
+        ),
     ],
-    "state": [{"name": "can_swim", "type": "boolean", "description": "the visitor can swim", "keywords": ["swim"]}],
+    "state": [
+        {"name": "can_swim", "type": "boolean", "description": "the visitor can swim", "keywords": ["swim"]},
+        {"name": "now", "type": "string", "from": "clock"},
+    ],
 }
+CLERK = "Bill a boat as the clerk would."
+RULES = (  # of a person: of the same berth, counted, within a time
+    "ALWAYS (bills(b) IMPLIES ONCE[<= 24h] logs(b))",
+    "ALWAYS (bills(b) IMPLIES COUNT[<= 2] bills(b))",
+)
 SWIM, ORDER, OPEN = POLICY.split("\n\n")[1].replace("\n", " ").split(". ")[:3]
 SMALL = {"mutants": 0, "max_rounds": 0, "seeds": 1, "epochs": 20, "pairs": 4}
+BILLED = [("bill", "A"), ("log", "A"), ("bill", "B"), ("bill", "A"), ("bill", "A"), ("bill", "A")]
 # each call of two runs: the tool, its label, what the proved guard says
 CALLS = {
     "learning": [
@@ -56,6 +81,23 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(tiny.command(*words), cwd=folder, capture_output=True, text=True, env=environment)
 
 
+def decided() -> dict[str, object]:
+    """What a person says of the sentence about bills."""
+    read = sentences.classify(documents.of_text(POLICY, tools.parse(json.dumps(TOOLS))), (), RuleSet())
+    acts = {
+        name: {"kind": "action", "tools": [tool], "objects": ["call.berth"]}
+        for name, tool in (("logs", "log_boat"), ("bills", "bill_boat"))
+    }
+    return {
+        "id": next(one.id for one in read if one.text == CLERK),
+        "text": CLERK,
+        "decision": "rule",
+        "why": "the clerk was asked",
+        "predicates": acts,
+        "rules": [{"formula": formula, "modality": "permit_only_if"} for formula in RULES],
+    }
+
+
 def given(folder: Path) -> dict[str, object]:
     """The parameters of the run."""
     return {**SMALL, "runs": str(folder / "runs.jsonl")}
@@ -69,6 +111,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     (folder / "hire").mkdir()
     (folder / "hire" / "policy.md").write_text(POLICY, "utf-8")
     (folder / "hire" / "tools.json").write_text(json.dumps(TOOLS), "utf-8")
+    (folder / "hire" / "decisions.yaml").write_text(yaml.safe_dump({"decisions": [decided()]}), "utf-8")
     rows = []
     for side, calls in CALLS.items():
         run = RUN[side]
@@ -98,7 +141,7 @@ def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files
     folder, done = ran
     said = [re.sub(r" \([^)]*\)", "", line) for line in done.stdout.splitlines()]
     assert [line for line in recount.recount(folder / "artifacts") if line not in said] == [], done.stdout
-    assert "sentences        5: 2 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
+    assert "sentences        6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
     assert Path(re.search(r"^report +(\S+)", done.stdout, re.MULTILINE).group(1)).is_file()
 
 
@@ -127,6 +170,22 @@ def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Buil
     assert [json.loads(line)["decision"] for line in log.getvalue().splitlines()] == decisions
     assert verdicts[1].quotes == (f"{ORDER}.",) and verdicts[2].quotes == (f"{SWIM}.",)
     assert [built.texts[name] for name in verdicts[5].open] == [f"{OPEN}."]
+
+
+def test_a_persons_rules_about_the_same_object_go_the_whole_way(built: wb.build.Built) -> None:
+    """Read, refined, weighed, proved, judged: of this berth, twice, within a day.  The shield knows no such windows."""
+    assert built.guard().claims()["bill_boat"] == "proved"
+    for guard, expected in (
+        ("veriguard", "deny allow deny allow allow deny"),
+        ("shieldagent", " ".join(["undecided"] * 6)),
+    ):
+        day = [1]
+        session = built.session(guard, clock=lambda day=day: f"2026-03-0{day[0]}T00:00:00Z")
+        said = [session.call(f"{verb}_boat", {"berth": berth}).decision for verb, berth in BILLED]
+        assert said == expected.split(), guard
+        session.call("log_boat", {"berth": "B"})
+        day[0] = 3
+        assert session.call("bill_boat", {"berth": "B"}).decision == expected.split()[0], "logged too long ago"
 
 
 def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
@@ -195,24 +254,28 @@ def test_a_policy_that_is_not_there_or_a_parameter_that_nobody_declares_is_named
 # ---- wb diff -----------------------------------------------------------------------------------------
 
 
-def test_two_versions_of_a_policy_differ_in_what_was_edited_and_what_follows(folder: Path) -> None:
-    """A ban is lifted: its sentence is gone, the guard of its tool is free, and the recorded call is allowed."""
-    runs = str(folder / "runs.jsonl")
-    shutil.copytree(folder / "hire", folder / "lifted")
-    same = command(folder, "diff", "hire", "lifted", runs)
+def test_two_versions_of_a_policy_differ_in_what_was_edited_and_what_follows(folder: Path, tmp_path: Path) -> None:
+    """A ban is lifted: its sentence is gone, the guard of its tool is free, and recorded calls are allowed."""
+    here = tmp_path / "two"
+    shutil.copytree(folder, here)
+    shutil.copytree(here / "hire", here / "lifted")
+    same = command(here, "diff", "hire", "lifted", "runs.jsonl")
     assert same.returncode == 0 and same.stdout == "nothing differs\n", same.stdout + same.stderr
-    (folder / "lifted" / "policy.md").write_text(POLICY.replace(f"{SWIM}. ", ""), "utf-8")
-    wb.build(folder / "lifted", **given(folder))
-    done = command(folder, "diff", "hire", "lifted", runs, "--json")
+    (here / "lifted" / "policy.md").write_text(POLICY.replace(f"{SWIM}. ", ""), "utf-8")
+    options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}")]
+    ran = command(here, "run", "--policy", "lifted", "--to", "06_nagini_verification", *options)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    done = command(here, "diff", "hire", "lifted", "runs.jsonl", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [(c["what"], c["old"]["text"]) for c in found["sentences"]] == [("gone", f"{SWIM}.")]
     assert [(g["tool"], g["after"], g["gone"]) for g in found["guards"]] == [("rent_boat", "free", [f"{SWIM}."])]
     assert [(c["tool"], c["label"], c["old"]["decision"], c["new"]["decision"]) for c in found["calls"]] == [
-        ("rent_boat", "deny", "deny", "allow")
+        ("rent_boat", "deny", "deny", "allow"),
+        ("end_rental", "deny", "deny", "allow"),  # for a boat was rented before
     ]
-    shown = command(folder, "diff", "hire", "lifted", runs).stdout
-    assert SWIM in shown and "1 call decided otherwise:" in shown and "1 guard not as before:" in shown
+    shown = command(here, "diff", "hire", "lifted", "runs.jsonl").stdout
+    assert SWIM in shown and "2 calls decided otherwise:" in shown and "1 guard not as before:" in shown
 
 
 # ---- wb verify --------------------------------------------------------------------------------------
@@ -227,7 +290,9 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     assert all(row["holds"] and row["kept"] == row["again"] == "proved" for row in rows)
     claims = {row["tool"]: row["claim"] for row in rows}
     assert claims == dict.fromkeys(("rent_boat", "end_rental"), "proved") | {
-        "paint_boat": "proved for 1 rule, 1 sentence open"
+        "paint_boat": "proved for 1 rule, 1 sentence open",
+        "log_boat": "free",
+        "bill_boat": "proved",
     }
 
     version = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "06_nagini_verification")
@@ -244,7 +309,7 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     (version.folder / "manifest.json").write_text(text, "utf-8")
 
     done = command(tmp_path / "copy", "verify", "hire")
-    assert done.returncode == 1 and "2 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "4 of 5 guards are what their rows say" in done.stdout, done.stdout + done.stderr
     assert re.search(r"^rent_boat +proved +error +error", done.stdout, re.MULTILINE), done.stdout
 
     read = artifact.newest(Project(tiny.ROOT, tmp_path / "copy" / "artifacts"), "02_vagueness_scoring")
@@ -252,7 +317,7 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
     (read.folder / "manifest.json").write_text(text, "utf-8")
     done = command(tmp_path / "copy", "verify", "hire")
-    assert done.returncode == 1 and "0 of 3 guards are what their rows say" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "0 of 5 guards are what their rows say" in done.stdout, done.stdout + done.stderr
     assert "02_vagueness_scoring are not sealed with your key" in done.stdout.replace("\n", " "), done.stdout
 
 

@@ -386,3 +386,14 @@ def test_rules_in_the_same_knot_are_one_conflict_and_not_one_each():
     )
     (blame,) = report.conflicts
     assert report.satisfiable is False and {blame.rule, *blame.by} == {"r0", "r1", "r2"} and report.undecided == ()
+
+
+def test_after_so_many_questions_that_were_too_large_the_others_are_not_asked(monkeypatch):
+    monkeypatch.setattr(check, "MAX_UNDECIDED", 2)
+    names = [f"p{i}" for i in range(40)]
+    chains = [rng.sample(names, 20) for rng in map(random.Random, range(3))]
+    knots = [text for chain in chains for text in (" UNTIL ".join(chain), f"EVENTUALLY {chain[-1]}")]
+    rules = tuple(Rule(f"r{i}", "", parse(knot), "oblige") for i, knot in enumerate(knots))
+    report = check.check(RuleSet(tuple(Predicate(name, "state", "") for name in names), rules))
+    assert [name for name, _ in report.undecided] == ["r0, r1", "r2, r3", ""], "one pair is left"
+    assert report.undecided[-1][1] == "2 questions were too large to decide: the others were not asked"

@@ -1,6 +1,9 @@
 """Contracts come from formulas alone, hold both sides, and are refused where they would prove nothing."""
 
+import ast
+import importlib.util
 import itertools
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -353,6 +356,17 @@ def test_a_guard_with_a_docstring_keeps_its_first_statement(docstring: str) -> N
 def test_a_guard_with_another_name_or_a_contract_of_its_own_is_refused(guard: str) -> None:
     with pytest.raises(contract.VacuousContract, match="required"):
         contract.assemble(guard, of("book", "ALWAYS (book IMPLIES adult)"))
+
+
+def test_no_word_of_nagini_s_contracts_gets_into_a_guard_that_may_run() -> None:
+    spec = importlib.util.find_spec("nagini_contracts.contracts")
+    tree = ast.parse(Path(spec.origin).read_text("utf-8"))
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    assert {"Assume", "Unfold", "Declassify", "Acc"} <= set(names) and len(names) > 50
+    made = of("book", "ALWAYS (book IMPLIES adult)")
+    for name in names:
+        with pytest.raises((contract.VacuousContract, sandbox.UnsafeSource)):
+            sandbox.load(contract.assemble(GUARD.replace("    if", f"    {name}(age > 20)\n    if"), made))
 
 
 def test_the_probe_asks_whether_anything_is_reachable() -> None:

@@ -117,6 +117,13 @@ def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstri
     )
 
 
+@pytest.mark.parametrize(
+    "source", ["", "allowed = True\n", "def policy(", "def a():\n    pass\n\n\ndef b():\n    pass\n"]
+)
+def test_what_is_no_function_is_left_as_it_is_for_the_check(source: str) -> None:
+    assert decided.joined(source, of("c1", *OWN)) == decided.without(source, of("c1", *OWN)) == source
+
+
 WRONG = "{}\n    if clerk:\n        return (False, 'c1')\n    return (True, 'allowed')\n"
 
 

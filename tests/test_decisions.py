@@ -417,3 +417,22 @@ def test_a_person_may_write_rules_about_the_same_object() -> None:
     assert (reading.cls, reading.tools) == ("rule", ("pay_invoice",))
     with pytest.raises(DecisionError, match=r"an argument of pay_invoice that tools.json declares was required.*'nr'"):
         decisions.loads(about_objects("nr"), source)
+
+
+def test_a_count_in_a_line_of_brackets_is_told_to_stand_in_quotes() -> None:
+    rule = "{formula: ALWAYS (x(o) IMPLIES COUNT[<= 3] x(o)), modality: forbid}"
+    text = f"decisions:\n- {{id: {PAY.id}, rules: [{rule}]}}\n"
+    with pytest.raises(DecisionError, match="line 2: YAML was required.*stands in quotes"):
+        loaded(text)
+
+
+def test_a_test_of_the_time_needs_a_clock_and_is_told_how_it_is_declared() -> None:
+    test = 'now - timestamp(state.since) < duration("24h")'
+    row = {"early": {"kind": "state", "test": test}, "pays": {"kind": "action", "tools": ["pay_invoice"]}}
+    rules = [{"formula": "ALWAYS (pays IMPLIES early)", "modality": "permit_only_if"}]
+    made = entry(PAY, decision="rule", why="by hand", predicates=row, rules=rules)
+    box = Toolbox((Tool("pay_invoice"),), (Field("since", "string"),))
+    with pytest.raises(DecisionError, match='got \'now\', which is declared as .*"from": "clock"'):
+        decisions.loads(made, policy.of_text(TEXT, box))
+    clock = Toolbox(box.tools, (*box.state, Field("now", "string")))
+    assert decisions.loads(made, policy.of_text(TEXT, clock))

@@ -282,6 +282,7 @@ def test_a_text_without_a_comparison_has_no_quantity():
         ("confirmed confirmation confirming", True),
         ("books booking booked", True),
         ("policies policy", True),
+        ("copy copied copier", True),
         ("deletion deleted", True),
         ("open close", False),
         ("use user", False),

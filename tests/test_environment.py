@@ -24,7 +24,8 @@ TEST_EXTRA = [Requirement(line) for line in PROJECT["project"]["optional-depende
 CUDA = re.compile(r"nvidia-|cuda-|triton")
 MUST_BE_USED = "jupyterlab papermill openai sentence-transformers scikit-learn networkx torch stormpy nagini plotly"
 HEAVY = (
-    "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab"
+    "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab "
+    "mcp"
 )
 
 

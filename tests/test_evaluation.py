@@ -146,6 +146,25 @@ TABLE = [
     ("timestamp(state.at).getHours() == 20 && timestamp(state.at).getHours('-05:00') == 15", True),
     ("timestamp('2024-03-10T06:59:59Z').getHours('America/New_York') == 1", True),
     ("timestamp('2024-03-10T07:00:00Z').getHours('America/New_York') == 3", True),
+    (
+        " && ".join(
+            f"timestamp('2024-03-10T06:59:58.251Z').{name}() == {value}"
+            for name, value in {
+                "getFullYear": 2024,
+                "getMonth": 2,
+                "getDate": 10,
+                "getDayOfMonth": 9,
+                "getDayOfWeek": 0,
+                "getDayOfYear": 69,
+                "getHours": 6,
+                "getMinutes": 59,
+                "getSeconds": 58,
+                "getMilliseconds": 251,
+            }.items()
+        ),
+        True,
+    ),
+    ("duration('1501ms').getMilliseconds() == 501 && duration('1501ms').getSeconds() == 1", True),
     ("now.getDayOfWeek('America/New_York') == 4 && now.getFullYear() == 2024", True),
     ("timestamp('9999-12-31T23:59:59Z') + duration('1s') > now", None),
     ("timestamp('9999-12-31T23:59:59Z').getHours('+14:00') == 1", None),

@@ -67,6 +67,17 @@ def test_nothing_is_said_of_a_version_and_itself(tmp_path):
     assert lines(tmp_path, {}) == ()
 
 
+def test_a_version_in_a_line_says_what_it_was_made_of(tmp_path):
+    here = Project(tiny.ROOT, tmp_path / "artifacts")
+    one = tiny.version(here, INPUTS, {"a.json": "1"}, upstream={"01_a": "x"})
+    row = artifact.described(one)
+    assert (row["key"], row["policy"], row["model"], row["mode"]) == (one.key, "rules", "offline", "batch")
+    bare = artifact.described(
+        tiny.version(here, replace(INPUTS, parameters={}), {"a.json": "1"}, upstream={"01_a": "x"})
+    )
+    assert bare["model"] == "" and bare["key"] != one.key
+
+
 def test_two_versions_are_named_by_the_start_of_their_keys(tmp_path):
     here = Project(tiny.ROOT, tmp_path / "artifacts")
     for k in (1, 2, 3):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bench import airline
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wb.bench import recorded
@@ -94,6 +94,14 @@ class Spy:
         return tuple(one.name for one in self.validator.toolbox.state)
 
 
+def apart() -> Spy:
+    """A spy in whose domain a change is of one object alone."""
+    order = ORDER | {"from": ORDER["from"] | {"changed_by": dict.fromkeys(("set", "touch"), {"id": "call.id"})}}
+    used = {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"post": {"id": "call.id"}}}
+    changed = {"order": order, "yes": {"name": "yes", "type": "string", "from": used}}
+    return Spy(validator=Validator(box([changed.get(field["name"], field) for field in STATE])))
+
+
 def known(one: Session, tool: str = "get", **arguments: object) -> dict:
     """The state in which such a call is judged."""
     one.call(tool, arguments or {"id": "a"})
@@ -123,6 +131,15 @@ def test_each_source_fills_its_field() -> None:
     }
     one.call("touch", {"id": "z"}), one.result(None)
     assert known(one)["last"] == "z"
+
+
+def test_of_several_tools_the_newest_result_counts() -> None:
+    both = {"name": "one", "type": "integer", "from": {"result": ["get", "who"], "path": "n", "changed_by": ["set"]}}
+    one, found = Session(Spy(validator=Validator(box([both])))), []
+    for tool, value in (("who", 1), ("get", 2), ("who", "3"), ("get", 4), ("set", None), ("get", 5)):
+        one.call(tool, {} if tool == "who" else {"id": "a"}), one.result({"n": value})
+        found.append(one.judge.asked[-1].state.get("one"))
+    assert found == [None, 1, 2, None, 4, None], "the third one is bad, and the fifth may change it"
 
 
 def test_a_field_that_comes_from_elsewhere_cannot_be_told() -> None:
@@ -177,6 +194,11 @@ def test_an_answer_is_used_up_by_the_call_that_it_belongs_to() -> None:
     assert "yes" not in known(one, "post") and known(one)["answer"] == "Yes."
     one.say("user", "Yes.")
     assert known(one)["yes"] == "Yes."
+    for result in (False, True):  # what is said while the call runs, or when its step is not over, is of the next one
+        one.call("post", {"id": "a"}), one.say("user", "Go on.")
+        if result:
+            one.result(None)
+        assert known(one)["yes"] == "Go on."
 
 
 def test_a_denied_call_changes_nothing_and_a_failed_one_may_have() -> None:
@@ -196,12 +218,14 @@ OPERATION = st.one_of(
 )
 
 
-@settings(max_examples=300)
-@given(st.lists(OPERATION, max_size=25))
-def test_what_is_filled_is_what_the_world_holds(script: list) -> None:
+@settings(max_examples=400)
+@given(st.lists(OPERATION, max_size=25), st.booleans())
+def test_what_is_filled_is_what_the_world_holds(script: list, alone: bool) -> None:
     """The oracle is a world of its own: a call runs at some moment between its question and its result, at the latest
-    when its step is over. Whatever the session fills is what the world holds at that moment; or it is unknown."""
-    world, one, step, calls = {"a": 0, "b": 0}, Session(Spy()), 0, []
+    when its step is over. Whatever the session fills is what the world holds at that moment; or it is unknown.
+
+    Whether a change is said to be of one object alone or not."""
+    world, one, step, calls = {"a": 0, "b": 0}, Session(apart() if alone else Spy()), 0, []
 
     def run(made: dict) -> None:
         if "gave" not in made:
@@ -241,9 +265,10 @@ ORDERS = {  # what happens in a step: a call by its name, or its name again for 
 }
 
 
+@pytest.mark.parametrize("spy", [Spy, apart])
 @pytest.mark.parametrize(("script", "now", "then"), ORDERS.values(), ids=ORDERS)
-def test_what_crosses_a_change_does_not_count(script: str, now: dict | None, then: dict | None) -> None:
-    one, asked = Session(Spy()), set()
+def test_what_crosses_a_change_does_not_count(script: str, now: dict | None, then: dict | None, spy) -> None:
+    one, asked = Session(spy()), set()
     for name in script.split():
         if name in asked:
             one.result({"version": 1}, name)
@@ -254,6 +279,48 @@ def test_what_crosses_a_change_does_not_count(script: str, now: dict | None, the
     assert one.judge.asked[-1].state.get("order") == now
     one.call("post", {"id": "a"}, step=2)
     assert one.judge.asked[-1].state.get("order") == then
+
+
+def test_a_change_of_another_object_changes_nothing_where_it_is_said_which() -> None:
+    for spy, left in ((Spy, None), (apart, {"version": 1})):
+        one = Session(spy())
+        one.call("get", {"id": "a"}), one.result({"version": 1})
+        one.call("touch", {"id": "b"}, step=1)
+        one.call("get", {"id": "a"}, step=1, call_id="x")
+        assert one.judge.asked[-1].state.get("order") == left, "it still runs"
+        one.result({"version": 1}, "x")
+        one.call("post", {"id": "a"}, step=2)
+        assert one.judge.asked[-1].state.get("order") == left, "it was read while the other one ran"
+        one.call("touch", {"id": "a"}), one.result(None)
+        assert "order" not in known(one)
+
+
+def test_a_change_of_what_nobody_can_tell_is_of_all() -> None:
+    free = {"name": "touch", "parameters": {"type": "object", "properties": ID["properties"]}}
+    order = ORDER | {"from": ORDER["from"] | {"changed_by": {"touch": {"id": "call.id"}, "set": {}}, "given_by": []}}
+    validator = Validator(box([order], [*TOOLS[:3], free, *TOOLS[4:]]))
+    for tool, told, left in (("touch", {"id": "b"}, 1), ("touch", {}, 0), ("set", {"id": "b"}, 0)):
+        one = Session(Spy(validator=validator))
+        one.call("get", {"id": "a"}), one.result({"version": 1})
+        one.call(tool, told), one.result(None)
+        assert len(known(one)) == left, tool
+
+
+def test_changes_of_more_objects_than_are_kept_are_changes_of_all() -> None:
+    one = Session(apart())
+    one.call("get", {"id": "a"}), one.result({"version": 1})
+    for number in range(lookups.KEPT):
+        one.call("touch", {"id": str(number)}), one.result(None)
+    assert known(one)["order"] == {"version": 1}
+    one.call("touch", {"id": "one more"}), one.result(None)
+    assert "order" not in known(one)
+
+
+def test_a_yes_is_used_up_of_each_object_by_itself() -> None:
+    one = Session(apart(), ask=lambda *_: {"version": 1})
+    one.say("user", "Yes, both.")
+    found = [known(one, "post", id=name).get("yes") for name in ("a", "b", "a")]
+    assert found == ["Yes, both.", "Yes, both.", None]
 
 
 def test_a_failed_reading_shows_nothing_and_a_late_result_is_not_the_newest_deed() -> None:
@@ -472,6 +539,9 @@ def test_a_session_keeps_so_many_objects_and_no_more() -> None:
 WRONG = {
     "another word": ("noon", "'clock', or an object with one of"),
     "two kinds": ({"said": "user", "result": "get"}, "an object with one of"),
+    "an empty list of tools": ({"result": []}, "must be a name; got list []"),
+    "one of two that is no tool": ({"result": ["get", "nobody"]}, "must be of tools that are declared; got ['nobody']"),
+    "a lookup of two tools": ({"lookup": ["get", "who"], "arguments": {}}, "must be a name; got list"),
     "no such tool": ({"result": "nobody"}, "must be of tools that are declared; got ['nobody']"),
     "a tool that may change something": ({"lookup": "set", "arguments": {"id": "call.id"}}, '"mutating": false'),
     "an unknown key": ({"result": "get", "each": 1}, "got ['each']"),
@@ -483,8 +553,18 @@ WRONG = {
     "a later field": ({"lookup": "get", "arguments": {"id": "state.later"}}, "state fields declared before, []"),
     "no list": ({"result": "get", "changed_by": "set"}, "must be of tools that are declared; got str"),
     "a strange user of words": ({"said": "user", "used_by": ["nobody"]}, "got ['nobody']"),
-    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['used_by'] was required"),
+    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['arguments', 'used_by'] was required"),
     "a strange changer": ({"result": "get", "changed_by": ["nobody"]}, "got ['nobody']"),
+    "another argument of what is changed": (
+        {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": {"set": {"name": "call.id"}}},
+        "from.changed_by.set: arguments ['id'], or none for any object, were required",
+    ),
+    "an object of a result": ({"result": "get", "changed_by": {"set": {"id": "call.id"}}}, "arguments [], or none"),
+    "an object by what is known": (
+        {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"set": {"id": "state.told"}}},
+        "state fields declared before, []",
+    ),
+    "arguments of words that are none": ({"said": "user", "arguments": ["call.id"]}, "an object was required"),
     "no argument of what was done": ({"done": "set"}, "an argument of set was required"),
 }
 
@@ -509,15 +589,19 @@ ASKED = st.tuples(
 )
 
 
+READ_A = ("call", "get", "a", None, "given")
+
+
 @settings(max_examples=150)
-@given(st.lists(st.one_of(SAID, TOLD, ASKED), max_size=15), st.booleans())
-def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: bool) -> None:
-    answers = iter(range(100))
+@example([("call", "post", "a", None, "none"), ("say", "assistant"), ("say", "user"), READ_A], True, False)
+@given(st.lists(st.one_of(SAID, TOLD, ASKED), max_size=15), st.booleans(), st.booleans())
+def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: bool, alone: bool) -> None:
+    answers, made = iter(range(100)), apart if alone else Spy
+    spies = [made(), made(), made()]
+    spies[0].deny = spies[1].deny = spies[2].deny = "set"
     ask = (lambda tool, arguments: {"version": next(answers), "owner": "b"}) if asks else None
     record, ticks = io.StringIO(), iter(range(1000))
-    live = Session(
-        Spy(deny="set"), run="a", record=record, ask=ask, clock=lambda: f"2024-05-15T15:{next(ticks) // 60:02}:00Z"
-    )
+    live = Session(spies[0], run="a", record=record, ask=ask, clock=lambda: f"2024-05-15T15:{next(ticks) // 60:02}:00Z")
     for kind, *what in script:
         if kind == "say":
             live.say(what[0], f"words {len(record.getvalue())}")
@@ -529,7 +613,7 @@ def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: 
             if verdict.decision == "allow" and result != "none":
                 live.result({"version": len(record.getvalue())}, error=result == "failed")
     happened = [event for run in events.loads(record.getvalue()) for event in run.events]
-    again, other = Session(Spy(deny="set"), run="a"), Spy(deny="set")
+    again, other = Session(spies[1], run="a"), spies[2]
     again.replay(happened)
     assert again.judge.asked == live.judge.asked
     list(recorded.judge(other, happened))
@@ -538,6 +622,24 @@ def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: 
         one._lookups.ask, one._record_to, one._clock = None, None, lambda: "2025-01-01T00:00:00Z"
         one.call("post", {"id": "a"})
     assert again.judge.asked == live.judge.asked and again.judge.remembered == live.judge.remembered
+
+
+@pytest.mark.parametrize(
+    ("script", "version"), [("look 1; post", 1), ("touch; look 1; post", 1), ("look 1; touch; post", None)]
+)
+def test_a_look_that_a_recording_tells_counts_until_something_changes(script: str, version: int | None) -> None:
+    rows: list[dict] = []
+    for verb, *value in (said.split() for said in script.split("; ")):
+        if value:
+            rows.append({"lookup": {"tool": "get", "arguments": {"id": "a"}, "value": {"version": int(value[0])}}})
+        else:
+            rows += [{"call": {"tool": verb, "arguments": {"id": "a"}}}, {"result": 1}][: 1 + (verb != "post")]
+    text = "\n".join(json.dumps({"run": "a", **row}) for row in rows)
+    happened, spy, one = [e for run in events.loads(text) for e in run.events], Spy(), Session(Spy(), run="a")
+    list(recorded.judge(spy, happened))
+    one.replay(happened)
+    for asked in (spy.asked, one.judge.asked):
+        assert asked[-1].state.get("order", {}).get("version") == version
 
 
 def test_a_record_holds_what_was_asked_before_the_call(tmp_path: Path) -> None:

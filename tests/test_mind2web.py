@@ -78,6 +78,18 @@ def test_the_tuned_ids_hold_no_text() -> None:
     assert all(line.startswith("m2w-") and line[4:].isdigit() for line in text.split())
 
 
+def test_published_results_are_those_of_the_paper() -> None:
+    methods = {"hard-coded rules": "Hardcoded Safety Rules", "guardagent": "GuardAgent"}
+    lines = shared("papers", "veriguard.txt").read_text("utf-8").partition("Table 2:")[2].splitlines()
+    for one in mind2web.PUBLISHED:
+        model = "" if one.model == "no model" else f" ({one.model.replace('4o', '40')}"  # the text was read off a page
+        start = (methods.get(one.method, one.method) + model).casefold()
+        (line,) = [line for line in lines if line.casefold().startswith(start)]
+        figures = line.split("\t")[4:7]
+        assert figures == [f"{100 * value:.1f}" for value in (one.accuracy, one.precision, one.recall)]
+        assert one.n == 200 and one.source == "VeriGuard, Table 2"
+
+
 def test_what_is_said_of_the_official_cases_is_said_of_no_others():
     official, none = mind2web.Benchmark(cases("tuned", tuned=TUNED)[:2]), mind2web.Benchmark()
     own = mind2web.Benchmark(runs=events.loads('{"run": "a", "say": {"role": "user", "text": "hi"}}'))

@@ -239,10 +239,12 @@ def test_a_persons_rules_alone_and_beside_a_read_sentence_are_proved_and_judge(v
     assert judged("write_note", {})[0] == "undecided"
 
 
-def test_their_mutants_are_each_refuted_or_equivalent(six: compare.Shortcut, verifier: Verifier) -> None:
+def test_at_least_twenty_of_their_mutants_are_each_refuted_or_equivalent(
+    six: compare.Shortcut, verifier: Verifier
+) -> None:
     proved = [(d.contract, d.source) for d in six.drafts if d.contract.items]
-    judged = faults.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=12)
-    assert len(judged) == 12 and any(j.tool != "book" for j in judged)
+    judged = faults.judged([*proved, (CONTRACTS["book"], GUARDS["book"])], verifier, most=30)
+    assert sum(j.tool != "book" for j in judged) >= 20
     assert {j.mutant.operator for j in judged} == {
         "comparison",
         "constant",
@@ -253,7 +255,7 @@ def test_their_mutants_are_each_refuted_or_equivalent(six: compare.Shortcut, ver
     assert {j.fate for j in judged} <= {"refuted", "equivalent"}, [
         j for j in judged if j.fate not in ("refuted", "equivalent")
     ]
-    assert sum(j.fate == "refuted" and bool(j.witness) for j in judged) >= 8
+    assert sum(j.fate == "refuted" and bool(j.witness) for j in judged) >= 20
 
 
 def test_a_weak_contract_lets_a_mutant_survive(verifier: Verifier) -> None:

@@ -16,15 +16,32 @@ UNARY, BINARY = (F.Not, F.Previously, F.Once, F.Historically), (F.And, F.Or, F.X
 ARITY = {"p": 0, "a": 1, "b": 1, "c": 2}
 
 
-def past_formula(rng: random.Random, variables: str = "rst") -> F.Formula:
+def window(rng: random.Random):
+    """An operator of a window in time."""
+    times, within = rng.choice((1, 1, 2, 3)), rng.choice((0, 2, 5))
+    return lambda body: F.Recently(body, times, within)
+
+
+def times(rng: random.Random, steps: int) -> list[int | None]:
+    """Times of steps, in order; now and then one that is missing, or before the last."""
+    gaps, found, now = rng.choice((0.0, 0.0, 0.2)), [], 100
+    for _ in range(steps):
+        now += rng.choice((0, 1, 1, 2, 3)) if rng.random() > 0.3 * gaps else -1
+        found.append(None if rng.random() < gaps else now)
+    return found
+
+
+def past_formula(rng: random.Random, variables: str = "rst", timed: bool = False) -> F.Formula:
     """A formula of past operators over predicates of no, one and two objects; `a` without brackets is of any."""
     names = ["p", "a", *(f"{name}({v})" for name in "ab" for v in variables)]
     names += [f"c({v}, {w})" for v in variables for w in variables]
-    return random_formula(rng, rng.choice((3, 4)), names, UNARY, BINARY)
+    return random_formula(rng, rng.choice((3, 4)), names, (*UNARY, *[window(rng) for _ in range(3 * timed)]), BINARY)
 
 
 def among(named: dict, others: bool | None = False) -> Among:
     """Of which objects something is true; where an object is not known, of some all the same."""
+    if others is False and list(named.values()) == [True]:
+        return objects.only(*named)
     truths = {*named.values(), *({True} if others is None else ())}
     return Among(named, others, True if True in truths else None if None in truths else False)
 
@@ -39,20 +56,22 @@ def random_step(rng: random.Random, values: list, often: float = 0.5) -> dict:
     return found
 
 
-def agree(seeds: range) -> int:
+def agree(seeds: range, timed: bool = False) -> int:
     """How many steps of random traces were known, a monitor and the definition saying the same at each."""
     known = 0
     for seed in seeds:
         rng = random.Random(seed)
-        formula = past_formula(rng, rng.choice(["r", "rs", "rst"]))
+        formula = past_formula(rng, rng.choice(["r", "rs", "rst"]), timed)
         values, often = [1, 2, "1"][: rng.randint(1, 3)], rng.choice((0.2, 0.5))
         trace = [random_step(rng, values, often) for _ in range(rng.randint(1, 10))]
+        if timed:
+            trace = [step | {F.TIME: time} for step, time in zip(trace, times(rng, len(trace)), strict=True)]
         slices, found = Slices(formula), []
         for step in trace:
             found.append(slices.peek(step))
             assert found[-1] == slices.peek(step), "looking changes nothing"
             assert slices.step(step) is found[-1]
-            if rng.random() < 0.3 and not slices._same:
+            if rng.random() < 0.3 and (timed or not slices._same):
                 slices._forget()
         assert tuple(found) == objects.table(formula, trace), (seed, render(formula))
         known += sum(truth is not None for truth in found)
@@ -61,6 +80,7 @@ def agree(seeds: range) -> int:
 
 def test_a_monitor_agrees_with_the_definition() -> None:
     assert agree(range(400)) > 400
+    assert agree(range(400), timed=True) > 400
 
 
 @settings(max_examples=200, deadline=None)

@@ -95,6 +95,11 @@ def test_the_graph_marks_every_tied_predicate_once_and_its_cluster_by_colour():
     assert list(folded.text) == ["2 more predicates that nothing ties to another"] and folded.hovertext == ("c, f",)
 
 
+def test_where_every_predicate_is_tied_no_line_says_that_others_are_not():
+    tied = {**GRAPH, "groups": [group for group in GRAPH["groups"] if len(group) > 1]}
+    assert "nothing ties" not in plots.predicate_graph({"first": tied}).to_json()
+
+
 def test_the_table_of_clusters_has_every_predicate_once():
     rows = plots.clusters(GRAPH)
     assert [row["predicate"] for row in rows] == list("abcdef") and [row["cluster"] for row in rows] == [

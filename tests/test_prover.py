@@ -7,6 +7,7 @@ It objects to each line that says `wrong`, refuses a file with a line that says 
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from wb import paths
 from wb.guards import nagini
 from wb.guards.nagini import HEADER, Objection, Verifier
 
+OWN_WORKER = nagini.WORKER
 WORKER = """
 import json, os, sys, time
 print(json.dumps({"ready": os.getpid()}), flush=True)
@@ -132,11 +134,23 @@ def test_a_worker_that_was_lost_says_how_and_the_next_one_is_asked(worker: Path)
 def test_a_worker_that_was_killed_between_two_questions_is_a_crash() -> None:
     with Verifier() as verifier:
         assert verifier.verify([guard("a")])[0]
+        folder = Path(f"/proc/{verifier._worker.process.pid}/cwd").resolve()
         os.kill(verifier._worker.process.pid, 9)
         verifier._worker.process.wait()
         (lost,) = verifier.verify([guard("a", "two")])
         assert lost.status == "crash" and lost.findings[0].message == "the Nagini worker ended before it was asked"
+        assert folder.name.startswith("wb-") and not folder.exists()
         assert verifier.verify([guard("a", "two")])[0]
+
+
+@pytest.mark.parametrize("word", ["die", "hang"])
+def test_a_lost_worker_is_gone_with_its_folder(word: str) -> None:
+    with Verifier(timeout_s=0.3) as verifier:
+        assert verifier.verify([guard("a")])[0]
+        process = verifier._worker.process
+        folder = Path(f"/proc/{process.pid}/cwd").resolve()
+        assert folder.is_dir() and not verifier.verify([guard("a", word)])[0] and verifier._worker is None
+        assert process.returncode is not None and process.stdout.closed and not folder.exists()
 
 
 def test_a_failure_without_a_place_is_a_crash() -> None:
@@ -171,6 +185,13 @@ def test_sources_share_a_file_up_to_its_length_and_what_is_no_function_has_its_o
     assert all(text.count("\n") <= nagini.LINES + HEADER.count("\n") for text in files)
     assert all(text.count(HEADER) == 1 for text in files[:4]) and files[3:] == [other, strange]
     assert "def guard_0(" in files[0] and "def guard_1(" in files[0]
+
+
+def test_progress_counts_up_to_all_sources_however_many_files_they_take() -> None:
+    told: list[tuple[int, int]] = []
+    with Verifier(tell=lambda done, of: told.append((done, of))) as verifier:
+        verifier.verify(["x = 1\n", "y = 1\n", guard("a"), guard("b"), guard("c", "more")])
+    assert told == [(0, 4), (2, 4), (3, 4), (4, 4)], "a and b differ in their names alone"
 
 
 def test_a_source_longer_than_a_file_has_one_to_itself(worker: Path) -> None:
@@ -237,3 +258,56 @@ def test_a_worker_works_in_a_folder_of_its_own_and_finds_the_packaged_java(monke
         assert there != Path.cwd() and os.getsid(verifier._worker.process.pid) == verifier._worker.process.pid
         assert isinstance(verifier._worker.process, subprocess.Popen)
     assert time.monotonic() - started < 20
+
+
+SERVICE = """
+import pathlib
+class Result:
+    def __init__(self, text, asked):
+        self.row = {"success": "wrong" not in text, "translationFailed": "untyped" in text, "more": 1}
+        self.row["diagnostics"] = [{"text": text, **asked}]
+    def to_dict(self):
+        return self.row
+class VerificationService:
+    def __init__(self, **asked):
+        self.asked = {"z3": asked["z3_path"][-3:], "server": asked["use_viper_server"]}
+    def verify(self, path, counterexample):
+        print("Java speaks")
+        text = pathlib.Path(path).read_text("utf-8")
+        if "raise" in text:
+            raise KeyError("it did not foresee that")
+        return Result(text, {**self.asked, "counterexample": counterexample})
+"""
+
+
+def test_the_worker_says_what_its_prover_says_or_that_it_broke_and_takes_its_folder_along(tmp_path: Path) -> None:
+    """The worker's own program, with a package in Nagini's place."""
+    (tmp_path / "nagini_translation").mkdir()
+    (tmp_path / "nagini_translation" / "__init__.py").touch()
+    (tmp_path / "nagini_translation" / "service.py").write_text(SERVICE, "utf-8")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    sources = ["fine é", "wrong", "untyped", "raise", "fine"]
+    done = subprocess.run(
+        [sys.executable, OWN_WORKER, folder],
+        input="".join(json.dumps({"id": i, "source": source}) + "\n" for i, source in enumerate(sources)),
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=folder,
+        start_new_session=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    ready, *answers = map(json.loads, done.stdout.splitlines())
+    assert list(ready) == ["ready"] and "Java speaks" in done.stderr and not folder.exists()
+    assert [a.pop("id") for a in answers] == [0, 1, 2, 3, 4]
+    assert answers.pop(3) == {"crash": "KeyError: 'it did not foresee that'"}
+    asked = {"z3": "/z3", "server": False, "counterexample": True}
+    assert answers == [
+        {"success": s, "translated": t, "diagnostics": [{"text": text, **asked}]}
+        for text, s, t in (
+            ("fine é", True, True),
+            ("wrong", False, True),
+            ("untyped", True, False),
+            ("fine", True, True),
+        )
+    ]

@@ -111,7 +111,11 @@ def test_without_examples_the_descriptions_stand_in(encoder: Encoder) -> None:
 
 def test_no_text_or_nothing_to_tell_apart_is_no_ranking(garden: Recogniser, encoder: Encoder) -> None:
     assert garden.rank({"task": ""}) is None
-    assert Recogniser(Toolbox(GARDEN.tools[:1]), encoder).rank({"task": "water"}) is None
+    one = Recogniser(Toolbox(GARDEN.tools[:1]), encoder)
+    assert one.rank({"task": "water"}) is None
+    said = dict.fromkeys(("website", "previous_actions", "target_action", "agent_output"), "") | {"task": "water"}
+    reason = "two tools or more, and a text, are needed to tell what is done"
+    assert one.answer(said) == garden.answer({**said, "task": ""}) == {"tools": [], "possible": [], "reason": reason}
     assert Recogniser(Toolbox(), encoder).rank({"task": "water"}) is None
 
 

@@ -14,7 +14,7 @@ from wb.bench import compare, evaluate, recorded
 from wb.bench.recorded import Judged, RunsError
 from wb.domain import events, session
 from wb.domain.events import EventError
-from wb.domain.tools import Tool, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Observation, Recognition
 from wb.domain.validation import Validator
@@ -137,6 +137,18 @@ def test_a_state_in_which_no_call_was_asked_for_is_not_forgotten(step: int | Non
     assert before == [{"one": n} for n in (1, 2, 1, 2)]
 
 
+@pytest.mark.parametrize("between", [[], [2]])
+def test_what_was_known_before_words_were_answered_is_remembered(between: list[int]) -> None:
+    """A state in which words were said is remembered with them, and once more by itself where another came before
+    their answer, as that one is."""
+    told = [(("state", {"one": n}), None, False) for n in (1, *between, 3)]
+    ask, answer = ((("say", role), None, False) for role in ("assistant", "user"))
+    live, replayed = both([told[0], ask, *told[1:-1], answer, told[-1], (("call", "pay"), None, False)])
+    known = [one.state["one"] for one in live.asked[0].steps]
+    assert list(dict.fromkeys(known)) == [1, *between, 3] and known.count(1) == 1 + len(between)
+    assert live.asked == replayed.asked
+
+
 @pytest.mark.parametrize(("tool", "failed"), [("bad", False), ("pay", True)])
 @pytest.mark.parametrize("named", [{"call_id": "x"}, {}])
 def test_a_result_that_comes_too_late_and_says_otherwise_ends_permission(tool: str, failed: bool, named: dict) -> None:
@@ -219,6 +231,14 @@ def test_a_turn_in_free_text_is_recognised_first() -> None:
     assert [[c.tool for c in s.calls] for s in spy.asked[-1].steps] == [["pay"], ["look"]]
     with pytest.raises(RunsError, match="free-text turns"):
         list(recorded.judge(Spy(), happened))
+
+
+def test_what_a_turn_in_free_text_tells_is_read_as_the_guard_s_tools_declare_it() -> None:
+    spy = Spy(validator=Validator(Toolbox((Tool("pay"),), (Field("age", "integer"), Field("vip", "boolean")))))
+    one = Recognition((Step((Call("pay"),), {"age": "old", "vip": True}),), "sure")
+    happened = events.loads(text({"run": "a", "turn": {"task": "pay"}}))[0].events
+    assert [j.verdict.decision for j in recorded.judge(spy, happened, lambda turns: [one])] == ["allow"]
+    assert spy.asked[0].steps == (Step((Call("pay"),), {"vip": True}),)
 
 
 def test_the_split_goes_by_the_name_and_the_seed_alone() -> None:

@@ -197,6 +197,13 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
+def test_what_a_method_does_not_say_is_a_dash():
+    head, *rows = report.table(METHODS[:2])
+    measured, published = (dict(zip(head, row, strict=True)) for row in rows)
+    assert measured["recall"] == published["fpr"] == published["undecided"] == "-" != published["recall"]
+    assert measured["undecided"] == "3" and measured["queries"] == "0"
+
+
 def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
     page = text(here, run(here))
     rows = dict(re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td class="prose">([^<]*)</td>', page))
@@ -226,6 +233,12 @@ def test_every_sentence_stands_in_the_document_with_its_class_reason_and_rules(h
     assert len(re.findall("<h4><span[^>]*>Paying</span></h4>", page)) == 1, "a title stands once, in its place"
     assert "<h4>Paying / Gifts</h4>" in page, "one that is no sentence of its own stands over its sentences"
     assert 'Only adults may pay.</span> <a href="#rule-c1.1">c1.1</a>' in page, "by the rule it lives on in"
+
+
+def test_a_title_that_does_not_stand_under_itself_stands_once_all_the_same(here):
+    rows = [{**SENTENCES[0], "headings": []}, *SENTENCES[1:]]
+    page = text(here, run(here, files={**FILES, "01_policy_extraction": {"sentences.json": rows, "rules.json": RULES}}))
+    assert re.findall(r"<h4>(?:<[^>]*>)*([^<]*)", page)[:2] == ["Paying", "Paying / Gifts"]
 
 
 def test_every_link_leads_to_a_place_of_the_page(here):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from bench import airline
-from conftest import ROOT, shared
+from bench import retail
+from conftest import shared
 
-from wb.domain import tools
 from wb.domain.session import Session
 from wb.domain.trace import Verdict
-from wb.guards.contract import assemble, contract
-from wb.guards.runtime import CallGuard, Guarded
-from wb.rules import rulefile
+from wb.guards import contract
+from wb.guards.runtime import CallGuard
 
-FILES = ROOT / "tests" / "fixtures" / "retail"
-TOOLS = shared("data", "policies", "retail", "tools.bare.json")
+shared("data", "policies", "retail")
 ADDRESS = {name: "x" for name in ("address1", "address2", "city", "state", "country", "zip")}
 
 
@@ -65,14 +60,7 @@ WORLD = {
 
 @pytest.fixture(scope="module")
 def guard() -> CallGuard:
-    own = json.loads((FILES / "state.json").read_text("utf-8"))
-    given = [tool.get("function", tool) for tool in json.loads(TOOLS.read_text("utf-8"))]
-    listed = [{**tool, "mutating": tool["name"] not in own["read_only"]} for tool in given]
-    box = tools.parse(json.dumps({"tools": listed, "state": own["state"]}))
-    rules = rulefile.load(FILES / "rules.yaml")
-    made = [contract(tool, rules, box.state) for tool in box.tools]
-    entries = [Guarded(one, assemble(airline.code(one), one), "tested") for one in made]
-    return CallGuard("retail", rules, tuple(entries), frozenset({"tested"}), box)
+    return retail.guard()
 
 
 def swap(new: str = "red", pay: str = "card", old: str = "shirt", of: str = "P") -> tuple:
@@ -116,7 +104,10 @@ CALLS = [
     (READ, [send()], "Yes.", ()),
     (TOLD, [HOME], "Yes.", ()),
     (READ, [swap(of="D"), cancel()], "Yes.", ()),
-    (NONE, [HOME], "Yes.", ("R02",)),
+    (NONE, [("think", {"thought": "x"})], "Hello.", ("R02",)),
+    (NONE, [("get_user_details", {"user_id": "ann"})], "Hello.", ("R02", "R04")),
+    (READ, [cancel("Q")], "Yes.", ("R05",)),
+    (TOLD, [(HOME[0], HOME[1] | {"user_id": "bob"})], "Yes.", ("R05_profile",)),
     (READ, [cancel()], "No.", ("R06",)),
     (TOLD, [cancel()], "Yes.", ("R15_checked",)),
     (READ, [cancel("D")], "Yes.", ("R15",)),
@@ -129,12 +120,18 @@ CALLS = [
     (READ, [back(of="P")], "Yes.", ("R28",)),
     (READ, [pay("card")], "Yes.", ("R19",)),
     (READ, [pay("poor")], "Yes.", ("R20",)),
-    (READ, [swap(), cancel()], "Yes.", ("R21",)),
-    (READ, [swap(), send()], "Yes.", ("R13_modify",)),
+    (READ, [swap(), cancel()], "Yes.", ("R21_after",)),
+    (READ, [swap(), send()], "Yes.", ("R13_modify", "R21_after")),
+    (READ, [swap(), swap("gold")], "Yes.", ("R13_modify", "R21", "R21_after")),
+    (READ, [swap(of="D"), swap("gold", of="D")], "Yes.", ("R13_exchange",)),
+    (READ, [send("D")], "Yes.", ("R17",)),
+    (READ, [("exchange_delivered_order_items", swap()[1])], "Yes.", ("R31",)),
 ]
 
 
-def said(guard: CallGuard, before: str, calls: list, words: str, **told: object) -> Verdict:
+def said(
+    guard: CallGuard, before: str, calls: list, words: str, agent: str = "Are these all items?", **told: object
+) -> Verdict:
     """The verdict on the last of the calls; those before it are done, each after a yes of its own."""
     one = Session(guard, ask=lambda tool, given: WORLD[tool][next(iter(given.values()))])
     one.state({"request_in_scope": True, **told})
@@ -143,7 +140,7 @@ def said(guard: CallGuard, before: str, calls: list, words: str, **told: object)
     for name in "PDCQ" if before == READ else "":
         assert one.call("get_order_details", {"order_id": name}).decision == "allow"
         one.result(WORLD["get_order_details"][name])
-    one.say("assistant", "Are these all items?")
+    one.say("assistant", agent)
     for call in calls:
         one.say("user", words if call is calls[-1] else "Yes.")
         verdict = one.call(*call)
@@ -159,10 +156,51 @@ def test_a_call_is_decided_as_the_policy_says(guard, before: str, calls: list, w
     assert (verdict.decision, verdict.violated) == ("deny" if broken else "allow", broken), verdict.reason
 
 
-def test_a_transfer_within_the_scope_is_denied_and_a_foreign_order_never_allowed(guard) -> None:
+def test_a_transfer_within_the_scope_is_denied_and_one_beyond_it_allowed(guard) -> None:
     assert said(guard, READ, [HELP], "Help!").violated == ("R10",)
-    foreign = said(guard, READ, [cancel("Q")], "Yes.")
-    assert foreign.decision == "undecided" and "state.by_name" in foreign.reason
+    assert said(guard, READ, [HELP], "Help!", request_in_scope=False).decision == "allow"
+    assert said(guard, READ, [HELP], "Help!", request_in_scope=None).decision == "undecided"
+
+
+def test_without_the_reminder_nothing_is_swapped_and_another_reason_is_refused(guard) -> None:
+    assert said(guard, READ, [swap()], "Yes.", agent="Fine.").violated == ("R23",)
+    refused = said(guard, READ, [cancel(reason="a whim")], "Yes.")
+    assert (refused.decision, refused.grade) == ("deny", "error") and "no longer needed" in refused.reason
+
+
+def test_every_rule_that_a_guard_can_hold_is_said_and_every_rule_is_one_of_them() -> None:
+    assert set(retail.GOLD) == set(retail.guardable()) and len(retail.GOLD) == 35
+    assert {rule for rules in retail.GOLD.values() for rule in rules} == {rule.id for rule in retail.rules().rules}
+
+
+def test_every_rule_is_broken_by_some_call() -> None:
+    """R10 and R23 by calls of their own tests; a call that breaks R16 does not fit the tool's schema either."""
+    assert {rule for *_, broken in CALLS for rule in broken} | {"R10", "R23", "R16"} == {
+        rule.id for rule in retail.rules().rules
+    }
+
+
+def test_how_much_of_each_guard_is_trusted() -> None:
+    made = contract.contracts(retail.toolbox(), retail.rules())
+    found = {one.tool: (len(one.items), len(one.parameters), len(one.trusted)) for one in made if len(one.items) > 2}
+    assert found == {
+        "cancel_pending_order": (8, 8, 1),
+        "exchange_delivered_order_items": (12, 16, 7),
+        "modify_pending_order_address": (8, 8, 1),
+        "modify_pending_order_items": (14, 17, 7),
+        "modify_pending_order_payment": (11, 13, 3),
+        "modify_user_address": (3, 4, 1),
+        "return_delivered_order_items": (7, 10, 2),
+    }
+
+
+def test_of_what_is_not_known_no_rule_is_called_broken(guard) -> None:
+    """The order is not known, so it is not told whose it is: another one's, as the user that was located shows?"""
+    one = Session(guard)
+    one.call(*LOCATE), one.result("ann")
+    one.say("user", "No.")
+    verdict = one.call(*cancel())
+    assert (verdict.decision, verdict.violated) == ("deny", ("R06", "R15_checked"))
 
 
 def test_of_items_of_several_products_the_session_has_to_be_told(guard) -> None:

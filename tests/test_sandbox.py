@@ -115,8 +115,9 @@ def test_inputs_that_meet_each_other_can_be_equal_and_differ(kind: str, shared: 
 
 
 def test_a_comparison_of_two_inputs_is_not_simple() -> None:
-    assert sandbox.load(GUARD).exact
-    assert not sandbox.load("def p(a: int, b: int) -> Tuple[bool, str]:\n    return (a < b, '')\n").exact
+    assert sandbox.load(GUARD).exact == {"age", "gold", "kind"}
+    source = "def p(a: int, b: int, c: int, d: bool) -> Tuple[bool, str]:\n    return (a < b and c < 3 and d, '')\n"
+    assert sandbox.load(source).exact == {"c", "d"}
 
 
 @given(

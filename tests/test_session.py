@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from functools import partial
 from itertools import product
 
 import pytest
@@ -196,6 +197,15 @@ def test_a_state_replaces_the_one_before() -> None:
     assert (verdict.decision, verdict.missing) == ("undecided", ("agreed SINCE ask",))
 
 
+def test_a_state_between_words_and_their_answer_is_remembered() -> None:
+    one = ready(GUARD)
+    one.say("assistant", "Shall I delete it?")
+    one.state({**FINE, "agreed": False})
+    one.say("user", "No. Well, yes.")
+    one.state(FINE)
+    assert one.call("delete").violated == ("agreed",)
+
+
 def test_a_step_in_two_states_remembers_what_they_agree_on() -> None:
     rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES ONCE (ask AND agreed))"), "forbid"),))
     for second, decision in ((True, "allow"), (False, "undecided")):
@@ -281,9 +291,11 @@ def test_a_decision_takes_as_many_steps_of_work_late_as_early(kind, arguments) -
         for _ in range(steps):
             one.call("email", arguments)
         events: list[str] = []
+        gc.disable()  # what a collection calls is no step of a decision
         sys.setprofile(lambda frame, event, arg, events=events: events.append(event))
         one.call("email", arguments)
         sys.setprofile(None)
+        gc.enable()
         counts.append(len(events))
     assert counts[0] == counts[1] < 400
 
@@ -532,9 +544,10 @@ def test_every_decision_is_logged_with_its_evidence(kind) -> None:
 
 
 def test_a_log_is_appended_to(tmp_path) -> None:
-    for _ in range(2):
-        assert permitted(GUARD.session(log=tmp_path / "log.jsonl").call("ask"))
-    assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 2
+    for begun in (GUARD.session, partial(Session, GUARD)):
+        assert permitted(begun(log=tmp_path / "log.jsonl").call("ask"))
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
+    assert [row["run"] for row in rows] == ["session", "session"]
     with pytest.raises(SessionError, match="a log that can be written"):
         GUARD.session(log=str(tmp_path)).call("ask")
 

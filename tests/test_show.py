@@ -296,7 +296,11 @@ def test_a_column_may_mix_texts_numbers_and_code():
 def test_columns_are_picked_ordered_and_named():
     shown = show.table([{"theta": 0.5, "k": 3}], "k", "theta", theta="θ")
     assert list(shown.frame.columns) == ["k", "θ"] and "0.5" in repr(shown)
+    assert (
+        "<caption" not in shown.html() and ">What it is</caption>" in show.table([{"k": 3}], title="What it is").html()
+    )
     assert "nothing to show" in repr(show.table([])) and "there is no rule" in repr(show.rules(RuleSet()))
+    assert cards.Cards((), none="<no> card").html() == "<em>&lt;no&gt; card</em>"
 
 
 def test_a_figure_without_a_point_is_a_sentence():

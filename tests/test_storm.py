@@ -67,3 +67,8 @@ def test_a_second_opinion_is_asked_on_a_run_that_breaks_each_formula_and_on_one_
     assert all(f.ours == f.theirs for f in found) and found[0].trace == (frozenset({"book"}),)
     monkeypatch.setattr(storm.semantics, "holds", lambda formula, trace: True)
     assert [f.ours != f.theirs for f in storm.opinions(formulas)] == [True, False, True, False, False]
+
+
+def test_a_formula_with_a_window_in_time_has_no_second_opinion():
+    timed, plain = parse("ALWAYS (a IMPLIES ONCE[<= 24h] b)"), parse("ALWAYS (a IMPLIES ONCE b)")
+    assert {opinion.formula for opinion in storm.opinions([timed, plain])} == {plain}

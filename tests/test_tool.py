@@ -155,6 +155,9 @@ def test_what_agents_tools_also_carry_is_ignored():
         ({"type": ["integer", "null"]}, "integer", ()),
         ({"anyOf": [{"type": "array", "items": {}}, {"type": "null"}]}, "array", ()),
         ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "string", ()),
+        ({"oneOf": [{"type": ["integer", "null"]}, {"type": "integer", "minimum": 3}]}, "integer", ()),
+        ({"anyOf": [{"type": ["integer", "array"]}, {"type": "integer"}]}, "string", ()),
+        ({"anyOf": [{"type": []}, {"type": {}}, {"type": "integer"}]}, "string", ()),
         ({"$ref": "#/$defs/x"}, "string", ()),
         ({"type": "string", "enum": ["a", None]}, "string", ("a",)),
         ({"type": "integer", "enum": [1, 2]}, "integer", ("1", "2")),
@@ -290,3 +293,17 @@ def test_any_json_is_a_toolbox_or_an_error(data):
         assert str(error)
     else:
         assert all(a.type in tool.TYPES for t in box.tools for a in t.arguments)
+
+
+def test_a_reference_in_place_of_the_arguments_is_refused() -> None:
+    """Beside it draft 7 reads nothing, so that every argument would pass."""
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$ref": "#/definitions/any",
+        "definitions": {"any": {}},
+    }
+    schema |= {"type": "object", "properties": {"amount": {"type": "integer", "maximum": 10}}, "required": ["amount"]}
+    for key in ("parameters", "inputSchema", "input_schema"):
+        with pytest.raises(ToolError, match=r"tools\[0\]: an object with 'properties' was required.*got a '\$ref'"):
+            tool.parse(json.dumps([{"name": "pay", key: schema}]))
+        assert tool.parse(json.dumps([{"name": "pay", key: {k: v for k, v in schema.items() if k != "$ref"}}])).tools

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from test_guarding import GUARDS, RULES
@@ -11,6 +12,7 @@ from test_guarding import GUARDS, RULES
 from wb.bench import recorded
 from wb.bench.undeclared import Undeclared
 from wb.domain import events, tools
+from wb.domain.trace import Verdict
 from wb.guards.runtime import CallGuard, Guarded
 from wb.rules.rule import Predicate, RuleSet
 from wb.runs import verdicts
@@ -134,6 +136,29 @@ def test_denials_by_a_rule_are_not_called_empty():
     found = judged(guard, call("pay"), call("no_such_tool"))
     assert [j.verdict.decision for j in found] == ["deny", "deny"]
     assert verdicts.unguarded(Counter(pair for one in found for pair in verdicts.denied(one)), guard) == ()
+
+
+def test_a_row_says_what_was_decided_and_in_whose_words():
+    guard = CallGuard("g", RULES, GUARDS, frozenset({"proved"}))
+    (found,) = judged(guard, call("pay") | {"label": "deny"})
+    (rule,) = found.verdict.violated
+    row = verdicts.row(found, {rule: "Never pay unasked."}, {})
+    assert row == {
+        "run": "a",
+        "index": 0,
+        "tool": "pay",
+        "decision": "deny",
+        "violated": [{"rule": rule, "quote": "Never pay unasked."}],
+        "missing": [],
+        "open": [],
+        "grade": "proved",
+        "reason": found.verdict.reason,
+        "label": "deny",
+    }
+    held = replace(found, verdict=Verdict("undecided", "it is open", missing=("age",), open=("s1", "s2")), label=None)
+    row = verdicts.row(held, {}, {"s1": "Be kind."})
+    assert row["open"] == [{"sentence": "s1", "text": "Be kind."}, {"sentence": "s2", "text": ""}]
+    assert row["missing"] == ["age"] and row["violated"] == [] and "label" not in row
 
 
 def test_one_call_of_one_run_is_in_the_singular():

@@ -171,6 +171,24 @@ def test_a_rule_about_objects_is_shown_on_a_few_of_them() -> None:
     assert understood.bound(dear, OBJECTS)[1] == ("dear", "call.price, state.role of drop")
 
 
+@pytest.mark.parametrize(
+    ("formula", "said", "denied"),
+    [
+        ("ALWAYS (a IMPLIES ONCE[<= 24h] b)", "Whenever ta is called, within the last 24h, now included, one of tb, tc "
+         "is called.", 1),
+        ("ALWAYS (a IMPLIES COUNT[<= 2, 1h30m] a)", "Whenever ta is called, at most 2 times within the last 1h30m, now "
+         "included, ta is called.", 3),
+        ("ALWAYS COUNT[>= 2, 5m] a", "Always at least 2 times within the last 5m, now included, ta is called.", 0),
+        ("ALWAYS (a IMPLIES HISTORICALLY[<= 1h] NOT b)", "Whenever ta is called, for the last 1h, now included, always "
+         "none of tb, tc is called.", 2),
+    ],
+)  # fmt: skip
+def test_a_window_in_time_is_said_and_its_runs_have_times(formula: str, said: str, denied: int) -> None:
+    assert told(formula) == said
+    shown = understood.denied(*ruleset(syntax.parse(formula)), BOX)
+    assert len(shown.steps) == denied and all(re.match(r"after [0-9a-z]+: ", step) for step in shown.steps)
+
+
 def steps(shown: understood.Shown) -> tuple[frozenset[str], ...]:
     """The steps of a run, read back from their words."""
     names = {phrases[0]: name for name, phrases in PHRASES.items()}

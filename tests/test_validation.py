@@ -169,6 +169,13 @@ def test_a_refused_call_names_each_misfit_and_keeps_what_fits() -> None:
     assert found.reason == 'n: integer was required; got "y"; z: one of the arguments a, n, o was required'
 
 
+def test_what_a_pattern_of_names_asks_is_asked_of_each_argument_of_a_refused_call() -> None:
+    parameters = {"properties": {"a": TEXT}, "required": ["a"], "patternProperties": {"^n": {"type": "integer"}}}
+    found = box(parameters).call("t", {"n1": 1.0, "n2": "y", "other": 2})
+    assert type(found) is Refused and found.call == Call("t", {"n1": 1, "other": 2})
+    assert "n2: integer was required" in found.reason
+
+
 def test_a_field_made_by_hand_is_checked_by_its_type_and_values() -> None:
     checks = Validator(
         Toolbox(

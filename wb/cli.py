@@ -1,7 +1,8 @@
-"""The command line: `wb run`, `wb judge`, `wb diff`, `wb verify`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `wb judge`, `wb diff`, `wb tools`, `wb verify`, `wb show`, `wb report`, `wb check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
+`wb tools` makes the `tools.json` that the others read of a policy.
 """
 
 from __future__ import annotations
@@ -237,6 +238,47 @@ def check(
 
         found = checks.check(rulefile.load(rules), told)
     print(json.dumps(checks.to_json(found), indent=1, ensure_ascii=False) if as_json else checks.render(found))
+
+
+@app.command()
+def tools(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="An OpenAPI document or a list of tool schemas (JSON, YAML); the http address of an MCP server; "
+            "or what --import or --start names.",
+        ),
+    ],
+    imports: Annotated[
+        bool,
+        typer.Option(
+            "--import", help="SOURCE is Python, FILE.py or MODULE, with or without :NAME; importing it runs it."
+        ),
+    ] = False,
+    starts: Annotated[
+        bool, typer.Option("--start", help="SOURCE is the command of an MCP server; it is started, asked and ended.")
+    ] = False,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A tool to leave out; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="F", help="A new file to write it to.")] = None,
+) -> None:
+    """Write a tools.json from what there is already, to be read and edited; names that had to change are told."""
+    from wb.domain import toolfile
+
+    if imports and starts:
+        raise ValueError("either --import or --start may be given; got both")
+    if out is not None and out.exists():
+        raise ValueError(f"{out}: a file that is not there yet was required: a person may have edited this one")
+    with _stoppable():
+        made = toolfile.made(source, "import" if imports else "start" if starts else "read", without or ())
+    for note in made.notes:
+        print(note, file=sys.stderr)
+    if out is None:
+        print(made.text, end="")
+    else:
+        paths.write_whole(out, made.text)
 
 
 def main() -> None:

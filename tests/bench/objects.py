@@ -19,8 +19,10 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from wb.logic.objects import NOBODY, Among, Slices  # noqa: E402
+from wb.logic.formula import TIME  # noqa: E402
+from wb.logic.objects import NOBODY, Among, Slices, only  # noqa: E402
 from wb.logic.syntax import parse  # noqa: E402
+from wb.logic.times import SECOND  # noqa: E402
 
 RULES = {
     "cancel(r) IMPLIES ONCE get(r)": "forall[x]. ({tool: cancel, r: *x} -> once{tool: get, r: *x})",
@@ -31,6 +33,8 @@ RULES = {
         "forall[x]. ({tool: cancel, r: *x} -> pre ((not {tool: cancel, r: *x}) since {tool: get, r: *x}))"
     ),
     "cancel(r) IMPLIES COUNT[<= 3] cancel(r)": "",  # reelay counts nothing
+    "cancel(r) IMPLIES ONCE[<= 10m] get(r)": "forall[x]. ({tool: cancel, r: *x} -> once[0:600]{tool: get, r: *x})",
+    "cancel(r) IMPLIES COUNT[<= 3, 10m] cancel(r)": "",
 }
 Event = tuple[str, str]
 
@@ -45,7 +49,7 @@ def events(steps: int, objects: int) -> list[Event]:
 def told(event: Event) -> dict[str, Among]:
     """What the readers make of a call."""
     tool, named = event
-    return {"get": NOBODY, "cancel": NOBODY} | {tool: Among({(named,): True}, False, True)}
+    return {"get": NOBODY, "cancel": NOBODY} | {tool: only((named,))}
 
 
 def timed(work: Callable[[], list], rounds: int, steps: int) -> tuple[float, list]:
@@ -60,6 +64,8 @@ def timed(work: Callable[[], list], rounds: int, steps: int) -> tuple[float, lis
 
 def ours(text: str, happened: list[Event]) -> Callable[[], list]:
     rule, steps = Slices(parse(text)), [told(event) for event in happened]
+    if rule.timed:  # reelay's steps are a second apart too
+        steps = [step | {TIME: second * SECOND} for second, step in enumerate(steps)]
 
     def work() -> list:
         slices = rule.fresh()

@@ -5,6 +5,8 @@ and a rule set's declarations.  Truths are 0, 1 and 1/2 for unknown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
 from itertools import product
 
 from wb.domain.trace import Call, Step
@@ -63,6 +65,41 @@ def atom(predicate: Predicate, objects: Sequence[object], step: Step, judged: Ca
     return found.pop() if len(found) == 1 and strange <= found else UNKNOWN
 
 
+def times(steps: Sequence[Step]) -> list[Fraction | None]:
+    """The times of steps in seconds since 1970, None where a step does not tell it."""
+    told = [step.state.get("now") for step in steps]
+    begin = datetime.fromisoformat("1970-01-01T00:00:00Z")
+    gone = [None if one is None else datetime.fromisoformat(one) - begin for one in told]
+    return [None if one is None else Fraction(one // timedelta(microseconds=1), 10**6) for one in gone]
+
+
+def backwards(found: Sequence[Fraction | None]) -> bool:
+    """Whether time ran backwards."""
+    known = [one for one in found if one is not None]
+    return known != sorted(known)
+
+
+def near(found: Sequence[Fraction | None], step: int, within: Fraction) -> float:
+    """Whether a step lies at most so long before the last one: no step lies before one that came earlier."""
+    if step == len(found) - 1:
+        return 1.0
+    earlier = [one for one in found[: step + 1] if one is not None]
+    later = [one for one in found[step:] if one is not None]
+    if later and max(one for one in found if one is not None) - min(later) > within:
+        return 0.0
+    return 1.0 if earlier and found[-1] is not None and found[-1] - max(earlier) <= within else UNKNOWN
+
+
+def recently(often: int, within: int, body: Sequence[float], steps: Sequence[Step]) -> float:
+    """Whether something held at so many of the steps that lie so long before the last; `body` is what held at each."""
+    found = times(steps)
+    if backwards(found):
+        return 1.0 if often == 1 and body[-1] == 1.0 else UNKNOWN
+    counts = [min(one, near(found, i, Fraction(within, 10**9))) for i, one in enumerate(body)]
+    sure, possible = counts.count(1.0), len(counts) - counts.count(0.0)
+    return 1.0 if sure >= often else 0.0 if possible < often else UNKNOWN
+
+
 def holds(
     formula: F.Formula,
     steps: Sequence[Step],
@@ -101,6 +138,8 @@ def holds(
             return max(of(body, i) for i in range(at + 1))
         case F.Historically(body):
             return min(of(body, i) for i in range(at + 1))
+        case F.Recently(body, often, within):
+            return recently(often, within, [of(body, i) for i in range(at + 1)], steps[: at + 1])
         case F.Since(left, right):
             return max(min([of(right, i), *(of(left, j) for j in range(i + 1, at + 1))]) for i in range(at + 1))
     raise TypeError(type(formula))
@@ -149,14 +188,29 @@ def present(formula: F.Formula) -> set[F.Atom]:
 def completed(steps: Sequence[Step], values: Sequence[object], holes: int = 3) -> Iterator[tuple[Step, ...]]:
     """The steps with every way to fill in what is not known of them: `p` either way, an object any of the values."""
     places = [(i, None, "p") for i, step in enumerate(steps) if "p" not in step.state]
+    dated = any("now" in step.state for step in steps)
+    if backwards(times(steps)):
+        return
+    if dated:
+        places += [(i, None, "now") for i, step in enumerate(steps) if "now" not in step.state]
+        moments = sorted({step.state["now"] for step in steps if "now" in step.state})
+        moments = sorted({later(one, by) for one in moments for by in (-3, -1, 0, 1, 2, 3, 5, 6)})
     for i, step in enumerate(steps):
         wanted = {"ta": ("x", "n"), "tb": ("x",), "tc": ("x", "y")}
         places += [(i, j, key) for j, c in enumerate(step.calls) for key in wanted[c.tool] if key not in c.arguments]
     if len(places) > holes:
         return
-    for filled in product(*[[True, False] if key == "p" else [1, 2] if key == "n" else values for *_, key in places]):
+    choices = {"p": [True, False], "n": [1, 2]} | ({"now": moments} if dated else {})
+    for filled in product(*[choices.get(key, values) for *_, key in places]):
         states = [dict(step.state) for step in steps]
         calls = [[Call(c.tool, dict(c.arguments)) for c in step.calls] for step in steps]
         for (i, j, key), value in zip(places, filled, strict=True):
             (states[i] if j is None else calls[i][j].arguments)[key] = value
-        yield tuple(Step(tuple(made), state) for made, state in zip(calls, states, strict=True))
+        whole = tuple(Step(tuple(made), state) for made, state in zip(calls, states, strict=True))
+        if not backwards(times(whole)):
+            yield whole
+
+
+def later(moment: str, seconds: int) -> str:
+    """The time so many seconds after another."""
+    return (datetime.fromisoformat(moment) + timedelta(seconds=seconds)).isoformat()

@@ -168,9 +168,10 @@ def reach(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> tuple[Allow
         return all(allowed for _, (allowed, _) in outcomes), ""
 
     possible, deniable = _found(everything, domains, True), _found(everything, domains, False)
-    denies: Denies = _word(deniable, wanted.exact)
+    exact = wanted.exact >= domains.keys()
+    denies: Denies = _word(deniable, exact)
     if possible is not True:
-        return ("never" if possible is False and wanted.exact else "not settled"), denies, ()
+        return ("never" if possible is False and exact else "not settled"), denies, ()
     alone = _found(certain, known, True)
     if alone is None:
         return "not settled", denies, ()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from wb.domain.events import Lookup
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
-from wb.logic import evaluation
+from wb.logic import evaluation, facts
 from wb.logic.cel import render
 from wb.logic.objects import identity
 
@@ -34,6 +34,9 @@ HANGING = 8  # questions without an answer in time that may still be running; wi
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 UNTOLD = "it comes from {}, so what is told of it is not read"
+
+
+Named = Callable[[Mapping[str, Value], Mapping[str, Value] | None], Hashable | None]  # the object that a call names
 
 
 class Filled(NamedTuple):
@@ -62,17 +65,48 @@ class _Seen:
 
 @dataclass(slots=True, eq=False)
 class _Field:
-    """A field with a source, made ready. `changed` is when it last may have changed."""
+    """A field with a source, made ready.
+
+    `changed` is when it last may have changed of any object, `changed_of` of one alone, `newest` the newest of these.
+    """
 
     name: str
     source: Source
+    kind: str
     arguments: tuple[tuple[str, str, evaluation.Read], ...]
+    named: Named
     path: evaluation.Read | None
     place: str  # the path as an error names it
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
+    objects: Mapping[str, Named]  # by tool, what tells the one object that it changes
     changed: int = 0
+    changed_of: dict[Hashable, int] = field(default_factory=dict)
+    newest: int = 0
     lost: str = ""  # why calls that were done are not known
+
+    def object(self, call: Call) -> Hashable | None:
+        """The object that the call changes; None where it may be any."""
+        named = self.objects.get(call.tool)
+        return None if named is None else named({}, call.arguments)
+
+    def change(self, key: Hashable | None, now: int) -> None:
+        """It may have changed, of one object or any."""
+        self.newest = now
+        if key is None:
+            self.changed = now
+            self.changed_of.clear()
+            return
+        self.changed_of.pop(key, None)
+        self.changed_of[key] = now
+        if len(self.changed_of) > KEPT:  # the oldest ones are no longer told apart from the others
+            self.changed = max(self.changed, self.changed_of.pop(next(iter(self.changed_of))))
+
+    def last(self, key: Hashable | None) -> int:
+        """When it last may have changed of that object; of any where that is None."""
+        if key is None:
+            return self.newest
+        return max(self.changed, self.changed_of.get(key, 0)) if self.changed_of else self.changed
 
 
 class Lookups:
@@ -99,11 +133,11 @@ class Lookups:
             for tool in toolbox.tools
         }
         self._stranger = tuple([one for one in fields if _changes(one.source, "", ())])  # changed by unknown tools
-        self._kept = {one.source.of for one in fields} | {tool for one in fields for tool in one.source.given_by}
+        self._kept = {tool for one in fields for tool in (one.source.of, *one.source.or_of, *one.source.given_by)}
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
         self._newest: dict[str, _Seen] = {}  # by tool
-        self._seen: dict[str, dict[Hashable, _Seen]] = {}  # by tool and arguments
+        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in self._kept}  # by tool and arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
         self._done: dict[tuple[str, Hashable], Value] = {}  # by field and arguments
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
@@ -133,7 +167,7 @@ class Lookups:
     def begin(self) -> None:
         """A step is over: its calls were done, and another one may ask again."""
         for name, (call, at) in self._running.items():
-            self._change(call.tool)
+            self._change(call, ended=True)
             self._was_done(call)
             self._late[name] = call, at
         while len(self._late) > KEPT:
@@ -142,7 +176,7 @@ class Lookups:
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
-        self._change(call.tool)
+        self._change(call)
         self._now += 1
         self._late.pop(name, None)
         self._running[name] = call, self._now
@@ -154,17 +188,19 @@ class Lookups:
         if found is None:
             return
         call, at = found
-        alone = [one for one in self._changed.get(call.tool, ()) if one.changed < at]  # nothing else changed these
-        self._change(call.tool)
+        changes = self._changed.get(call.tool, ())
+        alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
+        self._change(call, ended=True)
+        self._told = {} if changes else self._told  # what was told before it may have changed
         if present and not failed:  # those of earlier steps counted when their step was over
             self._was_done(call)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
-        if changed := self._changed.get(call.tool):
+        if changes:
             self._now += 1
             given = replace(seen, asked=self._now, read={})
-            self._newest[call.tool] = given if len(alone) == len(changed) else seen
+            self._newest[call.tool] = given if len(alone) == len(changes) else seen
             for one in alone:
                 if call.tool in one.source.given_by:
                     key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
@@ -184,7 +220,7 @@ class Lookups:
             self._newest[tool] = seen
         key = _key(arguments)
         if key is not None:
-            _keep(self._seen.setdefault(tool, {}), key, seen)
+            _keep(self._seen[tool], key, seen)
 
     def _was_done(self, call: Call) -> None:
         """A call was done, as far as anybody knows: what its arguments tell."""
@@ -200,13 +236,14 @@ class Lookups:
             else:
                 self._done[one.name, key] = one.path(None, call.arguments)
 
-    def _change(self, tool: str) -> None:
-        """The tool may have changed something just now."""
-        changed = self._changed.get(tool, self._stranger)
+    def _change(self, call: Call, ended: bool = False) -> None:
+        """The call may have changed something just now; what was said is used up when it is asked for alone."""
+        changed = self._changed.get(call.tool, self._stranger)
         if changed:
             self._now += 1
             for one in changed:
-                one.changed = self._now
+                if not (ended and one.source.kind == "said"):
+                    one.change(one.object(call), self._now)
 
     # ---- what is known ----------------------------------------------------------------------------
 
@@ -229,38 +266,42 @@ class Lookups:
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
         """Those fields and the ones that their arguments read, in the order of their declaration."""
         names = frozenset(reads)
-        if names not in self._closures:
+        found = self._closures.get(names)
+        if found is None:
             wanted = set(names)
             for one in reversed(self._fields.values()):
                 wanted |= set(one.source.reads) if one.name in wanted else set()
-            self._closures[names] = tuple([one for name, one in self._fields.items() if name in wanted])
-        return self._closures[names]
+            found = self._closures[names] = tuple([one for name, one in self._fields.items() if name in wanted])
+        return found
 
     def _value(
         self, one: _Field, state: Mapping[str, Value], call: Call, time: str | None
     ) -> tuple[Value, str, str, Lookup | None]:
         """The field's value, or why it is unknown; where it came from; what had to be asked for it."""
-        kind, of, asked = one.source.kind, one.source.of, None
+        kind, of, asked = one.kind, one.source.of, None
         if kind == "clock":
             return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
+        key = one.named(state, call.arguments)
+        if key is None:
+            return None, _nameless(one, state, call), "", None
         if kind == "said":
-            return *self._text(one), f"what {of} said", None
+            return *self._text(one, key), f"what {of} said", None
         for running, _ in self._running.values():
-            if one in self._changed.get(running.tool, self._stranger):
+            if one in self._changed.get(running.tool, self._stranger) and one.object(running) in (None, key):
                 return None, f"{running.tool}, which may change it, has no result yet", "", None
         if kind == "done":
-            return *self._newest_done(one, state, call), f"the newest call of {of}", None
+            return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
         if kind == "result":
-            seen = self._newest.get(of)
-            why = f"no result of {of} was seen" if seen is None else self._stale(one, seen)
+            seen = self._newest_of(one.source)
+            why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen, key)
         else:
-            seen, why, asked = self._looked_up(one, state, call)
+            seen, why, asked = self._looked_up(one, key, state, call)
         if why:
             return None, why, "", asked
-        if one.name not in seen.read:
-            seen.read[one.name] = self._part(one, seen)
-        found, why = seen.read[one.name]
-        return found, why, seen.origin, asked
+        read = seen.read.get(one.name)
+        if read is None:
+            read = seen.read[one.name] = self._part(one, seen)
+        return *read, seen.origin, asked
 
     def _part(self, one: _Field, seen: _Seen) -> tuple[Value, str]:
         """What a field is of something seen, or where in it and why it is not known."""
@@ -270,11 +311,19 @@ class Lookups:
         found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
         return found, f"{seen.origin}: {one.place}{why}" if why else ""
 
-    def _newest_done(self, one: _Field, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
+    def _newest_of(self, source: Source) -> _Seen | None:
+        """The newest result of the source's tools."""
+        newest = self._newest.get(source.of)
+        for tool in source.or_of:
+            other = self._newest.get(tool)
+            if newest is None or (other is not None and other.asked > newest.asked):
+                newest = other
+        return newest
+
+    def _newest_done(self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
-        _, key, why = _named(one, state, call)
-        if why or one.lost:
-            return None, why or one.lost
+        if one.lost:
+            return None, one.lost
         if (one.name, key) in self._done:
             found, why = self._done[one.name, key], f"the newest call of {one.source.of} did not tell it"
         else:
@@ -284,12 +333,12 @@ class Lookups:
             )
         return self._fitting(one, found, why if found is None else "")
 
-    def _text(self, one: _Field) -> tuple[Value, str]:
+    def _text(self, one: _Field, key: Hashable) -> tuple[Value, str]:
         """The newest text of a speaker, or all of them."""
         seen = self._said.get(one.source.of)
         if seen is None:
             return ((), "") if one.all else (None, f"{one.source.of} has said nothing")
-        if self._stale(one, seen):
+        if seen.asked <= one.last(key):
             return None, f"{one.source.of} has said nothing since it was used up"
         if one.name not in seen.read:
             many = one.all and len(seen.value) > TEXTS
@@ -298,19 +347,19 @@ class Lookups:
         return seen.read[one.name]
 
     def _looked_up(
-        self, one: _Field, state: Mapping[str, Value], call: Call
+        self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
     ) -> tuple[_Seen | None, str, Lookup | None]:
-        tool = one.source.of
-        arguments, key, why = _named(one, state, call)
-        if why:
-            return None, why, None
-        by_tool = self._seen.get(tool, {}).get(key)
-        for seen in (by_tool, self._given.get((one.name, key)) if one.source.given_by else None):
-            if seen is not None and seen.asked > one.changed:
-                return seen, "", None
+        tool, changed = one.source.of, one.last(key)
+        by_tool = self._seen[tool].get(key)
+        if by_tool is not None and by_tool.asked > changed:
+            return by_tool, "", None
+        given = self._given.get((one.name, key))
+        if given is not None and given.asked > changed:
+            return given, "", None
         before = self._answers.get((tool, key))
         if before is not None:
-            return before, self._stale(one, before), None
+            return before, self._stale(one, before, key), None
+        arguments = {name: read(state, call.arguments) for name, _, read in one.arguments}
         asked = self._told.get((tool, key)) or self._question(tool, arguments)
         if asked is None:
             gone = (
@@ -325,9 +374,9 @@ class Lookups:
             self._see(tool, arguments, seen)
         return seen, "", Lookup(tool, arguments, seen.value, seen.problem or None)
 
-    def _stale(self, one: _Field, seen: _Seen) -> str:
-        """Why what was seen does not count any more; empty where it does."""
-        return "" if seen.asked > one.changed else f"it may have changed since {seen.origin}"
+    def _stale(self, one: _Field, seen: _Seen, key: Hashable) -> str:
+        """Why what was seen of an object does not count any more; empty where it does."""
+        return "" if seen.asked > one.last(key) else f"it may have changed since {seen.origin}"
 
     def _fitting(self, one: _Field, value: object, why: str) -> tuple[Value, str]:
         if why:
@@ -381,7 +430,21 @@ def _made(declared: Field) -> _Field:
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    return _Field(declared.name, source, arguments, path, place, otherwise, declared.type == "array")
+    objects = {tool: _naming(told) for tool, told in source.objects}
+    if source.kind == "done" and source.arguments:
+        objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments])}
+    return _Field(
+        declared.name,
+        source,
+        source.kind,
+        arguments,
+        _naming(source.arguments),
+        path,
+        place,
+        otherwise,
+        declared.type == "array",
+        objects,
+    )
 
 
 def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
@@ -396,26 +459,37 @@ def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
 
 
 def _called(source: Source) -> str:
-    return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, source.of)
+    named = " or ".join((source.of, *source.or_of))
+    return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, named)
 
 
-def _named(one: _Field, state: Mapping[str, Value], call: Call) -> tuple[dict[str, Value], Hashable | None, str]:
-    """The arguments that the call gives a source, what makes them the same as others, or why they are not known."""
-    arguments: dict[str, Value] = {}
-    for name, text, read in one.arguments:
-        arguments[name] = read(state, call.arguments)
-        if arguments[name] is None:
-            return arguments, None, f"{text} is not known"
-    key = _key(arguments)
-    texts = ", ".join(text for _, text, _ in one.arguments) if key is None else ""
-    return arguments, key, f"{texts}: texts, numbers or truths were required" if texts else ""
+def _naming(arguments: Iterable[tuple[str, facts.Node]]) -> Named:
+    """What tells the arguments of a call apart from others."""
+    reads = [(name, evaluation.reading(node)) for name, node in arguments]
+    if len(reads) != 1:
+        return lambda state, call: _key({name: read(state, call) for name, read in reads})
+    [(name, read)] = reads
+
+    def alone(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
+        value = read(state, call)
+        return (name, value) if type(value) is str else _key({name: value})
+
+    return alone
+
+
+def _nameless(one: _Field, state: Mapping[str, Value], call: Call) -> str:
+    """Why the arguments that the call gives a source name nothing."""
+    unknown = next((text for _, text, read in one.arguments if read(state, call.arguments) is None), None)
+    if unknown is not None:
+        return f"{unknown} is not known"
+    return f"{', '.join(text for _, text, _ in one.arguments)}: texts, numbers or truths were required"
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:
     """What makes arguments the same as others; None where they are not all texts, numbers or truths."""
-    if len(arguments) == 1:  # nearly every one
+    if len(arguments) == 1:
         [(name, value)] = arguments.items()
-        if type(value) is str:
+        if type(value) is str:  # nearly every one
             return name, value
     key = tuple(sorted([(name, identity(value)) for name, value in arguments.items()], key=lambda one: one[0]))
     return None if any(value is None for _, value in key) else key

@@ -32,12 +32,28 @@ class Unfit(ValueError):
     """A value that is not what was required; the message says where in it, what was required and what was got."""
 
 
+def problem(schema: Any) -> str:
+    """Why a schema cannot be read; empty where it can."""
+    made = _made(schema)
+    return made if isinstance(made, str) else ""
+
+
+def _made(schema: Any) -> Any:
+    """The validator of a schema, or why there is none."""
+    try:
+        return jsonschema_rs.validator_for(schema, offline=True, pattern_options=PATTERNS)
+    except jsonschema_rs.ValidationError as error:
+        place = "".join(f"/{part}" for part in error.instance_path)
+        return f"cannot be read: {f'#{place}: ' if place else ''}{error.message:.200}"
+    except Exception as error:
+        return f"cannot be read: {str(error).partition(chr(10))[0]:.200}"
+
+
 def compiled(schema: Any) -> Check:
     """What reads a value from outside by a schema. No value fits a schema that cannot be read."""
-    try:
-        made = jsonschema_rs.validator_for(schema, offline=True, pattern_options=PATTERNS)
-    except Exception as error:
-        return _never(f"its schema cannot be read: {str(error).partition(chr(10))[0]:.200}")
+    made = _made(schema)
+    if isinstance(made, str):
+        return _never(f"its schema {made}")
     fits = made.is_valid
 
     def check(value: object) -> Value:

@@ -275,12 +275,13 @@ class Session:
 
     def _filled(self, asked: Call | Refused, step: int | str | None, call_id: str | None) -> Filled:
         """The state that a call is judged in; what had to be asked for it is recorded, and the call."""
-        known = Known(self._state, self._strange)
-        timed = self._record_to is not None or (self._lookups is not None and self._lookups.timed)
-        time, filled = self._time() if timed else None, Filled(*known)
-        if self._lookups is not None:
+        seen = self._lookups
+        time = self._time() if self._record_to is not None or seen.timed else None
+        if seen is None:
+            filled = Filled(self._state, self._strange)
+        else:
             reads = self.judge.reads(asked.tool) if type(asked) is Call else ()
-            filled = self._lookups.fill(known, fitting(asked), reads, time)
+            filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time)
         if self._record_to is not None:
             given = asked.arguments if type(asked) is Call else asked.given
             for what in (*filled.asked, Asked(Call(fitting(asked).tool, given), None, call_id)):

@@ -11,8 +11,10 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         the time of the call, ISO 8601
     "from": {"said": "user", "used_by": ["pay"]}
         the newest text of that speaker, until one of these tools is called; of an array, all texts
+    "from": {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"pay": {"id": "call.order"}}}
+        the same, used up of each object by itself: by calls of these tools that name it
     "from": {"result": "get_user", "path": "level"}
-        the newest result of that tool, or a part of it
+        the newest result of that tool, or of several in a list, or a part of it
     "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
         what that read-only tool gives for the call, or, with `path`, a part of it
     "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
@@ -20,6 +22,8 @@ A state field may say where it comes from, so that nobody writes code for it (`w
 
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
+Where it says how the arguments of a lookup follow from a call of such a tool (`{"set": {"id": "call.order"}}`), that
+call changes the one object alone; with `{}`, any.  An object is the same where the arguments are.
 `given_by` lists tools whose own result is the whole new result of the lookup, for their arguments of the same names.
 """
 
@@ -30,7 +34,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal, Never
+from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
@@ -44,8 +48,30 @@ NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
 
 
+def identifier(name: str) -> str:
+    """A name as `tools.json` can have it, with _ for each other character and before a digit at the start.
+
+    The same name where it is one already. Whoever writes a changed name into a file says so there, as `x-name`.
+    """
+    made = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    return f"_{made}" if made[:1].isdigit() else made
+
+
 class ToolError(ValueError):
     """`tools.json` is not what `wb` reads; the message says where, what was required and what was got."""
+
+
+class Draft(NamedTuple):
+    """A tool as some source gives it: its row of `tools.json` but for names that must change, or why there is none.
+
+    `place` says where it stands in the source, `notes` what a person should know of how the row came about.
+    """
+
+    name: str
+    row: Any = None
+    place: str = ""
+    notes: tuple[str, ...] = ()
+    mistake: str = ""
 
 
 class Schema(dict[str, Any]):
@@ -66,23 +92,29 @@ class Schema(dict[str, Any]):
         return Schema, (dict(self),)
 
 
+Arguments = tuple[tuple[str, facts.Node], ...]  # by name, what each is
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a state field comes from.
 
-    `of` is whose text or which tool's result it is.  `path` leads to it in a result, which stands for `call` there;
-    `arguments` give those of a lookup.  `changed_by` are the tools that may change it, None for all that may change
-    anything, or that use up what was said; `given_by` those whose result is what a lookup would give from then on.
-    Of a call that was done, `path` leads to one of its arguments, and `otherwise` tells the field where there was none.
+    `of` is whose text or which tool's result it is, `or_of` which other tools' results count as well.  `path` leads to
+    it in a result, which stands for `call` there; `arguments` give those of a lookup.  `changed_by` are the tools that
+    may change it, None for all that may change anything, or that use up what was said; `given_by` those whose result is
+    what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
+    `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
     """
 
     kind: Literal["clock", "said", "result", "lookup", "done"]
     of: str = ""
     path: facts.Path | None = None
-    arguments: tuple[tuple[str, facts.Node], ...] = ()
+    arguments: Arguments = ()
     changed_by: tuple[str, ...] | None = None
     given_by: tuple[str, ...] = ()
     otherwise: facts.Node | None = None
+    or_of: tuple[str, ...] = ()
+    objects: tuple[tuple[str, Arguments], ...] = ()
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -272,6 +304,11 @@ def _tool(row: object, where: str) -> Tool:
     schemas = [key for key in ("parameters", "inputSchema", "input_schema") if key in row]
     if len(schemas) > 1:
         raise ToolError(f"{where}: one schema of the arguments was required; got {schemas}")
+    if schemas and isinstance(row[schemas[0]], Mapping) and "$ref" in row[schemas[0]]:
+        raise ToolError(
+            f"{where}: an object with 'properties' was required for the arguments; got a '$ref', beside which some "
+            "dialects read nothing: write out what it names"
+        )
     hint = read.annotations.read_only if read.annotations else None
     if hint is not None and read.mutating is hint:
         raise ToolError(f"{where}: 'mutating' and 'readOnlyHint' must not both be {json.dumps(hint)}: leave one out")
@@ -311,7 +348,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
 
 _LISTS = ("changed_by", "given_by", "used_by")
 _KEYS = {
-    "said": {"used_by"},
+    "said": {"used_by", "arguments"},
     "result": {"path", "changed_by"},
     "lookup": {"arguments", "path", "changed_by", "given_by"},
     "done": {"arguments", "path", "otherwise"},
@@ -325,20 +362,24 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
     kinds = [kind for kind in _KEYS if isinstance(row, dict) and kind in row]
     if len(kinds) != 1:
         raise ToolError(f"{where}: 'clock', or an object with one of {list(_KEYS)}, was required; got {_shape(row)}")
-    kind, of = kinds[0], row[kinds[0]]
+    kind, listed = kinds[0], row[kinds[0]]
+    of, *others = listed if kinds == ["result"] and isinstance(listed, tuple) and listed else (listed,)
     strange = sorted(set(row) - {kind} - _KEYS[kind])
     if strange:
         raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
     if not isinstance(of, str) or not of:
         raise ToolError(f"{where}: {kind!r} must be a name; got {_shape(of)}")
     named = {tool.name: tool for tool in tools}
-    of_tool = (("", (of,)),) if kind != "said" else ()
-    for key, names in (*of_tool, *((key, row.get(key, ())) for key in _LISTS)):
+    of_tool = (("", (of, *others)),) if kind != "said" else ()
+    for key, names in (*of_tool, *((key, _listed(row.get(key, ()))) for key in _LISTS)):
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
             raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
     if kind == "said":
-        return Source("said", of, changed_by=tuple(row.get("used_by", ())))
+        said = row.get("arguments", Schema())
+        arguments = _each(said, before, f"{where}.arguments")
+        objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by")
+        return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
     changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
@@ -354,18 +395,43 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
         raise ToolError(f"{where}.path: an argument of {of} was required; got none")
     arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
     otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
-    return Source(kind, of, path, arguments, changed_by, given_by, otherwise)
+    objects = _objects(row.get("changed_by", ()), dict(arguments), f"{where}.changed_by")
+    return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
 
 
-def _arguments(
-    row: object, tool: Tool, before: Sequence[Field], where: str, all_of: bool
-) -> tuple[tuple[str, facts.Node], ...]:
+def _arguments(row: object, tool: Tool, before: Sequence[Field], where: str, all_of: bool) -> Arguments:
     """How the arguments of a tool follow from a call; with `all_of`, of all that it requires."""
     known = {argument.name for argument in tool.arguments}
     required = {argument.name for argument in tool.arguments if all_of and argument.required}
     if not isinstance(row, dict) or not required <= set(row) <= known:
         raise ToolError(f"{where}.arguments: those of {tool.name}, {sorted(known)}, were required; got {_shape(row)}")
-    return tuple((name, _of_state(text, before, f"{where}.arguments.{name}")) for name, text in row.items())
+    return _each(row, before, f"{where}.arguments")
+
+
+def _each(row: object, before: Sequence[Field], where: str) -> Arguments:
+    """Values by name."""
+    if not isinstance(row, dict):
+        raise ToolError(f"{where}: an object was required; got {_shape(row)}")
+    return tuple((name, _of_state(text, before, f"{where}.{name}")) for name, text in row.items())
+
+
+def _listed(names: object) -> object:
+    """The names of tools, which may stand with what tells the object that each changes."""
+    return tuple(names) if isinstance(names, dict) else names
+
+
+def _objects(row: object, arguments: Mapping[str, object], where: str) -> tuple[tuple[str, Arguments], ...]:
+    """What tells the one object that a call of each tool changes; nothing of tools that may change any."""
+    if not isinstance(row, dict):
+        return ()
+    found = []
+    for tool, given in row.items():
+        told = _each(given, (), f"{where}.{tool}")
+        if told and dict(told).keys() != arguments.keys():
+            wanted = f"{sorted(arguments)}, or none for any object, were required"
+            raise ToolError(f"{where}.{tool}: arguments {wanted}; got {_shape(given)}")
+        found += [(tool, told)] if told else []
+    return tuple(found)
 
 
 def _of_state(text: object, before: Sequence[Field], where: str) -> facts.Node:
@@ -391,7 +457,7 @@ def _cel(text: object, where: str, wanted: str) -> facts.Node:
 def _type(read: _Property, where: str) -> FieldType:
     """The one type of a value, null apart; a text where its schema says nothing of it or leaves several open."""
     listed = (read.type,) if isinstance(read.type, str) else read.type
-    inner = [option.get("type") for option in read.any_of if isinstance(option, dict)]
+    inner = [kind for option in read.any_of if isinstance(option, dict) for kind in _kinds(option.get("type"))]
     found = set(inner if listed is None else listed) - {"null"}
     if listed is None and (len(found) != 1 or not found <= set(TYPES)):
         return "string"
@@ -400,6 +466,12 @@ def _type(read: _Property, where: str) -> FieldType:
             f"{where}: 'type' must be one of {list(TYPES)}, with 'null' or without; got {json.dumps(read.type)}"
         )
     return found.pop()
+
+
+def _kinds(kind: object) -> tuple[object, ...]:
+    """The types that one way of several allows; None for what is no type."""
+    listed = kind if isinstance(kind, list | tuple) and kind else (kind,)
+    return tuple(one if isinstance(one, str) else None for one in listed)
 
 
 def _read[M: pydantic.BaseModel](model: type[M], row: object, where: str) -> M:

@@ -92,8 +92,15 @@ class Parameter:
 
     @property
     def trusted(self) -> bool:
-        """Whether it is a truth that the guard takes on trust: told from outside, or computed before the guard runs."""
-        return self.fact is not None or (self.type == "bool" and self.term is not None and not _stored(self.term))
+        """Whether it is a truth that the guard takes on trust: told from outside, or computed before the guard runs, or
+        what it was computed of, the times of steps, is told from outside."""
+        computed = self.type == "bool" and self.term is not None and not _stored(self.term)
+        return self.fact is not None or computed or self.timed
+
+    @property
+    def timed(self) -> bool:
+        """Whether it rests on the times of steps, which the state's field `now` tells."""
+        return self.past is not None and bool(f.windows(self.past))
 
     @property
     def measured(self) -> bool:
@@ -210,7 +217,7 @@ class _Names:
                 return f"{bracketed(self.expression(left))} or {bracketed(self.expression(right))}"
             case f.Iff(left, right):
                 return f"{bracketed(self.expression(left))} == {bracketed(self.expression(right))}"
-            case f.Previously() | f.Once() | f.Historically() | f.Since():
+            case f.Previously() | f.Once() | f.Historically() | f.Since() | f.Recently():
                 return self._looked_up(formula)
             case _:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
@@ -232,7 +239,7 @@ class _Names:
             formula,
             slug(formula),
             "bool",
-            "over the steps so far"
+            over(formula)
             + (f", for the same {same}" if same else "")
             + (f", for every {every}" if every else "")
             + f": {'; '.join(p.description for p in met if p.description)}",
@@ -242,11 +249,8 @@ class _Names:
 
     def _of_all(self, formula: Formula) -> str:
         """What must hold of all objects: the parts that share a variable are one parameter, the others stand apart."""
-        parts = _alternatives(formula)
-        if len(parts) == 1 and isinstance(parts[0], f.And):
-            return self.expression(parts[0])
         groups: list[tuple[set[str], list[Formula]]] = []
-        for part in parts:
+        for part in _alternatives(formula):
             names = set(f.variables(part))
             alike = [group for group in groups if names & group[0]]
             groups = [group for group in groups if group not in alike]
@@ -511,11 +515,22 @@ def _alternatives(formula: Formula, sign: bool = True) -> list[Formula]:
     return [formula if sign else f.Not(formula)]
 
 
+def over(formula: Formula) -> str:
+    """Which steps a formula that looks back speaks of, in words."""
+    if isinstance(formula, f.Recently) and not f.windows(formula.body):
+        return f"over the steps of the last {times.written(formula.within)}"
+    found = dict.fromkeys(times.written(window.within) for window in f.windows(formula))
+    return "over the steps so far" + (f", and those of the last {' and of the last '.join(found)}" if found else "")
+
+
 def slug(formula: Formula) -> str:
     """A name for a formula, such as `once_confirmed`."""
     if (count := f.counted(formula)) is not None:
         return f"at_least_{count[0]}_{slug(count[1])}"[:60]
     match formula:
+        case f.Recently(body, often, within):
+            least = "once" if often == 1 else f"at_least_{often}"
+            return f"{least}_within_{times.written(within)}_{slug(body)}"[:60]
         case f.Atom():
             return formula.predicate
         case f.Constant(value):

@@ -119,11 +119,11 @@ class Verifier:
         asked = {source: canonical(source) for source in sources}
         known = {s: p for s in dict.fromkeys(asked.values()) if (p := self._remembered(s)) is not None}
         unknown = [s for s in dict.fromkeys(asked.values()) if s not in known]
+        total = len(known) + len(unknown)
         for batch in _batches(unknown):
-            self.tell(len(known), len(known) + len(unknown))
+            self.tell(len(known), total)
             known |= self._together(batch, self.timeout_s)
-            unknown = [s for s in unknown if s not in known]
-        self.tell(len(known), len(known))
+        self.tell(total, total)
         for source, proof in known.items():
             (self._silent.add if proof.status in ("timeout", "crash") else self._silent.discard)(source)
         return tuple(known[asked[source]] for source in sources)

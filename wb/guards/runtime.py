@@ -25,15 +25,31 @@ from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
-from wb.logic.formula import Atom, Formula, atoms, instance
-from wb.logic.objects import Slices, identity
+from wb.logic.formula import TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
+from wb.logic.objects import Slices, Told, identity
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
-from wb.rules.rule import AmongReader, Reader, RuleSet, among, asked, declared, reader, source, told_by
+from wb.rules.rule import (
+    AmongReader,
+    Reader,
+    RuleSet,
+    Sides,
+    among,
+    asked,
+    counting,
+    declared,
+    one_by_one,
+    reader,
+    sides,
+    source,
+    told_by,
+    unordered,
+)
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
+TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -158,12 +174,15 @@ class CallWatch:
         self._about: dict[str, Reader | AmongReader] = {}
         self._slices: dict[Formula, Slices] = {}
         self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
+        self._counted: dict[Formula, frozenset[str]] = {}
+        self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
             if one.past is not None:
                 self._readers |= one.facts
                 self._by_tool[tool] = self._pasts.setdefault(one.past.formulas, one.past.fresh())
             if one.slices:
                 self._about |= one.about
+                self._counted |= one.counted
                 self._sliced[tool] = [(self._followed(slices), named) for slices, named in one.slices]
 
     def _followed(self, slices: Slices) -> Slices:
@@ -186,9 +205,14 @@ class CallWatch:
         if one.past is not None:
             known += self._by_tool[tool].peek({name: read(step, call) for name, read in one.facts.items()})
         if one.slices:
-            told = {name: read(step, call) for name, read in one.about.items()}
+            told = one.tell(step, call)
             for slices, named in self._sliced[tool]:
-                known.append(slices.peek(told, {term: identity(read(state, given)) for term, read in named}))
+                *parts, last = one_by_one(step, one.counted[slices.formula])
+                slices = slices.fork() if parts else slices
+                for part in parts:
+                    slices.step(one.tell(part, None))
+                now = one.tell(last, call) if parts else told
+                known.append(slices.peek(now, {term: identity(read(state, given)) for term, read in named}))
         verdict = one.judge(known)
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
 
@@ -199,9 +223,14 @@ class CallWatch:
             for past in self._pasts.values():
                 past.step(told)
         if self._slices:
-            about = {name: read(step, None) for name, read in self._about.items()}
-            for slices in self._slices.values():
-                slices.step(about)
+            about = self._tell(step)
+            for formula, slices in self._slices.items():
+                for part in one_by_one(step, self._counted[formula]):
+                    slices.step(about if part is step else self._tell(part))
+
+    def _tell(self, step: Step) -> Told:
+        told = {name: read(step, None) for name, read in self._about.items()}
+        return unordered(step, told, self._sides, self._about)
 
 
 class Loaded:
@@ -233,6 +262,10 @@ class Loaded:
         self.about: dict[str, Reader | AmongReader] = {}  # and those that speak of objects
         self.past: Past | None = None
         self.slices: tuple[tuple[Slices, Named], ...] = ()  # its formulas about objects, and what names these
+        self.counted: dict[
+            Formula, frozenset[str]
+        ] = {}  # of each, the tools whose calls of a step it counts one by one
+        self.sides: tuple[Sides, ...] = ()  # what has no order within a step
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         if reason:
             return
@@ -243,7 +276,7 @@ class Loaded:
             return
         here = [p for p in contract.parameters if p.past is None]
         back = [p for p in contract.parameters if p.past is not None]
-        plain, about = ([p for p in back if any("(" in name for name in atoms(p.past)) is of] for of in (False, True))
+        plain, about = ([p for p in back if _followed_apart(p.past) is of] for of in (False, True))
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
         names = [*own, *others, *[p.name for p in (*plain, *about)]]
@@ -254,10 +287,20 @@ class Loaded:
         if plain:
             self.past = Past(*[p.past for p in plain])
             self.facts = {name: reader(ruleset.predicate(name), values) for name in self.past.names}
+            self.facts |= {TIME: time} if self.past.timed else {}
         self.slices = tuple([_sliced(p.past) for p in about])
+        known = {p.name: p for p in ruleset.predicates}
+        self.counted = {one.formula: counting(one.formula, known) for one, _ in self.slices}
+        self.sides = tuple(filter(None, [sides(one.formula, known) for one, _ in self.slices]))
         for name in (name for one, _ in self.slices for name in one.predicates):
             predicate = ruleset.predicate(name)
             self.about[name] = among(predicate, values) if predicate.objects else reader(predicate, values)
+        self.about |= {TIME: time} if any(one.timed for one, _ in self.slices) else {}
+
+    def tell(self, step: Step, call: Call | None) -> Told:
+        """What a step tells of the predicates of its formulas about objects, at a call."""
+        told = {name: read(step, call) for name, read in self.about.items()}
+        return unordered(step, told, self.sides, self.about)
 
     def judge(self, read: Sequence[sandbox.Argument | None]) -> Verdict:
         """The verdict that the code gives: *deny* only if it denies whatever the unknown values are.
@@ -307,16 +350,19 @@ class Loaded:
             if len(answers) < 2:
                 return Verdict("undecided", f"{tool}: {error}", grade=grade, missing=self._named(unknown))
             read |= dict.fromkeys(unknown)
-        if len(answers) == 2 or (read and not program.exact):
-            ignored = {n: points[0] for n, points in unknown.items() if n not in read}
-            facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
-            why = f"it depends on what is not known: {', '.join(facts)}"
-            return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
-        if True in answers:
+        sure = len(answers) == 1 and read.keys() <= program.exact
+        if True not in answers:
+            outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
+            broken = [rule for rule, found in outcomes.items() if True not in found]
+            if sure or broken:
+                possible = [rule for rule, found in outcomes.items() if len(found) == 2]
+                return self._denied(broken, possible, answers.values())
+        elif sure:
             return Verdict("allow", f"{tool}: {answers[True]}", (), grade)
-        outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
-        broken = [rule for rule, found in outcomes.items() if True not in found]
-        return self._denied(broken, [rule for rule, found in outcomes.items() if len(found) == 2], answers.values())
+        ignored = {n: points[0] for n, points in unknown.items() if n not in read}
+        facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
+        why = f"it depends on what is not known: {', '.join(facts)}"
+        return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
 
     def _denied(self, broken: Sequence[str], possible: Sequence[str], said: Iterable[str]) -> Verdict:
         """A denial with every rule that the call breaks; `possible` are those that it may break."""
@@ -397,10 +443,18 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
 def _read(parameter: Parameter, ruleset: RuleSet) -> tuple[str, ...]:
     """The fields of the state that fill a parameter."""
     if parameter.past is not None:
-        return tuple(name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate)))
+        told = [name for one in atoms(parameter.past) for name in told_by(ruleset.predicate(Atom(one).predicate))]
+        return (*told, *[path.names[1] for path in facts.paths(facts.NOW)]) if parameter.timed else tuple(told)
     if parameter.fact is not None:
         return told_by(ruleset.predicate(parameter.fact))
     return tuple(path.names[1] for path in facts.paths(_term(parameter)[0]) if path.names[0] == "state")
+
+
+def _followed_apart(formula: Formula) -> bool:
+    """Whether a formula is about objects, or minds the order of a step's calls or how many they are, so that it is
+    followed for itself."""
+    minds = bodies(formula) or any(isinstance(node, Since) for node in subformulas(formula))
+    return bool(minds) or any("(" in name for name in atoms(formula))
 
 
 def _sliced(formula: Formula) -> tuple[Slices, Named]:
@@ -419,7 +473,7 @@ def _sliced(formula: Formula) -> tuple[Slices, Named]:
 def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
     """What a person calls the parameter: its field, its predicate, or the formula that looks back."""
     if parameter.past is not None:
-        return render(parameter.past)
+        return render(parameter.past) + (f" by {TOLD_BY}" if parameter.timed else "")
     if parameter.fact is not None:
         return source(ruleset.predicate(parameter.fact))
     if parameter.term is not None:
@@ -427,13 +481,20 @@ def _fact(parameter: Parameter, ruleset: RuleSet) -> str:
     return f"size({parameter.field})" if parameter.measure == "count" else parameter.field
 
 
+def time(step: Step, call: Call | None) -> int | None:
+    """The time of a step, in nanoseconds; None where its state does not tell it."""
+    return NOW(step.state, call)
+
+
 def _outcomes(program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object]) -> set[bool]:
-    """What a condition may be, over the unknown values; both where there are too many to try."""
+    """What a condition may be, over the unknown values; both where these cannot all be tried."""
     unknown = {n: program.points[n] for n, v in known.items() if v is None}
     try:
-        return {bool(outcome[0]) for _, outcome in sandbox.completions(program.run, told, unknown)}
+        found = tuple(sandbox.completions(program.run, told, unknown))
     except TooMany:
         return {False, True}
+    tried = all(chosen.keys() <= program.exact for chosen, _ in found)
+    return {bool(outcome[0]) for _, outcome in found} if tried else {False, True}
 
 
 def _deciding(
@@ -444,7 +505,7 @@ def _deciding(
     All of them where there are more than `POINTS` ways to fill them in, or where the code computes with them.
     """
     names = tuple(unknown)
-    if not program.exact or math.prod(map(len, unknown.values())) > POINTS:
+    if not unknown.keys() <= program.exact or math.prod(map(len, unknown.values())) > POINTS:
         return names
     answers = {
         point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0])

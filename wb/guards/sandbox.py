@@ -8,15 +8,16 @@ joined, and tuples stand only in `in (…)` and in `return (…)`.  Sources are 
 takes at most as many steps as the function has nodes, each at most as long as an argument is, and touches nothing.
 So a decision needs no time limit and no process of its own.
 
-Unknown arguments are tried out: a guard *denies* only where every completion denies.  For a guard that
-compares its inputs with constants alone, the constants and their neighbours stand for all values, so
-trying those is exact.
+Unknown arguments are tried out: a guard *denies* only where every completion denies.  Of an input that the
+guard compares with constants alone, the constants and their neighbours stand for all values, so trying
+those is exact, whatever it does with the others.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,13 +46,14 @@ class TooMany(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A loaded guard: its name, its typed parameters, what it runs, and the constants it knows of each."""
+    """A loaded guard: its name, its typed parameters, what it runs, the constants it knows of each, and the parameters
+    of which these stand for all values."""
 
     name: str
     types: tuple[tuple[str, str], ...]
     run: Callable[..., Answered]
     points: Mapping[str, tuple[Argument, ...]]
-    exact: bool
+    exact: frozenset[str]
 
 
 def parse(source: str) -> ast.Module:
@@ -168,28 +170,23 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
     return {name: _domain(types[name], values) for name, values in met.items()}
 
 
-def simple(function: ast.FunctionDef) -> bool:
-    """Whether numbers and texts meet constants of their type alone, so that `points` stand for all values.
+def simple(function: ast.FunctionDef) -> frozenset[str]:
+    """The parameters of which `points` stand for all values: truths, and those that meet constants of their type alone.
 
     A text may only be told equal or unequal: an order has no neighbours there.
     """
     types = _parameters(function)
-    free = {name for name, kind in types.items() if kind != "bool"}
-    met = 0
-    for node in ast.walk(function):
-        if isinstance(node, ast.BinOp):
-            return False
-        if not isinstance(node, ast.Compare):
-            continue
-        sides = [node.left, *node.comparators]
-        names = [side.id for side in sides if isinstance(side, ast.Name) and side.id in free]
-        if not names:
-            continue
-        met += 1
-        ordered = any(isinstance(op, ORDERS) for op in node.ops)
-        if sum(map(_constant, sides)) != len(sides) - 1 or (types[names[0]] == "str" and ordered):
-            return False
-    return met == sum(isinstance(node, ast.Name) and node.id in free for node in ast.walk(function))
+    nodes = tuple(ast.walk(function))
+    used = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    for node in nodes:
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            names = [side.id for side in sides if isinstance(side, ast.Name) and side.id in types]
+            ordered = any(isinstance(op, ORDERS) for op in node.ops)
+            alone = len(names) == 1 and sum(map(_constant, sides)) == len(sides) - 1
+            if alone and not (types[names[0]] == "str" and ordered):
+                used[names[0]] -= 1
+    return frozenset(name for name, kind in types.items() if kind == "bool" or not used[name])
 
 
 def _constant(node: ast.expr) -> bool:

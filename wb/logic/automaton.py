@@ -87,6 +87,8 @@ def program(formula: Formula) -> Instructions:
         if id(node) in places:
             continue
         kind = type(node)
+        if kind is F.Recently:
+            raise AutomatonError("a window in time needs more states than an automaton has")
         op, tracks, negated = CODES[kind]
         if op > CONSTANT and not expanded:
             stack.append((node, True))

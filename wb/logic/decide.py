@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wb.logic import automaton
+from wb.logic import automaton, windows
 from wb.logic import formula as F
 from wb.logic.automaton import Automaton, AutomatonError
 from wb.logic.bdd import ALL, NONE, StepsError, StepSets
@@ -110,10 +110,31 @@ def conjuncts(formula: Formula) -> tuple[Formula, ...]:
 def shortest(formulas: Iterable[Formula], solver: Bounded | None = None) -> tuple[Word | None, tuple[Formula, ...]]:
     """A shortest trace that satisfies all formulas, and no others; or None and formulas that no trace satisfies.
 
-    A `solver` keeps what it learned for the next question about some of the same formulas.
-    `AutomatonError` when the formulas that have to be searched together are too many or too large.
+    A `solver` keeps what it learned for the next question about some of the same formulas.  A trace of windows in time
+    has times, and is a shortest where all others are.
+    `AutomatonError` when the formulas that have to be searched together are too many or too large, or no times can be
+    found for the steps of the trace that was.
     """
     formulas = tuple(dict.fromkeys(formulas))
+    return _dated(formulas, solver) if any(map(F.windows, formulas)) else _shortest(formulas, solver)
+
+
+def _dated(formulas: tuple[Formula, ...], solver: Bounded | None) -> tuple[Word | None, tuple[Formula, ...]]:
+    """`shortest` of formulas with windows in time."""
+    plain = windows.untimed(formulas)
+    for given in ((), plain.at_once, plain.apart):
+        trace, part = _shortest(tuple(dict.fromkeys((*plain.formulas, *plain.laws, *given))), solver)
+        if trace is None and not given:
+            return None, tuple([one for one, bare in zip(formulas, plain.formulas, strict=True) if bare in part])
+        found = windows.dated(trace, plain.windows) if trace is not None else None
+        if found is not None:
+            _recheck(formulas, found)
+            return found, formulas
+    raise AutomatonError("undecided: no times were found for the steps of a trace that would show it")
+
+
+def _shortest(formulas: tuple[Formula, ...], solver: Bounded | None) -> tuple[Word | None, tuple[Formula, ...]]:
+    """`shortest` of formulas without windows in time."""
     if len(formulas) <= FEW:
         with contextlib.suppress(AutomatonError):
             return _product_of(formulas), formulas
@@ -147,14 +168,19 @@ def together(
     wanted: Sequence[Formula], formulas: Sequence[Formula], solver: Bounded, length: int = TOGETHER
 ) -> frozenset[Formula]:
     """Wanted formulas each of which some trace of that many steps satisfies, beside all `formulas`; not always all."""
+    plain = windows.untimed((*wanted, *formulas))
+    meant = dict(zip(plain.formulas, wanted, strict=False))
+    others = (*plain.formulas[len(wanted) :], *plain.laws)
     found: set[Formula] = set()
     while len(found) < len(wanted):
-        left = [formula for formula in wanted if formula not in found]
-        trace, kept = solver.together(left, formulas, length)
+        left = [bare for bare, formula in meant.items() if formula not in found]
+        trace, kept = solver.together(left, others, length)
+        if trace is not None and plain.windows:
+            trace = windows.dated(trace, plain.windows)
         if trace is None:
             break
-        _recheck((*kept, *formulas), trace)
-        found.update(kept)
+        _recheck((*[meant[bare] for bare in kept], *formulas), trace)
+        found.update(meant[bare] for bare in kept)
     return frozenset(found)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
+TIME = "@"  # under which a step tells its time, in nanoseconds since 1970; no predicate can be called so
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 OBJECT = r"(?:[a-z][a-z0-9_]*|call(?:\.[A-Za-z_][A-Za-z0-9_]*)+|[0-9]+)"
 ATOM = re.compile(rf"[a-z][a-z0-9_]*(?:\({OBJECT}(?:, {OBJECT})*\))?\Z")
@@ -204,11 +205,31 @@ class Since(Binary):
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recently(Unary):
+    """The body held at `times` steps or more, now or at most `within` nanoseconds ago (MTL's bounded `Once`, counted).
+
+    Where steps have no time, or time runs backwards, `semantics` says what is known of it.
+    """
+
+    times: int
+    within: int
+
+    def __post_init__(self) -> None:
+        if self.times < 1 or self.within < 0:
+            got = f"{self.times}, {self.within}"
+            raise ValueError(f"a number of times from 1 and a window from 0 were required; got {got}")
+        object.__setattr__(self, "_hash", hash((type(self), self.body, self.times, self.within)))
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.body, self.times, self.within)
+
+
 Formula = Constant | Atom | Unary | Binary
 
 TRUE = Constant(True)
 FALSE = Constant(False)
-PAST = (Previously, Once, Historically, Since)
+PAST = (Previously, Once, Historically, Since, Recently)
 FUTURE = (Next, WeakNext, Eventually, Always, Until, Release, WeakUntil)
 
 
@@ -251,7 +272,12 @@ def fold(formula: Formula, combine: Callable[[Formula, tuple], object]) -> objec
 
 def rebuild(node: Formula, parts: tuple[Formula, ...]) -> Formula:
     """The same operator over other operands; a constant or a predicate as it is."""
-    return type(node)(*parts) if parts else node
+    return type(node)(*parts, *_bounds(node)) if parts else node
+
+
+def _bounds(node: Formula) -> tuple[int, ...]:
+    """What an operator has beside its operands."""
+    return (node.times, node.within) if isinstance(node, Recently) else ()
 
 
 def substitute(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
@@ -265,6 +291,18 @@ def substitute(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
 def depth(formula: Formula) -> int:
     """The number of operators on the longest way from the root to a leaf."""
     return int(fold(formula, lambda node, below: 1 + max(below) if below else 0))
+
+
+def windows(formula: Formula) -> tuple[Recently, ...]:
+    """The parts of a formula that count within a time, inner ones first."""
+    return tuple([node for node in subformulas(formula) if isinstance(node, Recently)])
+
+
+def bodies(formula: Formula) -> tuple[Formula, ...]:
+    """What a formula counts: the bodies of its `COUNT`s, of twice or more."""
+    found = [counted(node) for node in subformulas(formula)]
+    within = [node.body for node in windows(formula) if node.times > 1]
+    return tuple(dict.fromkeys([*(one[1] for one in found if one is not None and one[0] > 1), *within]))
 
 
 def propositional(formula: Formula) -> bool:
@@ -339,7 +377,7 @@ def _same(first: Formula, second: object) -> bool:
         one, two = pairs.pop()
         if one is two or (id(one), id(two)) in seen:
             continue
-        if type(one) is not type(two) or hash(one) != hash(two):
+        if type(one) is not type(two) or hash(one) != hash(two) or _bounds(one) != _bounds(two):
             return False
         if not isinstance(one, (Unary, Binary)):
             if one != two:
@@ -354,6 +392,6 @@ def _shown(formula: Formula) -> str:
     """The constructor call that builds the formula."""
 
     def show(node: Formula, parts: tuple) -> str:
-        return f"{type(node).__name__}({', '.join(parts)})" if parts else repr(node)
+        return f"{type(node).__name__}({', '.join((*parts, *map(str, _bounds(node))))})" if parts else repr(node)
 
     return str(fold(formula, show))

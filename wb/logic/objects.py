@@ -12,7 +12,9 @@ tell which object it is about, its predicate is unknown of every object that no 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 from wb.logic import formula as F
 from wb.logic import semantics
 from wb.logic.formula import Formula
-from wb.logic.semantics import KLEENE, Past, Truths
+from wb.logic.semantics import BEGUN, KLEENE, Past, clock
 
 FRESH = None  # the object that no event has named
 Key = tuple[Hashable, ...]  # objects, in the order of their variables
@@ -41,16 +43,25 @@ class Among(NamedTuple):
 
     `named` holds the truths of the objects that events name (None for unknown), in the order of the predicate's
     objects; `others` that of all others: None where an event does not tell which objects it names.  `some` is whether
-    it is true of some object, which is known of an event whose object is not.
+    it is true of some object, which is known of an event whose object is not.  `one` are the only objects of which it
+    is true, where it is false of all others; None says nothing.
     """
 
     named: Mapping[Key, bool | None] = MappingProxyType({})
     others: bool | None = False
     some: bool | None = False
+    one: Key | None = None
 
 
 NOBODY = Among()
-Told = Mapping[str, bool | Among | None]  # by predicate; what is left out is unknown
+
+
+def only(key: Key) -> Among:
+    """What is true of those objects alone."""
+    return Among({key: True}, False, True, key)
+
+
+Told = Mapping[str, bool | Among | int | None]  # by predicate, and the time; what is left out is unknown
 
 
 def told(step: Told, atom: F.Atom, objects: Mapping[str, Hashable]) -> bool | None:
@@ -71,13 +82,8 @@ def table(formula: Formula, trace: Sequence[Told]) -> tuple[bool | None, ...]:
     rows = []
     for objects in product(values, repeat=len(names)):
         bound = dict(zip(names, objects, strict=True))
-        truths = Truths(
-            True,
-            False,
-            lambda step, atoms, bound=bound: tuple([told(step, F.Atom(name), bound) for name in atoms]),
-            KLEENE.no,
-            KLEENE.both,
-            KLEENE.either,
+        truths = replace(
+            KLEENE, told=lambda step, atoms, bound=bound: tuple([told(step, F.Atom(name), bound) for name in atoms])
         )
         rows.append(semantics.table(formula, trace, truths))
     return tuple(map(all_of, zip(*rows, strict=True)))
@@ -121,6 +127,8 @@ def _reduced(formula: Formula, variable: str) -> Formula:
                 return F.TRUE
             case F.Iff() | F.Xor(), (F.Constant(one), F.Constant(other)):
                 return F.Constant((one == other) is isinstance(node, F.Iff))
+            case F.Recently(), (F.Constant(value),) if node.times == 1 or not value:
+                return below[0]
             case F.Once() | F.Historically() | F.Always() | F.Eventually(), (F.Constant(),):
                 return below[0]
             case F.Since() | F.Until() | F.WeakUntil() | F.Release(), (_, F.Constant(True)):
@@ -153,9 +161,25 @@ class Machine(Protocol):
 
     names: tuple[str, ...]
     start: Hashable
+    timed: bool  # whether the times of steps matter
 
-    def after(self, memory: Any, letter: tuple) -> tuple[tuple, Any]:
-        """What is true at a step with those truths of the names, and what is remembered after it."""
+    def after(self, memory: Any, letter: tuple, last: float, known: bool) -> tuple[tuple, Any]:
+        """What is true at a step with those truths of the names, and what is remembered after it.
+
+        The last two are what is known of its time (`semantics.clock`).
+        """
+
+    def still(self, memory: Any, letter: tuple) -> bool:
+        """Whether the one thing that is asked is true, and nothing else is remembered, after any such steps."""
+
+    def pruned(self, memory: Any, last: float) -> Any:
+        """What is remembered without what is too old to matter after that time."""
+
+    def undated(self, memory: Any) -> bool:
+        """Whether the next time that is told says something of what is remembered."""
+
+    def dated(self, memory: Any, now: int) -> Any:
+        """What is remembered once that time was told."""
 
 
 FEW = 16
@@ -188,13 +212,19 @@ class Slices:
         "_atoms",
         "_calm",
         "_groups",
+        "_known",
+        "_last",
         "_letters",
         "_most",
         "_others",
         "_machine",
+        "_moves",
         "_rest",
         "_same",
-        "_seen",
+        "_silence",
+        "_still",
+        "_timed",
+        "_undated",
         "_usual",
         "formula",
         "predicates",
@@ -212,15 +242,20 @@ class Slices:
         self._same = all(where in (None, tuple(range(len(self.terms)))) for _, where in self._atoms)
         self._others: Key = (FRESH,) * len(self.terms)
         self._usual = tuple([(1 << i, name) for i, name in enumerate(self.predicates)]) if self._same else ()
-        self._letters: dict[int, tuple[tuple, tuple] | None] = {}  # of usual steps, by which predicates are true
-        self._seen: dict[tuple, tuple] = {}
+        self._timed = self._machine.timed
+        self._silence = (False,) * len(atoms) if self._usual else None
+        self._letters: dict[int, tuple[tuple, tuple]] = {}  # of usual steps, by which predicates are true
         self._begin()
 
     def _begin(self) -> None:
         self._rest = self._machine.start  # what is remembered of objects that no event has named
         self._at: dict[Key, _Group] = {}
         self._groups: dict[Hashable, _Group] = {}  # by what is remembered
+        self._moves: dict[tuple[_Group | None, int], tuple] = {}  # what usual steps do while it is calm
+        self._still = False
         self._calm: tuple | None = None  # a letter that changes nothing that is remembered, the formula being true
+        self._last, self._known = BEGUN, False  # the last time that is known, and whether it is that of the last step
+        self._undated: set[Key] = set()  # choices of which the next time that is told says something
         self._most = FEW  # choices that are remembered before those that need not be are looked for
 
     def fresh(self) -> Slices:
@@ -230,6 +265,24 @@ class Slices:
             setattr(other, name, getattr(self, name))
         other._begin()
         return other
+
+    def fork(self) -> Slices:
+        """The same formula after the same steps, to be followed further apart from this one."""
+        other = self.fresh()
+        for name in ("_rest", "_calm", "_last", "_most"):
+            setattr(other, name, getattr(self, name))
+        copies = {id(group): _Group(group.memory) for group in (*self._at.values(), *self._groups.values())}
+        for key, group in self._at.items():
+            other._at[key] = copies[id(group)]
+            copies[id(group)].keys.add(key)
+        other._groups = {memory: copies[id(group)] for memory, group in self._groups.items()}
+        other._undated = set(self._undated)
+        return other
+
+    @property
+    def timed(self) -> bool:
+        """Whether the times of steps matter."""
+        return self._timed
 
     def __len__(self) -> int:
         """How many choices of objects are remembered."""
@@ -244,9 +297,10 @@ class Slices:
         if None in bound.values():
             return None
         base = tuple([bound.get(term, FRESH) for term in self.terms])
+        after, now = self._machine.after, clock(step.get(F.TIME), self._last)
         if FRESH not in base:
-            return self._machine.after(self._memory(base), self._letter(step, base))[0][0]
-        return all_of([self._machine.after(memory, letter)[0][0] for memory, letter in self._ways(step, base)])
+            return after(self._memory(base), self._letter(step, base), *now)[0][0]
+        return all_of([after(memory, letter, *now)[0][0] for memory, letter in self._ways(step, base)])
 
     def ways(self, step: Told) -> list[tuple[Hashable, tuple]]:
         """What is remembered, and the letter of the step, of every choice of objects that differs in these."""
@@ -269,33 +323,58 @@ class Slices:
             truth = step.get(predicate)
             if truth is NOBODY:
                 continue
-            if type(truth) is not Among or len(truth.named) != 1 or truth.others is not False or truth.some is not True:
-                return self._step(step)
-            ((one, true),) = truth.named.items()
-            if true is not True or (key is not None and key != one):
+            one = truth.one if type(truth) is Among else None
+            if one is None or (key is not None and key != one):
                 return self._step(step)
             key, which = one, which | bit
-        if which not in self._letters:
-            self._letters[which] = (self._read(step)[0], self._letter(step, key)) if key is not None else None
-        letters = self._letters[which]
-        if letters is None or letters[0] != self._calm:
-            return self._step(step)
+        if key is None:
+            return True if self._still and not self._timed else self._step(step)
         group = self._at.get(key)
-        before = self._rest if group is None else group.memory
-        found = self._seen.get((before, letters[1]))
-        if found is None:
-            if len(self._seen) >= semantics.KEPT:
-                self._seen.clear()
-            found = self._seen[before, letters[1]] = self._machine.after(before, letters[1])
-        truths, memory = found
+        move = self._moves.get((group, which))
+        if move is None:
+            return self._moved(step, key, which, group)
+        truth, then = move
+        if then is not group:
+            if group is not None:
+                group.keys.discard(key)
+            if then is None:
+                del self._at[key]
+            else:
+                then.keys.add(key)
+                self._at[key] = then
+        return truth
+
+    def _moved(self, step: Told, key: Key, which: int, group: _Group | None) -> bool | None:
+        """The same for a usual step, whose predicates `which` name the choice `key` of that group, and no other."""
+        if which not in self._letters:
+            self._letters[which] = self._read(step)[0], self._letter(step, key)
+        letters = self._letters[which]
+        if letters[0] != self._calm:
+            return self._step(step)
+        if self._timed:
+            self._last, self._known = clock(step.get(F.TIME), self._last)
+            if self._known and self._undated:
+                self._date(letters[0])
+        before = self._memory(key)
+        truths, memory = self._machine.after(before, letters[1], self._last, self._known)
         if memory != before:
             self._put(key, memory, letters[0])
+        if self._timed:
+            if len(self._at) > self._most:
+                self._forget()
+        elif self._calm is not None:
+            if len(self._moves) >= semantics.KEPT:
+                self._moves.clear()
+            self._moves[group, which] = truths[0], self._at.get(key)
         return truths[0]
 
     def _step(self, step: Told) -> bool | None:
         """The same for any step; the usual one names one object, and changes nothing of others."""
-        after = self._machine.after
+        self._last, self._known = clock(step.get(F.TIME), self._last)
+        after = partial(self._machine.after, last=self._last, known=self._known)
         quiet, named = self._read(step)
+        if self._known and self._timed:
+            self._date(quiet)
         if named and not self._same:
             named = _closed(named, {*self._at, self._others}, self._others)
         moved = [(key, after(self._memory(key), self._letter(step, key))) for key in named]
@@ -303,28 +382,43 @@ class Slices:
             truth = all_of([truths[0] for _, (truths, _) in moved])
         else:
             truth = all_of([after(memory, letter)[0][0] for memory, letter in self._ways(step, self._others)])
-            self._settle(quiet)
+            self._settle(quiet, after)
         for key, (_, memory) in moved:
             self._put(key, memory, quiet)
-        if len(self._at) > self._most and not self._same:
+        if len(self._at) > self._most and (self._timed or not self._same):
             self._forget()
         return truth
 
-    def _settle(self, quiet: tuple) -> None:
+    def _date(self, quiet: tuple) -> None:
+        """Take what was remembered of steps without a time to what it is by the time that is told now."""
+        if self._machine.undated(self._rest):
+            self._rest = self._machine.dated(self._rest, self._last)
+            if self._same:
+                self._drop(self._rest)
+        for key in self._undated:
+            if key in self._at:
+                self._put(key, self._machine.dated(self._at[key].memory, self._last), quiet)
+        self._undated = set()
+
+    def _settle(self, quiet: tuple, after: Callable[[Any, tuple], tuple]) -> None:
         """Take every choice to what it remembers after a step with that letter."""
-        after, groups = self._machine.after, self._groups.values()
-        truths, self._rest = after(self._rest, quiet)
-        calm, self._groups = truths[0] is True and after(self._rest, quiet) == (truths, self._rest), {}
+        still, groups = self._machine.still, self._groups.values()
+        _, self._rest = after(self._rest, quiet)
+        calm, self._groups = still(self._rest, quiet), {}
         for group in groups:
             if group.keys:
-                truths, group.memory = after(group.memory, quiet)
-                calm = calm and truths[0] is True and after(group.memory, quiet) == (truths, group.memory)
+                _, group.memory = after(group.memory, quiet)
+                calm = calm and still(group.memory, quiet)
+                if self._timed and self._machine.undated(group.memory):
+                    self._undated |= group.keys
                 other = self._groups.setdefault(group.memory, group)
                 if other is not group:
                     self._groups[group.memory] = self._merged(group, other)
         if self._same:
             self._drop(self._rest)
         self._calm = quiet if calm else None
+        self._still = calm and quiet == self._silence  # whether a step in which nothing happens changes nothing
+        self._moves.clear()
 
     def _drop(self, memory: Hashable) -> None:
         """Forget the choices that remember that."""
@@ -335,18 +429,26 @@ class Slices:
     def _put(self, key: Key, memory: Hashable, quiet: tuple) -> None:
         """Remember that of a choice."""
         group = self._at.get(key)
+        alone = None
         if group is not None:
             group.keys.discard(key)
+            if not group.keys and self._timed:  # of times there are many: most choices are alone in their group
+                alone = self._groups.pop(group.memory, None)
         if self._same and memory == self._rest:
             self._at.pop(key, None)
             return
         group = self._groups.get(memory)
         if group is None:
-            group = self._groups[memory] = _Group(memory)
-            if quiet == self._calm and self._machine.after(memory, quiet) != ((True,), memory):
+            group = self._groups[memory] = alone or _Group(memory)
+            group.memory = memory
+            if quiet == self._calm and not self._machine.still(memory, quiet):
                 self._calm = None
+                self._still = False
+                self._moves.clear()
         group.keys.add(key)
         self._at[key] = group
+        if self._timed and not self._known and self._machine.undated(memory):
+            self._undated.add(key)
 
     def _read(self, step: Told) -> tuple[tuple, Collection[Key]]:
         """The letter of objects that the step does not name, and the choices that it names."""
@@ -417,7 +519,22 @@ class Slices:
         return large
 
     def _forget(self) -> None:
-        """Drop the choices that remember what they would without being set apart, smallest last."""
+        """Drop what is too old to matter, and the choices that remember what they would without being set apart, those
+        of fewest objects last."""
+        self._moves.clear()
+        if self._timed:
+            pruned, groups, self._groups = self._machine.pruned, self._groups.values(), {}
+            self._rest = pruned(self._rest, self._last)
+            for group in groups:
+                if group.keys:
+                    group.memory = pruned(group.memory, self._last)
+                    other = self._groups.setdefault(group.memory, group)
+                    if other is not group:
+                        self._groups[group.memory] = self._merged(group, other)
+        if self._same:
+            self._drop(self._rest)
+            self._most = 2 * len(self._at) + FEW
+            return
         for key in sorted(self._at, key=lambda key: key.count(FRESH)):
             group = self._at[key]
             if set(self._parts(key)) == {group.memory}:

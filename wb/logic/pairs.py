@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wb.logic import automaton
 from wb.logic.automaton import AutomatonError
-from wb.logic.formula import Formula
+from wb.logic.formula import Formula, windows
 
 if TYPE_CHECKING:
     import numpy
@@ -91,6 +91,9 @@ def _read(formulas: Sequence[Formula]) -> tuple[list[_Shape], numpy.ndarray, num
     literals = np.full((len(formulas), automaton.MAX_TESTS), -1)
     undecided = []
     for i, formula in enumerate(formulas):
+        if windows(formula):
+            undecided.append(i)
+            continue
         read = automaton.program(formula)
         code = tuple(read.code)
         if code not in by_code:

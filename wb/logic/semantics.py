@@ -5,21 +5,28 @@ A trace is a non-empty sequence of steps, a step the set of predicate names that
 strong: false at the first.  `holds` is written from the definition alone and is the evaluator that
 every witness of `decide` is checked by; the verdicts of a running trace are those of Bauer, Leucker
 & Schallhart's RV-LTL, read on finite traces.
+
+Windows in time are those of metric temporal logic, read at steps (Alur & Henzinger 1993; MonPoly, Basin et al. 2015),
+in whole nanoseconds: `ONCE[<= d] a` looks at this step and at those at most `d` before it, the bound included.  A step
+without a time lies between the times that were told before and after it; where these leave open whether it lies in a
+window, that is unknown.  Once time has run backwards, no window tells of any step but the present one.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any, Literal
 
 from wb.logic import automaton
 from wb.logic import formula as F
 from wb.logic.formula import Formula
 from wb.logic.syntax import FormulaError, parse, render
+from wb.logic.times import duration, written
 
 if TYPE_CHECKING:
     import numpy
@@ -60,6 +67,8 @@ class Truths:
     no: Callable[[Any], Any]
     both: Callable[[Any, Any], Any]
     either: Callable[[Any, Any], Any]
+    time: Callable[[Any], object] = lambda step: None  # what a step tells of its time, in nanoseconds
+    partial: bool = False  # whether None is a truth, unknown
 
 
 def _and(x: bool | None, y: bool | None) -> bool | None:
@@ -74,12 +83,50 @@ def _not(x: bool | None) -> bool | None:
     return None if x is None else not x
 
 
+def at(nanoseconds: int) -> str:
+    """The name that tells the time of a step that is a set of names: so long after the start, as in `@24h`."""
+    return F.TIME + written(nanoseconds)
+
+
+def _dated(step: Valuation) -> int | None:
+    told = next((duration(name[1:]) for name in step if name.startswith(F.TIME)), None)
+    return told.nanoseconds if told is not None else None
+
+
 TWO = Truths(
-    True, False, lambda step, names: tuple([n in step for n in names]), operator.not_, operator.and_, operator.or_
+    True,
+    False,
+    lambda step, names: tuple([n in step for n in names]),
+    operator.not_,
+    operator.and_,
+    operator.or_,
+    _dated,
 )
-"""True or false; a step is the set of names true in it."""
-KLEENE = Truths(True, False, lambda step, names: tuple(map(step.get, names)), _not, _and, _or)
-"""Kleene's strong three values, None for unknown; a step maps names to truths, and what it leaves out is unknown."""
+"""True or false; a step is the set of names true in it, its time told by the name that `at` gives."""
+KLEENE = Truths(
+    True,
+    False,
+    lambda step, names: tuple(map(step.get, names)),
+    _not,
+    _and,
+    _or,
+    lambda step: step.get(F.TIME),
+    partial=True,
+)
+"""Kleene's strong three values, None for unknown; a step maps names to truths, and what it leaves out is unknown.
+Its time stands under `formula.TIME`."""
+
+BEGUN, LOST = -math.inf, math.inf  # the last time that was told before the first step, and once time ran backwards
+
+
+def clock(told: object, last: float) -> tuple[float, bool]:
+    """The last time that is known at a step, and whether it is the step's own.
+
+    `told` is what the step tells, `last` what was known before it.
+    """
+    if last == LOST or type(told) is not int:
+        return last, False
+    return (told, True) if told >= last else (LOST, False)
 
 
 def holds(formula: Formula, trace: Sequence[Valuation], at: int = 0) -> bool:
@@ -102,24 +149,42 @@ class Past:
     """Formulas of past operators followed along a running trace, in any algebra.
 
     A step costs the same however many came before it, and what is remembered is one truth for each past operator,
-    which must be hashable; beside it at most `KEPT` results of steps are kept so that equal ones cost one look-up.
-    What it gives, one truth a formula, equals `table` on the steps read so far and the one asked about, at its last
-    place.
+    which must be hashable, and of a window the times of the last steps that count, as many as it counts to; beside it
+    at most `KEPT` results of steps are kept so that equal ones cost one look-up.  What it gives, one truth a formula,
+    equals `table` on the steps read so far and the one asked about, at its last place.
 
     Raises:
-        ValueError: a formula speaks of later steps, so that its truth now is not known now.
+        ValueError: a formula speaks of later steps, so that its truth now is not known now, or of a window in time,
+            of which unknown must be a truth.
     """
 
-    __slots__ = ("_code", "_constants", "_keeps", "_memory", "_roots", "_seen", "_start", "_told", "formulas", "names")
+    __slots__ = (
+        "_code",
+        "_constants",
+        "_keeps",
+        "_last",
+        "_memory",
+        "_plain",
+        "_roots",
+        "_seen",
+        "_start",
+        "_still",
+        "_truths",
+        "_windows",
+        "formulas",
+        "names",
+    )
 
     def __init__(self, *formulas: Formula, truths: Truths = KLEENE) -> None:
         nodes = tuple(dict.fromkeys(node for formula in formulas for node in F.subformulas(formula)))
         later = [type(node).__name__ for node in nodes if isinstance(node, F.FUTURE)]
         if later:
             raise ValueError(f"formulas of past operators were required; got {later[0]}")
-        self.formulas, self._told = formulas, truths.told
+        if not truths.partial and any(isinstance(node, F.Recently) for node in nodes):
+            raise ValueError("windows in time are followed in three truths, unknown among them; got two")
+        self.formulas, self._truths = formulas, truths
         self.names = tuple([node.name for node in nodes if isinstance(node, F.Atom)])
-        back = [node for node in nodes if isinstance(node, F.PAST)]
+        back = [node for node in nodes if isinstance(node, F.PAST) and not _remembered(node)]
         # Registers: what is remembered, the predicates, the constants, then every other node, operands first.
         place: dict[Formula, int] = {}
         memory = {node: i for i, node in enumerate(back)}
@@ -131,6 +196,9 @@ class Past:
             if node in place:
                 continue
             at = tuple(place[child] for child in F.children(node))
+            if _remembered(node):
+                place[node] = memory[node.body]
+                continue
             if isinstance(node, F.Previously):
                 place[node] = memory[node]
                 start.append(truths.false)
@@ -145,39 +213,105 @@ class Past:
             code.append((rule, at))
         self._code, self._roots, self._seen = tuple(code), tuple([place[formula] for formula in formulas]), {}
         self._memory = self._start = tuple(start)
-        self._keeps = tuple(place[node.body if isinstance(node, F.Previously) else node] for node in back)
+        self._keeps = tuple(place[node.body if isinstance(node, F.Previously | F.Recently) else node] for node in back)
+        windows = [node for node in back if isinstance(node, F.Recently)]
+        self._windows = tuple([(memory[node], node.times, node.within) for node in windows])
+        self._plain = tuple([place for node, place in memory.items() if not isinstance(node, F.Recently)])
+        self._last, self._still = BEGUN, {}
 
     def fresh(self) -> Past:
         """The same formulas before the first step; what was compiled and worked out is shared."""
         other = object.__new__(Past)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
-        other._memory = self._start
+        other._memory, other._last = self._start, BEGUN
         return other
+
+    @property
+    def timed(self) -> bool:
+        """Whether it has windows in time."""
+        return bool(self._windows)
 
     @property
     def start(self) -> tuple:
         """What is remembered before the first step."""
         return self._start
 
-    def after(self, memory: tuple, letter: tuple) -> tuple[tuple, tuple]:
+    def after(self, memory: tuple, letter: tuple, last: float = BEGUN, known: bool = False) -> tuple[tuple, tuple]:
         """The formulas' truths at a step, and what is remembered after it, from what was remembered before it.
 
-        The letter holds the truths of `names` at the step.
+        The letter holds the truths of `names` at the step; what is known of its time is what `clock` gives.
         """
+        if self._windows:
+            return self._timed(memory, letter, last, known)
         key = (memory, letter)
         return self._seen.get(key) or self._work(key)
 
+    def still(self, memory: tuple, letter: tuple) -> bool:
+        """Whether one formula is true, and nothing else is remembered, after steps of that letter at any times."""
+        if not self._windows:
+            return self.after(memory, letter) == ((True,), memory)
+        key = (tuple([memory[i] for i in self._plain]), letter)
+        if key not in self._still:
+            if len(self._still) >= KEPT:
+                self._still.clear()
+            seen = product(*[(truth,) if i in self._plain else VIEWS for i, truth in enumerate(memory)])
+            wanted = tuple([truth if i in self._plain else False for i, truth in enumerate(memory)])
+            found = [self._seen.get((one, letter)) or self._work((one, letter)) for one in seen]
+            self._still[key] = all(one == ((True,), wanted) for one in found)
+        return self._still[key]
+
+    def pruned(self, memory: tuple, last: float) -> tuple:
+        """What is remembered without what no window reaches after that time."""
+        kept = list(memory)
+        for i, _, within in self._windows:
+            kept[i] = _pruned(memory[i], last, within)
+        return tuple(kept)
+
+    def undated(self, memory: tuple) -> bool:
+        """Whether the next time that is told says something of what is remembered."""
+        return any(memory[i][1][-1:] == (LOST,) for i, _, _ in self._windows)
+
+    def dated(self, memory: tuple, now: int) -> tuple:
+        """What is remembered once that time was told."""
+        kept = list(memory)
+        for i, _, _ in self._windows:
+            after, before = memory[i]
+            kept[i] = after, tuple([now if time == LOST else time for time in before])
+        return tuple(kept)
+
     def peek(self, step: object) -> tuple:
         """The formulas' truths if this were the next step; nothing is remembered."""
-        key = (self._memory, self._told(step, self.names))
+        letter = self._truths.told(step, self.names)
+        if self._windows:
+            return self._timed(self._memory, letter, *clock(self._truths.time(step), self._last))[0]
+        key = (self._memory, letter)
         return (self._seen.get(key) or self._work(key))[0]
 
     def step(self, step: object) -> tuple:
         """Read the next step, and give the formulas' truths there."""
-        key = (self._memory, self._told(step, self.names))
+        letter = self._truths.told(step, self.names)
+        if self._windows:
+            self._last, known = clock(self._truths.time(step), self._last)
+            if known and self.undated(self._memory):
+                self._memory = self.dated(self._memory, self._last)
+            truths, self._memory = self._timed(self._memory, letter, self._last, known)
+            return truths
+        key = (self._memory, letter)
         truths, self._memory = self._seen.get(key) or self._work(key)
         return truths
+
+    def _timed(self, memory: tuple, letter: tuple, last: float, known: bool) -> tuple[tuple, tuple]:
+        """`after` with windows: what they reach of the past is worked out of the times, all else is as without."""
+        seen = list(memory)
+        for i, times, within in self._windows:
+            seen[i] = _reached(memory[i], last, known, times, within)
+        key = (tuple(seen), letter)
+        truths, kept = self._seen.get(key) or self._work(key)
+        after = list(kept)
+        for i, times, within in self._windows:
+            after[i] = memory[i] if kept[i] is False else _counted(memory[i], kept[i], last, known, times, within)
+        return truths, tuple(after)
 
     def _work(self, key: tuple) -> tuple:
         """The truths and what is to be remembered, from what is remembered and what the step tells; kept."""
@@ -188,6 +322,55 @@ class Past:
             self._seen.clear()
         found = self._seen[key] = (tuple([read[i] for i in self._roots]), tuple([read[i] for i in self._keeps]))
         return found
+
+
+def _remembered(node: Formula) -> bool:
+    """Whether what was so one step before is what the operand remembers: false before the first step, as it is."""
+    return isinstance(node, F.Previously) and isinstance(node.body, F.Once | F.Since)
+
+
+Counted = tuple[tuple[float, ...], tuple[float, ...]]
+"""The last steps that count: the times that those of them lie after which count for certain, and the times that all of
+them lie before, `LOST` where none was told since."""
+NEVER: Counted = ((), ())
+VIEWS = tuple([(full, None) for full in (True, False, None)])  # the second matters where the step itself may count
+
+
+def _reached(counted: Counted, last: float, known: bool, times: int, within: int) -> tuple[bool | None, bool | None]:
+    """Whether at least `times` steps that count lie within the time before now, and whether `times` - 1 do."""
+    if last == LOST:
+        return None, True if times == 1 else None
+    if counted == NEVER:
+        return False, times == 1
+    (after, before), since, found = counted, last - within, []
+    for often in (times, times - 1):
+        if often == 0 or (known and len(after) >= often and after[-often] >= since):
+            found.append(True)
+        else:
+            found.append(None if len(before) >= often and before[-often] >= since else False)
+    return tuple(found)
+
+
+def _counted(counted: Counted, true: bool | None, last: float, known: bool, times: int, within: int) -> Counted:
+    """The steps that count with one more that does or may, as many as are needed, and none that is too old."""
+    after, before = _pruned(counted, last, within)
+    if last == LOST:
+        return NEVER
+    if true is True:
+        after = (*after, last)[-times:]
+    return after, (*before, last if known else LOST)[-times:]
+
+
+def _pruned(counted: Counted, last: float, within: int) -> Counted:
+    """The steps that count without those that are too old."""
+    if last == LOST:
+        return NEVER
+    since, (after, before) = last - within, counted
+    if after and after[0] < since:
+        after = tuple([time for time in after if time >= since])
+    if before and before[0] < since:
+        before = tuple([time for time in before if time >= since])
+    return after, before
 
 
 class Monitor:
@@ -300,11 +483,42 @@ def _row(node: Formula, below: tuple, trace: Sequence, t: Truths) -> tuple:
             return (t.false, *below[0][:-1])
     if type(node) in POINTWISE:
         return tuple(map(partial(POINTWISE[type(node)], t), *below))
+    if isinstance(node, F.Recently):
+        return _within(node, below[0], trace, t)
     start, rule = carried(node, t)
     if isinstance(node, F.PAST):
         return tuple(accumulate(zip(*below, strict=True), lambda then, now: rule(then, *now), initial=start))[1:]
     rows = tuple(row[::-1] for row in below)
     return tuple(accumulate(zip(*rows, strict=True), lambda then, now: rule(then, *now), initial=start))[:0:-1]
+
+
+def _within(node: F.Recently, row: tuple, trace: Sequence, t: Truths) -> tuple:
+    """The truth of a window at every step: of how many steps up to it are the body and the nearness true together."""
+    times, last = [], BEGUN
+    for step in trace:
+        last, known = clock(t.time(step), last)
+        times.append((last, known))
+        if not known and not t.partial:
+            raise ValueError("times that do not run backwards were required, one at every step; got none at a step")
+
+    def near(i: int, j: int) -> Any:
+        """Whether step j lies at most so long before step i, by the times that are told up to step i."""
+        if i == j:
+            return t.true
+        (now, known), then = times[i], times[j][0]
+        before = next((time for time, told in times[j : i + 1] if told), LOST)
+        return t.false if now - before > node.within else t.true if known and now - then <= node.within else None
+
+    def counted(i: int) -> Any:
+        lost = times[i][0] == LOST
+        least = [t.true] + [t.false] * node.times  # whether that many count
+        for j in range(i + 1):
+            here = t.both(row[j], near(i, j)) if not lost or i == j else None
+            for many in range(node.times, 0, -1):
+                least[many] = t.either(least[many], t.both(here, least[many - 1]))
+        return t.either(least[-1], None) if lost else least[-1]
+
+    return tuple([counted(i) for i in range(len(trace))])
 
 
 POINTWISE: dict[type, Callable] = {
@@ -329,6 +543,8 @@ def carried(node: Formula, t: Truths) -> tuple:
             return t.true, lambda then, x: t.both(x, then)
         case F.Since():
             return t.false, lambda then, x, y: t.either(y, t.both(x, then))
+        case F.Recently():  # of what the window held before: `Past`
+            return NEVER, lambda then, x: t.either(then[0], t.both(x, then[1]))
         case F.Until():
             return t.false, lambda then, x, y: t.either(y, t.both(x, then))
         case F.WeakUntil():

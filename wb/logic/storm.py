@@ -55,9 +55,11 @@ class Opinion(NamedTuple):
 def opinions(formulas: Sequence[Formula]) -> tuple[Opinion, ...]:
     """A second opinion on each formula: on a shortest trace that breaks it, and on a shortest that keeps it.
 
-    A formula that no trace breaks, or none keeps, has one trace; one that is too large to be decided has none.
+    A formula that no trace breaks, or none keeps, has one trace; one that is too large to be decided has none, nor has
+    one with windows in time, which Storm does not know.
     """
     asked = []
+    formulas = [formula for formula in formulas if not F.windows(formula)]
     for formula in formulas:
         try:
             shown = (decide.satisfiable(F.Not(formula)).witness, decide.satisfiable(formula).witness)
@@ -66,7 +68,7 @@ def opinions(formulas: Sequence[Formula]) -> tuple[Opinion, ...]:
         asked += [(formula, tuple(trace)) for trace in shown if trace]
     traces = list(dict.fromkeys(trace for _, trace in asked))
     place = {trace: i for i, trace in enumerate(traces)}
-    found = dict(zip(formulas, check(list(formulas), traces), strict=True))
+    found = dict(zip(formulas, check(formulas, traces), strict=True))
     return tuple(Opinion(f, trace, semantics.holds(f, trace), found[f][place[trace]]) for f, trace in asked)
 
 

@@ -14,6 +14,10 @@ styles may be mixed in one text.  From the tightest binding to the loosest:
 `COUNT[<= 3] a` (at most three steps so far) and `COUNT[>= 3] a` (at least three) bind as the prefix operators do.
 They are written out with ONCE and PREVIOUSLY, and printed as they were written.
 
+Within a time that ends now: `ONCE[<= 24h] a`, `HISTORICALLY[<= 24h] a`, `COUNT[<= 3, 24h] a` (at most three steps of
+the last 24 hours), `COUNT[>= 3, 24h] a`.  A time is a duration as in CEL, `1h30m`, and its end belongs to the window.
+`(a SINCE b) AND ONCE[<= 24h] b` is MTL's SINCE with that bound.
+
 A predicate may name objects, `pay(o)` or `pay(o, c)`, without a blank before the bracket: variables in small letters.
 A formula says what it says for all objects; `pay` alone is of any object.
 
@@ -29,6 +33,7 @@ import unicodedata
 from typing import Literal, NamedTuple
 
 from wb.logic import formula as F
+from wb.logic import times
 from wb.logic.formula import Formula
 
 Style = Literal["words", "ascii", "symbols"]
@@ -71,13 +76,19 @@ OPERATORS = (
 BY_NODE = {op.node: op for op in OPERATORS}
 BY_TEXT = {text: op for op in OPERATORS for text in (op.words, op.ascii, op.symbols, *op.others)}
 CONSTANTS = {"true": F.TRUE, "false": F.FALSE, "⊤": F.TRUE, "⊥": F.FALSE, "TRUE": F.TRUE, "FALSE": F.FALSE}
+_TIME = r"[0-9][0-9a-zµ.]*"
+_BOUND = rf"(?:ONCE|O|⟐|HISTORICALLY|H|⊟)\[ *<= *{_TIME} *\]|COUNT\[ *(?:<=|>=) *[0-9]+ *(?:, *{_TIME} *)?\]"
 TOKEN = re.compile(
-    rf"[ \t\r\n]*(?:(COUNT\[ *(?:<=|>=) *[0-9]+ *\]|[a-z][a-z0-9_]*\( *{F.OBJECT} *(?:, *{F.OBJECT} *)*\)|"
+    rf"[ \t\r\n]*(?:({_BOUND}|[a-z][a-z0-9_]*\( *{F.OBJECT} *(?:, *{F.OBJECT} *)*\)|"
     r"[A-Za-z][A-Za-z0-9_]*)"
     r"|(<->|<=>|->|=>|&&|\|\||/\\|\\/|[!~&|^()\u25a1\u25c7\u25cb\u25ef\u25cf"
     r"\u27d0\u229f\u2296\u00ac\u2227\u2228\u2295\u2192\u21d2\u2194\u21d4\u2261\u22a4\u22a5])|$)"
 )
-COUNT = re.compile(r"COUNT\[ *(<=|>=) *([0-9]+) *\]")
+COUNT = re.compile(
+    rf"COUNT\[ *(?P<sign><=|>=) *(?P<times>[0-9]+) *(?:, *(?P<within>{_TIME}) *)?\]|"
+    rf"(?P<op>[^\[]+)\[ *<= *(?P<bound>{_TIME}) *\]"
+)
+MOST_TIMES = 1000  # that are counted within a time
 OPERAND = "a predicate, true, false, a prefix operator such as NOT, or '('"
 
 
@@ -90,12 +101,34 @@ class _Token(NamedTuple):
     at: int
 
 
+class _Counted(NamedTuple):
+    """What an operator has in brackets: how often, `most` or at the least, and within how many nanoseconds."""
+
+    times: int
+    most: bool
+    within: int | None
+    always: bool = False  # of HISTORICALLY
+
+    @property
+    def depth(self) -> int:
+        """How deeply what it says is nested."""
+        return (3 * (self.times + self.most) if self.within is None else 1 + self.most) + 2 * self.always
+
+    def of(self, body: Formula) -> Formula:
+        """The formula that says it of a body."""
+        if self.always:
+            return F.Not(F.Recently(F.Not(body), 1, self.within))
+        least = self.times + self.most
+        built = F.at_least(least, body) if self.within is None else F.Recently(body, least, self.within)
+        return F.Not(built) if self.most else built
+
+
 class _Open(NamedTuple):
-    """An opened parenthesis or an operator that waits for its right operand; `count` where it is a number of times."""
+    """An opened parenthesis or an operator that waits for its right operand; `count` where it has brackets."""
 
     op: Notation | None
     at: int
-    count: re.Match | None = None
+    count: _Counted | None = None
 
 
 def parse(text: str) -> Formula:
@@ -133,7 +166,7 @@ def render(formula: Formula, style: Style = "words") -> str:
             return node.name
         if isinstance(node, F.Constant):
             return {"symbols": "⊥⊤"[node.value]}.get(style, str(node.value).lower())
-        if (count := _count(node)) is not None:
+        if (count := _count(node, style)) is not None:
             sign, body = count
             return f"{sign} ({texts[body]})" if isinstance(body, F.Binary) else f"{sign} {texts[body]}"
         sign = getattr(BY_NODE[type(node)], style)
@@ -148,8 +181,17 @@ def render(formula: Formula, style: Style = "words") -> str:
     return str(F.fold(formula, show))
 
 
-def _count(node: Formula) -> tuple[str, Formula] | None:
-    """The operator of a number of times, and what is counted; None for a node that is none."""
+def _count(node: Formula, style: Style) -> tuple[str, Formula] | None:
+    """The operator with brackets, and what it is of; None for a node that has none."""
+    match node:
+        case F.Not(F.Recently(F.Not(body), 1, within)):
+            return f"{getattr(BY_NODE[F.Historically], style)}[<= {times.written(within)}]", body
+        case F.Not(F.Recently(body, often, within)) if often > 1:
+            return f"COUNT[<= {often - 1}, {times.written(within)}]", body
+        case F.Recently(body, often, within):
+            sign = getattr(BY_NODE[F.Once], style)
+            within = times.written(within)
+            return (f"{sign}[<= {within}]" if often == 1 else f"COUNT[>= {often}, {within}]"), body
     if isinstance(node, F.Not) and (found := F.counted(node.body)) is not None:
         return f"COUNT[<= {found[0] - 1}]", found[1]
     found = F.counted(node)
@@ -173,7 +215,8 @@ def _tokens(text: str) -> list[_Token]:
         found = TOKEN.match(text, at)
         if found is None:
             at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n"))
-            raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}")
+            hint = "; a count or a time is written COUNT[<= 3], ONCE[<= 24h]" * (text[at] == "[")
+            raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}{hint}")
         word = found.group(1) or found.group(2) or ""
         tokens.append(_Token(re.sub(r" *([(),]) *", r"\1", word).replace(",", ", "), found.end() - len(word)))
         if not word:
@@ -182,11 +225,9 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _before_operand(text: str, token: _Token, operands: list, waiting: list[_Open]) -> bool:
-    op, count = BY_TEXT.get(token.text), COUNT.match(token.text)
-    if count and _times(count) == 0:
-        raise _error(text, token.at, f"COUNT[>= N] takes a number from 1; got {token.text}")
-    if token.text == "(" or count or (op is not None and issubclass(op.node, F.Unary)):
-        waiting.append(_Open(BY_NODE[F.Once] if count else op, token.at, count))
+    op, count = BY_TEXT.get(token.text), _counted(text, token)
+    if token.text == "(" or count is not None or (op is not None and issubclass(op.node, F.Unary)):
+        waiting.append(_Open(BY_NODE[F.Once] if count is not None else op, token.at, count))
         if len(waiting) > 2 * MAX_DEPTH:
             raise _error(text, token.at, f"at most {MAX_DEPTH} nested operators or parentheses; got more")
         return False
@@ -228,24 +269,34 @@ def _reduce(text: str, operands: list, waiting: list[_Open], op: Notation | None
         top = waiting[-1].op
         if op is not None and (top.binding < op.binding or (top.binding == op.binding and op.right)):
             return
-        at, times = waiting[-1].at, _times(waiting.pop().count)
+        at, counted = waiting[-1].at, waiting.pop().count
         count = 2 if issubclass(top.node, F.Binary) else 1
         parts, operands[-count:] = operands[-count:], []
-        deep = max(1, 3 * abs(times)) + max(part[1] for part in parts)
+        deep = (counted.depth if counted is not None else 1) + max(part[1] for part in parts)
         if deep > MAX_DEPTH:
             raise _error(
                 text, at, f"at most {MAX_DEPTH} nested operators; got more: split the formula into several rules"
             )
-        built = F.at_least(abs(times), parts[0][0]) if times else top.node(*(part[0] for part in parts))
-        operands.append((F.Not(built) if times < 0 else built, deep))
+        built = top.node(*(part[0] for part in parts)) if counted is None else counted.of(parts[0][0])
+        operands.append((built, deep))
 
 
-def _times(count: re.Match | None) -> int:
-    """How often something is to have held, at the least, negative where it is not to; 0 for no count."""
-    if count is None:
-        return 0
-    times = min(int(count[2][:6]), MAX_DEPTH)
-    return -(times + 1) if count[1] == "<=" else times
+def _counted(text: str, token: _Token) -> _Counted | None:
+    """What an operator with brackets says; None for any other token."""
+    found = COUNT.fullmatch(token.text)
+    if found is None:
+        return None
+    length = found["within"] or found["bound"]
+    within = times.duration(length) if length else None
+    if length and within is None:
+        raise _error(text, token.at, f"a time such as 24h or 1h30m was required; got {length[:40]}")
+    many = min(int((found["times"] or "1")[:6]), MAX_DEPTH if length is None else 10**6)
+    if found["sign"] == ">=" and many == 0:
+        raise _error(text, token.at, f"COUNT[>= N] takes a number from 1; got {token.text}")
+    if length and many > MOST_TIMES:
+        raise _error(text, token.at, f"within a time a number up to {MOST_TIMES} was required; got {many}")
+    always = found["op"] is not None and BY_TEXT[found["op"]].node is F.Historically
+    return _Counted(many, found["sign"] == "<=", within.nanoseconds if within else None, always)
 
 
 def _hint(token: _Token) -> str:

@@ -65,6 +65,15 @@ def duration(text: str) -> Duration | None:
     return length(-total if found[1] == "-" else total)
 
 
+def written(nanoseconds: int) -> str:
+    """The text of a length of time from 0 on, which `duration` reads back: `24h`, `1h30m`, `0s`."""
+    parts = []
+    for unit in ("h", "m", "s", "ms", "us", "ns"):
+        many, nanoseconds = divmod(nanoseconds, _UNITS[unit])
+        parts += [f"{many}{unit}"] if many else []
+    return "".join(parts) or "0s"
+
+
 def moment(nanoseconds: int) -> Timestamp | None:
     """The moment so long after 1970; None outside the years 1 to 9999."""
     return Timestamp(nanoseconds) if _LEAST <= nanoseconds <= _MOST else None

@@ -114,7 +114,7 @@ class Replies:
             return self._corrupt(path, f"it holds no request with its reply: {error.errors()[0]['msg']}")
         if record.request != request:
             return self._corrupt(path, "it holds another request")
-        reply = record.reply.model_dump(exclude_unset=True)
+        reply = record.reply.model_dump()
         if record.digest != digest([request, reply]):
             return self._corrupt(path, "its digest is not that of the request and the reply in it")
         return reply

@@ -7,6 +7,8 @@ one of them impossible; which rules the others imply (removed one after the othe
 that what is left still says all).  A rule that has to be repaired anyway, because it contradicts another,
 forbids always or has the wrong polarity, takes no part in the last two.  `lint` adds what each sentence
 should have said.
+
+Of windows in time a decision is exact where it is made (`decide`); a trace that shows it names the times of its steps.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from wb.domain.clauses import named
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import facts, types
+from wb.logic.formula import windows
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -301,6 +302,9 @@ def _unreadable(one: Ruling, written: Written, loc: Loc) -> Iterator[str]:
             yield str(error)
 
 
+_CLOCK = ', which is declared as {"name": "now", "type": "string", "from": "clock"}'
+
+
 def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> Iterator[str]:
     """What a person's predicates name that the policy's tools do not have: tools, state fields, arguments."""
     tools = {tool.name: tool.arguments for tool in toolbox.tools}
@@ -319,12 +323,17 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
             missing = [(what, fields) for what, fields in owners if not _declares(fields, path.names[1:])]
             if missing and (p.tools or len(missing) == len(owners)):
                 what, fields = missing[0]
+                hint = _CLOCK * (path == facts.NOW.arguments[0])
                 yield f"{at}: {what} that tools.json declares was required, one of {[f.name for f in fields]}; " + (
-                    f"got {'.'.join(path.names[1:])!r}"
+                    f"got {'.'.join(path.names[1:])!r}{hint}"
                 )
                 told = True
         if not told:
             yield from (f"{at}: {wrong}" for wrong in _mistyped(p, toolbox))
+    for i, rule in enumerate(own.rules):
+        if windows(rule.formula) and not any(field.name == "now" for field in toolbox.state):
+            got = [field.name for field in toolbox.state]
+            yield f"{written.where((*loc, 'rules', i))}: a field now of the state, the time, was required; got {got}"
 
 
 def _mistyped(predicate: Predicate, toolbox: Toolbox) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from wb.logic.facts import (
     Scalar,
     Size,
 )
-from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children
+from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children, windows
 from wb.models.client import LLM, Unanswered
 from wb.rules import words
 from wb.rules.rule import (
@@ -285,6 +285,8 @@ def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...
     if missing:
         raise ValueError(f"every predicate of a formula must be described; got none for {missing}")
     actions = [name for name in used if known[name].kind == "action"]
+    if windows(formula):
+        raise ValueError(f"a rule without windows in time was required; got {syntax.render(formula)}")
     if now := _now(formula):
         raise ValueError(
             f"a rule must hold at every step, ALWAYS (...); {syntax.render(formula)} speaks of {now[0]!r} at the first"

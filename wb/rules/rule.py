@@ -14,8 +14,9 @@ clauses are joined into one set over one vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 from types import MappingProxyType
 from typing import Literal
 
@@ -23,7 +24,7 @@ from wb.domain.tools import DeclaredValues
 from wb.domain.trace import Call, Step
 from wb.logic import evaluation, facts, formula, objects
 from wb.logic.facts import Fact, Path, Size
-from wb.logic.formula import Atom, Formula, atoms, predicates, substitute, variables
+from wb.logic.formula import And, Atom, Formula, Since, atoms, bodies, predicates, subformulas, substitute, variables
 from wb.logic.objects import NOBODY, Among
 
 Kind = Literal["action", "state"]
@@ -143,9 +144,99 @@ def among(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType(
         for key, true in named.items() if strange else ():
             named[key] = true if key == mine or strange == {true} else None
         others = False if strange <= {False} else None
+        if len(named) == 1 and not strange and some is True and named.get(key) is True:
+            return objects.only(key)
         return Among(named, others, some) if named or strange else NOBODY
 
     return read
+
+
+def counting(formula: Formula, predicates: Mapping[str, Predicate]) -> frozenset[str]:
+    """The tools whose calls a formula counts; none of what it counts only where two calls of one step come together."""
+    counted = [body for body in bodies(formula) if not _together(body, predicates)]
+    names = {Atom(name).predicate for body in counted for name in atoms(body)}
+    return frozenset(tool for p in _made(names, predicates) for tool in p.tools)
+
+
+def _together(body: Formula, predicates: Mapping[str, Predicate]) -> bool:
+    """Whether a formula asks two things of one step that no one call makes true."""
+    for node in subformulas(body):
+        if isinstance(node, And):
+            names = [[Atom(name).predicate for name in atoms(part)] for part in (node.left, node.right)]
+            left, right = ({tool for p in _made(some, predicates) for tool in p.tools} for some in names)
+            if left and right and not left & right:
+                return True
+    return False
+
+
+def _made(names: Iterable[str], predicates: Mapping[str, Predicate]) -> list[Predicate]:
+    """Those of the predicates that calls make true."""
+    return [p for name in names if (p := predicates[name]).kind == "action" or p.reads_call]
+
+
+def one_by_one(step: Step, tools: frozenset[str]) -> tuple[Step, ...]:
+    """The step as one for each call of the tools that are counted, the other calls with the last of them; itself where
+    there are fewer than two."""
+    if len(step.calls) < 2 or not tools:
+        return (step,)
+    mine = [one for one in step.calls if one.tool in tools]
+    if len(mine) < 2:
+        return (step,)
+    rest = tuple([one for one in step.calls if not any(one is other for other in mine[:-1])])
+    return (*[replace(step, calls=(one,)) for one in mine[:-1]], replace(step, calls=rest))
+
+
+Sides = tuple[
+    tuple[str, tuple[str, ...]], ...
+]  # predicates that calls make true, and what a formula calls their objects
+
+
+def sides(formula: Formula, predicates: Mapping[str, Predicate]) -> Sides:
+    """The predicates that calls make true in the parts of a formula that say what happened since what."""
+    since = [node for node in subformulas(formula) if isinstance(node, Since)]
+    read = dict.fromkeys((a.predicate, a.objects) for node in since for a in map(Atom, atoms(node)))
+    made = {p.name for p in _made([name for name, _ in read], predicates)}
+    return tuple([(name, terms) for name, terms in read if name in made])
+
+
+def unordered(
+    step: Step, told: Mapping[str, bool | Among | None], every: Iterable[Sides], readers: Mapping[str, Callable]
+) -> Mapping[str, bool | Among | None]:
+    """What a step of several calls tells a formula that says what happened since what: the calls of a step have no
+    order, so that two things that two of them did of the same objects are unknown."""
+    if len(step.calls) < 2:
+        return told
+    found = dict(told)
+    for names in every:
+        done = [_done(replace(step, calls=(call,)), names, readers) for call in step.calls]
+        for some, others in combinations(done, 2):
+            for (one, key, mine), (other, its, yours) in product(some, others):
+                if one != other and all(yours.get(term, value) == value for term, value in mine.items()):
+                    found |= {one: _blurred(found[one], key), other: _blurred(found[other], its)}
+    return found
+
+
+def _done(
+    step: Step, names: Sides, readers: Mapping[str, Callable]
+) -> list[tuple[str, objects.Key | None, dict[str, object]]]:
+    """What the one call of a step may make true: a predicate, and its objects by what the formula calls them."""
+    found: list[tuple[str, objects.Key | None, dict[str, object]]] = []
+    for name, terms in names:
+        truth = readers[name](step, None)
+        if type(truth) is Among and terms and truth.others is False:
+            keys = [key for key, true in truth.named.items() if true is not False]
+            found += [(name, key, dict(zip(terms, key, strict=True))) for key in keys]
+        elif (truth.some if type(truth) is Among else truth) is not False:
+            found.append((name, None, {}))
+    return found
+
+
+def _blurred(truth: bool | Among | None, key: objects.Key | None) -> bool | Among | None:
+    """The truth, unknown of the key's objects, or of all that are named, where it is not false."""
+    if type(truth) is not Among:
+        return False if truth is False else None
+    named = {one: None if true and key in (None, one) else true for one, true in truth.named.items()}
+    return truth._replace(named=named, some=None if truth.some else truth.some)
 
 
 def asked[Told](

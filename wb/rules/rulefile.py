@@ -12,8 +12,9 @@
 
 A rule's modality is forbid, permit_only_if or oblige.  A test is CEL (`logic.facts`); where it reads `call`, the
 predicate's tools say whose calls.  `objects: [call.id]` of a predicate lists the arguments that tell its objects, and a
-rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  Further keys: `keywords`
-of a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
+rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  `ONCE[<= 24h]` and
+`COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of each step.  Further keys: `keywords` of
+a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
 with `clause`, `quote` and `reason`.
 
 Every scalar is text as it is written (`yes`, `1e3`, `2026-01-01`), a key without a value is absent.  Keys that stand
@@ -23,20 +24,19 @@ twice, anchors, aliases and tags are refused: a text that begins with `!`, `&` o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 import pydantic
 import yaml
 
+from wb.domain import yamltext
 from wb.logic import cel, facts, syntax
 from wb.logic.facts import FactError
 from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
 
 Loc = Sequence[int | str]
-PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml's where PyYAML was built with it: ten times as fast
 WANTED = {
     "string_type": "a text was required",
     "list_type": "a list was required",
@@ -282,47 +282,26 @@ def decoded(path: Path, error: type[ValueError]) -> str:
 
 def read(text: str, source: str, error: type[ValueError]) -> Written:
     """The texts, lists and mappings of a YAML text; `error` tells the line of what is none of these."""
-    lines: dict[tuple[int | str, ...], int] = {}
     try:
-        events = yaml.parse(text.removeprefix("\ufeff"), Loader=PARSER)
-        data, (_, begun) = None, (next(events), next(events))
-        if isinstance(begun, yaml.DocumentStartEvent):
-            data, (_, ended) = _value(next(events), events, (), lines), (next(events), next(events))
-            if not isinstance(ended, yaml.StreamEndEvent):
-                raise yaml.MarkedYAMLError(problem="a second document", problem_mark=ended.start_mark)
-        return Written(data, lines, source, error)
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        line, got = mark.line + 1 if mark else 1, getattr(problem, "problem", None) or str(problem).splitlines()[0]
-    except RecursionError:
-        line, got = 1, "hundreds of nested levels"
-    raise error(f"{source}, line {line}: YAML was required; got {got[:200]}")
+        found = yamltext.parse(text, _text)
+    except yamltext.YamlError as problem:
+        raise error(f"{source}, {problem}") from None
+    return Written(_filled(found.data), found.lines, source, error)
 
 
-def _value(event: yaml.Event, events: Iterator[yaml.Event], loc: tuple[int | str, ...], lines: dict) -> object:
-    """What an event begins, as text, list or mapping, None where nothing stands; its lines are added to `lines`."""
-    lines.setdefault(loc, event.start_mark.line + 1)
-    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-        got = f"an anchor or alias, {event.anchor}: write it out, or put a text that begins with & or * in quotes"
-        raise yaml.MarkedYAMLError(problem=got, problem_mark=event.start_mark)
-    if event.tag is not None:
-        got = f"a tag, {event.tag}: a text that begins with ! needs quotation marks"
-        raise yaml.MarkedYAMLError(problem=got, problem_mark=event.start_mark)
-    if isinstance(event, yaml.ScalarEvent):
-        return None if not event.style and event.value in ("", "~", "null", "Null", "NULL") else event.value
-    if isinstance(event, yaml.SequenceStartEvent):
-        items = takewhile(lambda one: not isinstance(one, yaml.SequenceEndEvent), events)
-        return [_value(item, events, (*loc, i), lines) for i, item in enumerate(items)]
-    found: dict[str, object] = {}
-    while not isinstance(key := next(events), yaml.MappingEndEvent):
-        problem = "a key that is no text" if not isinstance(key, yaml.ScalarEvent) else ""
-        if not problem and key.value in found:
-            problem = f"the key {key.value[:40]!r} again: each key once was required"
-        if problem:
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-        lines[*loc, key.value] = key.start_mark.line + 1
-        found[key.value] = _value(next(events), events, (*loc, key.value), lines)
-    return {key: value for key, value in found.items() if value is not None}
+def _text(event: yaml.ScalarEvent) -> str | None:
+    """Any scalar as the text that stands there, None where nothing does."""
+    return None if not event.style and event.value in ("", "~", "null", "Null", "NULL") else event.value
+
+
+def _filled(found: object) -> object:
+    """The mappings without the keys at which nothing stands."""
+    match found:
+        case dict():
+            return {key: _filled(value) for key, value in found.items() if value is not None}
+        case list():
+            return [_filled(item) for item in found]
+    return found
 
 
 class _Dumper(yaml.SafeDumper):

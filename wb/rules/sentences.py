@@ -34,6 +34,7 @@ from wb.rules.words import Bearing
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
 CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
+_YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -353,6 +354,9 @@ def _read(
         return _Fate("open", why, rules, predicates, refused=True)
     if left:
         return _Fate("open", left, rules, predicates, refused=True)
+    idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
+    if loose := [idle[rule.id] for rule in rules if rule.id in idle and _breakable(rule)]:
+        return _Fate("open", f"no guard can decide its rule: {loose[0]}", rules, predicates, refused=True)
     return _Fate("rule", "read completely", rules, predicates)
 
 
@@ -402,6 +406,8 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
         return _Fate("not a constraint", "a heading")
     if sentence.kind == "cell" and (said := accounting.bans(sentence.said) or _NO.search(sentence.said)):
         return _Fate("open", f"a cell that forbids something ({said if isinstance(said, str) else said.group()})")
+    if sentence.kind == "cell" and (yes := _YES.search(sentence.said)):
+        return _Fate("open", f"a cell that says of its row what the title of its column says ({yes.group()})")
     reason, plain = words.verdict(
         sentence.said,
         bearing,

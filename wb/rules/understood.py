@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from wb.domain.tools import Toolbox
-from wb.logic import automaton, decide, facts, objects, wording
+from wb.logic import automaton, decide, facts, objects, times, wording
 from wb.logic import formula as f
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
@@ -58,7 +58,7 @@ def words(rule: Rule, ruleset: RuleSet) -> str:
     match formula:
         case f.Always(f.Implies(left, right)):
             said = f"whenever {_part(left, ruleset)}, {_last(right, ruleset)}"
-        case f.Always(f.Not(body)) if f.counted(body) is None:
+        case f.Always(f.Not(body)) if f.counted(body) is None and not isinstance(body, f.Recently):
             said = f"never {_last(body, ruleset)}"
         case f.Always(body):
             said = f"always {_last(body, ruleset)}"
@@ -140,10 +140,18 @@ def _last(node: Formula, ruleset: RuleSet) -> str:
             return fact(ruleset.predicate(node.predicate), node.objects)
         case f.Not(f.Atom() as atom):
             return fact(ruleset.predicate(atom.predicate), atom.objects, positive=False)
-    times = f.counted(node.body if isinstance(node, f.Not) else node)
-    if times is not None:
+        case f.Not(f.Recently(f.Not(body), 1, within)):
+            return f"for the last {times.written(within)}, now included, always {_part(body, ruleset)}"
+        case f.Recently(body, 1, within):
+            return f"within the last {times.written(within)}, now included, {_part(body, ruleset)}"
+        case f.Recently(body, often, within) | f.Not(f.Recently(body, often, within)):
+            most = isinstance(node, f.Not)
+            often = f"{'most' if most else 'least'} {often - most}"
+            return f"at {often} times within the last {times.written(within)}, now included, {_part(body, ruleset)}"
+    counted = f.counted(node.body if isinstance(node, f.Not) else node)
+    if counted is not None:
         most = isinstance(node, f.Not)
-        return f"at {'most' if most else 'least'} {times[0] - most} times, now included, {_part(times[1], ruleset)}"
+        return f"at {'most' if most else 'least'} {counted[0] - most} times, now included, {_part(counted[1], ruleset)}"
     return SAID[type(node)].format(*(_part(child, ruleset) for child in f.children(node)))
 
 
@@ -196,5 +204,6 @@ def _steps(trace: Word, rule: Rule, ruleset: RuleSet) -> tuple[str, ...]:
                 known.append(fact(one, atom.objects, positive=true))
             elif true:
                 acts.append(fact(one, atom.objects))
-        found.append("; ".join((*(acts or ["nothing that the rule speaks of is done"]), *known)))
+        at = next((f"after {name.removeprefix(f.TIME)}: " for name in step if name.startswith(f.TIME)), "")
+        found.append(at + "; ".join((*(acts or ["nothing that the rule speaks of is done"]), *known)))
     return tuple(found)

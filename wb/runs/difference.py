@@ -146,9 +146,9 @@ def guards(old: CallGuard, new: CallGuard) -> tuple[Followed, ...]:
 def _bearing(guard: CallGuard) -> dict[str, dict[str, str]]:
     """By tool: the sentences whose rules bear on it, by what they say of it."""
     found: dict[str, dict[str, str]] = {}
+    rules = {rule.id: rule for rule in guard.ruleset.rules}
     for tool, one in guard.loaded.items():
         items = one.entry.contract.items
-        rules = {rule.id: rule for rule in guard.ruleset.rules}
         found[tool] = {said(rules[item.rule], guard.ruleset): one.quotes[item.rule] for item in items}
     return found
 

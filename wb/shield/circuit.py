@@ -151,19 +151,37 @@ def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int
 class Followed:
     """The automaton of a rule about objects, as `Slices` follows it for each choice of them."""
 
-    start = START
+    start, timed = START, False
 
     def __init__(self, formula: Formula) -> None:
         self.automaton = _compiled(formula)
         self.names = self.automaton.names if self.automaton is not None else F.atoms(formula)
 
-    def after(self, memory: frozenset[int], letter: tuple) -> tuple[tuple, frozenset[int]]:
+    def after(
+        self, memory: frozenset[int], letter: tuple, last: float = 0, known: bool = False
+    ) -> tuple[tuple, frozenset[int]]:
         """Whether the rule can still be kept, and where the automaton may be, after a step with those truths."""
         then = advanced(self.automaton, memory, dict(zip(self.names, letter, strict=True)))
         if self.automaton is None:
             return (None,), then
         kept = {self.automaton.settled[state] is not False for state in then}
         return (kept.pop() if len(kept) == 1 else None,), then
+
+    def still(self, memory: frozenset[int], letter: tuple) -> bool:
+        """Whether the rule can be kept for certain, and nothing changes, after such steps."""
+        return self.after(memory, letter) == ((True,), memory)
+
+    def pruned(self, memory: frozenset[int], last: float) -> frozenset[int]:
+        """What is remembered, all of which matters."""
+        return memory
+
+    def undated(self, memory: frozenset[int]) -> bool:
+        """That no time says anything of it."""
+        return False
+
+    def dated(self, memory: frozenset[int], now: int) -> frozenset[int]:
+        """What is remembered."""
+        return memory
 
     def faring(self, action: str, slices: Slices, step: Told) -> frozenset[Kept]:
         """`outcomes` at a step, from what was followed before it: of all objects that the action makes a difference to.

@@ -21,10 +21,25 @@ from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.logic.automaton import Automaton
-from wb.logic.objects import Among, Slices
+from wb.logic.objects import Among, Slices, Told
 from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.rule import AmongReader, Predicate, Reader, Rule, RuleSet, among, reader, source, told_by
+from wb.rules.rule import (
+    AmongReader,
+    Predicate,
+    Reader,
+    Rule,
+    RuleSet,
+    Sides,
+    among,
+    counting,
+    one_by_one,
+    reader,
+    sides,
+    source,
+    told_by,
+    unordered,
+)
 from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit, Inference
 
@@ -51,6 +66,8 @@ class Shield:
     readers: Mapping[str, Reader] = field(init=False, repr=False, compare=False)
     about: Mapping[str, Reader | AmongReader] = field(init=False, repr=False, compare=False)
     followed: Mapping[str, circuit.Followed] = field(init=False, repr=False, compare=False)
+    counted: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    sides: Mapping[str, Sides] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
@@ -74,6 +91,10 @@ class Shield:
         used = {name for i in followed for name in rules[i].predicates}
         object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
         object.__setattr__(self, "followed", followed)
+        known = {p.name: p for p in self.predicates}
+        for name, found in (("counted", counting), ("sides", sides)):
+            minded = {i: what for i, r in rules.items() if (what := found(r.formula, known))}
+            object.__setattr__(self, name, minded)
         object.__setattr__(
             self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
         )
@@ -136,7 +157,6 @@ class ShieldWatch:
     def __init__(self, shield: Shield) -> None:
         self.shield = shield
         self._at: tuple[frozenset[int], ...] = (circuit.START,) * len(shield.rules)
-        self._readers = tuple(shield.readers.values())
         self._slices = {i: Slices(shield.rules[i].formula, one) for i, one in shield.followed.items()}
 
     @property
@@ -153,31 +173,54 @@ class ShieldWatch:
         tool = call.tool
         if tool not in shield.tools:
             return Verdict("deny", validation.stranger(tool, shield.tools))
-        key = (self._at, tuple([read(step, call) for read in self._readers]))
-        verdict = shield._seen.get(key) if not self._slices else None
+        told = self.read(step)
+        key = (self._at, tuple(told.values()))
+        alike = not self._slices and not self._minds(step)
+        verdict = shield._seen.get(key) if alike else None
         if verdict is None:
-            told = dict(zip(shield.readers, key[1], strict=True))
             inferred = self._inferred(told, step)
             verdict = (
                 self._verdict(told, inferred, step) if inferred else Verdict("allow", "no rule speaks of what it does")
             )
-            if not self._slices:
+            if alike:
                 self._keep(key, verdict)
         return session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
-        key = (None, self._at, tuple([read(step, None) for read in self._readers]))
-        after = self.shield._seen.get(key)
+        told, alike = self._read(step, None), not self._minds(step)
+        key = (None, self._at, tuple(told.values()))
+        after = self.shield._seen.get(key) if alike else None
         if after is None:
-            told, machines = dict(zip(self.shield.readers, key[2], strict=True)), self.shield.machines
-            after = tuple([circuit.advanced(machines[name], at, told) for name, at in self.states.items()])
-            self._keep(key, after)
+            after = tuple([self._advanced(rule, told, step) for rule in self.shield.rules])
+            if alike:
+                self._keep(key, after)
         self._at = after
         if self._slices:
             about = self._told(step, None)
-            for slices in self._slices.values():
-                slices.step(about)
+            for rule, slices in self._slices.items():
+                for part in self._parts(rule, step):
+                    slices.step(self._of(rule, part, about if part is step else self._told(part, None)))
+
+    def _minds(self, step: Step) -> bool:
+        """Whether it may matter which of the step's calls came first, or how many did the same."""
+        return len(step.calls) > 1 and bool(self.shield.counted or self.shield.sides)
+
+    def _parts(self, rule: str, step: Step) -> tuple[Step, ...]:
+        return one_by_one(step, self.shield.counted.get(rule, frozenset()))
+
+    def _of(self, rule: str, step: Step, told: Told) -> Told:
+        """What a step tells one rule."""
+        readers = self.shield.about if rule in self._slices else self.shield.readers
+        return unordered(step, told, (self.shield.sides[rule],), readers) if rule in self.shield.sides else told
+
+    def _advanced(self, rule: str, told: Told, step: Step) -> frozenset[int]:
+        """Where the rule's automaton may be after a step of which `told` is what it tells."""
+        at, machine = self.states[rule], self.shield.machines[rule]
+        for part in self._parts(rule, step):
+            now = told if part is step else self._read(part, None)
+            at = circuit.advanced(machine, at, self._of(rule, part, now))
+        return at
 
     def _keep(self, key: tuple, found: Verdict | tuple) -> None:
         if len(self.shield._seen) >= KEPT:
@@ -190,15 +233,24 @@ class ShieldWatch:
 
     def read(self, step: Step) -> dict[str, bool | None]:
         """The truth of every predicate at the step; the last call tells its own arguments alone."""
-        call = step.calls[-1] if step.calls else None
+        return self._read(step, step.calls[-1] if step.calls else None)
+
+    def _read(self, step: Step, call: Call | None) -> dict[str, bool | None]:
         return {name: read(step, call) for name, read in self.shield.readers.items()}
 
     def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> frozenset[circuit.Kept]:
         """How a rule may fare by its id when the action is taken, or left, at the step of which `told` is `read`."""
+        call, (*parts, last) = step.calls[-1] if step.calls else None, self._parts(rule, step)
         if rule in self._slices:
-            about = self._told(step, step.calls[-1] if step.calls else None)
-            return self.shield.followed[rule].faring(action, self._slices[rule], about)
-        return circuit.faring(self.shield.machines[rule], action, self.states[rule], told)
+            slices = self._slices[rule].fork() if parts else self._slices[rule]
+            for part in parts:
+                slices.step(self._of(rule, part, self._told(part, None)))
+            return self.shield.followed[rule].faring(action, slices, self._of(rule, last, self._told(last, call)))
+        at, machine = self.states[rule], self.shield.machines[rule]
+        for part in parts:
+            at = circuit.advanced(machine, at, self._read(part, None))
+        now = self._read(last, call) if parts else told
+        return circuit.faring(machine, action, at, self._of(rule, last, now))
 
     def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
         return {name: read(step, call) for name, read in self.shield.about.items()}

@@ -1,0 +1,310 @@
+"""What Nagini says of random small guards, beside what trying all values says.
+
+    python tests/bench/proofs.py [--guards 200] [--seed 0]
+
+Each guard is written for the contract of one to three random rules over typed facts: numbers, sums and differences of
+them, texts, truths, how many items a list has, what was done before and how often within a time.  Half of them say what
+the rules say, in other words; the others were changed in one place.  Rules, guards and the values that are tried are of
+this file: it shares nothing with `wb` but the text of rules and the names of parameters.  Nagini must prove a guard
+exactly where no value tells guard and rules apart.  Prints one line a disagreement, and the counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parents[2])]
+
+from wb.domain.tools import Field, Tool  # noqa: E402
+from wb.guards import contract, nagini  # noqa: E402
+from wb.guards.contract import Parameter  # noqa: E402
+from wb.logic import cel, syntax  # noqa: E402
+from wb.rules.rule import Predicate, Rule, RuleSet  # noqa: E402
+
+NUMBERS = range(-11, 12)  # beyond every sum and difference of the constants below
+VALUES: dict[str, tuple] = {
+    "age": tuple(NUMBERS),
+    "n": tuple(NUMBERS),
+    "items": tuple(range(8)),
+    "member": (False, True),
+    "vouched": (False, True),
+    "kind": ("x", "y", "z", "none of these"),
+    "ONCE get": (False, True),
+    "ONCE[<= 24h] get": (False, True),
+    "COUNT[>= 3, 1h] get": (False, True),
+}
+IN_CEL = {"age": "state.age", "n": "call.n", "items": "size(call.items)", "member": "state.member", "kind": "call.kind"}
+BEFORE = ("ONCE get", "ONCE[<= 24h] get", "COUNT[>= 3, 1h] get")
+TOOL = Tool("act", arguments=(Field("n", "integer"), Field("kind", "string"), Field("items", "array")))
+STATE = (Field("age", "integer"), Field("member", "boolean"), Field("now", "string"))
+OPS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A condition: `what` is an operator or the kind of a leaf, `parts` its operands or what the leaf holds."""
+
+    what: str
+    parts: tuple
+
+
+def leaf(rng: random.Random, names: tuple[str, ...]) -> Node:
+    """A comparison over one or two of the names, or a truth."""
+    name = rng.choice(names)
+    if name in ("member", "vouched", *BEFORE):
+        return Node("truth", (name,))
+    if name == "kind":
+        values = tuple(rng.sample(("x", "y", "z"), rng.randint(1, 2)))
+        return Node("one of", (name, values)) if len(values) > 1 else Node("==", (name, values[0]))
+    other = {"n": "age", "age": "n"}.get(name)
+    if other in names and rng.random() < 0.5:
+        shape = rng.choice(("plain", "+", "-"))
+        if shape == "plain":
+            return Node(rng.choice(list(OPS)), (name, (other,)))
+        return Node(rng.choice(list(OPS)), ((shape, name, other), rng.randint(0, 4)))
+    return Node(rng.choice(list(OPS)), (name, rng.randint(0, 4)))
+
+
+def condition(rng: random.Random, names: tuple[str, ...], depth: int) -> Node:
+    """A random condition over the names."""
+    if depth == 0 or rng.random() < 0.25:
+        return leaf(rng, names)
+    if rng.random() < 0.25:
+        return Node("not", (condition(rng, names, depth - 1),))
+    return Node(rng.choice(("and", "or")), tuple(condition(rng, names, depth - 1) for _ in range(2)))
+
+
+def true(node: Node, values: dict[str, Any]) -> bool:
+    """What the condition is for those values."""
+    match node.what:
+        case "truth":
+            return values[node.parts[0]]
+        case "one of":
+            return values[node.parts[0]] in node.parts[1]
+        case "not":
+            return not true(node.parts[0], values)
+        case "and":
+            return all(true(part, values) for part in node.parts)
+        case "or":
+            return any(true(part, values) for part in node.parts)
+    left, right = (number(part, values) for part in node.parts)
+    return OPS[node.what](left, right)
+
+
+def number(part: Any, values: dict[str, Any]) -> Any:
+    """The value of one side of a comparison: a name, a sum or difference of two, or the constant itself."""
+    match part:
+        case (sign, one, other):
+            return values[one] + values[other] if sign == "+" else values[one] - values[other]
+        case (name,):
+            return values[name]
+    return values[part] if part in VALUES else part
+
+
+def names_of(node: Node) -> set[str]:
+    """The names that a condition reads."""
+    if node.what in ("not", "and", "or"):
+        return set().union(*map(names_of, node.parts))
+    flat = [one for part in node.parts for one in (part if type(part) is tuple else (part,))]
+    return {one for one in flat if one in VALUES}
+
+
+def changed(rng: random.Random, node: Node) -> Node:
+    """The condition changed in one place."""
+    if node.what in ("not", "and", "or") and rng.random() < 0.7:
+        at = rng.randrange(len(node.parts))
+        return Node(node.what, tuple(changed(rng, p) if i == at else p for i, p in enumerate(node.parts)))
+    match node.what:
+        case "and" | "or":
+            return rng.choice((node.parts[0], Node("or" if node.what == "and" else "and", node.parts)))
+        case "not":
+            return node.parts[0]
+        case "truth":
+            return Node("not", (node,))
+        case "one of":
+            return Node("==", (node.parts[0], node.parts[1][0]))
+    left, right = node.parts
+    if type(right) is int and rng.random() < 0.5:
+        return Node(node.what, (left, right + rng.choice((-1, 1))))
+    others = ("==", "!=") if type(right) is str else tuple(OPS)
+    return Node(rng.choice([op for op in others if op != node.what]), node.parts)
+
+
+def reworded(rng: random.Random, node: Node) -> Node:
+    """The same condition in other words."""
+    if node.what == "not":
+        return Node("not", (reworded(rng, node.parts[0]),))
+    if node.what in ("and", "or"):
+        parts = tuple(reworded(rng, part) for part in node.parts)
+        parts = parts[::-1] if rng.random() < 0.5 else parts
+        if rng.random() < 0.5:
+            other = "or" if node.what == "and" else "and"
+            return Node("not", (Node(other, tuple(Node("not", (part,)) for part in parts)),))
+        return Node(node.what, parts)
+    if node.what in OPS and rng.random() < 0.3:
+        return Node("not", (Node(OPPOSITE[node.what], node.parts),))
+    return node
+
+
+def written(node: Node, called: dict[str, str], signs: tuple[str, str, str]) -> str:
+    """The condition as text: names as they are called, with the signs of not, and, or."""
+
+    def side(part: Any) -> str:
+        match part:
+            case (sign, one, other):
+                return f"{called[one]} {sign} {called[other]}"
+            case (name,):
+                return called[name]
+        return called[part] if part in VALUES else f'"{part}"' if type(part) is str else str(part)
+
+    match node.what:
+        case "truth":
+            return called[node.parts[0]]
+        case "one of":
+            return f"{called[node.parts[0]]} in [{', '.join(map(side, node.parts[1]))}]"
+        case "not":
+            return f"{signs[0]}({written(node.parts[0], called, signs)})"
+        case "and" | "or":
+            sign = signs[1 if node.what == "and" else 2]
+            return f" {sign} ".join(f"({written(part, called, signs)})" for part in node.parts)
+    return f"{side(node.parts[0])} {node.what} {side(node.parts[1])}"
+
+
+def in_python(node: Node, called: dict[str, str]) -> str:
+    """The condition as Nagini reads it: without lists."""
+    match node.what:
+        case "one of":
+            return " or ".join(f'{called[node.parts[0]]} == "{one}"' for one in node.parts[1])
+        case "not":
+            return f"not ({in_python(node.parts[0], called)})"
+        case "and" | "or":
+            return f" {node.what} ".join(f"({in_python(part, called)})" for part in node.parts)
+    return written(node, called, ("not ", "and", "or"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A guard, what it says, and what the rules say."""
+
+    source: str
+    guard: tuple[Node, ...]
+    rules: tuple[Node, ...]
+    names: tuple[str, ...]
+
+    def right(self) -> bool:
+        """Whether guard and rules agree on all values."""
+        for point in product(*(VALUES[name] for name in self.names)):
+            values = dict(zip(self.names, point, strict=True))
+            if all(true(one, values) for one in self.guard) != all(true(one, values) for one in self.rules):
+                return False
+        return True
+
+
+def ruleset(conditions: tuple[Node, ...], rng: random.Random) -> RuleSet:
+    """Rules that demand the conditions of a call: each a predicate of its own, or parts of it as predicates."""
+    known = [
+        Predicate("act", "action", "", tools=("act",)),
+        Predicate("get", "action", "", tools=("get",)),
+        Predicate("vouched", "state", ""),
+    ]
+    rules = []
+
+    def formula(node: Node) -> str:
+        if node.what == "truth" and node.parts[0] in ("vouched", *BEFORE):
+            return node.parts[0]
+        if not names_of(node) & {"vouched", *BEFORE} and (node.what not in ("and", "or", "not") or rng.random() < 0.5):
+            name = f"p{len(known)}"
+            test = cel.parse(written(node, IN_CEL, ("!", "&&", "||")))
+            reads_call = bool(names_of(node) & {"n", "kind", "items"})
+            known.append(Predicate(name, "state", "", tools=("act",) if reads_call else (), test=test))
+            return name
+        parts = [f"({formula(part)})" for part in node.parts]
+        return f"NOT {parts[0]}" if node.what == "not" else f" {node.what.upper()} ".join(parts)
+
+    for i, node in enumerate(conditions):
+        text = f"ALWAYS (act IMPLIES ({formula(node)}))"
+        rules.append(Rule(f"r{i}", "", syntax.parse(text), "permit_only_if"))
+    return RuleSet(tuple(known), tuple(rules))
+
+
+def meant(parameter: Parameter) -> str:
+    """Which of the names fills a parameter."""
+    if parameter.past is not None:
+        return syntax.render(parameter.past)
+    return parameter.fact or parameter.field.partition(".")[2]
+
+
+def cases(rng: random.Random) -> Iterator[Case]:
+    """Guards without end, every other one changed."""
+    wrong = False
+    while True:
+        names = tuple(rng.sample(list(VALUES), rng.randint(2, 4)))
+        rules = tuple(condition(rng, names, 2) for _ in range(rng.randint(1, 3)))
+        required = contract.contract(TOOL, ruleset(rules, rng), STATE)
+        called = {meant(p): p.name for p in required.parameters}
+        used = set().union(*map(names_of, rules))
+        if used != set(called) or not required.items:
+            continue  # the rules say less than they read
+        guard = list(reworded(rng, one) for one in rules)
+        if wrong:
+            at = rng.randrange(len(guard))
+            guard[at] = changed(rng, guard[at])
+        lines = [required.signature]
+        for i, one in enumerate(guard):
+            lines += [f"    if not ({in_python(one, called)}):", f'        return (False, "r{i}")']
+        source = contract.assemble("\n".join([*lines, '    return (True, "ok")', ""]), required)
+        yield Case(source, tuple(guard), rules, tuple(sorted(used)))
+        wrong = not wrong
+
+
+def compare(count: int, seed: int) -> tuple[Counter, list[str]]:
+    """How often each verdict met each truth, and the sources where they differ, of that many guards with a verdict.
+
+    A guard that is rejected before it is proved, such as one of which the type checker says that a line of it is never
+    reached, or that got no answer in time, has none.
+    """
+    made, found, differ = cases(random.Random(seed)), Counter(), []
+    with nagini.Verifier() as verifier:
+        while (left := count - sum(n for (_, status), n in found.items() if status in ("proved", "unproved"))) > 0:
+            tried = [next(made) for _ in range(left)]
+            for one, proof in zip(tried, verifier.verify([one.source for one in tried]), strict=True):
+                truth = "right" if one.right() else "wrong"
+                found[truth, proof.status] += 1
+                if (truth, proof.status) in (("right", "unproved"), ("wrong", "proved")):
+                    differ.append(f"{truth}, but {proof.status}: {proof.findings}\n{one.source}")
+    return found, differ
+
+
+def main() -> None:
+    """Compare, and print what came of it."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--guards", type=int, default=200)
+    options.add_argument("--seed", type=int, default=0)
+    chosen = options.parse_args()
+    begun = time.monotonic()
+    found, differ = compare(chosen.guards, chosen.seed)
+    print(*differ, sep="\n")
+    counts = ", ".join(f"{count} {truth} and {status}" for (truth, status), count in sorted(found.items()))
+    print(f"{chosen.guards} verdicts, {len(differ)} disagreements: {counts}; {time.monotonic() - begun:.0f} s")
+    sys.exit(bool(differ))
+
+
+if __name__ == "__main__":
+    main()
