@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
+import formulas
 import pytest
 from formulas import random_formula
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.domain.tools import Field, Tool, Toolbox
-from wb.logic import cel, syntax
+from wb.domain.tools import Field, Source, Tool, Toolbox
+from wb.logic import cel, semantics, syntax, times
 from wb.logic import formula as f
-from wb.logic.semantics import holds
 from wb.rules import rulefile, understood
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 BOX = Toolbox(
-    tools=tuple(Tool(name) for name in ("ta", "tb", "tc", "get", "drop")),
-    state=(Field("age", "integer"), Field("calm", "boolean"), Field("role", "string")),
+    tools=tuple(Tool(name) for name in ("ta", "tb", "tc", "td", "get", "drop")),
+    state=(
+        Field("age", "integer"),
+        Field("calm", "boolean"),
+        Field("role", "string"),
+        Field("now", "string", source=Source("clock")),
+        Field("order", "object", source=Source("lookup", "get")),
+    ),
 )
+OF_TWO = (cel.parse("call.id"), cel.parse("call.to"))
 PREDICATES = (
     Predicate("a", "action", "", tools=("ta",)),
     Predicate("b", "action", "", tools=("tb", "tc")),
@@ -27,6 +35,9 @@ PREDICATES = (
     Predicate("d", "state", "the moon is full"),
     Predicate("e", "state", "", test=cel.parse("state.calm")),
     Predicate("g", "action", "nobody does it"),
+    Predicate("h", "action", "", tools=("td",), objects=(cel.parse("call.id"),)),
+    Predicate("k", "state", "", tools=("td",), test=cel.parse("call.n > 5"), objects=OF_TWO),
+    Predicate("n", "state", "", test=cel.parse('now - timestamp(state.order.at) < duration("24h") || call.n == 1')),
 )
 PHRASES = {  # by hand: how each is said as it holds, and as it does not
     "a": ("ta is called", "ta is not called"),
@@ -35,7 +46,13 @@ PHRASES = {  # by hand: how each is said as it holds, and as it does not
     "d": ("“d” holds (no field tells it)", "“d” does not hold (no field tells it)"),
     "e": ("calm is true", "calm is false"),
     "g": ("“g” is done (no tool does it)", "“g” is not done (no tool does it)"),
-}
+    "h": ("td is called", "td is not called"),
+    "h(x)": ("td is called for x", "td is not called for x"),
+    "h(y)": ("td is called for y", "td is not called for y"),
+    "k(x, y)": ("n is above 5 in the call of td for x and y", "n is at most 5 in the call of td for x and y"),
+    "n": ("(now minus at of order is below 24h or n is 1) in the call",
+          "(now minus at of order is at least 24h and n is not 1) in the call"),
+}  # fmt: skip
 FORMS = {  # by hand: what each form of words means
     "it is not so that *": f.Not,
     "* and *": f.And,
@@ -57,13 +74,22 @@ FORMS = {  # by hand: what each form of words means
 }
 
 
+HOUR = 3600 * 10**9
+WINDOWS = tuple(
+    partial(f.Recently, times=often, within=within) for often in (1, 2, 7) for within in (0, HOUR // 2 + 1, 24 * HOUR)
+)
+COUNTS = tuple(partial(f.at_least, times) for times in (2, 3))
+UNARY = (*formulas.UNARY, *WINDOWS, *COUNTS)
+
+
 def ruleset(formula: f.Formula) -> tuple[Rule, RuleSet]:
     rule = Rule("r", "what somebody wrote", formula, "forbid")
     return rule, RuleSet(PREDICATES, (rule,))
 
 
 def told(formula: f.Formula | str) -> str:
-    return understood.words(*ruleset(syntax.parse(formula) if isinstance(formula, str) else formula))
+    formula = syntax.parse(formula) if isinstance(formula, str) else formula
+    return understood.words(Rule("r", "what somebody wrote", formula, "forbid"), RuleSet(PREDICATES))
 
 
 def meant(said: str) -> f.Formula:
@@ -74,9 +100,12 @@ def meant(said: str) -> f.Formula:
         found.append(formula)
         return f"#{len(found) - 1}#"
 
-    for name, phrases in PHRASES.items():
-        for phrase, formula in zip(phrases, (f.Atom(name), f.Not(f.Atom(name))), strict=True):
-            said = re.sub(rf"(?<!\w){re.escape(phrase)}", lambda _, formula=formula: leaf(formula), said)
+    every, _, said = said.partition(": ") if said.startswith("For every ") else ("", "", said)
+    said = said[0].upper() + said[1:]
+    phrases = {phrase: f.Atom(name) for name, (phrase, _) in PHRASES.items()}
+    phrases |= {phrase: f.Not(f.Atom(name)) for name, (_, phrase) in PHRASES.items()}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        said = re.sub(rf"(?<!\w){re.escape(phrase)}", lambda _, phrase=phrase: leaf(phrases[phrase]), said)
     said = re.sub(r"(?<!\w)(anything|nothing)(?!\w)", lambda m: leaf(f.Constant(m[1] == "anything")), said)
 
     def part(text: str) -> f.Formula:
@@ -85,31 +114,45 @@ def meant(said: str) -> f.Formula:
         if re.fullmatch(r"#\d+#", text):
             return found[int(text[1:-1])]
         operands = tuple(found[int(n)] for n in re.findall(r"#(\d+)#", text))
+        text = text.replace("at most once", "at most 1 times")
         counted = re.fullmatch(r"at (least|most) (\d+) times, now included, #\d+#", text)
         if counted:
             least = counted[1] == "least"
             return (
                 f.at_least(int(counted[2]), *operands) if least else f.Not(f.at_least(int(counted[2]) + 1, *operands))
             )
+        lately = re.fullmatch(r"(.*) the last (\w+), now included, (always )?#\d+#", text)
+        if lately:
+            within, (body,) = times.duration(lately[2]).nanoseconds, operands
+            if lately[1] == "for":
+                return f.Not(f.Recently(f.Not(body), 1, within))
+            often = re.fullmatch(r"(?:at (least|most) (\d+) times |(at no time )?)within", lately[1])
+            if often[1] == "most" or often[3]:
+                return f.Not(f.Recently(body, int(often[2] or 0) + 1, within))
+            return f.Recently(body, int(often[2] or 1), within)
         return FORMS[re.sub(r"#\d+#", "*", text)](*operands)
 
     said = said.removesuffix(".")
     while (inner := re.search(r"\(([^()]*)\)", said)) is not None:
         said = f"{said[: inner.start()]}{leaf(part(inner[1]))}{said[inner.end() :]}"
     if whole := re.fullmatch(r"Whenever (#\d+#), (.*)", said):
-        return f.Always(f.Implies(part(whole[1]), part(whole[2])))
-    head, _, rest = said.partition(" ")
-    if head == "Over":
-        return part(rest.removeprefix("the whole run: "))
-    return f.Always(f.Not(part(rest)) if head == "Never" else {"Always": part}[head](rest))
+        formula = f.Always(f.Implies(part(whole[1]), part(whole[2])))
+    elif said.startswith("Over the whole run: "):
+        formula = part(said.removeprefix("Over the whole run: "))
+    else:
+        head, _, rest = said.partition(" ")
+        formula = f.Always(f.Not(part(rest)) if head == "Never" else {"Always": part}[head](rest))
+    assert every == f"For every {' and every '.join(f.variables(formula))}" * bool(every)
+    assert bool(every) == bool(f.variables(formula))
+    return formula
 
 
 @settings(max_examples=400)
 @given(st.randoms(use_true_random=False), st.sampled_from(("all", "always", "whenever", "never")))
 def test_the_words_say_the_formula_and_nothing_else(rng, shape) -> None:
-    formula = random_formula(rng, 4, tuple(PHRASES))
+    formula = random_formula(rng, 4, tuple(PHRASES), UNARY)
     if shape != "all":
-        other = random_formula(rng, 2, tuple(PHRASES))
+        other = random_formula(rng, 2, tuple(PHRASES), UNARY)
         formula = f.Always({"always": formula, "whenever": f.Implies(other, formula), "never": f.Not(formula)}[shape])
     assert meant(told(formula)) == formula
 
@@ -168,7 +211,53 @@ def test_a_rule_about_objects_is_shown_on_a_few_of_them() -> None:
         "Whenever (drop is called and (price is above 100 and role is not chief) in the call of drop), "
         "now or earlier get is called."
     )
-    assert understood.bound(dear, OBJECTS)[1] == ("dear", "call.price, state.role of drop")
+    assert understood.bound(dear, OBJECTS, BOX)[1] == ("dear", "call.price, state.role of drop")
+
+
+def test_a_count_and_a_window_of_the_same_object_are_shown_on_it() -> None:
+    found = rulefile.loads("""
+predicates:
+  drop: {kind: action, tools: [drop], objects: [call.id]}
+rules:
+  - {id: r, formula: "ALWAYS (drop(x) IMPLIES COUNT[<= 2] drop(x))", modality: forbid}
+  - {id: s, formula: "ALWAYS (drop(x) IMPLIES COUNT[<= 1, 24h] drop(x))", modality: forbid}
+""")
+    count, window = found.rules
+    said = "For every x: whenever drop is called for x, at most {}, now included, drop is called for x."
+    assert understood.words(count, found) == said.format("2 times")
+    assert understood.words(window, found) == said.format("once within the last 24h")
+    thrice = understood.denied(count, found, BOX).steps
+    assert len(thrice) == 3 and len(set(thrice)) == 1 and thrice[0].startswith("drop is called for object ")
+    first, second = (re.fullmatch(r"after (\w+): (.*)", step) for step in understood.denied(window, found, BOX).steps)
+    assert first[2] == second[2] and first[2].startswith("drop is called for object ")
+    assert times.duration(second[1]).nanoseconds - times.duration(first[1]).nanoseconds <= 24 * HOUR
+
+
+def test_what_a_value_is_told_by_says_where_it_comes_from() -> None:
+    field = dict(now=Source("clock"), yes=Source("said", "user"), card=Source("result", "get", or_of=("ta",)))
+    field |= {"order": Source("lookup", "get"), "level": Source("done", "drop"), "age": None}
+    box = Toolbox(BOX.tools, tuple(Field(name, "string", source=source) for name, source in field.items()))
+    for name, told in {
+        "now": "state.now (the time of the call)",
+        "yes": "state.yes (said by the user)",
+        "card": "state.card (the newest result of get or ta)",
+        "order.n": "state.order.n (looked up by get)",
+        "level": "state.level (told by the newest drop that was done)",
+        "age": "state.age",
+    }.items():
+        p = Predicate("p", "state", "", test=cel.parse(f'state.{name} == "x" || call.{name} == "y"'))
+        rule = Rule("r", "", f.Always(f.Atom("p")), "forbid")
+        assert understood.bound(rule, RuleSet((p,)), box) == (("p", f"{told}, call.{name}"),)
+
+
+def test_an_argument_and_a_field_of_one_name_are_told_apart() -> None:
+    for test, said in {
+        "call.card == state.card": "card of the call is card in the call",
+        "call.pay.card in state.cards.filter(c, c == state.pay.card)": "card of pay of the call is in those c of cards "
+        "for which c is card of pay in the call",
+        "call.card == state.cards.id": "card is id of cards in the call",
+    }.items():
+        assert understood.fact(Predicate("p", "state", "", test=cel.parse(test))) == said
 
 
 @pytest.mark.parametrize(
@@ -192,25 +281,31 @@ def test_a_window_in_time_is_said_and_its_runs_have_times(formula: str, said: st
 def steps(shown: understood.Shown) -> tuple[frozenset[str], ...]:
     """The steps of a run, read back from their words."""
     names = {phrases[0]: name for name, phrases in PHRASES.items()}
-    return tuple(frozenset(names[part] for part in step.split("; ") if part in names) for step in shown.steps)
+    found = []
+    for step in shown.steps:
+        after = re.match(r"after (\w+): ", step)
+        at = {semantics.at(times.duration(after[1]).nanoseconds)} if after else set()
+        parts = step.removeprefix(after[0] if after else "").split("; ")
+        found.append(frozenset(names[part] for part in parts if part in names) | at)
+    return tuple(found)
 
 
 @settings(max_examples=120)
 @given(st.randoms(use_true_random=False))
 def test_a_denied_run_breaks_the_rule_at_its_last_step_and_an_allowed_one_keeps_it(rng) -> None:
-    past = (f.Not, f.Previously, f.Once, f.Historically)
+    past = (f.Not, f.Previously, f.Once, f.Historically, *WINDOWS[:6])
     body = random_formula(rng, 3, ("a", "b", "c", "e"), past, (f.And, f.Or, f.Implies, f.Since))
     formula = f.Always(f.Implies(f.Atom("a"), body)) if rng.random() < 0.7 else f.Always(body)
     denied, allowed = (ask(*ruleset(formula), BOX) for ask in (understood.denied, understood.allowed))
     if denied.steps:
         run = steps(denied)
-        assert not holds(formula, run) and all(holds(formula, run[:n]) for n in range(1, len(run)))
+        assert not semantics.holds(formula, run) and all(semantics.holds(formula, run[:n]) for n in range(1, len(run)))
     else:
         assert denied.reason
     if allowed.steps:
-        assert holds(formula, steps(allowed))
+        assert semantics.holds(formula, steps(allowed))
     else:
-        assert allowed.reason == "nothing that can happen keeps it"
+        assert re.match("nothing that can happen keeps it$|none can be shown: undecided: no times", allowed.reason)
 
 
 @pytest.mark.parametrize(

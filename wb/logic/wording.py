@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields, is_dataclass, replace
 
 from wb.logic import facts as F
 from wb.logic.facts import Fact, FactError, Node
@@ -47,8 +48,26 @@ QUANTIFIED = {  # as it holds and as it does not; what is said of the item is ne
 
 
 def words(fact: Fact) -> str:
-    """The fact in plain English: `age is at least 18`, `number of guests is at most 8`, `role is one of a, b`."""
-    return _said(fact, True)
+    """The fact in plain English: `age is at least 18`, `number of guests is at most 8`, `role is one of a, b`.
+
+    An argument is said to be one of the call where a field of the state that is read as well has its name.
+    """
+    names = {root: {path.names[1:] for path in F.paths(fact) if path.names[0] == root} for root in F.ROOTS}
+    return _said(_apart(fact, frozenset.intersection(*map(frozenset, names.values()))), True)
+
+
+def _apart[Part](part: Part, both: frozenset[tuple[str, ...]]) -> Part:
+    """The fact, or a part of it, with the arguments of those names called the call's."""
+    if not both:
+        return part
+    if isinstance(part, F.Path):
+        mine = part.names[0] == "call" and part.names[1:] in both and len(part.names) < F.MAX_DEPTH
+        return replace(part, names=("call", "the call", *part.names[1:])) if mine else part
+    if isinstance(part, tuple):
+        return tuple([_apart(one, both) for one in part])
+    if not is_dataclass(part):
+        return part
+    return replace(part, **{one.name: _apart(getattr(part, one.name), both) for one in fields(part) if one.init})
 
 
 def _said(fact: Fact, positive: bool) -> str:

@@ -7,11 +7,11 @@ made of several parts stands in brackets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from wb.domain.tools import Toolbox
+from wb.domain.tools import Source, Toolbox
 from wb.logic import automaton, decide, facts, objects, times, wording
 from wb.logic import formula as f
 from wb.logic.decide import Word
@@ -38,6 +38,13 @@ SAID = {
     f.Once: "now or earlier {}",
     f.Historically: "now and always earlier {}",
     f.Since: "{} ever since {}",
+}
+FROM = {  # where a field of the state comes from, by the kind of its source
+    "clock": "the time of the call",
+    "said": "said by the {}",
+    "result": "the newest result of {}",
+    "lookup": "looked up by {}",
+    "done": "told by the newest {} that was done",
 }
 COMPOUND = facts.Conjunction | facts.Disjunction | facts.Negation | facts.Choice | facts.Macro
 
@@ -108,8 +115,9 @@ def allowed(rule: Rule, ruleset: RuleSet, toolbox: Toolbox) -> Shown:
     return _found(rule, ruleset, wanted, given, "nothing that can happen keeps it")
 
 
-def bound(rule: Rule, ruleset: RuleSet) -> tuple[tuple[str, str], ...]:
-    """Each predicate of the rule, in order, with what its truth is told by."""
+def bound(rule: Rule, ruleset: RuleSet, toolbox: Toolbox) -> tuple[tuple[str, str], ...]:
+    """Each predicate of the rule, in order, with what its truth is told by, and what tells that."""
+    sources = {field.name: field.source for field in toolbox.state}
     found = []
     for one in (ruleset.predicate(name) for name in rule.predicates):
         if one.kind == "action":
@@ -117,11 +125,17 @@ def bound(rule: Rule, ruleset: RuleSet) -> tuple[tuple[str, str], ...]:
         elif one.test is None:
             told = "no field"
         else:
-            told = f"{', '.join(dict.fromkeys('.'.join(path.names) for path in facts.paths(one.test))) or 'nothing'}"
+            told = f"{', '.join(dict.fromkeys(_path(path, sources) for path in facts.paths(one.test))) or 'nothing'}"
             told += f" of {', '.join(one.tools)}" if one.tools else ""
         told += f", for each {', '.join('.'.join(path.names) for path in one.objects)}" if one.objects else ""
         found.append((one.name, told))
     return tuple(found)
+
+
+def _path(path: facts.Path, sources: Mapping[str, Source | None]) -> str:
+    """A path as it is written, with where the field of the state comes from, if it says so."""
+    written, source = ".".join(path.names), sources.get(path.names[1]) if path.names[0] == "state" else None
+    return f"{written} ({FROM[source.kind].format(' or '.join((source.of, *source.or_of)))})" if source else written
 
 
 def _part(node: Formula, ruleset: RuleSet) -> str:
@@ -142,17 +156,20 @@ def _last(node: Formula, ruleset: RuleSet) -> str:
             return fact(ruleset.predicate(atom.predicate), atom.objects, positive=False)
         case f.Not(f.Recently(f.Not(body), 1, within)):
             return f"for the last {times.written(within)}, now included, always {_part(body, ruleset)}"
-        case f.Recently(body, 1, within):
-            return f"within the last {times.written(within)}, now included, {_part(body, ruleset)}"
         case f.Recently(body, often, within) | f.Not(f.Recently(body, often, within)):
             most = isinstance(node, f.Not)
-            often = f"{'most' if most else 'least'} {often - most}"
-            return f"at {often} times within the last {times.written(within)}, now included, {_part(body, ruleset)}"
+            often = f"{_often(often, most)} " if often > 1 else "at no time " * most
+            return f"{often}within the last {times.written(within)}, now included, {_part(body, ruleset)}"
     counted = f.counted(node.body if isinstance(node, f.Not) else node)
     if counted is not None:
-        most = isinstance(node, f.Not)
-        return f"at {'most' if most else 'least'} {counted[0] - most} times, now included, {_part(counted[1], ruleset)}"
+        return f"{_often(counted[0], isinstance(node, f.Not))}, now included, {_part(counted[1], ruleset)}"
     return SAID[type(node)].format(*(_part(child, ruleset) for child in f.children(node)))
+
+
+def _often(least: int, most: bool) -> str:
+    """A number of times as a lower bound, or as the upper bound that its negation is."""
+    times = least - most
+    return f"at {'most' if most else 'least'} {'once' if times == 1 else f'{times} times'}"
 
 
 def _asked(rule: Rule, ruleset: RuleSet, toolbox: Toolbox) -> tuple[Formula, Formula, Formula, Formula]:
@@ -187,7 +204,7 @@ def _found(rule: Rule, ruleset: RuleSet, wanted: Sequence[Formula], given: Formu
             if trace is not None:
                 return Shown(_steps(trace, rule, ruleset))
     except automaton.AutomatonError as error:
-        return Shown(reason=f"too large to be shown: {error}")
+        return Shown(reason=f"none can be shown: {error}")
     return Shown(reason=none)
 
 

@@ -129,7 +129,7 @@ def rule(one: Rule, ruleset: RuleSet, policy: Policy, in_force: bool = True) -> 
         "in_force": in_force,
         "words": visible(understood.words(one, ruleset)),
         "formula": syntax.render(one.formula),
-        "told": [[name, visible(told)] for name, told in understood.bound(one, ruleset)],
+        "told": [[name, visible(told)] for name, told in understood.bound(one, ruleset, policy.toolbox)],
         "denied": {"steps": list(map(visible, denied.steps)), "reason": denied.reason},
         "allowed": {"steps": list(map(visible, allowed.steps)), "reason": allowed.reason},
     }
