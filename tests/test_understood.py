@@ -79,7 +79,8 @@ WINDOWS = tuple(
     partial(f.Recently, times=often, within=within) for often in (1, 2, 7) for within in (0, HOUR // 2 + 1, 24 * HOUR)
 )
 COUNTS = tuple(partial(f.at_least, times) for times in (2, 3))
-UNARY = (*formulas.UNARY, *WINDOWS, *COUNTS)
+ALL_ALONG = (lambda body: f.Not(f.Recently(f.Not(body), 1, HOUR)),)
+UNARY = (*formulas.UNARY, *WINDOWS, *COUNTS, *ALL_ALONG)
 
 
 def ruleset(formula: f.Formula) -> tuple[Rule, RuleSet]:
