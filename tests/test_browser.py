@@ -330,11 +330,13 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         assert (
             file.read_text("utf-8").startswith(PERSONS) and "decision: waive" in file.read_text("utf-8")[len(PERSONS) :]
         )
+        assert HOSTILE in file.read_text("utf-8") and HOSTILE in view.locator(".beside").inner_text()
         verdicts += [said_of(hire / "hire", "paint_boat", rested=rested) for rested in (True, False)]
 
         view.locator("textarea.rules").fill(OWN_RULE.replace("paint_boat", "sail_boat"))
         view.get_by_role("button", name="Save the rule").click()
         told.filter(has_text="line 2: predicates.paints: tools of").wait_for()
+        view.locator("input.why").fill("rested painters paint well")
         view.locator("textarea.rules").fill(OWN_RULE)
         view.get_by_role("button", name="Say what it means").click()
         view.locator(".preview", has_text="Whenever paint_boat is called, rested is true.").wait_for()
@@ -355,7 +357,7 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
     assert "last year" not in stale and "Never paint a boat in a great haste." in stale and "in haste" in stale
     assert classes.count("rule") == 2 and "waived" not in classes and not markup and hit is None
     assert "old" in text and "&" in text and not outside and cells == whole, outside
-    assert file.read_text("utf-8").startswith(PERSONS) and HOSTILE in file.read_text("utf-8")
+    assert file.read_text("utf-8").startswith(PERSONS) and "rested painters" in file.read_text("utf-8")
 
 
 def is_here(url: str, address: str) -> bool:

@@ -122,6 +122,11 @@ def test_each_act_leaves_its_class_and_can_be_taken_back(boats: Desk) -> None:
     assert cls(boats, "in haste") == "open"
     act(boats, "rule", "in haste", why="rested painters paint well", rules=OWN)
     assert cls(boats, "in haste") == "rule"
+    seen = review.look(boats)
+    again = review.sentence(boats, seen, named(boats, "in haste"))["begin"]
+    assert yaml.safe_load(again) == yaml.safe_load(OWN), "their own rule is offered as they wrote it"
+    with pytest.raises(DecisionError, match="got one that a person decided"):
+        act(boats, "accept", "in haste")
     act(boats, "waive", "in haste", why="the foreman looks")
     assert cls(boats, "in haste") == "waived"
     act(boats, "not a constraint", "in haste", why="a joke")
@@ -139,7 +144,13 @@ def test_each_act_leaves_its_class_and_can_be_taken_back(boats: Desk) -> None:
 
 
 REFUSED = {
-    "no reason": ("waive", "", "", "a reason 'why' was required for 'waive'; got none"),
+    "no reason": ("waive", "", "", "^a reason 'why' was required for 'waive'; got none"),
+    "neither reason nor tool": (
+        "rule",
+        "",
+        OWN.replace("paint_boat", "sail"),
+        "^a reason .*; got none\nthe rule, line 2: ",
+    ),
     "no rule": ("rule", "x", "", "at least one rule was required for 'rule'; got 0"),
     "no tool": ("rule", "x", OWN.replace("paint_boat", "sail"), r"the rule, line 2: predicates.paints: tools of"),
     "no field": ("rule", "x", OWN.replace("{kind: state}", "{kind: state, test: state.hue}"), r"line 3: .*got 'hue'"),

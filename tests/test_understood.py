@@ -205,9 +205,8 @@ def test_a_rule_about_objects_is_shown_on_a_few_of_them() -> None:
     assert understood.words(same, OBJECTS) == (
         "For every x: whenever drop is called for x, now or earlier get is called for x."
     )
-    assert re.fullmatch(r"drop is called for object (1|2)", "".join(understood.denied(same, OBJECTS, BOX).steps))
-    first, second = understood.allowed(same, OBJECTS, BOX).steps
-    assert re.sub("get", "drop", first) == second and first.startswith("get is called for object ")
+    assert understood.denied(same, OBJECTS, BOX).steps == ("drop is called for object 1",)
+    assert understood.allowed(same, OBJECTS, BOX).steps == ("get is called for object 1", "drop is called for object 1")
     assert understood.words(dear, OBJECTS) == (
         "Whenever (drop is called and (price is above 100 and role is not chief) in the call of drop), "
         "now or earlier get is called."
@@ -227,10 +226,9 @@ rules:
     said = "For every x: whenever drop is called for x, at most {}, now included, drop is called for x."
     assert understood.words(count, found) == said.format("2 times")
     assert understood.words(window, found) == said.format("once within the last 24h")
-    thrice = understood.denied(count, found, BOX).steps
-    assert len(thrice) == 3 and len(set(thrice)) == 1 and thrice[0].startswith("drop is called for object ")
+    assert understood.denied(count, found, BOX).steps == ("drop is called for object 1",) * 3
     first, second = (re.fullmatch(r"after (\w+): (.*)", step) for step in understood.denied(window, found, BOX).steps)
-    assert first[2] == second[2] and first[2].startswith("drop is called for object ")
+    assert first[2] == second[2] and first[2] == "drop is called for object 1"
     assert times.duration(second[1]).nanoseconds - times.duration(first[1]).nanoseconds <= 24 * HOUR
 
 

@@ -107,6 +107,7 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
         one, mistakes = written.form(Ruling, row, ("decisions", i))
         if one is not None:
             one, mistakes = _identified(one, texts, written, ("decisions", i))
+            mistakes += [f"{written.where(('decisions', i))}: {lacking}" for lacking in _unexplained(one)]
             mistakes += _mistakes(one, policy, texts, written, ("decisions", i))
             if one.id and one.id in {other.id for other in found.values()}:
                 mistakes.append(
@@ -243,7 +244,8 @@ def decide(
     if decision is not None:
         row["decision"] = decision
     one, wrong = written.form(Ruling, row)
-    wrong += _mistakes(one, policy, named(policy), written, ()) if one is not None else []
+    if one is not None:
+        wrong += [*_unexplained(one), *_mistakes(one, policy, named(policy), written, ())]
     if wrong:
         raise DecisionError("\n".join(wrong))
     return one
@@ -266,13 +268,17 @@ def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Lo
     ]
 
 
+def _unexplained(one: Ruling) -> list[str]:
+    """That a decision has no reason, if it has none."""
+    explained = one.decision is None or any(letter.isalnum() for letter in one.why or "")
+    return [] if explained else [f"a reason 'why' was required for {one.decision!r}; got none"]
+
+
 def _mistakes(one: Ruling, policy: Policy, texts: Mapping[str, str], written: Written, loc: Loc) -> list[str]:
     """What an entry lacks that its decision needs, or has and cannot use; of a stale one only what its form tells."""
     if one.decision is None:
         return []
     wrong = []
-    if not any(letter.isalnum() for letter in one.why or ""):
-        wrong.append(f"{written.where(loc)}: a reason 'why' was required for {one.decision!r}; got none")
     if (one.decision == "rule") != bool(one.rules):
         need = "at least one rule" if one.decision == "rule" else "no rules"
         wrong.append(f"{written.where(loc)}: {need} was required for {one.decision!r}; got {len(one.rules)}")

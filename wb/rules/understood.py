@@ -211,16 +211,16 @@ def _found(rule: Rule, ruleset: RuleSet, wanted: Sequence[Formula], given: Formu
 def _steps(trace: Word, rule: Rule, ruleset: RuleSet) -> tuple[str, ...]:
     """Each step in English: what is called, and what is known then, as it holds or does not."""
     names = [n for one in _copies(rule.formula) for n in f.atoms(one)]
-    atoms = [f.Atom(name) for name in dict.fromkeys(names)]
+    atoms = [(f.Atom(name), ruleset.predicate(f.Atom(name).predicate)) for name in dict.fromkeys(names)]
+    numbers: dict[str, str] = {}  # of the objects, in the order in which they come
+
+    def said(atom: f.Atom, one: Predicate, true: bool) -> str:
+        return fact(one, [numbers.setdefault(name, str(len(numbers) + 1)) for name in atom.objects], positive=true)
+
     found = []
     for step in trace:
-        acts, known = [], []
-        for atom in atoms:
-            one, true = ruleset.predicate(atom.predicate), atom.name in step
-            if one.kind == "state":
-                known.append(fact(one, atom.objects, positive=true))
-            elif true:
-                acts.append(fact(one, atom.objects))
+        acts = [said(atom, one, True) for atom, one in atoms if one.kind == "action" and atom.name in step]
+        known = [said(atom, one, atom.name in step) for atom, one in atoms if one.kind == "state"]
         at = next((f"after {name.removeprefix(f.TIME)}: " for name in step if name.startswith(f.TIME)), "")
         found.append(at + "; ".join((*(acts or ["nothing that the rule speaks of is done"]), *known)))
     return tuple(found)

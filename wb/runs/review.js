@@ -100,9 +100,9 @@ function render({ model, el }) {
     message.hidden = true;
     const why = make("input", "why");
     why.placeholder = "why: a reason, kept with the decision";
-    why.value = shown.decision ? shown.decision.why : "";
     const text = make("textarea", "rules");
     text.value = shown.begin;
+    text.rows = Math.min(24, shown.begin.split("\n").length + 1);
     text.spellcheck = false;
     const preview = make("div", "preview");
     const act = (name) => () => send(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
@@ -121,7 +121,7 @@ function render({ model, el }) {
       make(
         "div",
         "",
-        pressed("Accept as read", act("accept")),
+        shown.decision?.decision === "rule" ? null : pressed("Accept as read", act("accept")),
         pressed("Reject the reading", act("reject")),
         pressed("Waive", act("waive")),
         pressed("Not a constraint", act("not a constraint")),

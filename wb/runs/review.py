@@ -116,7 +116,7 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
         "tools": list(reading.tools),
         "rules": [rule(one, seen.ruleset, desk.policy, one.id in reading.rules) for one in mine],
         "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
-        "begin": written(mine, seen.ruleset) if mine else begin(reading, desk.policy),
+        "begin": _begin(decision, mine, seen, reading, desk.policy),
     }
 
 
@@ -174,6 +174,8 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
     decision: str | None = asked.act
     if asked.act == "accept":
         mine = _rules(desk, seen, reading)
+        if any(decisions.decided(one.clause) for one in mine):
+            raise DecisionError("a rule that was read was required; got one that a person decided: take it back first")
         if not mine and reading.cls != "not a constraint":
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
@@ -213,6 +215,13 @@ def begin(reading: Account, policy: Policy) -> str:
             "rules": [{"formula": "ALWAYS (does_it IMPLIES may_do_it)", "modality": "permit_only_if"}],
         }
     )
+
+
+def _begin(decision: Ruling | None, mine: Sequence[Rule], seen: Look, reading: Account, policy: Policy) -> str:
+    """What is offered to be edited: a person's rules as they wrote them, else those that were read, else a form."""
+    if decision is not None and decision.rules:
+        return rulefile.written(decision.model_dump(include={"predicates", "rules"}, exclude_defaults=True))
+    return written(mine, seen.ruleset) if mine else begin(reading, policy)
 
 
 def visible(text: str) -> str:
