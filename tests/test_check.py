@@ -302,10 +302,20 @@ def test_a_predicate_that_two_sentences_take_differently_is_found():
         ("notice_given", False),
         ("without_consent", True),
         ("union_worker", False),
+        ("dispensed", False),
+        ("discharged_today", False),
+        ("goods_unloaded", False),
+        ("disabled", True),
+        ("account_disconnected", True),
     ],
 )
 def test_negative_names_are_told_from_words_that_begin_alike(name, expected):
     assert lint.negative(name) == expected
+
+
+@pytest.mark.parametrize("name, expected", [("disconnect", False), ("unsubscribe", False), ("not_paying", True)])
+def test_what_is_done_is_no_denial_of_what_is_undone(name, expected):
+    assert lint.negative(name, acts=True) == expected
 
 
 def test_the_command_prints_the_report_of_a_file():

@@ -160,15 +160,46 @@ def everywhere(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> float:
     return min(holds(body, steps, len(steps) - 1, objects, rules) for objects in choices(body, steps))
 
 
-def at_call(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> float:
-    """The body at the last call of the last step, for all objects for which the call is what the rule speaks of."""
+def in_order(steps: Sequence[Step]) -> list[Step]:
+    """The steps with the calls of the last one as steps of their own."""
+    return [*steps[:-1], *(Step((call,), steps[-1].state) for call in steps[-1].calls)]
+
+
+def pasts(formula: F.Formula) -> set[F.Formula]:
+    """The largest parts that say what was."""
+    return {formula} if isinstance(formula, F.PAST) else set().union(*map(pasts, F.children(formula)), set())
+
+
+def ambiguous(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> bool:
+    """Whether what was says another thing of the last step's calls one after the other than together."""
+    one, other, call = steps, in_order(steps), steps[-1].calls[-1]
+    return any(
+        holds(part, one, len(one) - 1, objects, rules, call) != holds(part, other, len(other) - 1, objects, rules, call)
+        for objects in choices(body, steps)
+        for part in pasts(body)
+    )
+
+
+def at_call(body: F.Formula, steps: Sequence[Step], rules: RuleSet, ordered: bool = False) -> float:
+    """The body at the last call of the last step, for all objects for which the call is what the rule speaks of; if
+    `ordered`, what was is told by the calls of that step one after the other."""
     call = steps[-1].calls[-1]
+    then = in_order(steps)
+
+    def told(part: F.Formula, objects: Mapping[str, object]) -> F.Formula:
+        if isinstance(part, F.PAST):
+            return F.Constant(holds(part, then, len(then) - 1, objects, rules, call))  # any of the three truths
+        if isinstance(part, F.Atom | F.Constant):
+            return part
+        return type(part)(*[told(child, objects) for child in F.children(part)])
+
     own = [a for a in present(body) if call.tool in rules.predicate(a.predicate).tools]
     own = [a for a in own if rules.predicate(a.predicate).kind == "action"]
     found = [1.0]
     for objects in choices(body, steps):
         if any(meant(a, objects, rules.predicate(a.predicate), call) for a in own):
-            found.append(holds(body, steps, len(steps) - 1, objects, rules, call))
+            asked = told(body, objects) if ordered else body
+            found.append(holds(asked, steps, len(steps) - 1, objects, rules, call))
     return min(found)
 
 

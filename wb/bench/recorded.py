@@ -289,13 +289,13 @@ class _Going:
 
     def close(self) -> Iterator[Judged]:
         """Judge the calls of the present step and remember what was done, and the states that passed."""
-        step, before = self.present, None
+        step, before, each = self.present, None, ()
         for position, call in enumerate(self.calls):
             asked, checked, state = call.asked, call.checked, call.known.values
             if before is not None:
                 self._pass((before, *call.passed), state)
             known, fits = self._filled(call), type(checked) is Call
-            now = Step((*step.calls, fitting(checked)), known.values, step.text)
+            now = Step((*step.calls, fitting(checked)), known.values, step.text, session.apart(each, known.values))
             verdict = session.judged(self.watch, now) if fits else session.refused(checked)
             verdict = session.explained(verdict, known.strange)
             if self.spoilt and verdict.decision == "allow":
@@ -317,6 +317,7 @@ class _Going:
                     happened(self.lookups)
             agreed = session.agreed(step.state, known.values) if position else known.values
             step = Step(now.calls if done else step.calls, agreed, step.text)
+            each = (*each, Step(now.calls[-1:], known.values, step.text)) if done else each
         if self.lookups is not None:
             self.lookups.begin()
         while len(self.late) > session.UNANSWERED:

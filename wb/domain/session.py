@@ -121,6 +121,7 @@ class Session:
         self._passed: list[dict[str, Value]] = []  # states told since then that another one replaced
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
         self._present: Step | None = None  # the present step: its calls so far that were allowed and did not fail
+        self._each: tuple[Step, ...] = ()  # each of these calls with the state that it was asked for in
         self._step: int | str | None = None
         self._made: dict[int | str, Call | None] = {}  # its calls without a result; None for one that was not allowed
         self._late: dict[int | str, bool] = {}  # calls of earlier steps without a result, and whether allowed
@@ -185,7 +186,8 @@ class Session:
         state, strange, origins = self._state, self._strange, {}
         if self._outside:
             state, strange, origins, _ = self._filled(asked, step, call_id)
-        judging = Step((*calls, asked if fits else asked.call), state, text)
+        earlier = apart(self._each, state) if calls else ()
+        judging = Step((*calls, asked if fits else asked.call), state, text, earlier)
         verdict = judged(self._watch, judging) if fits else refused(asked)
         if strange:
             verdict = explained(verdict, strange)
@@ -194,6 +196,8 @@ class Session:
         if self._log is not None:
             self._record(asked, step, verdict, origins)
         allowed = verdict.decision == "allow"
+        if allowed:
+            self._each = (*(self._each if calls else ()), Step(judging.calls[-1:], state, text))
         if allowed and now is None:
             self._present = judging
         else:
@@ -223,6 +227,7 @@ class Session:
             if error and done is not None:
                 now = self._present
                 self._present = replace(now, calls=tuple([one for one in now.calls if one is not done]))
+                self._each = tuple([one for one in self._each if one.calls[0] is not done])
         elif name in self._late:
             if self._late.pop(name) and error:
                 self._spoilt = f"call {name} failed after its step was over, so what is remembered did not happen"
@@ -498,6 +503,11 @@ def _said(value: object) -> str:
 def same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     """Whether two states surely tell the same."""
     return one is other or len(one) == len(other) == len(agreed(one, other))
+
+
+def apart(each: tuple[Step, ...], state: Mapping[str, Value]) -> tuple[Step, ...]:
+    """A step's calls so far, each with its own state; none where all of them surely had this one."""
+    return () if all(same(one.state, state) for one in each) else each
 
 
 def moments(passed: Sequence[Mapping[str, Value]], present: Mapping[str, Value]) -> list[Mapping[str, Value]]:

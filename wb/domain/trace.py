@@ -27,11 +27,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn: its calls, the state fields known before them, and the agent's own words."""
+    """One turn: its calls, the state fields known before them, and the agent's own words.
+
+    Where its calls were not all asked for in one state, that of the last is its `state`, and `earlier` has each other
+    call as a step of its own.
+    """
 
     calls: tuple[Call, ...] = ()
     state: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
+    earlier: tuple[Step, ...] = ()
+
+    @property
+    def in_order(self) -> tuple[Step, ...]:
+        """Its calls but the last one, each as a step of its own."""
+        return self.earlier or tuple([Step((call,), self.state, self.text) for call in self.calls[:-1]])
 
 
 @dataclass(frozen=True, slots=True)

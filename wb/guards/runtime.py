@@ -12,7 +12,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -25,7 +25,7 @@ from wb.guards import sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
-from wb.logic.formula import TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
+from wb.logic.formula import PAST, TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
 from wb.logic.objects import Slices, Told, identity
 from wb.logic.semantics import Past
 from wb.logic.syntax import render
@@ -175,6 +175,7 @@ class CallWatch:
         self._slices: dict[Formula, Slices] = {}
         self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
         self._counted: dict[Formula, frozenset[str]] = {}
+        self._ahead: dict[int, tuple[tuple[Step, ...], Any]] = {}
         self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
             if one.past is not None:
@@ -212,14 +213,59 @@ class CallWatch:
                 for part in parts:
                     slices.step(one.tell(part, None))
                 now = one.tell(last, call) if parts else told
-                known.append(slices.peek(now, {term: identity(read(state, given)) for term, read in named}))
+                known.append(slices.peek(now, _objects(named, step)))
         verdict = one.judge(known)
+        if step.earlier or (len(step.calls) > 1 and verdict.decision == "allow"):
+            verdict = self._in_order(one, known, step, verdict)
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
+
+    def _in_order(self, one: Loaded, known: Sequence[Any], step: Step, together: Verdict) -> Verdict:
+        """The verdict on a call where what its step's calls say of the past together and one after the other differs:
+        that is unknown."""
+        tool, last = one.entry.contract.tool, replace(step, calls=step.calls[-1:])
+        call, found = last.calls[0], []
+        if one.past is not None:
+            past = self._after(self._by_tool[tool], step, lambda part: _told(one.facts, part))
+            found += past.peek({name: read(last, call) for name, read in one.facts.items()})
+        for (slices, named), here in zip(
+            self._sliced.get(tool, ()), known[len(known) - len(one.slices) :], strict=True
+        ):
+            if not any(isinstance(node, PAST) for node in subformulas(slices.formula)):
+                found.append(here)  # it asks of this step alone
+                continue
+            slices = self._after(slices, step, lambda part: one.tell(part, None))
+            found.append(slices.peek(one.tell(last, call), _objects(named, step)))
+        here, back = known[: len(known) - len(found)], known[len(known) - len(found) :]
+        if list(back) == found:
+            return together
+        verdict = one.judge(
+            [*here, *[said if said is other else None for said, other in zip(back, found, strict=True)]]
+        )
+        if verdict.decision != "undecided":
+            return verdict
+        return replace(
+            verdict, reason=f"{verdict.reason}; the calls of this step do not say it one after the other as together"
+        )
+
+    def _after[Followed: (Past, Slices)](self, followed: Followed, step: Step, tell: Callable[[Step], Any]) -> Followed:
+        """What follows a formula, having read the step's earlier calls one after the other."""
+        before, ahead = self._ahead.get(id(followed), ((), None))
+        earlier = step.in_order
+        same = len(before) <= len(earlier) and all(
+            a.calls[0] is b.calls[0] for a, b in zip(before, earlier, strict=False)
+        )
+        if ahead is None or not same:
+            before, ahead = (), followed.fork()
+        for part in earlier[len(before) :]:
+            ahead.step(tell(part))
+        self._ahead[id(followed)] = earlier, ahead
+        return ahead
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
+        self._ahead = {}
         if self._pasts:
-            told = {name: read(step, None) for name, read in self._readers.items()}
+            told = _told(self._readers, step)
             for past in self._pasts.values():
                 past.step(told)
         if self._slices:
@@ -377,6 +423,16 @@ class Loaded:
 
     def _named(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.said[name] for name in names))
+
+
+def _told(readers: Mapping[str, Reader], step: Step) -> dict[str, bool | None]:
+    """What a step tells that is over."""
+    return {name: read(step, None) for name, read in readers.items()}
+
+
+def _objects(named: Named, step: Step) -> dict[str, Any]:
+    """What the judged call names, by what a formula calls it."""
+    return {term: identity(read(step.state, step.calls[-1].arguments)) for term, read in named}
 
 
 def condition(contract: Contract, expression: str) -> Program:

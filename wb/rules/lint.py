@@ -26,10 +26,12 @@ from wb.logic.syntax import render
 from wb.rules.rule import Rule, RuleSet
 
 Suspicion = Literal["polarity", "never_fires", "forbids_always", "negative_name", "two_meanings", "undecided"]
-NEGATIVE = re.compile(r"not|no|non|never|without|cannot|cant|un[a-z]{4,}|dis[a-z]{5,}|lacks?|lacking|absent|missing")
-AFFIRMED = frozenset(
-    "under until unless unit united unique uniform universal union university understand understood "
-    "distance discount display discuss district distinct dispute disclose disclosed discover".split()
+NEGATION = re.compile(r"not|no|non|never|without|cannot|cant|lacks?|lacking|absent|missing")
+PREFIXED = re.compile(r"un[a-z]{4,}|dis[a-z]{5,}")
+AFFIRMED = tuple(  # how words begin that are no denial of what follows
+    "under until unless unit uniq unif univ union undo unload unlock unpack "
+    "distan discount display discuss distric distin disput disclo discover dispens discharg disburs dispatch "
+    "dispos distrib disast discip diseas dissert dissol disturb disk".split()
 )
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 NUMBERS = {
@@ -151,7 +153,7 @@ def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
     """Predicates named for what is not so: what nobody recorded is then false, and reads as if it were so."""
     findings = []
     for predicate in ruleset.predicates:
-        if negative(predicate.name):
+        if negative(predicate.name, acts=predicate.kind == "action"):
             rules = [rule for rule in ruleset.rules if predicate.name in rule.predicates]
             traces = [trace for rule in rules if (trace := _unrecorded(rule, predicate.name))]
             findings.append(
@@ -177,9 +179,11 @@ def _unrecorded(rule: Rule, name: str) -> Word | None:
         return None
 
 
-def negative(name: str) -> bool:
-    """Whether a predicate name holds a word of negation."""
-    return any(NEGATIVE.fullmatch(word) and word not in AFFIRMED for word in name.split("_"))
+def negative(name: str, acts: bool = False) -> bool:
+    """Whether a predicate name holds a word of negation; what is done, such as to disconnect, is done and no denial."""
+    words = name.split("_")
+    prefixed = [word for word in words if PREFIXED.fullmatch(word) and not word.startswith(AFFIRMED)]
+    return any(map(NEGATION.fullmatch, words)) or bool(prefixed and not acts)
 
 
 def two_meanings(ruleset: RuleSet) -> tuple[Finding, ...]:

@@ -1,19 +1,21 @@
 """Which tools a rule bears on, and what is left of it at a call.
 
-A rule `ALWAYS body` bears on a tool when calling the tool can make `body` false at the last step.  What
-is left is propositional over predicates of that step and past subformulas, whose value the steps so
-far decide.  The objects that the call names take the place of variables, as in `get(call.id)`; a variable
-that the call does not name stays, and means all objects.  A rule about later steps has no such form: it is
-monitored, not guarded, and said to be so.
+A rule `ALWAYS body` bears on a tool when calling the tool can make `body` false at the last step: by what it asks of
+the present call, or by what has happened so far, for a call that is made now is among it.  What is left is
+propositional over predicates of that step and past subformulas, whose value the steps so far decide.  The objects
+that the call names take the place of variables, as in `get(call.id)`; a variable that the call does not name stays,
+and means all objects.  A rule about later steps has no such form: it is monitored, not guarded, and said to be so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from wb.domain.tools import Toolbox
 from wb.logic import formula as f
 from wb.logic.formula import Formula
+from wb.logic.syntax import render
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 
@@ -26,11 +28,16 @@ class Unguarded:
 
 
 def unguarded(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Unguarded, ...]:
-    """The rules that are in no tool's contract, each with its reason."""
+    """The rules that are in no tool's contract, or of which a part is in none, each with its reason."""
     found = []
     for rule in ruleset.rules:
-        if not any(bearing(rule, tool.name, ruleset) is not None for tool in toolbox.tools):
-            found.append(Unguarded(rule.id, _why(rule, ruleset)))
+        parts = _parts(rule.formula)
+        for part in parts:
+            one = replace(rule, formula=part)
+            if not any(bearing(one, tool.name, ruleset) is not None for tool in toolbox.tools):
+                said = f"of {render(part)}: " if len(parts) > 1 else ""
+                found.append(Unguarded(rule.id, said + _why(one, ruleset)))
+                break
     return tuple(found)
 
 
@@ -39,24 +46,54 @@ def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
     body = _body(rule.formula)
     if rule.type != "action" or body is None:
         return None
-    mine = {p.name: own_objects(p) for p in ruleset.predicates if p.kind == "action" and tool in p.tools}
-    taken = [atom for name in sorted(_present(body)) if (atom := f.Atom(name)).predicate in mine]
-    if not taken:
-        return None
-    named = [dict(zip(atom.objects, mine[atom.predicate], strict=False)) for atom in taken]
+    told = {p.name: p for p in ruleset.predicates if tool in p.tools}
+    mine = {name: own_objects(p) for name, p in told.items() if p.kind == "action"}
+    present = [atom for name in sorted(_present(body)) if (atom := f.Atom(name)).predicate in mine]
+    named = [_named(atom, told[atom.predicate]) for atom in present]
+    for atom in [atom for name in sorted(_breaking(body)) if (atom := f.Atom(name)).predicate in told]:
+        objects = _named(atom, told[atom.predicate])
+        if objects not in named and _alone(f.instance(body, objects), mine, ruleset) != f.TRUE:
+            named.append(objects)
     least = [one for i, one in enumerate(named) if not any(_within(o, one, j < i) for j, o in enumerate(named))]
     residual: Formula = f.TRUE
     for objects in least:
-        told = f.instance(body, objects)
-        true = [atom for name in _present(told) if (atom := f.Atom(name)).predicate in mine]
-        true = [atom for atom in true if atom.objects in ((), mine[atom.predicate])]
-        residual = _and(residual, _fold(told, frozenset(atom.name for atom in true)))
+        meant = f.instance(body, objects)
+        residual = _and(residual, _fold(meant, _made(meant, mine)))
     return None if residual == f.TRUE else residual
+
+
+def _named(atom: f.Atom, predicate: Predicate) -> dict[str, str]:
+    """What the call that is judged says of an atom's variables."""
+    return dict(zip(atom.objects, own_objects(predicate), strict=False))
+
+
+def _made(body: Formula, mine: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """The present atoms that the call itself makes true."""
+    atoms = [atom for name in _present(body) if (atom := f.Atom(name)).predicate in mine]
+    return frozenset(atom.name for atom in atoms if atom.objects in ((), mine[atom.predicate]))
+
+
+def _alone(body: Formula, mine: Mapping[str, tuple[str, ...]], ruleset: RuleSet) -> Formula:
+    """What is left of a body where nothing else is done at the step: with more, what else is done is judged by it."""
+    true = _made(body, mine)
+    acts = {name for name in _present(body) if ruleset.predicate(f.Atom(name).predicate).kind == "action"}
+    return _fold(body, true, frozenset(acts) - true)
 
 
 def own_objects(predicate: Predicate) -> tuple[str, ...]:
     """What tells the predicate's objects at a call that is judged, as it stands in a formula."""
     return tuple(".".join(path.names) for path in predicate.objects)
+
+
+def _parts(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas that together say what a rule asks of each step, which is the rule itself where it is one demand."""
+    match formula:
+        case f.And(left, right):
+            return (*_parts(left), *_parts(right))
+        case f.Always(f.And(left, right)):
+            return (*_parts(f.Always(left)), *_parts(f.Always(right)))
+        case _:
+            return (formula,)
 
 
 def _within(one: dict[str, str], other: dict[str, str], before: bool) -> bool:
@@ -96,23 +133,44 @@ def _present(formula: Formula) -> set[str]:
     return set().union(*(_present(child) for child in f.children(formula)), set())
 
 
-def _fold(formula: Formula, true: frozenset[str]) -> Formula:
-    """The formula with those atoms true now, constants folded away."""
+def _breaking(formula: Formula, wanted: bool = True) -> set[str]:
+    """The atoms that, being true now, can make a formula false (true, where it is not wanted), past parts included."""
     match formula:
         case f.Atom(name):
-            return f.TRUE if name in true else formula
+            return set() if wanted else {name}
         case f.Not(body):
-            return _not(_fold(body, true))
-        case f.And(left, right):
-            return _and(_fold(left, true), _fold(right, true))
-        case f.Or(left, right):
-            return _or(_fold(left, true), _fold(right, true))
+            return _breaking(body, not wanted)
         case f.Implies(left, right):
-            return _or(_not(_fold(left, true)), _fold(right, true))
+            return _breaking(left, not wanted) | _breaking(right, wanted)
+        case f.Previously():
+            return set()
+        case f.Iff() | f.Xor():
+            return set().union(*(_breaking(part, sign) for part in f.children(formula) for sign in (True, False)))
+        case _:
+            return set().union(*(_breaking(part, wanted) for part in f.children(formula)), set())
+
+
+def _fold(formula: Formula, true: frozenset[str], false: frozenset[str] = frozenset()) -> Formula:
+    """The formula with those atoms true and those false now, constants folded away."""
+
+    def fold(part: Formula) -> Formula:
+        return _fold(part, true, false)
+
+    match formula:
+        case f.Atom(name):
+            return f.TRUE if name in true else f.FALSE if name in false else formula
+        case f.Not(body):
+            return _not(fold(body))
+        case f.And(left, right):
+            return _and(fold(left), fold(right))
+        case f.Or(left, right):
+            return _or(fold(left), fold(right))
+        case f.Implies(left, right):
+            return _or(_not(fold(left)), fold(right))
         case f.Iff(left, right):
-            return _iff(_fold(left, true), _fold(right, true))
+            return _iff(fold(left), fold(right))
         case f.Xor(left, right):
-            return _not(_iff(_fold(left, true), _fold(right, true)))
+            return _not(_iff(fold(left), fold(right)))
         case _:
             return formula  # a constant, or a past subformula: its value comes from the trace
 
@@ -156,4 +214,6 @@ def _why(rule: Rule, ruleset: RuleSet) -> str:
         return "it names no action"
     if not any(p.tools for p in actions):
         return f"no tool carries out {', '.join(p.name for p in actions)}"
+    if any(isinstance(node, f.Previously) for node in f.subformulas(rule.formula)):
+        return "what it asks of a call shows only at the step after"
     return "no call of a tool can break it"
