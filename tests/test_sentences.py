@@ -17,7 +17,7 @@ from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import certify, extract, sentences
+from wb.rules import certify, check, decisions, extract, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
 
 FOREIGN = Toolbox(
@@ -306,3 +306,21 @@ def test_a_language_model_s_rules_are_classed_the_same_way() -> None:
     )
     assert sentences.counted(readings) == {"rule": 7, "open": 0, "not a constraint": 4, "duty": 1, "waived": 0}
     assert by_text(readings, "If a reader withdraws consent").cls == "duty"
+
+
+def test_a_rule_that_stands_against_another_is_open_until_a_person_has_decided_its_sentence() -> None:
+    hall = Toolbox((Tool("book_hall", "Book the hall", (Field("seats", "integer"),)),), (Field("member", "boolean"),))
+    found = policy.of_text("Never book the hall. Only book the hall for members.", hall)
+    llm = LLM(Offline(hall))
+    clauses = extract.clauses(found, llm, norms.constrains)
+    rules = extract.rules(clauses, found, llm, norms.constrains)
+    first = sentences.classify(found, clauses, rules)
+    assert [one.cls for one in first] == ["rule", "rule"]
+    asked = check.questions(check.check(sentences.enforced(rules, first)))
+    one, other = sentences.questioned(first, asked, (), hall)
+    assert (one.cls, other.cls) == ("open", "open") and one.tools == other.tools == ("book_hall",)
+    assert "“Only book the hall for members.”" in one.reason and "“Never book the hall.”" in other.reason
+    assert sentences.enforced(rules, (one, other)) == sentences.enforced(rules, first), "its rules stay in force"
+    kept = decisions.Ruling(id=first[0].id, text=first[0].text, decision="waive", why="nobody books it")
+    assert [a.cls for a in sentences.questioned(first, asked, (kept,), hall)] == ["rule", "open"]
+    assert sentences.questioned(first, {}, (), hall) == first

@@ -159,6 +159,34 @@ def _fires(rules: Iterable[Rule], tried: int) -> dict[str, Formula]:
     }
 
 
+def questions(report: Report) -> dict[str, str]:
+    """What a person has to decide about a rule, by its id: a suspicion that it says something else than its sentence,
+    or rules that cannot all be kept.  Rules that say the same as others, or follow from them, are no question."""
+    found: dict[str, list[str]] = {}
+
+    def ask(names: Iterable[str], why: str) -> None:
+        for name in names:
+            found.setdefault(name, []).append(why)
+
+    for one in report.findings:
+        if one.kind != "undecided":
+            meant = f" (perhaps {one.suggestion} was meant)" if one.suggestion else ""
+            ask(one.rules, f"{one.predicate + ': ' if one.predicate else ''}{one.message}{meant}")
+    for first, second in report.contradictory:
+        ask((first, second), f"{first} and {second} contradict each other: no trace keeps both")
+    for blame in report.conflicts:
+        together = dict(zip((blame.rule, *blame.by), blame.sentences, strict=True))
+        for name in together:
+            others = ", ".join(f"“{said}”" for other, said in together.items() if other != name)
+            ask(
+                (name,),
+                f"together with {others} it leaves nothing that {blame.rule} speaks of" if others else told(blame),
+            )
+    if report.satisfiable is False and not found:
+        ask(report.core, f"no trace keeps all of {', '.join(report.core)}")
+    return {name: reasons[0] for name, reasons in found.items()}
+
+
 def to_json(report: Report) -> dict:
     """The report as JSON values; traces are lists of sorted lists of names."""
     return {**json.loads(json.dumps(asdict(report), default=_listed)), "clean": report.clean}

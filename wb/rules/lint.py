@@ -150,10 +150,11 @@ def forbids_always(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) 
 
 
 def negative_names(ruleset: RuleSet) -> tuple[Finding, ...]:
-    """Predicates named for what is not so: what nobody recorded is then false, and reads as if it were so."""
+    """Predicates named for what is not so and told by their names alone: what nobody recorded is then false, and reads
+    as if it were so."""
     findings = []
     for predicate in ruleset.predicates:
-        if negative(predicate.name, acts=predicate.kind == "action"):
+        if predicate.test is None and negative(predicate.name, acts=predicate.kind == "action"):
             rules = [rule for rule in ruleset.rules if predicate.name in rule.predicates]
             traces = [trace for rule in rules if (trace := _unrecorded(rule, predicate.name))]
             findings.append(

@@ -130,6 +130,23 @@ def settled(policy: Policy, decisions: Sequence[Ruling]) -> tuple[tuple[Ruling, 
     return current, tuple(d for d in decisions if d not in current)
 
 
+def questioned(
+    readings: Iterable[Account], questions: Mapping[str, str], decisions: Sequence[Ruling], toolbox: Toolbox
+) -> tuple[Account, ...]:
+    """The readings, open where a rule of theirs has a question (`check.questions`) and no person decided the sentence.
+
+    Its rules stay in force.
+    """
+    settled, bearing, found = {decision.id for decision in decisions}, Bearing(toolbox), []
+    for reading in readings:
+        asked = [questions[name] for name in reading.rules if name in questions]
+        if asked and reading.cls in ("rule", "duty") and reading.id not in settled:
+            why = f"it was read, and has to be decided: {'; '.join(dict.fromkeys(asked))}"
+            reading = replace(reading, cls="open", reason=why, tools=reading.tools or bearing.mutating())
+        found.append(reading)
+    return tuple(found)
+
+
 def open_on(readings: Iterable[Account]) -> dict[str, tuple[Account, ...]]:
     """The open sentences that bear on each tool, in the order of the document; tools without any are absent."""
     found: dict[str, list[Account]] = {}
