@@ -279,3 +279,12 @@ def test_in_a_run_the_sentences_stand_in_a_table(boats: Desk, monkeypatch: pytes
     shown = review.open(boats.policy, boats.clauses, boats.extracted, boats.file)
     assert list(shown.frame["sentence"]) == [one.text for one in review.look(boats).readings]
     assert shown.html() == review.open(boats.policy, boats.clauses, boats.extracted, boats.file).html()
+
+
+def test_two_sentences_that_stand_against_each_other_are_open_until_one_is_decided(tmp_path: Path) -> None:
+    at = desk(tmp_path, "Never rent a boat. Only rent a boat to a visitor who can swim.")
+    assert [cls(at, "boat."), cls(at, "swim")] == ["open", "open"]
+    (why,) = [one.reason for one in review.look(at).readings if "boat." in one.text]
+    assert "“Only rent a boat to a visitor who can swim.”" in why
+    act(at, "waive", "boat.", why="the varnish is dry by now")
+    assert [cls(at, "boat."), cls(at, "swim")] == ["waived", "rule"]

@@ -316,11 +316,12 @@ def test_a_rule_that_stands_against_another_is_open_until_a_person_has_decided_i
     rules = extract.rules(clauses, found, llm, norms.constrains)
     first = sentences.classify(found, clauses, rules)
     assert [one.cls for one in first] == ["rule", "rule"]
-    asked = check.questions(check.check(sentences.enforced(rules, first)))
+    kept = sentences.enforced(rules, first)
+    asked = check.questions(check.check(kept), kept)
     one, other = sentences.questioned(first, asked, (), hall)
     assert (one.cls, other.cls) == ("open", "open") and one.tools == other.tools == ("book_hall",)
     assert "“Only book the hall for members.”" in one.reason and "“Never book the hall.”" in other.reason
     assert sentences.enforced(rules, (one, other)) == sentences.enforced(rules, first), "its rules stay in force"
-    kept = decisions.Ruling(id=first[0].id, text=first[0].text, decision="waive", why="nobody books it")
-    assert [a.cls for a in sentences.questioned(first, asked, (kept,), hall)] == ["rule", "open"]
+    waived = decisions.Ruling(id=first[0].id, text=first[0].text, decision="waive", why="nobody books it")
+    assert [a.cls for a in sentences.questioned(first, asked, (waived,), hall)] == ["rule", "open"]
     assert sentences.questioned(first, {}, (), hall) == first

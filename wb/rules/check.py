@@ -159,9 +159,12 @@ def _fires(rules: Iterable[Rule], tried: int) -> dict[str, Formula]:
     }
 
 
-def questions(report: Report) -> dict[str, str]:
+def questions(report: Report, ruleset: RuleSet) -> dict[str, str]:
     """What a person has to decide about a rule, by its id: a suspicion that it says something else than its sentence,
-    or rules that cannot all be kept.  Rules that say the same as others, or follow from them, are no question."""
+    or rules that cannot all be kept.  Rules that say the same as others, or follow from them, are no question; nor is a
+    ban that a wider one leaves nothing of, where a permission would be."""
+    bans = {rule.id for rule in ruleset.rules if rule.modality == "forbid"}
+    follows = {weaker for _, weaker in report.implied} & bans
     found: dict[str, list[str]] = {}
 
     def ask(names: Iterable[str], why: str) -> None:
@@ -174,7 +177,7 @@ def questions(report: Report) -> dict[str, str]:
             ask(one.rules, f"{one.predicate + ': ' if one.predicate else ''}{one.message}{meant}")
     for first, second in report.contradictory:
         ask((first, second), f"{first} and {second} contradict each other: no trace keeps both")
-    for blame in report.conflicts:
+    for blame in (one for one in report.conflicts if one.rule not in follows):
         together = dict(zip((blame.rule, *blame.by), blame.sentences, strict=True))
         for name in together:
             others = ", ".join(f"“{said}”" for other, said in together.items() if other != name)

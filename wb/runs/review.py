@@ -22,7 +22,7 @@ import pydantic
 from wb.domain.clauses import pieces
 from wb.domain.policy import Clause, Policy
 from wb.logic import cel, syntax
-from wb.rules import decisions, entries, rulefile, sentences, understood
+from wb.rules import check, decisions, entries, rulefile, sentences, understood
 from wb.rules.decisions import DecisionError, Ruling
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.rulefile import Form
@@ -32,6 +32,7 @@ from wb.runs import show, store
 PAGE = Path(__file__).with_suffix(".js")
 STYLE = Path(__file__).with_suffix(".css")
 ACCEPTED = "accepted as it was read"
+CHECK_S = 5.0  # that the rules are looked at together after each decision
 Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a constraint", "take back"]
 
 
@@ -77,7 +78,10 @@ def look(desk: Desk) -> Look:
     stamp = entries.stamp(desk.file)
     made, stale = sentences.settled(desk.policy, decisions.load(desk.file, desk.policy))
     ruleset = decisions.join(desk.extracted, made, desk.policy.toolbox)
-    return Look(stamp, made, stale, ruleset, sentences.classify(desk.policy, desk.clauses, ruleset, made))
+    classed = sentences.classify(desk.policy, desk.clauses, ruleset, made)
+    kept = sentences.enforced(ruleset, classed)
+    asked = check.questions(check.check(kept, seconds=CHECK_S), kept)
+    return Look(stamp, made, stale, ruleset, sentences.questioned(classed, asked, made, desk.policy.toolbox))
 
 
 def document(desk: Desk, seen: Look) -> list[dict[str, object]]:
