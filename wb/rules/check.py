@@ -393,7 +393,7 @@ def _worth_a_look(rules: Sequence[Rule], bound: dict[int, tuple], found: pairs.R
     ]
 
 
-def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], sets: dict[str, set]) -> bool:
+def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], sets: dict[str, set]) -> None:
     there, back = bool(decide.implies(one, two, given)), bool(decide.implies(two, one, given))
     if there and back:
         sets["equivalent"].add(pair)
@@ -402,7 +402,6 @@ def _relate(one: Formula, two: Formula, given: Formula, pair: tuple[int, int], s
         sets["implied"].add(pair if there else pair[::-1])
     if decide.contradictory(one, two, given):
         sets["contradictory"].add(pair)
-    return True
 
 
 def _conflicts(
