@@ -6,9 +6,11 @@ fit the field's schema or may have changed is unknown, with the reason.
 
 What was seen stops to count as soon as a tool may run that may change it, and again when that tool's result comes or
 its step is over: what was read in between may be from before or after.  What a tool gives for its own change
-(`given_by`) counts from then on, unless another change was under way meanwhile.  A lookup of what was not seen asks
-the tool through a function that the session was made with: in a time limit, each question once a step, never a tool
-that may change anything (`tools.parse` refuses it).  Nothing is assumed of changes that others make.
+(`given_by`) counts from then on, unless another change was under way meanwhile.  Of two calls that were under way
+together nobody knows which was done later, and of one whose result is still awaited whether it was done at all.  A
+lookup of what was not seen asks the tool through a function that the session was made with: in a time limit, each
+question once a step, never a tool that may change anything (`tools.parse` refuses it).  The newest answer is what
+every field reads.  Nothing is assumed of changes that others make.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from wb.logic.objects import identity
 Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its arguments to what it gives
 TIMEOUT_S = 2.0
 HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
-KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for
+KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for; beyond it, what is lost is told
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 UNTOLD = "it comes from {}, so what is told of it is not read"
 
@@ -61,6 +63,22 @@ class _Seen:
     origin: str
     problem: str = ""
     read: dict[str, tuple[Value, str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class _Deed:
+    """A call that tells a field by what it was asked for: it was done at some moment between these two.
+
+    It is `awaited` while its result has not come, which says whether it was done at all; `failed` where that came when
+    what was there before was forgotten.
+    """
+
+    asked: int
+    over: int
+    value: Value
+    name: int | str
+    awaited: bool = False
+    failed: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -133,16 +151,22 @@ class Lookups:
             for tool in toolbox.tools
         }
         self._stranger = tuple([one for one in fields if _changes(one.source, "", ())])  # changed by unknown tools
-        self._kept = {tool for one in fields for tool in (one.source.of, *one.source.or_of, *one.source.given_by)}
+        self._results = {  # by tool, the fields that are its newest result
+            tool: tuple([one for one in fields if one.source.kind == "result" and tool in _tools(one.source)])
+            for tool in {tool for one in fields for tool in _tools(one.source)}
+        }
+        self._kept = {tool for one in fields for tool in (*_tools(one.source), *one.source.given_by)}
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
-        self._newest: dict[str, _Seen] = {}  # by tool
-        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in self._kept}  # by tool and arguments
+        self._newest: dict[str, _Seen] = {}  # results, by field
+        looked_up = {one.source.of for one in fields if one.source.kind == "lookup"}
+        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in looked_up}  # by tool and arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
-        self._done: dict[tuple[str, Hashable], Value] = {}  # by field and arguments
+        self._done: dict[tuple[str, Hashable], list[_Deed]] = {}  # by field and arguments: any of these may be the last
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
         self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
-        self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps
+        self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps whose result may still come
+        self._last: int | str = 0  # the last call of all
         self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
         self._hanging: list[threading.Thread] = []
@@ -168,18 +192,20 @@ class Lookups:
         """A step is over: its calls were done, and another one may ask again."""
         for name, (call, at) in self._running.items():
             self._change(call, ended=True)
-            self._was_done(call)
-            self._late[name] = call, at
+            self._was_done(name, call, at, awaited=type(name) is str)
+            if (type(name) is str or name == self._last) and self._matters(call):  # no result can name another one
+                self._late[name] = call, at
         while len(self._late) > KEPT:
-            del self._late[next(iter(self._late))]
+            self._lose(self._late.pop(next(iter(self._late)))[0])
         self._running, self._answers = {}, {}
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
         self._change(call)
         self._now += 1
-        self._late.pop(name, None)
-        self._running[name] = call, self._now
+        if type(self._last) is int:
+            self._late.pop(self._last, None)
+        self._running[name], self._last = (call, self._now), name
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
@@ -192,22 +218,24 @@ class Lookups:
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=True)
         self._told = {} if changes else self._told  # what was told before it may have changed
-        if present and not failed:  # those of earlier steps counted when their step was over
-            self._was_done(call)
+        if not present:  # it counted when its step was over
+            self._settle(name, call, failed)
+        elif not failed:
+            self._was_done(name, call, at)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
-        if changes:
+        self._see(call.tool, call.arguments, seen)
+        if alone:
             self._now += 1
-            given = replace(seen, asked=self._now, read={})
-            self._newest[call.tool] = given if len(alone) == len(changes) else seen
+            given = replace(seen, asked=self._now, read={})  # its own change is in it
             for one in alone:
-                if call.tool in one.source.given_by:
+                if one.source.kind == "result":
+                    self._result(one, call.tool, given)
+                elif call.tool in one.source.given_by:
                     key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
                     if key is not None:
                         _keep(self._given, (one.name, key), given)
-            return
-        self._see(call.tool, call.arguments, seen)
 
     def heard(self, told: Lookup) -> None:
         """What a recording says that a lookup for the next call gave."""
@@ -215,26 +243,54 @@ class Lookups:
             self._told[told.tool, key] = told
 
     def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
-        newest = self._newest.get(tool)
-        if newest is None or newest.asked <= seen.asked:
-            self._newest[tool] = seen
-        key = _key(arguments)
+        for one in self._results.get(tool, ()):
+            self._result(one, tool, seen)
+        key = _key(arguments) if tool in self._seen else None
         if key is not None:
             _keep(self._seen[tool], key, seen)
 
-    def _was_done(self, call: Call) -> None:
-        """A call was done, as far as anybody knows: what its arguments tell."""
+    def _result(self, one: _Field, tool: str, seen: _Seen) -> None:
+        """A result that a field is, if it is one of the newest call."""
+        before = self._newest.get(one.name)
+        if tool in _tools(one.source) and (before is None or before.asked <= seen.asked):
+            self._newest[one.name] = seen
+
+    def _was_done(self, name: int | str, call: Call, at: int, awaited: bool = False) -> None:
+        """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
         for one in self._changed.get(call.tool, ()):
             if one.source.kind != "done":
                 continue
-            given = call.arguments or {}
-            key = _key({name: given.get(name) for name, _, _ in one.arguments})
+            key = _told_of(one, call)
             if key is None:
                 one.lost = f"a call of {call.tool} did not tell {', '.join(name for name, _, _ in one.arguments)}"
             elif len(self._done) >= KEPT and (one.name, key) not in self._done:
                 one.lost = f"more than {KEPT} calls were done that it depends on"
             else:
-                self._done[one.name, key] = one.path(None, call.arguments)
+                deeds = self._done.setdefault((one.name, key), [])
+                deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name, awaited))
+                _forget(deeds, deeds[-1])
+
+    def _settle(self, name: int | str, call: Call, failed: bool) -> None:
+        """The result of a call whose step is over says whether it was done."""
+        for one in self._changed.get(call.tool, ()):
+            deeds = self._done.get((one.name, _told_of(one, call)), []) if one.source.kind == "done" else []
+            for deed in [deed for deed in deeds if deed.name == name]:
+                if failed and deed.awaited:
+                    deeds.remove(deed)
+                deed.awaited, deed.failed = False, failed
+                if not failed:
+                    _forget(deeds, deed)
+
+    def _matters(self, call: Call) -> bool:
+        """Whether the call's result may tell anything."""
+        return bool(self._changed.get(call.tool, self._stranger)) or call.tool in self._kept
+
+    def _lose(self, call: Call) -> None:
+        """The call's result is waited for no longer: what it may change, and what it gives, is unknown for good."""
+        why = f"more than {KEPT} calls have no result yet, {call.tool} among them, which may change it"
+        for one in (*self._changed.get(call.tool, self._stranger), *self._results.get(call.tool, ())):
+            if one.source.kind != "said":
+                one.lost = one.lost or why
 
     def _change(self, call: Call, ended: bool = False) -> None:
         """The call may have changed something just now; what was said is used up when it is asked for alone."""
@@ -286,13 +342,15 @@ class Lookups:
             return None, _nameless(one, state, call), "", None
         if kind == "said":
             return *self._text(one, key), f"what {of} said", None
+        if one.lost:
+            return None, one.lost, "", None
         for running, _ in self._running.values():
             if one in self._changed.get(running.tool, self._stranger) and one.object(running) in (None, key):
                 return None, f"{running.tool}, which may change it, has no result yet", "", None
         if kind == "done":
             return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
         if kind == "result":
-            seen = self._newest_of(one.source)
+            seen = self._newest.get(one.name)
             why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen, key)
         else:
             seen, why, asked = self._looked_up(one, key, state, call)
@@ -311,26 +369,26 @@ class Lookups:
         found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
         return found, f"{seen.origin}: {one.place}{why}" if why else ""
 
-    def _newest_of(self, source: Source) -> _Seen | None:
-        """The newest result of the source's tools."""
-        newest = self._newest.get(source.of)
-        for tool in source.or_of:
-            other = self._newest.get(tool)
-            if newest is None or (other is not None and other.asked > newest.asked):
-                newest = other
-        return newest
-
     def _newest_done(self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
-        if one.lost:
-            return None, one.lost
-        if (one.name, key) in self._done:
-            found, why = self._done[one.name, key], f"the newest call of {one.source.of} did not tell it"
-        else:
-            found = one.otherwise(state, call.arguments) if one.otherwise else None
+        deeds = self._done.get((one.name, key), ())
+        values = [deed.value for deed in deeds]
+        why = f"the newest call of {one.source.of} did not tell it"
+        if all(deed.awaited for deed in deeds):
+            values.append(one.otherwise(state, call.arguments) if one.otherwise else None)
             why = f"no call of {one.source.of} was done" + (
                 f", and {render(one.source.otherwise)} is not known" if one.otherwise else ""
             )
+        for deed in deeds:
+            if deed.failed:
+                return None, f"{one.source.of} (call {deed.name}) failed after its step was over"
+        if len(values) > 1 and not all(schema.same(values[0], value) for value in values[1:]):
+            names = [f"call {deed.name}" for deed in deeds]
+            waiting = [f"call {deed.name}" for deed in deeds if deed.awaited]
+            if waiting:
+                return None, f"{one.source.of} ({', '.join(waiting)}) has no result yet"
+            return None, f"which of {one.source.of} ({', '.join(names)}) was done later is not known"
+        found = values[0]
         return self._fitting(one, found, why if found is None else "")
 
     def _text(self, one: _Field, key: Hashable) -> tuple[Value, str]:
@@ -422,6 +480,23 @@ def _answer(ask: Ask, tool: str, arguments: dict[str, Value], answer: queue.Simp
 def needed(validator: Validator) -> bool:
     """Whether any field of the state has a source."""
     return any(one.source is not None for one in validator.toolbox.state)
+
+
+def _tools(source: Source) -> tuple[str, ...]:
+    """The tools whose result it is."""
+    return (source.of, *source.or_of)
+
+
+def _told_of(one: _Field, call: Call) -> Hashable | None:
+    """The object that a call tells a field of."""
+    given = call.arguments or {}
+    return _key({name: given.get(name) for name, _, _ in one.arguments})
+
+
+def _forget(deeds: list[_Deed], done: _Deed) -> None:
+    """Something was done for sure: what was over before it began cannot be the last."""
+    if not done.awaited:
+        deeds[:] = [deed for deed in deeds if deed.over > done.asked]
 
 
 def _made(declared: Field) -> _Field:

@@ -227,6 +227,8 @@ class Session:
             if self._late.pop(name) and error:
                 self._spoilt = f"call {name} failed after its step was over, so what is remembered did not happen"
         else:
+            if self._lookups is not None:
+                self._lookups.answered(name, value, error)
             if error and self._index:
                 self._spoilt = f"call {name} failed, which is not known any more or never was"
             raise SessionError(
