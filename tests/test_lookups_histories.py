@@ -156,6 +156,7 @@ def test_a_result_of_what_changes_the_field_itself_is_the_newest_word(beside: di
 
 # ---- the world, of a few calls, in every order -------------------------------------------------------
 
+
 def acts(calls: list[str], ids: str) -> st.SearchStrategy[list]:
     """Calls of some of the tools, most of them of the step before and with an id, and what comes of them."""
     call = st.tuples(

@@ -35,6 +35,7 @@ TIMEOUT_S = 2.0
 HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for; beyond it, what is lost is told
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
+TURN = "a turn in free text"
 UNTOLD = "it comes from {}, so what is told of it is not read"
 
 
@@ -101,7 +102,8 @@ class _Field:
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
     newest: int = 0
-    lost: str = ""  # why calls that were done are not known
+    lost: str = ""  # why it is not known any more, whatever comes
+    before: str = ""  # why what was done before what is known is not known
 
     def object(self, call: Call) -> Hashable | None:
         """The object that the call changes; None where it may be any."""
@@ -145,7 +147,7 @@ class Lookups:
         self._speakers = {one.source.of for one in self._fields.values() if one.source.kind == "said"}
         self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
         fields = tuple(self._fields.values())
-        reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
+        reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
         self._changed = {
             tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
             for tool in toolbox.tools
@@ -217,7 +219,8 @@ class Lookups:
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=True)
-        self._told = {} if changes else self._told  # what was told before it may have changed
+        if self._told:
+            self._contradict(call)
         if not present:  # it counted when its step was over
             self._settle(name, call, failed)
         elif not failed:
@@ -239,8 +242,68 @@ class Lookups:
 
     def heard(self, told: Lookup) -> None:
         """What a recording says that a lookup for the next call gave."""
-        if (key := _key(told.arguments)) is not None:
+        key = _key(told.arguments)
+        if told.tool not in self._reading:  # no session asks it: somebody called it
+            self._change(Call(told.tool, told.arguments))
+        elif key is not None and told.tool in self._kept:
+            before = self._told.get((told.tool, key))
+            if before is not None and not (before.problem == told.problem and _alike(before.value, told.value)):
+                told = replace(told, value=None, problem="it was recorded twice, with different answers")
+                for one in self._fields.values():
+                    if told.tool in _tools(one.source):
+                        self._now += 1
+                        one.change(None, self._now)
             self._told[told.tool, key] = told
+
+    def turn(self, calls: Iterable[Call] | None) -> None:
+        """A turn in free text: those calls were done, or, without any list, nobody can tell what was.
+
+        It may have been any call of any tool then.
+        """
+        self._contradict(None)
+        for call in calls or ():
+            self._change(call)
+            self._now += 1
+            at = self._now
+            self._change(call, ended=True)
+            self._was_done(TURN, call, at)
+        if calls is not None:
+            return
+        self._now += 1
+        for one in self._fields.values():
+            if one.source.kind == "done":
+                one.before = f"{TURN} may have been such a call"
+                for key in [key for key in self._done if key[0] == one.name]:
+                    del self._done[key]
+            elif one.source.kind != "clock" and one.source.changed_by != ():
+                one.change(None, self._now)
+
+    def _contradict(self, call: Call | None) -> None:
+        """What was told of the next call's lookups stands before the end of a call, or turn, that may change it."""
+        changes = self._fields.values() if call is None else self._changed.get(call.tool, self._stranger)
+        for at, told in self._told.items():
+            what = TURN if call is None else f"the result of {call.tool}"
+            read = [one for one in changes if one.source.kind in ("lookup", "result") and at[0] in _tools(one.source)]
+            if any(call is None or one.object(call) in (None, at[1]) for one in read):
+                why = f"it was recorded before {what}, which may have changed it"
+                self._told[at] = replace(told, value=None, problem=why)
+
+    def _take_in(self) -> None:
+        """What a recording tells of the lookups for this call is the newest that is known."""
+        self._now += 1
+        for (tool, key), told in self._told.items():
+            self._answer(tool, key, told)
+        self._told = {}
+
+    def _answer(self, tool: str, key: Hashable, asked: Lookup) -> _Seen:
+        """An answer, or why there is none, which counts for the whole step unless something newer is seen."""
+        origin = f"{tool}({_shown(asked.arguments)}), which was asked"
+        self._now += 1
+        seen = _Seen(None, self._now, origin, asked.problem) if asked.problem else _read(asked.value, self._now, origin)
+        self._answers[tool, key] = seen
+        if not seen.problem:
+            self._see(tool, asked.arguments, seen)
+        return seen
 
     def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
         for one in self._results.get(tool, ()):
@@ -304,20 +367,29 @@ class Lookups:
     # ---- what is known ----------------------------------------------------------------------------
 
     def fill(self, known: Known, call: Call, reads: Collection[str], time: str | None) -> Filled:
-        """What was told of the state, with those of its fields that are read as they are for the call at that time."""
-        values, strange, origins = dict(known.values), dict(known.strange), {}
-        questions = []
-        for one in self._needed(reads):
-            found, why, origin, asked = self._value(one, values, call, time)
-            if asked is not None:
-                questions.append(asked)
-            if why:
-                strange[one.name] = why
-            else:
-                values[one.name], origins[one.name] = found, origin
-                strange.pop(one.name, None)
-        self._told = {}
-        return Filled(values, strange, origins, tuple(questions))
+        """What was told of the state, with those of its fields that are read as they are for the call at that time.
+
+        Where something had to be asked, all are read once more: the answer is the newest of what they read.  That ends,
+        for each time something else is asked.
+        """
+        if self._told:
+            self._take_in()
+        needed = self._needed(reads)
+        questions: list[Lookup] = []
+        while True:
+            values, strange, origins = dict(known.values), dict(known.strange), {}
+            before = len(questions)
+            for one in needed:
+                found, why, origin, asked = self._value(one, values, call, time)
+                if asked is not None:
+                    questions.append(asked)
+                if why:
+                    strange[one.name] = why
+                else:
+                    values[one.name], origins[one.name] = found, origin
+                    strange.pop(one.name, None)
+            if len(questions) == before:
+                return Filled(values, strange, origins, tuple(questions))
 
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
         """Those fields and the ones that their arguments read, in the order of their declaration."""
@@ -375,6 +447,8 @@ class Lookups:
         values = [deed.value for deed in deeds]
         why = f"the newest call of {one.source.of} did not tell it"
         if all(deed.awaited for deed in deeds):
+            if one.before:
+                return None, one.before
             values.append(one.otherwise(state, call.arguments) if one.otherwise else None)
             why = f"no call of {one.source.of} was done" + (
                 f", and {render(one.source.otherwise)} is not known" if one.otherwise else ""
@@ -408,29 +482,21 @@ class Lookups:
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
     ) -> tuple[_Seen | None, str, Lookup | None]:
         tool, changed = one.source.of, one.last(key)
-        by_tool = self._seen[tool].get(key)
-        if by_tool is not None and by_tool.asked > changed:
-            return by_tool, "", None
+        seen = self._seen[tool].get(key)
         given = self._given.get((one.name, key))
-        if given is not None and given.asked > changed:
-            return given, "", None
-        before = self._answers.get((tool, key))
-        if before is not None:
-            return before, self._stale(one, before, key), None
+        if given is not None and (seen is None or given.asked > seen.asked):
+            seen = given
+        answer = self._answers.get((tool, key))
+        if answer is not None and (seen is None or answer.asked >= seen.asked or seen.asked <= changed):
+            return answer, self._stale(one, answer, key), None
+        if seen is not None and seen.asked > changed:
+            return seen, "", None
         arguments = {name: read(state, call.arguments) for name, _, read in one.arguments}
-        asked = self._told.get((tool, key)) or self._question(tool, arguments)
+        asked = self._question(tool, arguments)
         if asked is None:
-            gone = (
-                f"what {tool} gave may have changed since" if by_tool is not None else f"no result of {tool} was seen"
-            )
+            gone = f"what {tool} gave may have changed since" if seen is not None else f"no result of {tool} was seen"
             return None, f"{gone} for {_shown(arguments)}, and nothing can be asked", None
-        origin = f"{tool}({_shown(arguments)}), which was asked"
-        self._now += 1
-        seen = _Seen(None, self._now, origin, asked.problem) if asked.problem else _read(asked.value, self._now, origin)
-        self._answers[tool, key] = seen
-        if not seen.problem:
-            self._see(tool, arguments, seen)
-        return seen, "", Lookup(tool, arguments, seen.value, seen.problem or None)
+        return self._answer(tool, key, asked), "", asked
 
     def _stale(self, one: _Field, seen: _Seen, key: Hashable) -> str:
         """Why what was seen of an object does not count any more; empty where it does."""
@@ -497,6 +563,14 @@ def _forget(deeds: list[_Deed], done: _Deed) -> None:
     """Something was done for sure: what was over before it began cannot be the last."""
     if not done.awaited:
         deeds[:] = [deed for deed in deeds if deed.over > done.asked]
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two values that were told are surely the same."""
+    try:
+        return schema.same(schema.plain(one), schema.plain(other))
+    except Exception:  # one of them is none
+        return False
 
 
 def _made(declared: Field) -> _Field:
