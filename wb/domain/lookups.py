@@ -21,12 +21,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from wb.domain import schema
+from wb.domain import schema, tools
 from wb.domain.events import Lookup
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
-from wb.logic import evaluation, facts
+from wb.logic import evaluation, facts, types
 from wb.logic.cel import render
 from wb.logic.objects import identity
 
@@ -36,6 +36,7 @@ HANGING = 8  # questions without an answer in time that may still be running; wi
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for; beyond it, what is lost is told
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 TURN = "a turn in free text"
+PLAIN = {"string": (str,), "int": (int,), "number": (int, float), "double": (int, float), "bool": (bool,)}
 UNTOLD = "it comes from {}, so what is told of it is not read"
 
 
@@ -87,6 +88,7 @@ class _Field:
     """A field with a source, made ready.
 
     `changed` is when it last may have changed of any object, `changed_of` of one alone, `newest` the newest of these.
+    Where it is `open` which type an object's name has, 1 may be what "1" is: `changed_by_type` tells these apart.
     """
 
     name: str
@@ -99,8 +101,11 @@ class _Field:
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
     objects: Mapping[str, Named]  # by tool, what tells the one object that it changes
+    open: bool
+    wanted: Mapping[str, types.Type]  # of each argument, as it is declared
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
+    changed_by_type: dict[str, int] = field(default_factory=dict)
     newest: int = 0
     lost: str = ""  # why it is not known any more, whatever comes
     before: str = ""  # why what was done before what is known is not known
@@ -110,13 +115,21 @@ class _Field:
         named = self.objects.get(call.tool)
         return None if named is None else named({}, call.arguments)
 
+    def may_be(self, call: Call, key: Hashable) -> bool:
+        """Whether the object that the call changes may be that one."""
+        named = self.object(call)
+        return named is None or named == key or (self.open and _types(named) != _types(key))
+
     def change(self, key: Hashable | None, now: int) -> None:
         """It may have changed, of one object or any."""
         self.newest = now
         if key is None:
             self.changed = now
             self.changed_of.clear()
+            self.changed_by_type.clear()
             return
+        if self.open:
+            self.changed_by_type[_types(key)] = now
         self.changed_of.pop(key, None)
         self.changed_of[key] = now
         if len(self.changed_of) > KEPT:  # the oldest ones are no longer told apart from the others
@@ -126,7 +139,14 @@ class _Field:
         """When it last may have changed of that object; of any where that is None."""
         if key is None:
             return self.newest
-        return max(self.changed, self.changed_of.get(key, 0)) if self.changed_of else self.changed
+        if not self.changed_of:
+            return self.changed
+        return max(self.changed, self.changed_of.get(key, 0), self.elsewhere(key) if self.open else 0)
+
+    def elsewhere(self, key: Hashable) -> int:
+        """When it last may have changed of an object that is named by another type."""
+        of = _types(key)
+        return max([now for other, now in self.changed_by_type.items() if other != of], default=0)
 
 
 class Lookups:
@@ -142,7 +162,8 @@ class Lookups:
         toolbox = validator.toolbox
         self.ask = ask
         self._timeout_s, self._fits = timeout_s, validator.one
-        self._fields = {one.name: _made(one) for one in toolbox.state if one.source is not None}
+        declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
+        self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
         self._speakers = {one.source.of for one in self._fields.values() if one.source.kind == "said"}
         self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
@@ -284,7 +305,7 @@ class Lookups:
         for at, told in self._told.items():
             what = TURN if call is None else f"the result of {call.tool}"
             read = [one for one in changes if one.source.kind in ("lookup", "result") and at[0] in _tools(one.source)]
-            if any(call is None or one.object(call) in (None, at[1]) for one in read):
+            if any(call is None or one.may_be(call, at[1]) for one in read):
                 why = f"it was recorded before {what}, which may have changed it"
                 self._told[at] = replace(told, value=None, problem=why)
 
@@ -417,7 +438,7 @@ class Lookups:
         if one.lost:
             return None, one.lost, "", None
         for running, _ in self._running.values():
-            if one in self._changed.get(running.tool, self._stranger) and one.object(running) in (None, key):
+            if one in self._changed.get(running.tool, self._stranger) and one.may_be(running, key):
                 return None, f"{running.tool}, which may change it, has no result yet", "", None
         if kind == "done":
             return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
@@ -446,6 +467,8 @@ class Lookups:
         deeds = self._done.get((one.name, key), ())
         values = [deed.value for deed in deeds]
         why = f"the newest call of {one.source.of} did not tell it"
+        if one.open and one.elsewhere(key) > (deeds[0].asked if deeds else 0):
+            return None, f"{one.source.of} was called of what is named by another type, which may be the same"
         if all(deed.awaited for deed in deeds):
             if one.before:
                 return None, one.before
@@ -573,26 +596,31 @@ def _alike(one: object, other: object) -> bool:
         return False
 
 
-def _made(declared: Field) -> _Field:
-    source = declared.source
+def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
+    """The field made ready; `declared` is what `tools.json` says of the arguments of each tool."""
+    source = one.source
     arguments = tuple([(name, render(node), evaluation.reading(node)) for name, node in source.arguments])
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    objects = {tool: _naming(told) for tool, told in source.objects}
+    of = declared.get(source.of, {}) if source.kind != "said" else {}
+    wanted = {name: types.of_schema(of.get(name), name) for name, _ in source.arguments}
+    objects = {tool: _naming(told, wanted) for tool, told in source.objects}
     if source.kind == "done" and source.arguments:
-        objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments])}
+        objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments], wanted)}
     return _Field(
-        declared.name,
+        one.name,
         source,
         source.kind,
         arguments,
-        _naming(source.arguments),
+        _naming(source.arguments, wanted),
         path,
         place,
         otherwise,
-        declared.type == "array",
+        one.type == "array",
         objects,
+        any(kind.name not in PLAIN for kind in wanted.values()),
+        wanted,
     )
 
 
@@ -612,26 +640,44 @@ def _called(source: Source) -> str:
     return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, named)
 
 
-def _naming(arguments: Iterable[tuple[str, facts.Node]]) -> Named:
-    """What tells the arguments of a call apart from others."""
+def _naming(arguments: Iterable[tuple[str, facts.Node]], wanted: Mapping[str, types.Type]) -> Named:
+    """What tells the arguments of a call apart from others; None for those that are of another type than is wanted."""
     reads = [(name, evaluation.reading(node)) for name, node in arguments]
-    if len(reads) != 1:
-        return lambda state, call: _key({name: read(state, call) for name, read in reads})
-    [(name, read)] = reads
+    kinds = {name: PLAIN.get(wanted[name].name) for name, _ in reads}
+    if len(reads) == 1 and kinds[reads[0][0]] is PLAIN["string"]:  # nearly every one
+        [(name, read)] = reads
 
-    def alone(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
-        value = read(state, call)
-        return (name, value) if type(value) is str else _key({name: value})
+        def alone(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
+            value = read(state, call)
+            return (name, value) if type(value) is str else None
 
-    return alone
+        return alone
+
+    def several(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
+        found = {name: read(state, call) for name, read in reads}
+        if all((kind := kinds[name]) is None or type(value) in kind for name, value in found.items()):
+            return _key(found)
+        return None
+
+    return several
 
 
 def _nameless(one: _Field, state: Mapping[str, Value], call: Call) -> str:
     """Why the arguments that the call gives a source name nothing."""
-    unknown = next((text for _, text, read in one.arguments if read(state, call.arguments) is None), None)
-    if unknown is not None:
-        return f"{unknown} is not known"
-    return f"{', '.join(text for _, text, _ in one.arguments)}: texts, numbers or truths were required"
+    found = [(name, text, read(state, call.arguments)) for name, text, read in one.arguments]
+    for name, text, value in found:
+        if value is None:
+            return f"{text} is not known"
+        if type(value) not in PLAIN.get(one.wanted[name].name, (type(value),)):
+            return f"{text}: {one.wanted[name].json} was required; got {schema.got(value)}"
+    return f"{', '.join(text for _, text, _ in found)}: texts, numbers or truths were required"
+
+
+def _types(key: Hashable) -> str:
+    """The types of the values that name an object: s for a text, n for a number, b for a truth."""
+    if len(key) == 2 and type(key[0]) is str:
+        return "s"
+    return "".join(["s" if type(value) is str else "b" if type(value) is tuple else "n" for _, value in key])
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:
