@@ -228,6 +228,17 @@ def test_a_turn_in_free_text_may_be_a_deed_and_use_up_what_was_said(script: str,
     assert state.get("level") == level and ("yes" in state) is ("turn" not in script) and "fast" not in state
 
 
+def test_a_lookup_with_arguments_that_no_field_asks_with_tells_nothing() -> None:
+    judge = spy(*SEEN, {"name": "newest", "type": "string", "from": {"result": "get", "changed_by": []}})
+    told = happened("get=old pay~")
+    told.insert(2, Event("a", events.Lookup("get", {"ID": "x"}, "new")))
+    list(recorded.judge(judge, told))
+    assert judge.asked[-1].state == dict.fromkeys(("slow", "fast", "newest"), "old")
+    told[2] = Event("a", events.Lookup("get", {"id": "x"}, "new"))
+    list(recorded.judge(judge, told))
+    assert judge.asked[-1].state == dict.fromkeys(("slow", "fast", "newest"), "new")
+
+
 def test_of_an_unknown_tool_what_it_may_change_is_what_nobody_said_otherwise() -> None:
     judge = Spy(validator=Validator(box(SEEN[:1] + [{"name": "any", "type": "string", "from": GET}])))
     told = happened("get=old pay~")

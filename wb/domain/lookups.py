@@ -182,8 +182,10 @@ class Lookups:
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
         self._newest: dict[str, _Seen] = {}  # results, by field
-        looked_up = {one.source.of for one in fields if one.source.kind == "lookup"}
-        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in looked_up}  # by tool and arguments
+        self._questions = {  # a tool and the names of its arguments, as a session asks it
+            (one.source.of, frozenset(dict(one.source.arguments))) for one in fields if one.source.kind == "lookup"
+        }
+        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool, _ in self._questions}  # by tool, arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
         self._done: dict[tuple[str, Hashable], list[_Deed]] = {}  # by field and arguments: any of these may be the last
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
@@ -266,7 +268,7 @@ class Lookups:
         key = _key(told.arguments)
         if told.tool not in self._reading:  # no session asks it: somebody called it
             self._change(Call(told.tool, told.arguments))
-        elif key is not None and told.tool in self._kept:
+        elif key is not None and (told.tool, frozenset(told.arguments)) in self._questions:
             before = self._told.get((told.tool, key))
             if before is not None and not (before.problem == told.problem and _alike(before.value, told.value)):
                 told = replace(told, value=None, problem="it was recorded twice, with different answers")
