@@ -295,7 +295,7 @@ class _Going:
             known, fits = self._filled(call), type(checked) is Call
             now = Step((*step.calls, fitting(checked)), known.values, step.text)
             verdict = session.judged(self.watch, now) if fits else session.refused(checked)
-            verdict = session.explained(verdict, known.strange)
+            verdict = session.explained(verdict, known.strange, known.values)
             if self.spoilt and verdict.decision == "allow":
                 verdict = Verdict("undecided", f"{asked.call.tool}: {self.spoilt}", grade=verdict.grade)
             yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)

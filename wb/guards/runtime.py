@@ -12,7 +12,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -27,7 +27,7 @@ from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
 from wb.logic.formula import TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
 from wb.logic.objects import Slices, Told, identity
-from wb.logic.semantics import Past
+from wb.logic.semantics import LOST, Past, clock
 from wb.logic.syntax import render
 from wb.rules.rule import (
     AmongReader,
@@ -50,6 +50,7 @@ POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
+BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -214,7 +215,16 @@ class CallWatch:
                 now = one.tell(last, call) if parts else told
                 known.append(slices.peek(now, {term: identity(read(state, given)) for term, read in named}))
         verdict = one.judge(known)
+        if verdict.decision == "undecided" and self._backwards(one, step):
+            verdict = replace(verdict, reason=f"{verdict.reason}; {TOLD_BY}: {BACKWARDS}")
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
+
+    def _backwards(self, one: Loaded, step: Step) -> bool:
+        """Whether time has run backwards for a window of the guard, up to this step."""
+        tool = one.entry.contract.tool
+        followed = [self._by_tool[tool]] if one.past is not None else []
+        followed += [slices for slices, _ in self._sliced.get(tool, ())]
+        return any(each.timed and clock(time(step, None), each.last)[0] == LOST for each in followed)
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
