@@ -179,6 +179,7 @@ class Lookups:
             for tool in {tool for one in fields for tool in _tools(one.source)}
         }
         self._kept = {tool for one in fields for tool in (*_tools(one.source), *one.source.given_by)}
+        self._tells = {tool: bool(changed) or tool in self._kept for tool, changed in self._changed.items()}
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
         self._newest: dict[str, _Seen] = {}  # results, by field
@@ -218,7 +219,7 @@ class Lookups:
         for name, (call, at) in self._running.items():
             self._change(call, ended=True)
             self._was_done(name, call, at, awaited=type(name) is str)
-            if (type(name) is str or name == self._last) and self._matters(call):  # no result can name another one
+            if type(name) is str or name == self._last:  # no result can name another one
                 self._late[name] = call, at
         while len(self._late) > KEPT:
             self._lose(self._late.pop(next(iter(self._late)))[0])
@@ -226,11 +227,14 @@ class Lookups:
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
+        if self._late and type(self._last) is int:
+            self._late.pop(self._last, None)
+        self._last = name
+        if not self._tells.get(call.tool, self._stranger):
+            return
         self._change(call)
         self._now += 1
-        if type(self._last) is int:
-            self._late.pop(self._last, None)
-        self._running[name], self._last = (call, self._now), name
+        self._running[name] = call, self._now
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
@@ -367,10 +371,6 @@ class Lookups:
                 if not failed:
                     _forget(deeds, deed)
 
-    def _matters(self, call: Call) -> bool:
-        """Whether the call's result may tell anything."""
-        return bool(self._changed.get(call.tool, self._stranger)) or call.tool in self._kept
-
     def _lose(self, call: Call) -> None:
         """The call's result is waited for no longer: what it may change, and what it gives, is unknown for good."""
         why = f"more than {KEPT} calls have no result yet, {call.tool} among them, which may change it"
@@ -399,20 +399,21 @@ class Lookups:
             self._take_in()
         needed = self._needed(reads)
         questions: list[Lookup] = []
-        while True:
+        again = True
+        while again:
+            again = False
             values, strange, origins = dict(known.values), dict(known.strange), {}
-            before = len(questions)
             for one in needed:
                 found, why, origin, asked = self._value(one, values, call, time)
                 if asked is not None:
                     questions.append(asked)
+                    again = True
                 if why:
                     strange[one.name] = why
                 else:
                     values[one.name], origins[one.name] = found, origin
                     strange.pop(one.name, None)
-            if len(questions) == before:
-                return Filled(values, strange, origins, tuple(questions))
+        return Filled(values, strange, origins, tuple(questions))
 
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
         """Those fields and the ones that their arguments read, in the order of their declaration."""
@@ -508,6 +509,8 @@ class Lookups:
     ) -> tuple[_Seen | None, str, Lookup | None]:
         tool, changed = one.source.of, one.last(key)
         seen = self._seen[tool].get(key)
+        if seen is not None and seen.asked > changed and not self._answers:  # nothing is newer
+            return seen, "", None
         given = self._given.get((one.name, key))
         if given is not None and (seen is None or given.asked > seen.asked):
             seen = given
