@@ -8,7 +8,8 @@ Calls of one step are judged in their order, each with the executed ones of its 
 What is read of calls and states passes the guard's validator first, as in a session: a call that does not fit
 `tools.json` is refused, and one that was executed all the same is remembered with what fits of its arguments.
 State fields that come from somewhere (`wb.domain.lookups`) are filled from what the recording holds: results, lookups
-and times; nothing is asked.
+and times, the newest of them; nothing is asked.  Two answers to one question of a call are none, and neither is one
+that stands before the end of what may have changed it.  A turn in free text that is not sure may be any call.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
 """

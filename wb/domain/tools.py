@@ -23,7 +23,8 @@ A state field may say where it comes from, so that nobody writes code for it (`w
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
 Where it says how the arguments of a lookup follow from a call of such a tool (`{"set": {"id": "call.order"}}`), that
-call changes the one object alone; with `{}`, any.  An object is the same where the arguments are.
+call changes the one object alone; with `{}`, any.  An object is the same where the arguments are; they are held
+against the schemas here, so that its names are of one type, and one that no call can tell is refused.
 `given_by` lists tools whose own result is the whole new result of the lookup, for their arguments of the same names.
 """
 
