@@ -129,6 +129,14 @@ def test_a_lookup_that_is_recorded_before_an_error_of_a_change_is_none() -> None
     assert "fast" not in judge.asked[-1].state
 
 
+def test_a_lookup_that_is_a_deed_is_done() -> None:
+    judge = spy({"name": "level", "type": "string", "from": LEVEL})
+    told = happened("put pay~")
+    told.insert(2, Event("a", events.Lookup("put", {"id": "x", "level": "b"}, None)))
+    list(recorded.judge(judge, told))
+    assert judge.asked[-1].state == {"level": "b"}
+
+
 @pytest.mark.parametrize(("asked", "left"), [("get", "old"), ("touch", None), ("nobody", "old")])
 def test_a_lookup_of_what_no_session_asks_is_a_call_of_it(asked: str, left: str | None) -> None:
     told = happened("get=old pay~")

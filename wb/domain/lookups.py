@@ -271,7 +271,7 @@ class Lookups:
         """What a recording says that a lookup for the next call gave."""
         key = _key(told.arguments)
         if told.tool not in self._reading:  # no session asks it: somebody called it
-            self._change(Call(told.tool, told.arguments))
+            self._at_once(Call(told.tool, told.arguments), "recorded as a lookup")
         elif key is not None and (told.tool, frozenset(told.arguments)) in self._questions:
             before = self._told.get((told.tool, key))
             if before is not None and not (before.problem == told.problem and _alike(before.value, told.value)):
@@ -289,11 +289,7 @@ class Lookups:
         """
         self._contradict(None)
         for call in calls or ():
-            self._change(call)
-            self._now += 1
-            at = self._now
-            self._change(call, ended=True)
-            self._was_done(TURN, call, at)
+            self._at_once(call, TURN)
         if calls is not None:
             return
         self._now += 1
@@ -304,6 +300,14 @@ class Lookups:
                     del self._done[key]
             elif one.source.kind != "clock" and one.source.changed_by != ():
                 one.change(None, self._now)
+
+    def _at_once(self, call: Call, name: str) -> None:
+        """A call that was asked for and done without a word between."""
+        self._change(call)
+        self._now += 1
+        at = self._now
+        self._change(call, ended=True)
+        self._was_done(name, call, at)
 
     def _contradict(self, call: Call | None) -> None:
         """What was told of the next call's lookups stands before the end of a call, or turn, that may change it."""
@@ -317,7 +321,6 @@ class Lookups:
 
     def _take_in(self) -> None:
         """What a recording tells of the lookups for this call is the newest that is known."""
-        self._now += 1
         for (tool, key), told in self._told.items():
             self._answer(tool, key, told)
         self._told = {}
