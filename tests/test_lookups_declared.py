@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lookups import Spy
+from test_lookups_histories import field_of
 
 from wb.domain import tools
 from wb.domain.session import Session
@@ -152,8 +153,7 @@ def test_where_a_tool_takes_other_arguments_any_name_may_come() -> None:
 def known(one: Session, tool: str, **arguments: object) -> tuple[object, str]:
     verdict = one.call(tool, arguments)
     assert verdict.decision == "allow", verdict.reason
-    filled = one._filled(one.judge.asked[-1].calls[-1], None, None)
-    return filled.values.get("one"), filled.strange.get("one", "")
+    return field_of(one, "one")
 
 
 LOOSE = [tool("get", False, id={}), tool("set", id={}, level="string"), tool("pay", id={}), tool("pay2", id={})]

@@ -12,7 +12,7 @@ from test_lookups import Spy
 
 from wb.domain import lookups, tools
 from wb.domain.session import Session, SessionError
-from wb.domain.validation import Validator
+from wb.domain.validation import Known, Validator
 
 
 def tool(name: str, mutating: bool, **arguments: str) -> dict:
@@ -63,7 +63,13 @@ def told(script: str, one: Session) -> None:
 def read(one: Session, name: str) -> tuple[object, str]:
     """What the field is at a call of its own step, or why it is unknown."""
     one.call("pay", {"id": "x"}, step=1000)
-    filled = one._filled(one.judge.asked[-1].calls[-1], 1000, None)
+    return field_of(one, name)
+
+
+def field_of(one: Session, name: str) -> tuple[object, str]:
+    """What a field is now for the last call, or why it is unknown."""
+    told = Known(dict(one._state), dict(one._strange))
+    filled = one._lookups.fill(told, one.judge.asked[-1].calls[-1], [name], None)
     return filled.values.get(name), filled.strange.get(name, "")
 
 
@@ -149,7 +155,7 @@ def test_a_result_counts_from_when_it_was_asked_for(script: str, value: str | No
 def test_a_result_of_what_changes_the_field_itself_is_the_newest_word(beside: dict) -> None:
     one = Session(spy(own=OWN, **beside))
     told("make:a a", one)
-    assert one._filled(one.judge.asked[-1].calls[-1], 1000, None).values.get("own") == "a"
+    assert field_of(one, "own")[0] == "a"
     told("spoil:s make:b s b", one)
     assert read(one, "own")[0] is None
 
