@@ -1,5 +1,6 @@
 """Decisions of a person: read with the line of every mistake, honoured, reported when stale, drafted."""
 
+import json
 import textwrap
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wb.domain import policy
+from wb.domain import tools as declared
 from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.logic.syntax import render
 from wb.rules import decisions, sentences
@@ -436,3 +438,48 @@ def test_a_test_of_the_time_needs_a_clock_and_is_told_how_it_is_declared() -> No
         decisions.loads(made, policy.of_text(TEXT, box))
     clock = Toolbox(box.tools, (*box.state, Field("now", "string")))
     assert decisions.loads(made, policy.of_text(TEXT, clock))
+
+
+LETTER = {"type": "object", "properties": {"number": {"type": "string"}, "of": {"type": "string"}}}
+ASKED = {
+    "tools": [
+        {"name": "pay_invoice", "parameters": LETTER},
+        {"name": "send_letter", "parameters": {"type": "object", "properties": {"to": {"type": "string"}}}},
+        {"name": "read", "mutating": False, "parameters": {"type": "object", "properties": {"id": {"type": "string"}}}},
+    ],
+    "state": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("argument", "tools", "why"),
+    [
+        ("call.number", ["pay_invoice"], ""),
+        (
+            "call.to",
+            ["pay_invoice"],
+            r"argument of pay_invoice .* \['number', 'of'\]; got 'to', which tells state.first",
+        ),
+        ("call.to", [], r"got 'to', which tells state.first"),
+        ("call.number", [], ""),
+    ],
+)
+def test_what_tells_a_field_of_a_test_is_an_argument_of_the_calls_that_are_tested(
+    argument: str, tools: list[str], why: str
+) -> None:
+    """Of a field that is told by another one as well."""
+    state = [
+        {"name": "first", "type": "string", "from": {"lookup": "read", "arguments": {"id": argument}}},
+        {"name": "second", "type": "string", "from": {"lookup": "read", "arguments": {"id": "state.first"}}},
+    ]
+    box = declared.parse(json.dumps(ASKED | {"state": state}))
+    row = {"pays": {"kind": "action", "tools": ["pay_invoice"]}}
+    test = "state.second == call.number" if tools else 'state.second == "x"'
+    row["good"] = {"kind": "state", "test": test} | ({"tools": tools} if tools else {})
+    rules = [{"formula": "ALWAYS (pays IMPLIES good)", "modality": "permit_only_if"}]
+    made = entry(PAY, decision="rule", why="by hand", predicates=row, rules=rules)
+    if not why:
+        assert decisions.loads(made, policy.of_text(TEXT, box))
+        return
+    with pytest.raises(DecisionError, match=why):
+        decisions.loads(made, policy.of_text(TEXT, box))

@@ -168,3 +168,44 @@ def test_one_call_of_one_run_is_in_the_singular():
         title for title, _ in verdicts.tables(judged(guard, call("pay") | {"label": "deny"}, call("look")), {}, {})
     ]
     assert titles[0] == "2 calls in 1 run" and titles[1].startswith("1 of 1 labelled call decided")
+
+
+ASKING = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {
+                    "name": "get_patient",
+                    "mutating": False,
+                    "parameters": {"type": "object", "properties": {"id": {"type": "string"}, "x": {"type": "string"}}},
+                },
+                {"name": "charge", "parameters": {"properties": {"id": {"type": "string"}}}},
+                {"name": "list_all", "mutating": False},
+            ],
+            "state": [
+                {"name": "p", "type": "object", "from": {"lookup": "get_patient", "arguments": {"id": "call.id"}}}
+            ],
+        }
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("get_patient", {"id": "a"}, ""),
+        ("get_patientt", {"id": "a"}, '"get_patientt": there is no such tool, get_patient?'),
+        ("zzz", {"id": "a"}, '"zzz": there is no such tool'),
+        ("charge", {"id": "a"}, 'charge: a tool with "mutating": false was required'),
+        ("get_patient", {"x": "a"}, 'get_patient: the arguments (id) were required; got ("x")'),
+        ("get_patient", {}, "get_patient: the arguments (id) were required; got ()"),
+        ("get_patient", {"id": 1}, "get_patient: id: string was required; got 1"),
+        ("list_all", {}, "list_all: no field is looked up there"),
+    ],
+)
+def test_a_lookup_that_no_session_asks_is_told(tool: str, arguments: dict, said: str) -> None:
+    text = json.dumps({"run": "a", "lookup": {"tool": tool, "arguments": arguments, "value": {}}})
+    strange = Undeclared(ASKING, RuleSet())
+    assert len(list(strange.passing(event for run in events.loads(text) for event in run.events))) == 1
+    title = "lookups that no field of the state comes from, and that tell nothing"
+    assert strange.lines() == ((f"{title}: {said} (1×)",) if said else ())

@@ -8,7 +8,8 @@ Calls of one step are judged in their order, each with the executed ones of its 
 What is read of calls and states passes the guard's validator first, as in a session: a call that does not fit
 `tools.json` is refused, and one that was executed all the same is remembered with what fits of its arguments.
 State fields that come from somewhere (`wb.domain.lookups`) are filled from what the recording holds: results, lookups
-and times; nothing is asked.
+and times, the newest of them; nothing is asked.  Two answers to one question of a call are none, and neither is one
+that stands before the end of what may have changed it.  A turn in free text that is not sure may be any call.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -202,14 +203,13 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A call of the step that is going on, the state before it and those that passed since the call before, its time,
-    what was looked up for it, and what was seen until the next one."""
+    and what was seen until the next one."""
 
     asked: Asked
     checked: Call | Refused
     known: Known
     passed: Sequence[Mapping[str, Value]] = ()
     time: str | None = None
-    told: Sequence[Lookup] = ()
     then: list[Callable[[Lookups], None]] = field(default_factory=list)
 
 
@@ -237,7 +237,6 @@ class _Going:
     spoilt: str = ""
     reads: Callable[[str], Collection[str]] = tuple  # by tool, the fields of the state that the guard reads
     lookups: Lookups | None = None  # what was seen of the fields that come from somewhere
-    looked_up: list[Lookup] = field(default_factory=list)  # for the next call
     last: int | str | None = None  # what the last call is remembered by
 
     def __post_init__(self) -> None:
@@ -271,10 +270,10 @@ class _Going:
                 checked = call if self.validator is None else self.validator.asked(call)
                 self.last = self.index + len(self.calls) if asked.call_id is None else asked.call_id
                 known = Known(self.state, self.strange)
-                self.calls.append(_Asked(asked, checked, known, self.passed, event.time, self.looked_up))
-                self.passed, self.looked_up = [], []
+                self.calls.append(_Asked(asked, checked, known, self.passed, event.time))
+                self.passed = []
             case Lookup() as told:
-                self.looked_up.append(told)
+                self._seen(lambda seen: seen.heard(told))
             case Result(value, failed, call_id):
                 names = [call.asked.call_id for call in self.calls]
                 name = self.last if call_id is None else call_id
@@ -297,7 +296,7 @@ class _Going:
             known, fits = self._filled(call), type(checked) is Call
             now = Step((*step.calls, fitting(checked)), known.values, step.text, session.apart(each, known.values))
             verdict = session.judged(self.watch, now) if fits else session.refused(checked)
-            verdict = session.explained(verdict, known.strange)
+            verdict = session.explained(verdict, known.strange, known.values)
             if self.spoilt and verdict.decision == "allow":
                 verdict = Verdict("undecided", f"{asked.call.tool}: {self.spoilt}", grade=verdict.grade)
             yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
@@ -337,8 +336,6 @@ class _Going:
         """The state that a call is judged in."""
         if self.lookups is None:
             return call.known
-        for told in call.told:
-            self.lookups.heard(told)
         reads = self.reads(call.asked.call.tool) if type(call.checked) is Call else ()
         return self.lookups.fill(call.known, fitting(call.checked), reads, call.time)
 
@@ -359,15 +356,26 @@ class _Going:
 
     def _turn(self, recognition: Recognition) -> Judged:
         validator = self.validator or Validator()
+        recognition = self._told_alone(recognition)
         verdict = evaluate.agreed(recognition, lambda step: session.turn(self.watch, validator, step))
         if self.spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", self.spoilt, grade=verdict.grade)
         step = recognition.steps[0] if recognition.sure else None
-        if step is not None and verdict.decision == "allow":
+        done = step is not None and verdict.decision == "allow"
+        if done:
             self._remember(validator.step(step))
+        if self.lookups is not None and (done or step is None):
+            self.lookups.turn(step.calls if step is not None else None)
         self.index += 1
         tool = step.calls[0].tool if step is not None and len(step.calls) == 1 else ""
         return Judged(self.run, self.index - 1, tool, None, verdict)
+
+    def _told_alone(self, recognition: Recognition) -> Recognition:
+        """The turn without what it tells of fields that come from elsewhere."""
+        if self.lookups is None:
+            return recognition
+        steps = [replace(one, state=self.lookups.untold(Known(dict(one.state))).values) for one in recognition.steps]
+        return replace(recognition, steps=tuple(steps))
 
 
 def _labelled(run: Run) -> Iterator[Trace]:

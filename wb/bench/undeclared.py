@@ -1,7 +1,8 @@
 """What recorded runs name or hold that `tools.json` does not allow for, counted while the runs pass.
 
 A guard refuses a call that does not fit and takes a state field that does not fit, or that nobody declared, as not
-known.  Both are safe, and neither is meant: a misspelt name would be counted as a denial that is right.
+known; a lookup that no session asks tells nothing.  All are safe, and none is meant: a misspelt name would be counted
+as a denial that is right.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wb.domain.events import Asked, Event, State
+from wb.domain.events import Asked, Event, Lookup, State
 from wb.domain.schema import got
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value
@@ -33,6 +34,7 @@ class Undeclared:
     calls: Counter[str] = field(default_factory=Counter, init=False)  # by what is wrong with them
     names: Counter[str] = field(default_factory=Counter, init=False)  # of state fields
     values: Counter[str] = field(default_factory=Counter, init=False)  # of state fields, by what is wrong with them
+    lookups: Counter[str] = field(default_factory=Counter, init=False)  # by what is wrong with them
 
     def passing(self, events: Iterable[Event]) -> Iterator[Event]:
         """The events as they come; each is counted."""
@@ -42,6 +44,9 @@ class Undeclared:
             match event.what:
                 case Asked(call):
                     self._asked(validator, call)
+                case Lookup(tool, arguments):
+                    if why := self._looked_up(validator, tool, arguments):
+                        self.lookups[why] += 1
                 case State(values) | Observation(state=values):
                     self._known(validator, values, told - {one.name for one in self.toolbox.state})
             yield event
@@ -62,6 +67,10 @@ class Undeclared:
                 "state fields that do not fit tools.json, and count as not known",
                 ((*row, "") for row in self.values.most_common()),
             ),
+            (
+                "lookups that no field of the state comes from, and that tell nothing",
+                ((*row, "") for row in self.lookups.most_common()),
+            ),
         )
         return tuple(f"{title}: {listed}" for title, found in rows if (listed := _listed(found)))
 
@@ -72,6 +81,24 @@ class Undeclared:
         asked = validator.asked(call)
         if type(asked) is Refused:
             self.calls[asked.why] += 1
+
+    def _looked_up(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> str:
+        """Why a session would not ask that; empty where it would."""
+        known = {one.name: one for one in self.toolbox.tools}
+        if tool not in known:
+            near = _near(tool, list(known))
+            return f"{got(tool)}: there is no such tool{f', {near}' if near else ''}"
+        if known[tool].mutating is not False:
+            return f'{tool}: a tool with "mutating": false was required'
+        sources = [one.source for one in self.toolbox.state if one.source is not None]
+        asked = {tuple(sorted(dict(one.arguments))): None for one in sources if (one.kind, one.of) == ("lookup", tool)}
+        if not asked:
+            return f"{tool}: no field is looked up there"
+        if tuple(sorted(arguments)) not in asked:
+            wanted = " or ".join([f"({', '.join(names)})" for names in asked])
+            return f"{tool}: the arguments {wanted} were required; got ({', '.join(map(got, sorted(arguments)))})"
+        checked = validator.asked(Call(tool, arguments))
+        return checked.why if type(checked) is Refused else ""
 
     def _known(self, validator: Validator, values: Mapping[str, Value], told: frozenset[str]) -> None:
         declared = {one.name for one in self.toolbox.state}

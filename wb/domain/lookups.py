@@ -6,9 +6,11 @@ fit the field's schema or may have changed is unknown, with the reason.
 
 What was seen stops to count as soon as a tool may run that may change it, and again when that tool's result comes or
 its step is over: what was read in between may be from before or after.  What a tool gives for its own change
-(`given_by`) counts from then on, unless another change was under way meanwhile.  A lookup of what was not seen asks
-the tool through a function that the session was made with: in a time limit, each question once a step, never a tool
-that may change anything (`tools.parse` refuses it).  Nothing is assumed of changes that others make.
+(`given_by`) counts from then on, unless another change was under way meanwhile.  Of two calls that were under way
+together nobody knows which was done later, and of one whose result is still awaited whether it was done at all.  A
+lookup of what was not seen asks the tool through a function that the session was made with: in a time limit, each
+question once a step, never a tool that may change anything (`tools.parse` refuses it).  The newest answer is what
+every field reads.  Nothing is assumed of changes that others make.
 """
 
 from __future__ import annotations
@@ -19,20 +21,22 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from wb.domain import schema
+from wb.domain import schema, tools
 from wb.domain.events import Lookup
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
-from wb.logic import evaluation, facts
+from wb.logic import evaluation, facts, types
 from wb.logic.cel import render
 from wb.logic.objects import identity
 
 Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its arguments to what it gives
 TIMEOUT_S = 2.0
 HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
-KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for
+KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for; beyond it, what is lost is told
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
+TURN = "a turn in free text"
+PLAIN = {"string": (str,), "int": (int,), "number": (int, float), "double": (int, float), "bool": (bool,)}
 UNTOLD = "it comes from {}, so what is told of it is not read"
 
 
@@ -64,10 +68,27 @@ class _Seen:
 
 
 @dataclass(slots=True, eq=False)
+class _Deed:
+    """A call that tells a field by what it was asked for: it was done at some moment between these two.
+
+    It is `awaited` while its result has not come, which says whether it was done at all; `failed` where that came when
+    what was there before was forgotten.
+    """
+
+    asked: int
+    over: int
+    value: Value
+    name: int | str
+    awaited: bool = False
+    failed: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class _Field:
     """A field with a source, made ready.
 
     `changed` is when it last may have changed of any object, `changed_of` of one alone, `newest` the newest of these.
+    Where it is `open` which type an object's name has, 1 may be what "1" is: `changed_by_type` tells these apart.
     """
 
     name: str
@@ -80,15 +101,24 @@ class _Field:
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
     objects: Mapping[str, Named]  # by tool, what tells the one object that it changes
+    open: bool
+    wanted: Mapping[str, types.Type]  # of each argument, as it is declared
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
+    changed_by_type: dict[str, int] = field(default_factory=dict)
     newest: int = 0
-    lost: str = ""  # why calls that were done are not known
+    lost: str = ""  # why it is not known any more, whatever comes
+    before: str = ""  # why what was done before what is known is not known
 
     def object(self, call: Call) -> Hashable | None:
         """The object that the call changes; None where it may be any."""
         named = self.objects.get(call.tool)
         return None if named is None else named({}, call.arguments)
+
+    def may_be(self, call: Call, key: Hashable) -> bool:
+        """Whether the object that the call changes may be that one."""
+        named = self.object(call)
+        return named is None or named == key or (self.open and _types(named) != _types(key))
 
     def change(self, key: Hashable | None, now: int) -> None:
         """It may have changed, of one object or any."""
@@ -96,7 +126,10 @@ class _Field:
         if key is None:
             self.changed = now
             self.changed_of.clear()
+            self.changed_by_type.clear()
             return
+        if self.open:
+            self.changed_by_type[_types(key)] = now
         self.changed_of.pop(key, None)
         self.changed_of[key] = now
         if len(self.changed_of) > KEPT:  # the oldest ones are no longer told apart from the others
@@ -106,7 +139,14 @@ class _Field:
         """When it last may have changed of that object; of any where that is None."""
         if key is None:
             return self.newest
-        return max(self.changed, self.changed_of.get(key, 0)) if self.changed_of else self.changed
+        if not self.changed_of:
+            return self.changed
+        return max(self.changed, self.changed_of.get(key, 0), self.elsewhere(key) if self.open else 0)
+
+    def elsewhere(self, key: Hashable) -> int:
+        """When it last may have changed of an object that is named by another type."""
+        of = _types(key)
+        return max([now for other, now in self.changed_by_type.items() if other != of], default=0)
 
 
 class Lookups:
@@ -122,27 +162,37 @@ class Lookups:
         toolbox = validator.toolbox
         self.ask = ask
         self._timeout_s, self._fits = timeout_s, validator.one
-        self._fields = {one.name: _made(one) for one in toolbox.state if one.source is not None}
+        declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
+        self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
         self._speakers = {one.source.of for one in self._fields.values() if one.source.kind == "said"}
         self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
         fields = tuple(self._fields.values())
-        reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
+        reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
         self._changed = {
             tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
             for tool in toolbox.tools
         }
         self._stranger = tuple([one for one in fields if _changes(one.source, "", ())])  # changed by unknown tools
-        self._kept = {tool for one in fields for tool in (one.source.of, *one.source.or_of, *one.source.given_by)}
+        self._results = {  # by tool, the fields that are its newest result
+            tool: tuple([one for one in fields if one.source.kind == "result" and tool in _tools(one.source)])
+            for tool in {tool for one in fields for tool in _tools(one.source)}
+        }
+        self._kept = {tool for one in fields for tool in (*_tools(one.source), *one.source.given_by)}
+        self._tells = {tool: bool(changed) or tool in self._kept for tool, changed in self._changed.items()}
         self._closures: dict[frozenset[str], tuple[_Field, ...]] = {}
         self._now = 0  # counts what happened
-        self._newest: dict[str, _Seen] = {}  # by tool
-        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in self._kept}  # by tool and arguments
+        self._newest: dict[str, _Seen] = {}  # results, by field
+        self._questions = {  # a tool and the names of its arguments, as a session asks it
+            (one.source.of, frozenset(dict(one.source.arguments))) for one in fields if one.source.kind == "lookup"
+        }
+        self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool, _ in self._questions}  # by tool, arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
-        self._done: dict[tuple[str, Hashable], Value] = {}  # by field and arguments
+        self._done: dict[tuple[str, Hashable], list[_Deed]] = {}  # by field and arguments: any of these may be the last
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
         self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
-        self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps
+        self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps whose result may still come
+        self._last: int | str = 0  # the last call of all
         self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
         self._hanging: list[threading.Thread] = []
@@ -168,17 +218,22 @@ class Lookups:
         """A step is over: its calls were done, and another one may ask again."""
         for name, (call, at) in self._running.items():
             self._change(call, ended=True)
-            self._was_done(call)
-            self._late[name] = call, at
+            self._was_done(name, call, at, awaited=type(name) is str)
+            if type(name) is str or name == self._last:  # no result can name another one
+                self._late[name] = call, at
         while len(self._late) > KEPT:
-            del self._late[next(iter(self._late))]
+            self._lose(self._late.pop(next(iter(self._late)))[0])
         self._running, self._answers = {}, {}
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
+        if self._late and type(self._last) is int:
+            self._late.pop(self._last, None)
+        self._last = name
+        if not self._tells.get(call.tool, self._stranger):
+            return
         self._change(call)
         self._now += 1
-        self._late.pop(name, None)
         self._running[name] = call, self._now
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
@@ -191,50 +246,140 @@ class Lookups:
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=True)
-        self._told = {} if changes else self._told  # what was told before it may have changed
-        if present and not failed:  # those of earlier steps counted when their step was over
-            self._was_done(call)
+        if self._told:
+            self._contradict(call)
+        if not present:  # it counted when its step was over
+            self._settle(name, call, failed)
+        elif not failed:
+            self._was_done(name, call, at)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
-        if changes:
+        self._see(call.tool, call.arguments, seen)
+        if alone:
             self._now += 1
-            given = replace(seen, asked=self._now, read={})
-            self._newest[call.tool] = given if len(alone) == len(changes) else seen
+            given = replace(seen, asked=self._now, read={})  # its own change is in it
             for one in alone:
-                if call.tool in one.source.given_by:
+                if one.source.kind == "result":
+                    self._result(one, call.tool, given)
+                elif call.tool in one.source.given_by:
                     key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
                     if key is not None:
                         _keep(self._given, (one.name, key), given)
-            return
-        self._see(call.tool, call.arguments, seen)
 
     def heard(self, told: Lookup) -> None:
         """What a recording says that a lookup for the next call gave."""
-        if (key := _key(told.arguments)) is not None:
+        key = _key(told.arguments)
+        if told.tool not in self._reading:  # no session asks it: somebody called it
+            self._at_once(Call(told.tool, told.arguments), "recorded as a lookup")
+        elif key is not None and (told.tool, frozenset(told.arguments)) in self._questions:
+            before = self._told.get((told.tool, key))
+            if before is not None and not (before.problem == told.problem and _alike(before.value, told.value)):
+                told = replace(told, value=None, problem="it was recorded twice, with different answers")
+                for one in self._fields.values():
+                    if told.tool in _tools(one.source):
+                        self._now += 1
+                        one.change(None, self._now)
             self._told[told.tool, key] = told
 
+    def turn(self, calls: Iterable[Call] | None) -> None:
+        """A turn in free text: those calls were done, or, without any list, nobody can tell what was.
+
+        It may have been any call of any tool then.
+        """
+        self._contradict(None)
+        for call in calls or ():
+            self._at_once(call, TURN)
+        if calls is not None:
+            return
+        self._now += 1
+        for one in self._fields.values():
+            if one.source.kind == "done":
+                one.before = f"{TURN} may have been such a call"
+                for key in [key for key in self._done if key[0] == one.name]:
+                    del self._done[key]
+            elif one.source.kind != "clock" and one.source.changed_by != ():
+                one.change(None, self._now)
+
+    def _at_once(self, call: Call, name: str) -> None:
+        """A call that was asked for and done without a word between."""
+        self._change(call)
+        self._now += 1
+        at = self._now
+        self._change(call, ended=True)
+        self._was_done(name, call, at)
+
+    def _contradict(self, call: Call | None) -> None:
+        """What was told of the next call's lookups stands before the end of a call, or turn, that may change it."""
+        changes = self._fields.values() if call is None else self._changed.get(call.tool, self._stranger)
+        for at, told in self._told.items():
+            what = TURN if call is None else f"the result of {call.tool}"
+            read = [one for one in changes if one.source.kind in ("lookup", "result") and at[0] in _tools(one.source)]
+            if any(call is None or one.may_be(call, at[1]) for one in read):
+                why = f"it was recorded before {what}, which may have changed it"
+                self._told[at] = replace(told, value=None, problem=why)
+
+    def _take_in(self) -> None:
+        """What a recording tells of the lookups for this call is the newest that is known."""
+        for (tool, key), told in self._told.items():
+            self._answer(tool, key, told)
+        self._told = {}
+
+    def _answer(self, tool: str, key: Hashable, asked: Lookup) -> _Seen:
+        """An answer, or why there is none, which counts for the whole step unless something newer is seen."""
+        origin = f"{tool}({_shown(asked.arguments)}), which was asked"
+        self._now += 1
+        seen = _Seen(None, self._now, origin, asked.problem) if asked.problem else _read(asked.value, self._now, origin)
+        self._answers[tool, key] = seen
+        if not seen.problem:
+            self._see(tool, asked.arguments, seen)
+        return seen
+
     def _see(self, tool: str, arguments: Mapping[str, Value], seen: _Seen) -> None:
-        newest = self._newest.get(tool)
-        if newest is None or newest.asked <= seen.asked:
-            self._newest[tool] = seen
-        key = _key(arguments)
+        for one in self._results.get(tool, ()):
+            self._result(one, tool, seen)
+        key = _key(arguments) if tool in self._seen else None
         if key is not None:
             _keep(self._seen[tool], key, seen)
 
-    def _was_done(self, call: Call) -> None:
-        """A call was done, as far as anybody knows: what its arguments tell."""
+    def _result(self, one: _Field, tool: str, seen: _Seen) -> None:
+        """A result that a field is, if it is one of the newest call."""
+        before = self._newest.get(one.name)
+        if tool in _tools(one.source) and (before is None or before.asked <= seen.asked):
+            self._newest[one.name] = seen
+
+    def _was_done(self, name: int | str, call: Call, at: int, awaited: bool = False) -> None:
+        """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
         for one in self._changed.get(call.tool, ()):
             if one.source.kind != "done":
                 continue
-            given = call.arguments or {}
-            key = _key({name: given.get(name) for name, _, _ in one.arguments})
+            key = _told_of(one, call)
             if key is None:
                 one.lost = f"a call of {call.tool} did not tell {', '.join(name for name, _, _ in one.arguments)}"
             elif len(self._done) >= KEPT and (one.name, key) not in self._done:
                 one.lost = f"more than {KEPT} calls were done that it depends on"
             else:
-                self._done[one.name, key] = one.path(None, call.arguments)
+                deeds = self._done.setdefault((one.name, key), [])
+                deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name, awaited))
+                _forget(deeds, deeds[-1])
+
+    def _settle(self, name: int | str, call: Call, failed: bool) -> None:
+        """The result of a call whose step is over says whether it was done."""
+        for one in self._changed.get(call.tool, ()):
+            deeds = self._done.get((one.name, _told_of(one, call)), []) if one.source.kind == "done" else []
+            for deed in [deed for deed in deeds if deed.name == name]:
+                if failed and deed.awaited:
+                    deeds.remove(deed)
+                deed.awaited, deed.failed = False, failed
+                if not failed:
+                    _forget(deeds, deed)
+
+    def _lose(self, call: Call) -> None:
+        """The call's result is waited for no longer: what it may change, and what it gives, is unknown for good."""
+        why = f"more than {KEPT} calls have no result yet, {call.tool} among them, which may change it"
+        for one in (*self._changed.get(call.tool, self._stranger), *self._results.get(call.tool, ())):
+            if one.source.kind != "said":
+                one.lost = one.lost or why
 
     def _change(self, call: Call, ended: bool = False) -> None:
         """The call may have changed something just now; what was said is used up when it is asked for alone."""
@@ -248,19 +393,29 @@ class Lookups:
     # ---- what is known ----------------------------------------------------------------------------
 
     def fill(self, known: Known, call: Call, reads: Collection[str], time: str | None) -> Filled:
-        """What was told of the state, with those of its fields that are read as they are for the call at that time."""
-        values, strange, origins = dict(known.values), dict(known.strange), {}
-        questions = []
-        for one in self._needed(reads):
-            found, why, origin, asked = self._value(one, values, call, time)
-            if asked is not None:
-                questions.append(asked)
-            if why:
-                strange[one.name] = why
-            else:
-                values[one.name], origins[one.name] = found, origin
-                strange.pop(one.name, None)
-        self._told = {}
+        """What was told of the state, with those of its fields that are read as they are for the call at that time.
+
+        Where something had to be asked, all are read once more: the answer is the newest of what they read.  That ends,
+        for each time something else is asked.
+        """
+        if self._told:
+            self._take_in()
+        needed = self._needed(reads)
+        questions: list[Lookup] = []
+        again = True
+        while again:
+            again = False
+            values, strange, origins = dict(known.values), dict(known.strange), {}
+            for one in needed:
+                found, why, origin, asked = self._value(one, values, call, time)
+                if asked is not None:
+                    questions.append(asked)
+                    again = True
+                if why:
+                    strange[one.name] = why
+                else:
+                    values[one.name], origins[one.name] = found, origin
+                    strange.pop(one.name, None)
         return Filled(values, strange, origins, tuple(questions))
 
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
@@ -286,13 +441,15 @@ class Lookups:
             return None, _nameless(one, state, call), "", None
         if kind == "said":
             return *self._text(one, key), f"what {of} said", None
+        if one.lost:
+            return None, one.lost, "", None
         for running, _ in self._running.values():
-            if one in self._changed.get(running.tool, self._stranger) and one.object(running) in (None, key):
+            if one in self._changed.get(running.tool, self._stranger) and one.may_be(running, key):
                 return None, f"{running.tool}, which may change it, has no result yet", "", None
         if kind == "done":
             return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
         if kind == "result":
-            seen = self._newest_of(one.source)
+            seen = self._newest.get(one.name)
             why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen, key)
         else:
             seen, why, asked = self._looked_up(one, key, state, call)
@@ -311,26 +468,30 @@ class Lookups:
         found, why = self._fitting(one, found, "a value was required; got none" if found is None else "")
         return found, f"{seen.origin}: {one.place}{why}" if why else ""
 
-    def _newest_of(self, source: Source) -> _Seen | None:
-        """The newest result of the source's tools."""
-        newest = self._newest.get(source.of)
-        for tool in source.or_of:
-            other = self._newest.get(tool)
-            if newest is None or (other is not None and other.asked > newest.asked):
-                newest = other
-        return newest
-
     def _newest_done(self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call) -> tuple[Value, str]:
         """What the newest call told that was done for the same object, or what counts without one."""
-        if one.lost:
-            return None, one.lost
-        if (one.name, key) in self._done:
-            found, why = self._done[one.name, key], f"the newest call of {one.source.of} did not tell it"
-        else:
-            found = one.otherwise(state, call.arguments) if one.otherwise else None
+        deeds = self._done.get((one.name, key), ())
+        values = [deed.value for deed in deeds]
+        why = f"the newest call of {one.source.of} did not tell it"
+        if one.open and one.elsewhere(key) > (deeds[0].asked if deeds else 0):
+            return None, f"{one.source.of} was called of what is named by another type, which may be the same"
+        if all(deed.awaited for deed in deeds):
+            if one.before:
+                return None, one.before
+            values.append(one.otherwise(state, call.arguments) if one.otherwise else None)
             why = f"no call of {one.source.of} was done" + (
                 f", and {render(one.source.otherwise)} is not known" if one.otherwise else ""
             )
+        for deed in deeds:
+            if deed.failed:
+                return None, f"{one.source.of} (call {deed.name}) failed after its step was over"
+        if len(values) > 1 and not all(schema.same(values[0], value) for value in values[1:]):
+            names = [f"call {deed.name}" for deed in deeds]
+            waiting = [f"call {deed.name}" for deed in deeds if deed.awaited]
+            if waiting:
+                return None, f"{one.source.of} ({', '.join(waiting)}) has no result yet"
+            return None, f"which of {one.source.of} ({', '.join(names)}) was done later is not known"
+        found = values[0]
         return self._fitting(one, found, why if found is None else "")
 
     def _text(self, one: _Field, key: Hashable) -> tuple[Value, str]:
@@ -350,29 +511,23 @@ class Lookups:
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
     ) -> tuple[_Seen | None, str, Lookup | None]:
         tool, changed = one.source.of, one.last(key)
-        by_tool = self._seen[tool].get(key)
-        if by_tool is not None and by_tool.asked > changed:
-            return by_tool, "", None
+        seen = self._seen[tool].get(key)
+        if seen is not None and seen.asked > changed and not self._answers:  # nothing is newer
+            return seen, "", None
         given = self._given.get((one.name, key))
-        if given is not None and given.asked > changed:
-            return given, "", None
-        before = self._answers.get((tool, key))
-        if before is not None:
-            return before, self._stale(one, before, key), None
+        if given is not None and (seen is None or given.asked > seen.asked):
+            seen = given
+        answer = self._answers.get((tool, key))
+        if answer is not None and (seen is None or answer.asked >= seen.asked or seen.asked <= changed):
+            return answer, self._stale(one, answer, key), None
+        if seen is not None and seen.asked > changed:
+            return seen, "", None
         arguments = {name: read(state, call.arguments) for name, _, read in one.arguments}
-        asked = self._told.get((tool, key)) or self._question(tool, arguments)
+        asked = self._question(tool, arguments)
         if asked is None:
-            gone = (
-                f"what {tool} gave may have changed since" if by_tool is not None else f"no result of {tool} was seen"
-            )
+            gone = f"what {tool} gave may have changed since" if seen is not None else f"no result of {tool} was seen"
             return None, f"{gone} for {_shown(arguments)}, and nothing can be asked", None
-        origin = f"{tool}({_shown(arguments)}), which was asked"
-        self._now += 1
-        seen = _Seen(None, self._now, origin, asked.problem) if asked.problem else _read(asked.value, self._now, origin)
-        self._answers[tool, key] = seen
-        if not seen.problem:
-            self._see(tool, arguments, seen)
-        return seen, "", Lookup(tool, arguments, seen.value, seen.problem or None)
+        return self._answer(tool, key, asked), "", asked
 
     def _stale(self, one: _Field, seen: _Seen, key: Hashable) -> str:
         """Why what was seen of an object does not count any more; empty where it does."""
@@ -424,26 +579,56 @@ def needed(validator: Validator) -> bool:
     return any(one.source is not None for one in validator.toolbox.state)
 
 
-def _made(declared: Field) -> _Field:
-    source = declared.source
+def _tools(source: Source) -> tuple[str, ...]:
+    """The tools whose result it is."""
+    return (source.of, *source.or_of)
+
+
+def _told_of(one: _Field, call: Call) -> Hashable | None:
+    """The object that a call tells a field of."""
+    given = call.arguments or {}
+    return _key({name: given.get(name) for name, _, _ in one.arguments})
+
+
+def _forget(deeds: list[_Deed], done: _Deed) -> None:
+    """Something was done for sure: what was over before it began cannot be the last."""
+    if not done.awaited:
+        deeds[:] = [deed for deed in deeds if deed.over > done.asked]
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two values that were told are surely the same."""
+    try:
+        return schema.same(schema.plain(one), schema.plain(other))
+    except Exception:  # one of them is none
+        return False
+
+
+def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
+    """The field made ready; `declared` is what `tools.json` says of the arguments of each tool."""
+    source = one.source
     arguments = tuple([(name, render(node), evaluation.reading(node)) for name, node in source.arguments])
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    objects = {tool: _naming(told) for tool, told in source.objects}
+    of = declared.get(source.of, {}) if source.kind != "said" else {}
+    wanted = {name: types.of_schema(of.get(name), name) for name, _ in source.arguments}
+    objects = {tool: _naming(told, wanted) for tool, told in source.objects}
     if source.kind == "done" and source.arguments:
-        objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments])}
+        objects = {source.of: _naming([(name, facts.Path(("call", name))) for name, _ in source.arguments], wanted)}
     return _Field(
-        declared.name,
+        one.name,
         source,
         source.kind,
         arguments,
-        _naming(source.arguments),
+        _naming(source.arguments, wanted),
         path,
         place,
         otherwise,
-        declared.type == "array",
+        one.type == "array",
         objects,
+        any(kind.name not in PLAIN for kind in wanted.values()),
+        wanted,
     )
 
 
@@ -463,26 +648,44 @@ def _called(source: Source) -> str:
     return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, named)
 
 
-def _naming(arguments: Iterable[tuple[str, facts.Node]]) -> Named:
-    """What tells the arguments of a call apart from others."""
+def _naming(arguments: Iterable[tuple[str, facts.Node]], wanted: Mapping[str, types.Type]) -> Named:
+    """What tells the arguments of a call apart from others; None for those that are of another type than is wanted."""
     reads = [(name, evaluation.reading(node)) for name, node in arguments]
-    if len(reads) != 1:
-        return lambda state, call: _key({name: read(state, call) for name, read in reads})
-    [(name, read)] = reads
+    kinds = {name: PLAIN.get(wanted[name].name) for name, _ in reads}
+    if len(reads) == 1 and kinds[reads[0][0]] is PLAIN["string"]:  # nearly every one
+        [(name, read)] = reads
 
-    def alone(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
-        value = read(state, call)
-        return (name, value) if type(value) is str else _key({name: value})
+        def alone(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
+            value = read(state, call)
+            return (name, value) if type(value) is str else None
 
-    return alone
+        return alone
+
+    def several(state: Mapping[str, Value], call: Mapping[str, Value] | None) -> Hashable | None:
+        found = {name: read(state, call) for name, read in reads}
+        if all((kind := kinds[name]) is None or type(value) in kind for name, value in found.items()):
+            return _key(found)
+        return None
+
+    return several
 
 
 def _nameless(one: _Field, state: Mapping[str, Value], call: Call) -> str:
     """Why the arguments that the call gives a source name nothing."""
-    unknown = next((text for _, text, read in one.arguments if read(state, call.arguments) is None), None)
-    if unknown is not None:
-        return f"{unknown} is not known"
-    return f"{', '.join(text for _, text, _ in one.arguments)}: texts, numbers or truths were required"
+    found = [(name, text, read(state, call.arguments)) for name, text, read in one.arguments]
+    for name, text, value in found:
+        if value is None:
+            return f"{text} is not known"
+        if type(value) not in PLAIN.get(one.wanted[name].name, (type(value),)):
+            return f"{text}: {one.wanted[name].json} was required; got {schema.got(value)}"
+    return f"{', '.join(text for _, text, _ in found)}: texts, numbers or truths were required"
+
+
+def _types(key: Hashable) -> str:
+    """The types of the values that name an object: s for a text, n for a number, b for a truth."""
+    if len(key) == 2 and type(key[0]) is str:
+        return "s"
+    return "".join(["s" if type(value) is str else "b" if type(value) is tuple else "n" for _, value in key])
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:

@@ -94,6 +94,18 @@ def plain(value: object) -> Value:
     return _copied(value, jsonl.DEEPEST, [MOST])
 
 
+def same(one: Value, other: Value) -> bool:
+    """Whether two plain values are the same in JSON: 1 is neither true nor "1"."""
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is dict:
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if kind is tuple:
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
 def why(error: Exception) -> str:
     """What is wrong with a value, as its check or what broke in it says."""
     return str(error) if isinstance(error, Unfit) else f"it cannot be checked: {_named(type(error))}: {error}"[:300]

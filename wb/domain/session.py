@@ -23,11 +23,13 @@ from wb.domain.lookups import Ask, Filled, Lookups
 from wb.domain.schema import got
 from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
 from wb.domain.validation import Known, Refused, Validator, fitting
+from wb.logic import times
 
 WRITTEN = 64  # verdicts whose record is kept as text
 Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
 PASSED = 64  # states told one after the other that are kept; with more, the present step is over
+TIMES = re.compile(r"timestamp\(state\.([\w.]+)\)|\bnow\b")  # what is read as a time, as a reason names it
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
 
 
@@ -189,8 +191,8 @@ class Session:
         earlier = apart(self._each, state) if calls else ()
         judging = Step((*calls, asked if fits else asked.call), state, text, earlier)
         verdict = judged(self._watch, judging) if fits else refused(asked)
-        if strange:
-            verdict = explained(verdict, strange)
+        if verdict.decision == "undecided":
+            verdict = explained(verdict, strange, state)
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", f"{tool}: {self._spoilt}", grade=verdict.grade)
         if self._log is not None:
@@ -232,6 +234,8 @@ class Session:
             if self._late.pop(name) and error:
                 self._spoilt = f"call {name} failed after its step was over, so what is remembered did not happen"
         else:
+            if self._lookups is not None:
+                self._lookups.answered(name, value, error)
             if error and self._index:
                 self._spoilt = f"call {name} failed, which is not known any more or never was"
             raise SessionError(
@@ -440,21 +444,37 @@ def turn(watch: Watch, validator: Validator, last: Step) -> Verdict:
     for call in last.calls:
         asked = validator.asked(call)
         step = Step((*done, fitting(asked)), known.values, last.text)
-        verdict = explained(judged(watch, step) if type(asked) is Call else refused(asked), known.strange)
+        verdict = judged(watch, step) if type(asked) is Call else refused(asked)
+        verdict = explained(verdict, known.strange, known.values)
         verdicts.append(verdict)
         done = step.calls if verdict.decision == "allow" else done
     return joined(verdicts)
 
 
-def explained(verdict: Verdict, strange: Mapping[str, str]) -> Verdict:
-    """The verdict with the reason why what it misses is unknown, where the state tells it and it does not fit."""
-    if verdict.decision != "undecided" or not strange:
+def explained(verdict: Verdict, strange: Mapping[str, str], state: Mapping[str, Value]) -> Verdict:
+    """The verdict with the reason why what it misses is unknown, where the state tells it and it does not fit, or is
+    no time where one is read."""
+    if verdict.decision != "undecided":
         return verdict
     words = set(re.findall(r"\w+", " ".join(verdict.missing)))
     found = [
         f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in {"", *words}
     ]
-    return replace(verdict, reason="; ".join((verdict.reason, *found)))
+    found += _untimed(verdict.missing, state)
+    return replace(verdict, reason="; ".join((verdict.reason, *found))) if found else verdict
+
+
+def _untimed(missing: Iterable[str], state: Mapping[str, Value]) -> list[str]:
+    """Why texts of the state that are read as times are none."""
+    read = [one or "now" for said in missing for one in TIMES.findall(said)]
+    found = []
+    for path in dict.fromkeys(read):
+        value: Value = state
+        for name in path.split("."):
+            value = value.get(name) if type(value) is dict else None
+        if type(value) is str and (why := times.problem(value)):
+            found.append(f"state.{path}: a time such as 2026-01-31T09:00:00Z was required; {got(value)} {why}")
+    return found
 
 
 def joined(verdicts: Sequence[Verdict]) -> Verdict:

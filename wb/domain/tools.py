@@ -23,7 +23,8 @@ A state field may say where it comes from, so that nobody writes code for it (`w
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
 Where it says how the arguments of a lookup follow from a call of such a tool (`{"set": {"id": "call.order"}}`), that
-call changes the one object alone; with `{}`, any.  An object is the same where the arguments are.
+call changes the one object alone; with `{}`, any.  An object is the same where the arguments are; they are held
+against the schemas here, so that its names are of one type, and one that no call can tell is refused.
 `given_by` lists tools whose own result is the whole new result of the lookup, for their arguments of the same names.
 """
 
@@ -39,7 +40,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Never
 import pydantic
 
 from wb.domain import jsonl
-from wb.logic import cel, facts
+from wb.logic import cel, facts, types
+from wb.logic.cel import render
 from wb.logic.facts import FactError
 
 FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
@@ -193,6 +195,12 @@ def candidates(toolbox: Toolbox) -> tuple[Tool, ...]:
 def schemas(fields: Iterable[Field]) -> dict[str, Mapping[str, object]]:
     """What is declared of each field, by name."""
     return {field.name: field.schema or {"type": field.type} for field in fields}
+
+
+def arguments_of(tool: Tool) -> dict[str, Mapping[str, object]]:
+    """What is declared of each argument of a tool, by name, in its own words."""
+    written = tool.schema.get("properties")
+    return schemas(tool.arguments) | (dict(written) if isinstance(written, Mapping) else {})
 
 
 DeclaredValues = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
@@ -375,10 +383,13 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
             raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
+    given = _Given(tools, before)
     if kind == "said":
         said = row.get("arguments", Schema())
         arguments = _each(said, before, f"{where}.arguments")
         objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by")
+        given.told(arguments, {}, f"{where}.arguments")
+        given.apart(arguments, objects, {}, f"{where}.used_by")
         return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
@@ -393,10 +404,77 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
             )
     if kind == "done" and path is None:
         raise ToolError(f"{where}.path: an argument of {of} was required; got none")
+    if kind == "done" and (mistakes := given.type(path, named[of])[1]):
+        raise ToolError(f"{where}.path: {mistakes[0]}")
     arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
     otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
     objects = _objects(row.get("changed_by", ()), dict(arguments), f"{where}.changed_by")
+    declared = arguments_of(named[of])
+    wanted = {name: (types.of_schema(declared.get(name), name), f"{name} of {of}") for name, _ in arguments}
+    given.told(arguments, wanted, f"{where}.arguments")
+    given.told((("", otherwise),) if otherwise is not None else (), None, f"{where}.otherwise")
+    given.apart(arguments, objects, wanted, f"{where}.changed_by")
+    for tool in given_by:
+        same = tuple((name, facts.Path(("call", name))) for name, _ in arguments if name in arguments_of(named[tool]))
+        given.apart((), ((tool, same),), wanted, f"{where}.given_by")
     return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
+
+
+Wanted = Mapping[str, tuple[types.Type, str]]  # of arguments by name: of which type one is to be, and what is so
+OPEN = (types.ANY, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the calls of these tools can tell a source, beside the state fields before it."""
+
+    tools: Sequence[Tool]
+    before: Sequence[Field]
+
+    def type(self, node: facts.Node, tool: Tool) -> tuple[types.Type, list[str]]:
+        """What a value is at a call of a tool, and what it asks for that the tool has not."""
+        own, root = arguments_of(tool), tool.schema
+        asked = {path.names[1] for path in facts.paths(node) if path.names[0] == "call"}
+        others = root.get("additionalProperties", "patternProperties" in root) is not False
+        found = types.Types(schemas(self.before), None if others and not asked <= own.keys() else own)
+        return found.of(node, {}), found.mistakes
+
+    def told(self, each: Arguments, wanted: Wanted | None, where: str) -> None:
+        """Refuse a value that the calls of no tool tell; it names an object unless `wanted` is None."""
+        for name, node in each:
+            reasons = [self._why(node, tool, None if wanted is None else wanted.get(name, OPEN)) for tool in self.tools]
+            if "" in reasons:
+                continue
+            asked = {path.names[1] for path in facts.paths(node) if path.names[0] == "call"}
+            near = [why for tool, why in zip(self.tools, reasons, strict=True) if asked <= arguments_of(tool).keys()]
+            known = sorted({one for tool in self.tools for one in arguments_of(tool)})
+            why = near[0] if near else f"arguments of a tool were required, of {known}; got {render(node)}"
+            raise ToolError(f"{where}{'.' * bool(name)}{name}: {why}")
+
+    def apart(self, each: Arguments, objects: Iterable[tuple[str, Arguments]], wanted: Wanted, where: str) -> None:
+        """Refuse objects that are named by values of several types, which would never be the same."""
+        named, seen = {tool.name: tool for tool in self.tools}, {**wanted}
+        for tool, told in objects:
+            for name, node in told:
+                like = [seen.get(name, OPEN)]
+                if like[0][0].kind is None:  # then as the call itself names it
+                    here = dict(each).get(name, node)
+                    like.append((self.type(here, named[tool])[0], render(here)))
+                    seen[name] = self.type(node, named[tool])[0], f"{render(node)} of {tool}"
+                if why := next(filter(None, [self._why(node, named[tool], one) for one in like]), ""):
+                    raise ToolError(f"{where}.{tool}.{name}: {why}")
+
+    def _why(self, node: facts.Node, tool: Tool, wanted: tuple[types.Type, str] | None) -> str:
+        """Why a call of a tool does not tell a value that is wanted; empty where it does, or may."""
+        found, mistakes = self.type(node, tool)
+        if mistakes or wanted is None or found.kind is None:
+            return mistakes[0] if mistakes else ""
+        if found.kind not in ("string", "number", "bool"):
+            return f"{render(node)}: a text, a number or a truth was required; got {found.json or found.name}"
+        kind, what = wanted
+        if kind.kind is not None and kind.kind != found.kind:
+            return f"{render(node)}: {kind.json} was required, as {what} is; got {found.json or found.name}"
+        return ""
 
 
 def _arguments(row: object, tool: Tool, before: Sequence[Field], where: str, all_of: bool) -> Arguments:

@@ -27,7 +27,7 @@ from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
 from wb.logic.formula import PAST, TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
 from wb.logic.objects import Slices, Told, identity
-from wb.logic.semantics import Past
+from wb.logic.semantics import LOST, Past, clock
 from wb.logic.syntax import render
 from wb.rules.rule import (
     AmongReader,
@@ -50,6 +50,7 @@ POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
+BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -217,6 +218,8 @@ class CallWatch:
         verdict = one.judge(known)
         if step.earlier or (len(step.calls) > 1 and verdict.decision == "allow"):
             verdict = self._in_order(one, known, step, verdict)
+        if verdict.decision == "undecided" and self._backwards(one, step):
+            verdict = replace(verdict, reason=f"{verdict.reason}; {TOLD_BY}: {BACKWARDS}")
         return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
 
     def _in_order(self, one: Loaded, known: Sequence[Any], step: Step, together: Verdict) -> Verdict:
@@ -260,6 +263,13 @@ class CallWatch:
             ahead.step(tell(part))
         self._ahead[id(followed)] = earlier, ahead
         return ahead
+
+    def _backwards(self, one: Loaded, step: Step) -> bool:
+        """Whether time has run backwards for a window of the guard, up to this step."""
+        tool = one.entry.contract.tool
+        followed = [self._by_tool[tool]] if one.past is not None else []
+        followed += [slices for slices, _ in self._sliced.get(tool, ())]
+        return any(each.timed and clock(time(step, None), each.last)[0] == LOST for each in followed)
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""

@@ -284,6 +284,11 @@ class Slices:
         """Whether the times of steps matter."""
         return self._timed
 
+    @property
+    def last(self) -> float:
+        """The last time that is known, as `clock` has it."""
+        return self._last
+
     def __len__(self) -> int:
         """How many choices of objects are remembered."""
         return len(self._at)

@@ -286,6 +286,11 @@ class Past:
             kept[i] = after, tuple([now if time == LOST else time for time in before])
         return tuple(kept)
 
+    @property
+    def last(self) -> float:
+        """The last time that is known, as `clock` has it."""
+        return self._last
+
     def peek(self, step: object) -> tuple:
         """The formulas' truths if this were the next step; nothing is remembered."""
         letter = self._truths.told(step, self.names)

@@ -52,6 +52,17 @@ def timestamp(text: str) -> Timestamp | None:
     return moment(_nanoseconds(past) + int((part or "0").ljust(9, "0")))
 
 
+def problem(text: str) -> str:
+    """Why a text is no moment; empty where it is one."""
+    if timestamp(text) is not None:
+        return ""
+    try:
+        known = datetime.fromisoformat(text[:LONGEST])
+    except ValueError:
+        known = None
+    return "has no zone" if known is not None and known.tzinfo is None else "is no time"
+
+
 @lru_cache(maxsize=1024)
 def duration(text: str) -> Duration | None:
     """The length of time that a text such as `1h30m` or `-1.5s` says; None where it says none."""

@@ -321,7 +321,8 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
             yield f"{at}: tools of {sorted(tools)} were required; got {strange}"
             continue
         told = False
-        for path in (*(facts.paths(p.test) if p.test is not None else ()), *p.objects):
+        own_paths = (*(facts.paths(p.test) if p.test is not None else ()), *p.objects)
+        for path, told_by in (*((path, "") for path in own_paths), *_telling(own_paths, toolbox)):
             if path.names[0] == "state":
                 owners = [("a field of the state", toolbox.state)]
             else:
@@ -331,7 +332,7 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
                 what, fields = missing[0]
                 hint = _CLOCK * (path == facts.NOW.arguments[0])
                 yield f"{at}: {what} that tools.json declares was required, one of {[f.name for f in fields]}; " + (
-                    f"got {'.'.join(path.names[1:])!r}{hint}"
+                    f"got {'.'.join(path.names[1:])!r}{hint}{told_by}"
                 )
                 told = True
         if not told:
@@ -340,6 +341,19 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
         if windows(rule.formula) and not any(field.name == "now" for field in toolbox.state):
             got = [field.name for field in toolbox.state]
             yield f"{written.where((*loc, 'rules', i))}: a field now of the state, the time, was required; got {got}"
+
+
+def _telling(paths: Iterable[facts.Path], toolbox: Toolbox) -> Iterator[tuple[facts.Path, str]]:
+    """What the calls must tell for those fields of the state that come from elsewhere, and which field that is."""
+    sources = {field.name: field.source for field in toolbox.state if field.source is not None}
+    waiting = [path.names[1] for path in paths if path.names[0] == "state"]
+    for name in waiting:
+        nodes = [node for _, node in sources[name].arguments] if name in sources else []
+        for path in dict.fromkeys(path for node in nodes for path in facts.paths(node)):
+            if path.names[0] == "call":
+                yield path, f", which tells state.{name}"
+            elif path.names[1] not in waiting:
+                waiting.append(path.names[1])
 
 
 def _mistyped(predicate: Predicate, toolbox: Toolbox) -> tuple[str, ...]:
