@@ -90,6 +90,9 @@ class Spy:
     def evidence(self, tool: str) -> str:
         return ""
 
+    def minds(self, tool: str) -> bool:
+        return False
+
     def reads(self, tool: str) -> tuple[str, ...]:
         return tuple(one.name for one in self.validator.toolbox.state)
 

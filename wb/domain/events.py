@@ -164,8 +164,13 @@ def loads(text: str, *, source: str = "runs") -> tuple[Run, ...]:
 def dump(events: Iterable[Event], file: TextIO) -> None:
     """Write events, one a line; `read` gives them back, by run."""
     for event in events:
-        # A mapping that json does not know becomes a dict; NaN and the infinities are a ValueError.
-        print(json.dumps(_said(event), ensure_ascii=False, allow_nan=False, default=dict), file=file)
+        file.write(line(event))
+
+
+def line(event: Event) -> str:
+    """The event as a line of a file, its end with it; `ValueError` or `TypeError` where it holds what is no JSON."""
+    # A mapping that json does not know becomes a dict; NaN and the infinities are a ValueError.
+    return json.dumps(_said(event), ensure_ascii=False, allow_nan=False, default=dict) + "\n"
 
 
 class _Say(Strict):

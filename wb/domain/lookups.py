@@ -140,9 +140,11 @@ class Lookups:
         self._seen: dict[str, dict[Hashable, _Seen]] = {tool: {} for tool in self._kept}  # by tool and arguments
         self._given: dict[tuple[str, Hashable], _Seen] = {}  # by field and arguments
         self._done: dict[tuple[str, Hashable], Value] = {}  # by field and arguments
+        self._done_at: dict[tuple[str, Hashable], int] = {}  # when that call was asked for
         self._said: dict[str, _Seen] = {}  # all texts of a speaker
         self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
         self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps
+        self._refused: dict[int | str, tuple[Call, int]] = {}  # those that may not run
         self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
         self._hanging: list[threading.Thread] = []
@@ -165,14 +167,17 @@ class Lookups:
             self._said[role] = _Seen((*before[-TEXTS:], text), self._now, f"what {role} said")
 
     def begin(self) -> None:
-        """A step is over: its calls were done, and another one may ask again."""
-        for name, (call, at) in self._running.items():
+        """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
+        over = [name for name, (call, _) in self._running.items() if type(name) is int or not self.changes(call)]
+        if len(self._running) - len(over) > KEPT:
+            over = list(self._running)[:-KEPT]
+        for name in over:
+            call, at = self._late[name] = self._running.pop(name)
             self._change(call, ended=True)
-            self._was_done(call)
-            self._late[name] = call, at
+            self._was_done(call, at)
         while len(self._late) > KEPT:
             del self._late[next(iter(self._late))]
-        self._running, self._answers = {}, {}
+        self._answers = {}
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
@@ -181,8 +186,18 @@ class Lookups:
         self._late.pop(name, None)
         self._running[name] = call, self._now
 
+    def refused(self, name: int | str, call: Call) -> None:
+        """A call may not run; if a result is told of it, it ran all the same from here on."""
+        self._refused[name] = call, self._now
+        if len(self._refused) > KEPT:
+            del self._refused[next(iter(self._refused))]
+
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
+        if name in self._refused:
+            call, at = self._refused.pop(name)
+            self._change(call)
+            self._running[name] = call, at
         present = name in self._running
         found = self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
@@ -193,7 +208,7 @@ class Lookups:
         self._change(call, ended=True)
         self._told = {} if changes else self._told  # what was told before it may have changed
         if present and not failed:  # those of earlier steps counted when their step was over
-            self._was_done(call)
+            self._was_done(call, at)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
@@ -222,7 +237,7 @@ class Lookups:
         if key is not None:
             _keep(self._seen[tool], key, seen)
 
-    def _was_done(self, call: Call) -> None:
+    def _was_done(self, call: Call, at: int) -> None:
         """A call was done, as far as anybody knows: what its arguments tell."""
         for one in self._changed.get(call.tool, ()):
             if one.source.kind != "done":
@@ -233,8 +248,12 @@ class Lookups:
                 one.lost = f"a call of {call.tool} did not tell {', '.join(name for name, _, _ in one.arguments)}"
             elif len(self._done) >= KEPT and (one.name, key) not in self._done:
                 one.lost = f"more than {KEPT} calls were done that it depends on"
-            else:
-                self._done[one.name, key] = one.path(None, call.arguments)
+            elif self._done_at.get((one.name, key), 0) < at:  # a call that was asked for later is the newest one
+                self._done[one.name, key], self._done_at[one.name, key] = one.path(None, call.arguments), at
+
+    def changes(self, call: Call) -> bool:
+        """Whether the call may change anything."""
+        return bool(self._changed.get(call.tool, self._stranger))
 
     def _change(self, call: Call, ended: bool = False) -> None:
         """The call may have changed something just now; what was said is used up when it is asked for alone."""
