@@ -10,10 +10,13 @@ import io
 import json
 import random
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -21,7 +24,8 @@ import test_same_object as same  # noqa: E402
 
 from wb.bench import recorded  # noqa: E402
 from wb.domain import events, session, tools  # noqa: E402
-from wb.domain.session import AWAITED, SEVERE, Judge, Session  # noqa: E402
+from wb.domain.events import Asked, Event, Lookup, Result, Say, State  # noqa: E402
+from wb.domain.session import AWAITED, SEVERE, Judge, Session, SessionError  # noqa: E402
 from wb.domain.trace import Call, Step  # noqa: E402
 from wb.guards import contract, examples  # noqa: E402
 from wb.guards.runtime import CallGuard, Guarded  # noqa: E402
@@ -282,6 +286,300 @@ def compared(seeds: range) -> tuple[int, int]:
 def test_a_verdict_is_right_whatever_comes_and_a_recording_gives_it_again() -> None:
     many, waited = compared(range(250))
     assert many > 1000 and waited > 500
+
+
+# ---- a recording goes on as it was ------------------------------------------------------------------
+
+TIMES = st.sampled_from([None, "2026-03-01T12:00:00Z", "2026-03-01T13:00:00Z"])
+NAMES = st.sampled_from("ab")
+ARGUMENTS = st.one_of(NAMES.map(lambda name: {"id": name}), st.sampled_from([{}, {"id": 1}, {"id": "a", "x": 1}]))
+CALLS = st.builds(
+    lambda tool, given, step, named: ("call", tool, given, step, named),
+    st.sampled_from(["get", "set", "check", "cancel", "pay", "pay", "strange"]),
+    ARGUMENTS,
+    st.one_of(st.none(), st.integers(0, 2)),
+    st.booleans(),
+)
+HAPPENED = st.one_of(
+    CALLS,
+    CALLS,
+    st.tuples(st.just("result"), st.integers(0, 3), st.booleans()),
+    st.tuples(st.just("result"), st.just(0), st.just(False)),
+    st.tuples(st.just("say"), st.sampled_from(["user", "assistant"])),
+    st.tuples(st.just("state"), st.dictionaries(st.sampled_from(["version", "told"]), st.integers(0, 1))),
+    st.tuples(st.just("lookup"), NAMES, st.sampled_from([1, 0, None])),
+)
+
+
+def recording(script: list, times: list) -> list[Event]:
+    """The events of a script, with results for calls that have none yet alone: each of the newest four, by its id."""
+    found, waiting, last = [], [], None
+    for number, ((kind, *what), time) in enumerate(zip(script, times, strict=False)):
+        match kind, what:
+            case "call", (tool, given, step, named):
+                last = f"c{number}" if named else None
+                waiting = [*(one for one in waiting if one is not None), last]
+                found.append(Event("r", Asked(Call(tool, given), None, last), step, time))
+            case "result", (back, failed) if back < len(waiting):
+                name = waiting.pop(-1 - back)
+                found.append(Event("r", Result(1, failed, name), None, time))
+            case "say", (role,):
+                found.append(Event("r", Say(role, "words"), None, time))
+            case "state", (values,):
+                found.append(Event("r", State(values), None, time))
+            case "lookup", (name, value):
+                problem = None if value is not None else "none"
+                found.append(Event("r", Lookup("get", {"id": name}, value, problem), None, time))
+    return found
+
+
+@pytest.mark.parametrize("judge", [GUARD, LOOKING], ids=["told", "sourced"])
+@settings(max_examples=150, deadline=None)
+@example([("call", "cancel", {"id": "a", "x": 1}, None, False), ("result", 0, False)], [None] * 20, A)
+@example([("call", "get", A, None, False), ("result", 0, False), ("call", "strange", {}, None, True)], [None] * 20, A)
+@given(st.lists(HAPPENED, max_size=14), st.lists(TIMES, min_size=20, max_size=20), st.just(A))
+def test_what_is_replayed_goes_on_as_the_whole_is_judged(judge, script: list, times: list, last: dict) -> None:
+    before = recording(script, times)
+    asked = Event("r", Asked(Call("pay", last)), None, times[-1])
+    verdicts = [one.verdict for one in recorded.judge(judge, [*before, asked])]
+    one = Session(judge, clock=lambda: times[-1])
+    assert list(one.replay(before)) == verdicts[:-1]
+    assert one.call("pay", dict(last)) == verdicts[-1]
+    again = Session(judge, clock=lambda: times[-1])
+    for event in before:
+        again.replay([event])
+    assert again.call("pay", dict(last)) == verdicts[-1]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+@pytest.mark.parametrize("ran", [Call("cancel", {"id": "a", "x": 1}), Call("strange", A)], ids=str)
+def test_what_was_executed_is_replayed_whatever_this_guard_says_of_it(ran: Call, failed: bool) -> None:
+    """A call that a guard of today would not have allowed, and one of a tool that it does not know."""
+    calls = [Call("check", A), Call("set", A), Call("get", A)]
+    before = [Event("r", what) for call in calls for what in (Asked(call), Result(1))]
+    happened = [*before, Event("r", Asked(ran)), Event("r", Result(1, failed))]
+    one = Session(LOOKING)
+    assert one.replay(happened)[-1].decision == "deny"
+    (*_, last) = recorded.judge(LOOKING, [*happened, Event("r", Asked(Call("pay", A)))])
+    verdict = one.call("pay", A)
+    assert verdict == last.verdict
+    if ran.tool == "cancel" and not failed:
+        assert verdict.violated == ("cancelled",)
+    else:
+        assert verdict.decision == "undecided" and "what get gave may have changed since" in verdict.reason
+    one = Session(LOOKING)
+    one.replay(before)
+    assert one.call("pay", A).decision == "allow", "without it"
+
+
+# ---- recordings that are none -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("happened", "said"),
+    [
+        (
+            [{"run": "r", "say": {"role": "user", "text": "x"}}],
+            r"as wb\.domain\.events\.stream\(FILE\) reads them; got",
+        ),
+        ("runs.jsonl", r"as wb\.domain\.events\.stream\(FILE\) reads them; got \"r\""),
+        (7, "events of a session were required; got TypeError"),
+        (
+            [Event("r", Say("user", "x")), Event("s", Say("user", "x"))],
+            'events of one run were required; got one of "s"',
+        ),
+        ([Event("r", Result(1))], "result: a call before it in its run was required; got none"),
+        ([Event("r", Asked(Call("get", A), None, "x"))] * 2, "a call id of its own was required"),
+    ],
+)
+def test_half_a_recording_allows_nothing_from_then_on(happened: object, said: str) -> None:
+    one = Session(GUARD)
+    one.call("check", A)
+    assert one.call("pay", A).decision == "allow"
+    with pytest.raises(SessionError, match=said):
+        one.replay(happened)
+    verdict = one.call("pay", A)
+    assert verdict.decision == "undecided" and "what was recorded before could not be taken in" in verdict.reason
+    assert one.call("pay", {"id": "b"}).decision == "deny", "what is forbidden stays so"
+
+
+def test_a_file_that_breaks_off_allows_nothing_and_a_whole_one_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    one = Session(GUARD, record=path)
+    one.call("check", A), one.result("fine")
+    again = Session(GUARD)
+    assert [each.decision for each in again.replay(events.stream(path))] == ["allow"]
+    assert again.call("pay", A).decision == "allow"
+    path.write_text(path.read_text("utf-8") + '{"run": "sess', "utf-8")
+    again = Session(GUARD)
+    with pytest.raises(SessionError, match="line 3"):
+        again.replay(events.stream(path))
+    assert again.call("pay", A).decision == "undecided"
+
+
+def test_recordings_are_judged_in_the_order_of_their_file() -> None:
+    rows = [
+        Event(run, Asked(Call("get", A), label))
+        for run, label in zip("abab", ("allow", None, None, "deny"), strict=True)
+    ]
+    found = [(one.run, one.index, one.label) for one in recorded.judge(GUARD, rows)]
+    assert found == [("a", 0, "allow"), ("b", 0, None), ("a", 1, None), ("b", 1, "deny")]
+
+
+# ---- what cannot be written, and what calls back ------------------------------------------------------
+
+
+class Failing(io.StringIO):
+    """A file on a disk that is full when it is told so."""
+
+    full = False
+
+    def write(self, text: str) -> int:
+        if self.full:
+            raise OSError("no space left")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("name", [None, "1"])
+@pytest.mark.parametrize("ends", [True, False])
+def test_an_error_that_cannot_be_recorded_is_taken_back_all_the_same(name: str | None, ends: bool) -> None:
+    record = Failing()
+    one = Session(GUARD, record=record)
+    one.call("check", A, call_id=name)
+    record.full = True
+    with pytest.raises(SessionError, match="a record that can be written was required; got OSError: no space left"):
+        one.result("no", name, error=True)
+    record.full = not ends
+    assert one.call("pay", A).violated == ("checked",)
+    free = one.call("get", A)
+    assert free.decision == "undecided" and "the record is not whole: OSError: no space left" in free.reason
+    assert len(record.getvalue().splitlines()) == 1, "what stands in it is what came before"
+
+
+def test_a_result_that_no_record_can_hold_may_be_told_again() -> None:
+    record = io.StringIO()
+    one = Session(GUARD, record=record)
+    one.call("check", A, call_id="1")
+    with pytest.raises(SessionError, match="what a record can hold was required"):
+        one.result(object(), "1")
+    assert one.call("pay", A).violated == ("checked",), "it is awaited still"
+    one.result("fine", "1")
+    assert one.call("pay", A).decision == "allow"
+    one.call("check", {"id": "b"}), one.result(ValueError("broken"), error=True)
+    assert one.call("pay", {"id": "b"}).violated == ("checked",)
+    assert json.loads(record.getvalue().splitlines()[-2])["result"] == "ValueError: broken"
+
+
+@pytest.mark.parametrize("name", [None, "1"])
+def test_a_call_whose_decision_was_not_logged_is_not_on_record(name: str | None) -> None:
+    log, record = Failing(), io.StringIO()
+    one = Session(LOOKING, log=log, record=record, ask=lambda tool, given: 1)
+    one.call("set", A), one.result(1)
+    log.full = True
+    with pytest.raises(SessionError, match="a log that can be written was required"):
+        one.call("check", A, call_id=name)
+    log.full = False
+    live = one.call("pay", A)
+    assert live.violated == ("checked",)
+    (run,) = events.loads(record.getvalue())
+    again = Session(LOOKING)
+    assert again.replay(run.events)[-1] == live
+    assert one.call("check", A, call_id=name).decision == "allow", "asked for again under the same id"
+
+
+def test_a_call_that_cannot_be_recorded_was_not_done() -> None:
+    record = Failing()
+    one = Session(GUARD, record=record)
+    record.full = True
+    with pytest.raises(SessionError, match="a record"):
+        one.call("check", A)
+    record.full = False
+    assert one.call("pay", A).violated == ("checked",)
+
+
+def test_a_refused_call_that_no_record_can_hold_is_logged_and_its_error_is_nobody_elses() -> None:
+    record, log = io.StringIO(), io.StringIO()
+    one = Session(GUARD, record=record, log=log)
+    one.call("check", A), one.result("fine"), one.call("cancel", A)
+    assert one.call("get", {"id": float("nan")}).decision == "deny"
+    one.result("denied", error=True)
+    assert one.call("pay", A).violated == ("cancelled",), "the cancellation was not taken back"
+    assert [json.loads(row)["index"] for row in log.getvalue().splitlines()] == [0, 1, 2, 3]
+    assert one.call("get", {"id": float("nan")}).decision == "deny"
+    one.result("it ran")
+    assert "a call ran that cannot be put on record" in one.call("get", A).reason
+
+
+class Calling(io.StringIO):
+    """A file, or a clock, that asks the session for a call while it is at work."""
+
+    one: Session | None = None
+    refused = 0
+
+    def __call__(self) -> str:
+        if self.one is not None:
+            try:
+                self.one.call("pay", A)
+            except SessionError as error:
+                assert "a session that is not at work was required" in str(error)
+                self.refused += 1
+        return "2026-01-01T00:00:00Z"
+
+    def write(self, text: str) -> int:
+        self()
+        return super().write(text)
+
+
+@pytest.mark.parametrize("through", ["clock", "log", "record"])
+def test_what_a_session_calls_may_not_call_it(through: str) -> None:
+    inside = Calling()
+    one = Session(GUARD, **({"record": io.StringIO()} if through == "clock" else {}), **{through: inside})
+    one.call("check", A)
+    for _ in range(2):
+        one.call("cancel", {"id": "b"})
+    inside.one = one
+    assert one.call("cancel", {"id": "b"}).violated == ("few",) and inside.refused
+    assert one.call("pay", A).decision == "allow" and one._index == 5
+    one.say("user", "go on"), one.state({"told": 1})
+    text = {"clock": one._record_to, "record": inside}.get(through)
+    if text is not None:
+        again = Session(GUARD)
+        assert [each.decision for each in again.replay(events.loads(text.getvalue())[0].events)][-1] == "allow"
+
+
+def test_a_recording_that_calls_the_session_is_refused() -> None:
+    one = Session(GUARD)
+
+    def happened() -> Iterator[Event]:
+        yield Event("r", Asked(Call("check", A)))
+        one.call("pay", A)
+
+    with pytest.raises(SessionError, match="a session that is not at work was required"):
+        one.replay(happened())
+    assert one.call("pay", A).decision == "undecided"
+
+
+def test_an_ask_function_that_calls_the_session_is_not_answered_in_time() -> None:
+    one = Session(LOOKING, ask=lambda tool, given: one.call("pay", A), timeout_s=0.05)
+    one.call("check", A), one.call("set", A), one.result(1)
+    verdict = one.call("pay", A)
+    assert verdict.decision == "undecided" and "an answer within 0.05 s was required" in verdict.reason
+
+
+@pytest.mark.parametrize("timeout_s", [-1, 0, 0.0, float("nan"), float("inf"), "2", None, True, 10**400])
+def test_a_time_that_nothing_can_wait_for_is_refused_when_the_session_is_made(timeout_s: object) -> None:
+    with pytest.raises(ValueError, match="timeout_s: seconds above 0, at most .* were required; got"):
+        Session(GUARD, timeout_s=timeout_s)
+    assert Session(GUARD, timeout_s=1).call("get", A).decision == "allow"
+
+
+@pytest.mark.parametrize("name", ["\x1b[2Jpay", "pay\u202e", "p\u200bay", "\u3164", "pay\n", "z" * 500])
+def test_a_tool_s_name_stands_escaped_in_the_reason(name: str) -> None:
+    judges = (GUARD, weighed(rulefile.loads(RULES)))
+    for judge in judges:
+        reason = Session(judge).call(name, A).reason.replace("…", "")
+        assert reason.isascii() and reason.isprintable() and "there is no such tool" in reason and len(reason) < 150
+    assert "pay: " in Session(GUARD).call("pay", {}).reason
 
 
 if __name__ == "__main__":

@@ -168,13 +168,15 @@ class Lookups:
 
     def begin(self) -> None:
         """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
-        over = [name for name, (call, _) in self._running.items() if type(name) is int or not self.changes(call)]
-        if len(self._running) - len(over) > KEPT:
-            over = list(self._running)[:-KEPT]
-        for name in over:
-            call, at = self._late[name] = self._running.pop(name)
+        running, self._running, spare = self._running, {}, len(self._running) - KEPT
+        for name, (call, at) in running.items():
+            if type(name) is str and spare <= 0 and self.changes(call):
+                self._running[name] = call, at
+                continue
             self._change(call, ended=True)
             self._was_done(call, at)
+            self._late[name] = call, at
+            spare -= 1
         while len(self._late) > KEPT:
             del self._late[next(iter(self._late))]
         self._answers = {}

@@ -184,7 +184,8 @@ class Session:
             self._present = Step((), self._words[1], self._words[0])
             self._told = self._told and self._words[1] is not self._state
         self._words = (text, self._state) if role == "assistant" else None
-        _check(problem)
+        if problem:
+            raise SessionError(problem)
 
     @_alone
     def state(self, fields: Mapping[str, Value]) -> None:
@@ -202,7 +203,8 @@ class Session:
             if len(self._passed) > PASSED:
                 self._begin(None)
         self._told = True
-        _check(problem)
+        if problem:
+            raise SessionError(problem)
 
     @_alone
     def call(
@@ -235,7 +237,7 @@ class Session:
         if not fits:
             verdict = refused(asked)
         elif self._waiting or self._awaited:
-            verdict = self._everywhere(lambda watch, undone: judged(watch, _without(judging, undone)))
+            verdict = self._everywhere(partial(_judged_without, judging))
         else:
             verdict = judged(self._watch, judging)
         if strange:
@@ -246,7 +248,7 @@ class Session:
             self._record(asked, step, verdict, origins)
         if self._record_to is not None and not self._torn:
             given = asked.arguments if fits else asked.given
-            _check(self._happened(Asked(Call(fitting(asked).tool, given), None, call_id), step, time))
+            self._written_down(Asked(Call(fitting(asked).tool, given), None, call_id), step, time)
         allowed, call = verdict.decision == "allow", judging.calls[-1]
         if allowed and now is None:
             self._present = judging
@@ -255,11 +257,13 @@ class Session:
             self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
         self._made[name] = call, allowed
-        self._asked = (*self._asked, call)
+        self._asked += (call,)
         if allowed and call_id is not None and self.judge.minds(call.tool):
             self._waiting[call_id] = call
-        if self._lookups is not None:
-            (self._lookups.asked if allowed else self._lookups.refused)(name, call)
+        if self._lookups is not None and allowed:
+            self._lookups.asked(name, call)
+        elif self._lookups is not None:
+            self._lookups.refused(name, call)
         if type(self._last) is int:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
         self._words, self._last, self._index = None, name, self._index + 1
@@ -297,7 +301,8 @@ class Session:
         elif allowed is error and self._matters(name, call, error):
             said = "failed after its step was over" if error else "was not allowed and ran all the same"
             self._spoil(f"call {_name(name)} {said}, so what is remembered did not happen")
-        _check(problem)
+        if problem:
+            raise SessionError(problem)
 
     @_alone
     def replay(self, happened: Iterable[Event]) -> tuple[Verdict, ...]:
@@ -345,6 +350,8 @@ class Session:
     def _again(self, event: Event) -> Verdict | None:
         """Take in one recorded event; the verdict on a call."""
         verdict = None
+        if not isinstance(event.what, Asked):
+            self._events.follow(event.what)
         match event.what:
             case Say(role, text):
                 self.say(role, text)
@@ -355,11 +362,11 @@ class Session:
                     self._lookups.heard(told)
             case Asked(call, _, call_id):
                 verdict = self.call(call.tool, call.arguments, event.step, call_id=call_id)
+                self._events.follow(event.what)
             case Result(value, failed, call_id):
                 self.result(value, call_id, failed)
             case other:
                 raise SessionError(f"an event of a session was required; got {got(other)}")
-        self._events.follow(event.what)
         return verdict
 
     @_alone
@@ -488,7 +495,7 @@ class Session:
         filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time)
         if self._record_to is not None and not self._torn:
             for what in filled.asked:
-                _check(self._happened(what, step, time))
+                self._written_down(what, step, time)
         return filled, time
 
     def _time(self) -> str | None:
@@ -526,6 +533,12 @@ class Session:
             self._torn = f"a record that can be written was required; got {_said(error)}"
             self._spoil(f"the record is not whole: {_said(error)}")
         return self._torn
+
+    def _written_down(self, what: events.What, step: int | str | None, time: str | None) -> None:
+        """Write down what is to take effect only then."""
+        problem = self._happened(what, step, time)
+        if problem:
+            raise SessionError(problem)
 
     def _unwritable(self, asked: Refused, name: int | str, step: int | str | None) -> Verdict:
         """The verdict on a call whose arguments no record can hold."""
@@ -681,12 +694,6 @@ def _plain(value: Value) -> Value:
         return _said(value)
 
 
-def _check(problem: str) -> None:
-    """What was told has taken effect; say what went wrong beside it."""
-    if problem:
-        raise SessionError(problem)
-
-
 def _append(to: str | Path | TextIO, line: str) -> None:
     """Write a line to a file, by its path or open."""
     if isinstance(to, str | Path):
@@ -701,6 +708,10 @@ def _chosen(names: Collection[str]) -> Iterator[tuple[str, ...]]:
     """Every choice among names: all of them first, none last."""
     for many in range(len(names), -1, -1):
         yield from combinations(names, many)
+
+
+def _judged_without(step: Step, watch: Watch, undone: Collection[Call]) -> Verdict:
+    return judged(watch, _without(step, undone))
 
 
 def _without(step: Step, undone: Collection[Call]) -> Step:
