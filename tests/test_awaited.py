@@ -510,6 +510,22 @@ def test_a_refused_call_that_no_record_can_hold_is_logged_and_its_error_is_nobod
     assert "a call ran that cannot be put on record" in one.call("get", A).reason
 
 
+def test_a_record_holds_the_step_and_the_time_that_a_call_was_judged_by() -> None:
+    record, ticks = io.StringIO(), iter([None, "2026-03-01T12:00:00Z", "8 o'clock", "2026-03-01T12:00:00Z"])
+    one = Session(GUARD, record=record, clock=lambda: next(ticks))
+    for step in ("1", 1):
+        one.call("check", A, step=step)
+    assert len(one._present.calls) == 2, "they share the step that stands in the record"
+    assert [json.loads(row) for row in record.getvalue().splitlines()] == [
+        {"run": "session", "call": {"tool": "check", "arguments": A}, "step": 1},
+        {"run": "session", "call": {"tool": "check", "arguments": A}, "step": 1, "time": "2026-03-01T12:00:00Z"},
+    ]
+    for step in ("one", -1):
+        with pytest.raises(SessionError, match="a step that a record can hold was required"):
+            one.call("check", A, step=step)
+    assert one.call("pay", A).decision == "allow", "nothing was lost"
+
+
 class Calling(io.StringIO):
     """A file, or a clock, that asks the session for a call while it is at work."""
 

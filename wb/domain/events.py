@@ -14,8 +14,9 @@ object with the text `run` and exactly one of
 
 and, where known, `step` (a number from 0; the calls of one step share it), `time` (ISO 8601) and, on a call or a
 result, `call_id` (which call a result answers; without it the last one).  A call has at most one result, which
-stands after it.  Nothing else is read: an unknown key, a key given twice, a number that is not finite, null for a
-key that is not known or an identifier that names no call is an error, never passed over.  Empty lines are.
+stands after it; a `call_id` on a call says that its result will come.  Nothing else is read: an unknown key, a key
+given twice, a number that is not finite, null for a key that is not known or an identifier that names no call is an
+error, never passed over.  Empty lines are.
 """
 
 from __future__ import annotations

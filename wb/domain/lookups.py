@@ -190,24 +190,22 @@ class Lookups:
 
     def refused(self, name: int | str, call: Call) -> None:
         """A call may not run; if a result is told of it, it ran all the same from here on."""
+        self._now += 1
         self._refused[name] = call, self._now
         if len(self._refused) > KEPT:
             del self._refused[next(iter(self._refused))]
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
-        if name in self._refused:
-            call, at = self._refused.pop(name)
-            self._change(call)
-            self._running[name] = call, at
-        present = name in self._running
-        found = self._running.pop(name, None) or self._late.pop(name, None)
+        against = self._refused.pop(name, None)
+        present = against is not None or name in self._running
+        found = against or self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
             return
         call, at = found
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
-        self._change(call, ended=True)
+        self._change(call, ended=against is None)
         self._told = {} if changes else self._told  # what was told before it may have changed
         if present and not failed:  # those of earlier steps counted when their step was over
             self._was_done(call, at)

@@ -220,6 +220,7 @@ class Session:
         A `call_id`, one of its own, says that the call's result will be told: until then it may or may not be done.
         """
         name, now = self._named(step, call_id), self._present
+        step = step if self._record_to is None else self._number(step)
         asked = self._validator.call(tool, {} if arguments is None else arguments)
         fits = type(asked) is Call
         if self._record_to is not None and not fits and asked.given is None:
@@ -244,12 +245,13 @@ class Session:
             verdict = explained(verdict, strange)
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", f"{named(asked.tool)}: {self._spoilt}", grade=verdict.grade)
+        allowed, call = verdict.decision == "allow", judging.calls[-1]
+        waits = allowed and call_id is not None and self.judge.minds(call.tool)
         if self._log is not None:
             self._record(asked, step, verdict, origins)
         if self._record_to is not None and not self._torn:
             given = asked.arguments if fits else asked.given
             self._written_down(Asked(Call(fitting(asked).tool, given), None, call_id), step, time)
-        allowed, call = verdict.decision == "allow", judging.calls[-1]
         if allowed and now is None:
             self._present = judging
         else:
@@ -258,7 +260,7 @@ class Session:
         self._asked_in, self._told = self._state, False
         self._made[name] = call, allowed
         self._asked += (call,)
-        if allowed and call_id is not None and self.judge.minds(call.tool):
+        if waits:
             self._waiting[call_id] = call
         if self._lookups is not None and allowed:
             self._lookups.asked(name, call)
@@ -451,8 +453,6 @@ class Session:
         """What the call is remembered by until its result comes."""
         if step is not None and type(step) is not int and type(step) is not str:
             raise SessionError(f"a step's number or name was required; got {got(step)}")
-        if self._record_to is not None:
-            self._number(step)
         if call_id is None:
             return self._index
         used = self._made.keys() | self._late.keys() | self._events.answered.keys()
@@ -513,8 +513,8 @@ class Session:
         except ValueError as error:
             raise SessionError(f"a step that a record can hold was required; got {got(step)}") from error
 
-    def _happened(self, what: events.What, step: int | str | None = None, time: str | None = None) -> str:
-        """Write an event down before it takes effect, with the time of now unless it is told; why that failed.
+    def _happened(self, what: events.What, step: int | None = None, *time: str | None) -> str:
+        """Write an event down before it takes effect, with the time of now unless one is told; why that failed.
 
         Raises:
             SessionError: it can never be written, so that it does not happen.
@@ -522,7 +522,7 @@ class Session:
         if self._record_to is None or self._torn:
             return self._torn
         try:
-            line = events.line(Event(self.run, what, self._number(step), time or self._time()))
+            line = events.line(Event(self.run, what, step, *(time or (self._time(),))))
             line.encode()
         except Exception as error:
             raise SessionError(f"what a record can hold was required; got {_said(error)}") from error
@@ -534,7 +534,7 @@ class Session:
             self._spoil(f"the record is not whole: {_said(error)}")
         return self._torn
 
-    def _written_down(self, what: events.What, step: int | str | None, time: str | None) -> None:
+    def _written_down(self, what: events.What, step: int | None, time: str | None) -> None:
         """Write down what is to take effect only then."""
         problem = self._happened(what, step, time)
         if problem:
@@ -545,6 +545,8 @@ class Session:
         verdict = refused(asked)
         if self._log is not None:
             self._record(asked, step, verdict, {})
+        if type(self._last) is int:
+            self._late.pop(self._last, None)
         self._made[name], self._last, self._index = (None, False), name, self._index + 1
         return verdict
 
