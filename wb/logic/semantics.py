@@ -227,6 +227,12 @@ class Past:
         other._memory, other._last = self._start, BEGUN
         return other
 
+    def fork(self) -> Past:
+        """The same formulas after the same steps, to be followed further apart from this one."""
+        other = self.fresh()
+        other._memory, other._last = self._memory, self._last
+        return other
+
     @property
     def timed(self) -> bool:
         """Whether it has windows in time."""
