@@ -45,7 +45,7 @@ FAIL_CLOSED = {
     "guards/examples": "examples decided",
     "guards/synthesis": "drafting generated_code decided veriguard",
     "guards/decided": "decided",
-    "domain/session": "values session recorded untimed",
+    "domain/session": "values session recorded awaited untimed",
     "domain/lookups": "lookups_recorded lookups_declared lookups lookups_histories session airline_rules",
     "domain/validation": "validation session recorded",
     "domain/schema": "validation hostile_calls",

@@ -220,9 +220,3 @@ def test_while_a_change_of_another_type_runs_nothing_is_known() -> None:
     assert "one" not in one.judge.asked[-1].state
     one.call("pay", {"id": 2}, 1)
     assert one.judge.asked[-1].state["one"] == "ok"
-
-
-def test_a_list_names_nothing_and_is_told() -> None:
-    one = Session(Spy(validator=Validator(box({"lookup": "get", "arguments": {"id": "call.id"}}, listed=LOOSE))))
-    assert known(one, "pay", id=[1]) == (None, "call.id: texts, numbers or truths were required")
-    assert known(one, "pay2", id=None) == (None, "call.id is not known")

@@ -46,6 +46,9 @@ class Spy:
     def evidence(self, tool: str) -> str:
         return ""
 
+    def minds(self, tool: str) -> bool:
+        return True
+
     def decide(self, trace: Trace) -> Verdict:
         return session.decide(self, trace)
 
@@ -63,6 +66,9 @@ class SpyWatch:
 
     def remember(self, step: Step) -> None:
         self.past = (*self.past, step)
+
+    def fork(self) -> SpyWatch:
+        return SpyWatch(self.spy, self.past)
 
 
 def seen(*lines: dict) -> tuple[list[Judged], list[list[list[str]]]]:
@@ -89,9 +95,20 @@ def test_without_a_result_a_call_was_done_if_the_guard_allows_it(tool: str, befo
 
 
 def test_calls_of_one_step_are_judged_in_order_with_the_executed_ones_before() -> None:
+    _, shown = seen(
+        *(call("pay", step=0), result(error=True), call("bad", step=0), result(), call("look", step=0), result()),
+        call("pay"),
+    )
+    assert shown == [[["pay"]], [["bad"]], [["bad", "look"]], [["bad", "look"], ["pay"]]]
+
+
+def test_calls_that_were_asked_for_together_are_judged_whatever_comes_of_those_before() -> None:
+    """As in a session: the result of one is not known when the next is judged, and later is."""
     lines = [call("pay", step=0, call_id="x"), call("bad", step=0, call_id="y"), call("look", step=0, call_id="z")]
     _, shown = seen(*lines, result(call_id="x", error=True), result(call_id="y"), result(call_id="z"), call("pay"))
-    assert shown == [[["pay"]], [["bad"]], [["bad", "look"]], [["bad", "look"], ["pay"]]]
+    assert shown[0] == [["pay"]] and shown[-1] == [["bad", "look"], ["pay"]]
+    assert sorted(shown[1:3]) == [[["bad"]], [["pay", "bad"]]]
+    assert sorted(shown[3:5]) == [[["look"]], [["pay", "look"]]], "what was denied was not done, as far as is known"
 
 
 def test_words_that_no_call_follows_are_a_step_and_a_field_that_changes_within_a_step_is_forgotten() -> None:
@@ -152,12 +169,16 @@ def test_what_was_known_before_words_were_answered_is_remembered(between: list[i
 @pytest.mark.parametrize(("tool", "failed"), [("bad", False), ("pay", True)])
 @pytest.mark.parametrize("named", [{"call_id": "x"}, {}])
 def test_a_result_that_comes_too_late_and_says_otherwise_ends_permission(tool: str, failed: bool, named: dict) -> None:
-    """What was executed in spite of a denial, or failed after it was taken as done, is not what is remembered."""
+    """What was executed in spite of a denial, or failed after it was taken as done, is not what is remembered.
+
+    Of a call with an id nobody knows before its result whether it was done, so that this is no surprise."""
     between = [call("look", call_id="y"), result(call_id="y")] if named else [{"run": "a", "say": SAID}] * 2
     late, good = result(error=failed, **named), result(error=not failed, **named)
     for answer, decision in ((late, "undecided"), (good, "allow")):
-        judged, _ = seen(call(tool, **named), *between, answer, call("pay"))
-        assert judged[-1].verdict.decision == decision
+        judged, shown = seen(call(tool, **named), *between, answer, call("pay"))
+        awaited = bool(named) and tool == "pay"
+        assert judged[-1].verdict.decision == ("allow" if awaited else decision)
+        assert [shown[-1][0]] == ([["pay"]] if answer is good else [[]]) or not awaited
 
 
 SAID = {"role": "assistant", "text": "words"}
@@ -200,7 +221,7 @@ def test_what_stands_before_a_line_that_is_refused_is_judged(tmp_path: Path) -> 
     path = tmp_path / "runs.jsonl"
     path.write_text(text(call("pay"), result(), call("bad"), result(), call("look")) + '\n{"run": NaN}\n', "utf-8")
     found = recorded.judge(Spy(), events.stream(path))
-    assert [next(found).tool, next(found).tool] == ["pay", "bad"]
+    assert [next(found).tool for _ in range(3)] == ["pay", "bad", "look"]
     with pytest.raises(EventError, match="line 6: a finite number was required"):
         next(found)
 

@@ -134,13 +134,21 @@ def test_a_call_that_failed_was_not_done(kind) -> None:
 
 
 @KINDS
-def test_a_failure_that_comes_too_late_ends_permission(kind) -> None:
+def test_a_failure_that_comes_too_late_ends_permission_unless_it_was_awaited(kind) -> None:
+    one = Session(kind())
+    one.state(FINE)
+    assert permitted(one.call("ask"))
+    one.say("assistant", "I asked."), one.say("user", "Well?")
+    one.result("timed out", error=True)
+    assert one.call("email", SOME).decision == "undecided"
     one = Session(kind())
     one.state(FINE)
     assert permitted(one.call("ask", call_id="q"))
-    assert permitted(one.call("email", SOME))
+    waiting = one.call("email", SOME)
+    assert waiting.violated == ("asked",) and "ask (call q) has no result yet" in waiting.reason
     one.result("timed out", call_id="q", error=True)
-    assert one.call("email", SOME).decision == "undecided"
+    assert one.call("email", SOME).violated == ("asked",)
+    assert permitted(one.call("ask")) and permitted(one.call("email", SOME))
     fine = Session(kind())
     fine.state({**FINE, "role": "nurse"})
     fine.call("ask")

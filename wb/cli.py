@@ -81,7 +81,8 @@ def judge(
 
     The calls of a recording are facts: one that was executed there (its result stands in the recording without an
     error) has happened, also where the guard denies it; one whose result is an error has not. Without a result, a
-    call was done if the guard allows it.
+    call was done if the guard allows it; with a call_id its result may still come, and nobody knows. Each call is
+    judged by what stands before it.
     """
     from wb import build as building
     from wb.bench.undeclared import Undeclared

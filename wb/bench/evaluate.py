@@ -8,13 +8,13 @@ test (1947), which looks only at the turns on which just one of them is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from wb.bench.mind2web import Case, Published
-from wb.domain.trace import Guard, Step, Trace, Verdict, permitted
-from wb.domain.turns import Recognition
+from wb.domain.trace import Guard, Trace, Verdict, permitted
+from wb.domain.turns import Recognition, agreed
 
 CONFIDENCE = 0.95
 RATES = ("accuracy", "precision", "recall", "fpr")
@@ -67,21 +67,8 @@ class McNemar(NamedTuple):
 
 
 def judge(recognition: Recognition, guard: Guard, *, name: str = "turn") -> Verdict:
-    """A guard's verdict on a turn that may be several things; see `agreed`."""
+    """A guard's verdict on a turn that may be several things; see `turns.agreed`."""
     return agreed(recognition, lambda step: guard.decide(Trace(name, (step,))))
-
-
-def agreed(recognition: Recognition, judged: Callable[[Step], Verdict]) -> Verdict:
-    """The verdict on a turn that may be several things: that of all its readings if they agree.
-
-    Readings that disagree, or no reading at all, are undecided, which is not permitted.
-    """
-    verdicts = [judged(step) for step in recognition.steps]
-    if not verdicts:
-        return Verdict("undecided", f"no tool recognised: {recognition.reason}")
-    if len({verdict.decision for verdict in verdicts}) == 1:
-        return verdicts[0]
-    return Verdict("undecided", f"the turn may be several things, judged differently: {recognition.reason}")
 
 
 def run(guard: Guard, cases: Sequence[Case], recognitions: Sequence[Recognition]) -> tuple[Scored, ...]:

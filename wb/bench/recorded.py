@@ -1,15 +1,10 @@
 """Recorded runs before a guard: what it says of each call, and how often it is right.
 
-In a recording the calls are facts: what was executed there happened, whatever the guard says of it.  A call
-counts as executed if its result stands in the recording without an error, and as not executed if that result is
-an error.  Where the recording has no result for a call, it was done only if the guard allows it, as in a session.
-A result that comes when its step is over and says otherwise cannot be made good: from there on nothing is allowed.
-Calls of one step are judged in their order, each with the executed ones of its step before it.
-What is read of calls and states passes the guard's validator first, as in a session: a call that does not fit
-`tools.json` is refused, and one that was executed all the same is remembered with what fits of its arguments.
-State fields that come from somewhere (`wb.domain.lookups`) are filled from what the recording holds: results, lookups
-and times, the newest of them; nothing is asked.  Two answers to one question of a call are none, and neither is one
-that stands before the end of what may have changed it.  A turn in free text that is not sure may be any call.
+In a recording the calls are facts: what was executed there happened, whatever the guard says of it.  A recording is
+taken in by a session (`wb.domain.session.Session.replay`), so that a guard says of a recorded call what it would have
+said when it was asked for: later results are not known yet.  A result without an error says that the call was
+executed, also where the guard denies it; an error, that it was not.  Where the recording has no result for a call, it
+was done only if the guard allows it; with a `call_id` its result may still come, and nobody knows.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
 """
@@ -17,22 +12,22 @@ Part of a file is held out by the name of the run alone, so that a run is on the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from wb.bench import evaluate, mind2web
+from wb.bench import mind2web
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
-from wb.domain import events, session
-from wb.domain.events import Asked, Event, Label, Lookup, Result, Run, Say, State
-from wb.domain.lookups import Filled, Lookups, needed
-from wb.domain.session import Judge, Watch
+from wb.domain import events
+from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
+from wb.domain.session import Judge, Session, SessionError
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Trace, Value, Verdict
 from wb.domain.turns import Observation, Recognition
-from wb.domain.validation import Known, Refused, Validator, fitting
+from wb.domain.validation import Known
 from wb.models.client import LLM
 
 AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
@@ -63,28 +58,40 @@ class Judged:
 
 
 def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None = None) -> Iterator[Judged]:
-    """The guard's verdict on every call, run by run as they come; a call comes out once its step is over.
+    """The guard's verdict on every call, in the order of the events.
 
     `recognise` tells what a free-text turn is.
 
     Raises:
         RunsError: there is a free-text turn and nothing that recognises it.
     """
-    going: dict[str, _Going] = {}
+    going: dict[str, Session] = {}
+    counted: Counter[str] = Counter()  # the calls of each run so far
     for some in _read_ahead(happened):
         turns = [event.what for event in some if isinstance(event.what, Observation)]
         if turns and recognise is None:
             raise RunsError(f"tools called by name were required; run {some[0].run!r} has free-text turns")
         found = iter(recognise(turns) if turns else ())
         for event in some:
-            run = going.get(event.run)
-            if run is None:
-                run = going[event.run] = _Going(
-                    event.run, guard.watch(), guard.validator, reads=lambda tool: guard.reads(tool)
-                )
-            yield from run.follow(event, next(found) if isinstance(event.what, Observation) else None)
-    for run in going.values():
-        yield from run.close()
+            run = going.get(event.run) or going.setdefault(event.run, Session(guard, run=event.run))
+            for tool, label, verdict in _verdicts(run, event, found):
+                yield Judged(event.run, counted[event.run], tool, label, verdict)
+                counted[event.run] += 1
+
+
+def _verdicts(run: Session, event: Event, found: Iterator[Recognition]) -> Iterator[tuple[str, Label | None, Verdict]]:
+    """Take in one more event: the tool, label and verdict of a call."""
+    if isinstance(event.what, Observation):
+        recognition = next(found)
+        named = [call.tool for call in recognition.steps[0].calls] if recognition.sure else []
+        yield named[0] if len(named) == 1 else "", None, run.turn(recognition)
+        return
+    try:
+        verdicts = run.replay((event,))
+    except SessionError as error:  # it does not fit to what came before: nothing is allowed from here on
+        verdicts = [Verdict("undecided", str(error))] if isinstance(event.what, Asked) else []
+    for verdict in verdicts:
+        yield event.what.call.tool, event.what.label, verdict
 
 
 def _read_ahead(happened: Iterable[Event]) -> Iterator[list[Event]]:
@@ -200,204 +207,68 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
                 number += 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A call of the step that is going on, the state before it and those that passed since the call before, its time,
-    and what was seen until the next one."""
-
-    asked: Asked
-    checked: Call | Refused
-    known: Known
-    passed: Sequence[Mapping[str, Value]] = ()
-    time: str | None = None
-    then: list[Callable[[Lookups], None]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Going:
-    """One run as far as it has been read. Its steps are those of a session (`wb.domain.session`).
-
-    Without a validator calls and states are taken as they are.
-    """
-
-    run: str
-    watch: Watch
-    validator: Validator | None = None
-    state: Mapping[str, Value] = field(default_factory=dict)
-    strange: Mapping[str, str] = field(default_factory=dict)  # the state's fields that do not fit, and why
-    told: bool = False  # whether the state was told since the last call
-    passed: list[Mapping[str, Value]] = field(default_factory=list)  # told since then, and replaced
-    words: Step | None = None  # of the assistant, which may belong to the next call
-    present: Step | None = None  # the present step as it began
-    number: int | None = None
-    index: int = 0
-    calls: list[_Asked] = field(default_factory=list)
-    failed: dict[int, bool] = field(default_factory=dict)  # by position in the step: whether the result is an error
-    late: dict[str | None, bool] = field(default_factory=dict)  # calls without a result: whether they count as done
-    spoilt: str = ""
-    reads: Callable[[str], Collection[str]] = tuple  # by tool, the fields of the state that the guard reads
-    lookups: Lookups | None = None  # what was seen of the fields that come from somewhere
-    last: int | str | None = None  # what the last call is remembered by
-
-    def __post_init__(self) -> None:
-        if self.validator is not None and needed(self.validator):
-            self.lookups = Lookups(self.validator)
-
-    def follow(self, event: Event, recognition: Recognition | None) -> Iterator[Judged]:
-        """Take in one more event; the verdicts on the calls of a step that is over with it."""
-        match event.what:
-            case Say(role, text):
-                if self.words is not None:
-                    yield from self._begin(None, self.words)
-                    self.told = self.told and self.words.state is not self.state
-                self.words = Step((), self.state, text) if role == "assistant" else None
-                self._seen(lambda seen: seen.said(role, text))
-            case State(values):
-                known = self.validator.state(values) if self.validator is not None else Known(values)
-                known = self.lookups.untold(known) if self.lookups is not None else known
-                before, (self.state, self.strange) = self.state, known
-                if self.told and not session.same(before, self.state):
-                    self.passed.append(before)
-                    if len(self.passed) > session.PASSED:
-                        yield from self._begin(None)
-                self.told = True
-            case Asked() as asked:
-                if event.step is None or event.step != self.number or self.present is None:
-                    text = self.words.text if self.words is not None else ""
-                    yield from self._begin(event.step, Step((), self.state, text))
-                self.words, self.told = None, False
-                call = asked.call
-                checked = call if self.validator is None else self.validator.asked(call)
-                self.last = self.index + len(self.calls) if asked.call_id is None else asked.call_id
-                known = Known(self.state, self.strange)
-                self.calls.append(_Asked(asked, checked, known, self.passed, event.time))
-                self.passed = []
-            case Lookup() as told:
-                self._seen(lambda seen: seen.heard(told))
-            case Result(value, failed, call_id):
-                names = [call.asked.call_id for call in self.calls]
-                name = self.last if call_id is None else call_id
-                self._seen(lambda seen: seen.answered(name, value, failed))
-                if names and (call_id is None or call_id in names):
-                    self.failed[len(names) - 1 if call_id is None else names.index(call_id)] = failed
-                elif self.late.pop(call_id, failed) == failed:  # its step is over, and it was taken otherwise
-                    self.spoilt = "a call's result came after its step was over, so what is remembered did not happen"
-            case Observation():
-                yield from self.close()
-                yield self._turn(recognition or Recognition((), "nothing recognises free text"))
-
-    def close(self) -> Iterator[Judged]:
-        """Judge the calls of the present step and remember what was done, and the states that passed."""
-        step, before, each = self.present, None, ()
-        for position, call in enumerate(self.calls):
-            asked, checked, state = call.asked, call.checked, call.known.values
-            if before is not None:
-                self._pass((before, *call.passed), state)
-            known, fits = self._filled(call), type(checked) is Call
-            now = Step((*step.calls, fitting(checked)), known.values, step.text, session.apart(each, known.values))
-            verdict = session.judged(self.watch, now) if fits else session.refused(checked)
-            verdict = session.explained(verdict, known.strange, known.values)
-            if self.spoilt and verdict.decision == "allow":
-                verdict = Verdict("undecided", f"{asked.call.tool}: {self.spoilt}", grade=verdict.grade)
-            yield Judged(self.run, self.index, asked.call.tool, asked.label, verdict)
-            self.index, before = self.index + 1, state
-            done = not self.failed.get(position, verdict.decision != "allow")
-            if position not in self.failed and asked.call_id is not None:
-                self.late[asked.call_id] = done
-            if position == len(self.calls) - 1:
-                self.late.pop(None, None)
-                if position not in self.failed:
-                    self.late[None] = done
-            if self.lookups is not None:
-                if done or position in self.failed:
-                    name = self.index - 1 if asked.call_id is None else asked.call_id
-                    self.lookups.asked(name, fitting(checked))
-                for happened in call.then:
-                    happened(self.lookups)
-            agreed = session.agreed(step.state, known.values) if position else known.values
-            step = Step(now.calls if done else step.calls, agreed, step.text)
-            each = (*each, Step(now.calls[-1:], known.values, step.text)) if done else each
-        if self.lookups is not None:
-            self.lookups.begin()
-        while len(self.late) > session.UNANSWERED:
-            del self.late[next(iter(self.late))]
-        if step is not None:
-            self._remember(step)
-        self.present, self.number, self.calls, self.failed = None, None, [], {}
-
-    def _seen(self, happened: Callable[[Lookups], None]) -> None:
-        """Something was seen: told to the lookups in its turn, after the calls of the step before it."""
-        if self.lookups is not None and self.calls:
-            self.calls[-1].then.append(happened)
-        elif self.lookups is not None:
-            happened(self.lookups)
-
-    def _filled(self, call: _Asked) -> Known | Filled:
-        """The state that a call is judged in."""
-        if self.lookups is None:
-            return call.known
-        reads = self.reads(call.asked.call.tool) if type(call.checked) is Call else ()
-        return self.lookups.fill(call.known, fitting(call.checked), reads, call.time)
-
-    def _begin(self, number: int | None, step: Step | None = None) -> Iterator[Judged]:
-        yield from self.close()
-        self._pass(self.passed, self.state)
-        self.present, self.number, self.passed = step, number, []
-
-    def _pass(self, passed: Sequence[Mapping[str, Value]], present: Mapping[str, Value]) -> None:
-        for state in session.moments(passed, present):
-            self._remember(Step((), state))
-
-    def _remember(self, step: Step) -> None:
-        try:
-            self.watch.remember(step)
-        except Exception as error:
-            self.spoilt = f"what was done before cannot be read: {type(error).__name__}"
-
-    def _turn(self, recognition: Recognition) -> Judged:
-        validator = self.validator or Validator()
-        recognition = self._told_alone(recognition)
-        verdict = evaluate.agreed(recognition, lambda step: session.turn(self.watch, validator, step))
-        if self.spoilt and verdict.decision == "allow":
-            verdict = Verdict("undecided", self.spoilt, grade=verdict.grade)
-        step = recognition.steps[0] if recognition.sure else None
-        done = step is not None and verdict.decision == "allow"
-        if done:
-            self._remember(validator.step(step))
-        if self.lookups is not None and (done or step is None):
-            self.lookups.turn(step.calls if step is not None else None)
-        self.index += 1
-        tool = step.calls[0].tool if step is not None and len(step.calls) == 1 else ""
-        return Judged(self.run, self.index - 1, tool, None, verdict)
-
-    def _told_alone(self, recognition: Recognition) -> Recognition:
-        """The turn without what it tells of fields that come from elsewhere."""
-        if self.lookups is None:
-            return recognition
-        steps = [replace(one, state=self.lookups.untold(Known(dict(one.state))).values) for one in recognition.steps]
-        return replace(recognition, steps=tuple(steps))
-
-
 def _labelled(run: Run) -> Iterator[Trace]:
-    calls = (event.what for event in run.events if isinstance(event.what, Asked))
-    watch = _Ideal(frozenset(id(asked.call) for asked in calls if asked.label == "deny"))
-    going = _Going(run.id, watch)
-    for judged in (j for event in (*run.events, None) for j in (going.follow(event, None) if event else going.close())):
-        if judged.label is not None:
-            yield Trace(judged.id, (*watch.before, watch.asked), judged.label == "deny")
+    ideal = _Ideal()
+    one, number = Session(ideal, run=run.id), 0
+    for event in _told_at_once(run):
+        if isinstance(event.what, Observation):
+            one.turn(Recognition((), "nothing recognises free text"))
+        else:
+            label = event.what.label if isinstance(event.what, Asked) else None
+            ideal.denies = label == "deny"
+            one.replay((event,))
+            if label is not None:
+                yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), ideal.denies)
+        number += isinstance(event.what, Asked | Observation)
+
+
+def _told_at_once(run: Run) -> Iterator[Event]:
+    """The events of a run, each result straight after its call."""
+    calls: dict[str | None, Event] = {}  # by id; under None the last one
+    results: dict[int, Event] = {}
+    for event in run.events:
+        match event.what:
+            case Asked(call_id=call_id):
+                calls |= {None: event, call_id: event}
+            case Result(call_id=call_id):
+                results[id(calls[call_id])] = event
+    for event in run.events:
+        if not isinstance(event.what, Result):
+            yield event
+        if id(event) in results:
+            yield results[id(event)]
 
 
 @dataclass(slots=True)
 class _Ideal:
-    """A watch that knows the calls to be denied; it keeps the last step that it was asked about and those before."""
+    """A judge that says of a call what its label says, and takes it as it is. It is its own watch and validator; it
+    keeps the last step that it was asked about and those before."""
 
-    denied: frozenset[int]
+    denies: bool = False
     before: tuple[Step, ...] = ()
     asked: Step = field(default_factory=Step)
+    name: str = "label"
+    toolbox: Toolbox = field(default_factory=Toolbox)
+
+    @property
+    def validator(self) -> _Ideal:
+        return self
+
+    def watch(self) -> _Ideal:
+        return self
 
     def judge(self, step: Step) -> Verdict:
         self.asked = step
-        return Verdict("deny" if id(step.calls[-1]) in self.denied else "allow", "so its label says")
+        return Verdict("deny" if self.denies else "allow", "so its label says")
 
     def remember(self, step: Step) -> None:
         self.before = (*self.before, step)
+
+    def minds(self, tool: str) -> bool:
+        return False  # every result is told at once
+
+    def call(self, tool: str, arguments: Mapping[str, Value]) -> Call:
+        return Call(tool, arguments)
+
+    def state(self, values: Mapping[str, Value]) -> Known:
+        return Known(values)

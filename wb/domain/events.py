@@ -14,8 +14,9 @@ object with the text `run` and exactly one of
 
 and, where known, `step` (a number from 0; the calls of one step share it), `time` (ISO 8601) and, on a call or a
 result, `call_id` (which call a result answers; without it the last one).  A call has at most one result, which
-stands after it.  Nothing else is read: an unknown key, a key given twice, a number that is not finite, null for a
-key that is not known or an identifier that names no call is an error, never passed over.  Empty lines are.
+stands after it; a `call_id` on a call says that its result will come.  Nothing else is read: an unknown key, a key
+given twice, a number that is not finite, null for a key that is not known or an identifier that names no call is an
+error, never passed over.  Empty lines are.
 """
 
 from __future__ import annotations
@@ -164,8 +165,13 @@ def loads(text: str, *, source: str = "runs") -> tuple[Run, ...]:
 def dump(events: Iterable[Event], file: TextIO) -> None:
     """Write events, one a line; `read` gives them back, by run."""
     for event in events:
-        # A mapping that json does not know becomes a dict; NaN and the infinities are a ValueError.
-        print(json.dumps(_said(event), ensure_ascii=False, allow_nan=False, default=dict), file=file)
+        file.write(line(event))
+
+
+def line(event: Event) -> str:
+    """The event as a line of a file, its end with it; `ValueError` or `TypeError` where it holds what is no JSON."""
+    # A mapping that json does not know becomes a dict; NaN and the infinities are a ValueError.
+    return json.dumps(_said(event), ensure_ascii=False, allow_nan=False, default=dict) + "\n"
 
 
 class _Say(Strict):

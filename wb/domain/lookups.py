@@ -193,6 +193,7 @@ class Lookups:
         self._running: dict[int | str, tuple[Call, int]] = {}  # calls of this step without a result, and when asked
         self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps whose result may still come
         self._last: int | str = 0  # the last call of all
+        self._refused: dict[int | str, tuple[Call, int]] = {}  # those that may not run
         self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
         self._hanging: list[threading.Thread] = []
@@ -215,15 +216,26 @@ class Lookups:
             self._said[role] = _Seen((*before[-TEXTS:], text), self._now, f"what {role} said")
 
     def begin(self) -> None:
-        """A step is over: its calls were done, and another one may ask again."""
-        for name, (call, at) in self._running.items():
+        """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
+        running, self._running, spare = self._running, {}, len(self._running) - KEPT
+        for name, (call, at) in running.items():
+            if type(name) is str and spare <= 0 and self.changes(call):
+                self._running[name] = call, at
+                continue
+            if type(name) is str and spare > 0 and self.changes(call):  # too many are waited for
+                self._lose(call)
+            spare -= 1
             self._change(call, ended=True)
             self._was_done(name, call, at, awaited=type(name) is str)
             if type(name) is str or name == self._last:  # no result can name another one
                 self._late[name] = call, at
         while len(self._late) > KEPT:
             self._lose(self._late.pop(next(iter(self._late)))[0])
-        self._running, self._answers = {}, {}
+        self._answers = {}
+
+    def changes(self, call: Call) -> bool:
+        """Whether the call may change anything."""
+        return bool(self._changed.get(call.tool, self._stranger))
 
     def asked(self, name: int | str, call: Call) -> None:
         """A call runs from here on."""
@@ -236,16 +248,24 @@ class Lookups:
         self._now += 1
         self._running[name] = call, self._now
 
+    def refused(self, name: int | str, call: Call) -> None:
+        """A call may not run; if a result is told of it, it ran all the same from here on."""
+        self._now += 1
+        self._refused[name] = call, self._now
+        if len(self._refused) > KEPT:
+            del self._refused[next(iter(self._refused))]
+
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
-        present = name in self._running
-        found = self._running.pop(name, None) or self._late.pop(name, None)
+        against = self._refused.pop(name, None)
+        present = against is not None or name in self._running
+        found = against or self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
             return
         call, at = found
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
-        self._change(call, ended=True)
+        self._change(call, ended=against is None)
         if self._told:
             self._contradict(call)
         if not present:  # it counted when its step was over

@@ -121,6 +121,11 @@ def got(value: object) -> str:
     return next((name for known, name in NAMES if known is kind), _named(kind)[:80])
 
 
+def named(name: str) -> str:
+    """A name that a stranger may have chosen, in a message: as it is where it is plain ASCII, else quoted, escaped."""
+    return name if name.isascii() and name.isprintable() and len(name) <= jsonl.SHOWN else got(name)
+
+
 # ---- plain values ---------------------------------------------------------------------------------
 
 

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, wraps
+from itertools import combinations
 from pathlib import Path
-from threading import RLock
+from threading import TIMEOUT_MAX, RLock
 from typing import Any, Protocol, TextIO
 
-from wb.domain import events, lookups
-from wb.domain.events import Asked, Event, EventError, Lookup, Result, Say, State
+from wb.domain import events, lookups, turns
+from wb.domain.events import Asked, Event, Lookup, Result, Say, State
 from wb.domain.lookups import Ask, Filled, Lookups
-from wb.domain.schema import got
+from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
+from wb.domain.turns import Recognition
 from wb.domain.validation import Known, Refused, Validator, fitting
 from wb.logic import times
 
+AWAITED = 4  # calls whose results are waited for that a verdict can allow for, in 2 ** AWAITED worlds
 WRITTEN = 64  # verdicts whose record is kept as text
 Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
+SEVERE = ("deny", "undecided", "allow")
 PASSED = 64  # states told one after the other that are kept; with more, the present step is over
 TIMES = re.compile(r"timestamp\(state\.([\w.]+)\)|\bnow\b")  # what is read as a time, as a reason names it
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
@@ -46,6 +50,13 @@ class Watch(Protocol):
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
 
+    def fork(self) -> Watch:
+        """Another watch that remembers the same, to be followed further apart from this one."""
+
+
+Made = tuple[Call | None, bool]  # a call, None where no record can hold it, and whether it was allowed
+Worlds = dict[frozenset[str], Watch]  # a watch by which of the calls that are awaited were done
+
 
 class Judge(Protocol):
     """A guard that can follow a conversation."""
@@ -62,14 +73,26 @@ class Judge(Protocol):
     def reads(self, tool: str) -> Collection[str]:
         """The fields of the state that it reads when the tool is called, or remembers of that call."""
 
+    def minds(self, tool: str) -> bool:
+        """Whether it may matter to the verdict on another call that the tool was called."""
+
 
 def _alone[**P, R](method: Callable[P, R]) -> Callable[P, R]:
-    """A method of a session that no other thread interrupts."""
+    """A method of a session that no other thread interrupts, and nothing that it calls itself."""
 
     @wraps(method)
     def locked(self: Any, *args: P.args, **options: P.kwargs) -> R:
         with self._lock:
-            return method(self, *args, **options)
+            if self._busy:  # only the same thread comes here
+                raise SessionError(
+                    f"{method.__name__}: a session that is not at work was required; got one whose own clock, log, "
+                    "record, ask function or recording calls it"
+                )
+            self._busy = True
+            try:
+                return method(self, *args, **options)
+            finally:
+                self._busy = False
 
     return locked
 
@@ -80,9 +103,13 @@ class Session:
     A step is a turn of the agent: calls with the same `step` that come one after the other share it, a call without
     is a step of its own, and words of the assistant that no call follows are a step without calls.  So is a state in
     which no call was asked for, or not every call of a step.  Every call is judged with the calls of its step before
-    it.  An allowed call counts as done, and is taken back if its result is an error; a call that was not allowed was
-    not done.  A step is remembered when the next one begins.  An error that comes later cannot be taken back: from then
-    on nothing is allowed, for what was remembered did not happen.
+    it, and with the steps before.
+
+    What counts as done: an allowed call without a `call_id`, from then on; it is taken back if an error is told of it
+    while it is the last one and its step goes on.  A `call_id` says that a result will come: until then nobody knows,
+    and another call is allowed only if it is whatever comes, of at most `AWAITED` such calls.  Their results may come
+    at any time after.  A call that was not allowed was not done, unless a result is told of it: then it ran all the
+    same.  Where what was remembered turns out not to be what happened, nothing is allowed from then on.
 
     A call does not run if its arguments are not plain JSON values (a dict of values of exactly JSON's types) that fit
     `tools.json`; a state field that does not fit is unknown.  The verdict says what was required and got.
@@ -92,11 +119,15 @@ class Session:
 
     `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
     `record` gets what happened, one event a line (`wb.domain.events`), before it takes effect; `replay` takes that in.
-    Threads may share a session: each of its methods is done before the next one begins.
+    Where it cannot be written, what was told takes effect all the same, but a call does not run, nothing more is
+    written, and nothing is allowed from then on.  Threads may share a session: each of its methods is done before the
+    next one begins.  What it calls itself (clock, log, record, `ask`) must not call it.
 
     Raises:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
-            such call was made, by `say` where it is told no text; by all where the event cannot be recorded.
+            such call was made, by `say` where it is told no text; by all where the event cannot be recorded, and
+            where a clock, log or record that the session calls calls the session.
+        ValueError: `timeout_s` is no number of seconds above 0.
     """
 
     def __init__(
@@ -110,23 +141,32 @@ class Session:
         clock: Clock | None = None,
         timeout_s: float = lookups.TIMEOUT_S,
     ) -> None:
+        if type(timeout_s) not in (int, float) or not 0 < timeout_s <= TIMEOUT_MAX:
+            most = f"at most {TIMEOUT_MAX:g}"
+            raise ValueError(f"timeout_s: seconds above 0, {most}, were required; got {got(timeout_s)}")
         self.judge, self.run, self._name = judge, run, json.dumps(run)
-        self.run, self._record_to, self._clock, self._lock = run, record, clock or partial(datetime.now, UTC), RLock()
+        self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
+        self._busy = False  # whether one of its methods is at work
+        self._torn = ""  # why the record is not whole
         self._events = events.Calls()  # the recorded ones
         sources = lookups.needed(judge.validator)
         self._lookups = Lookups(judge.validator, ask=ask, timeout_s=timeout_s) if sources else None
         self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
         self._watch, self._validator, self._log = judge.watch(), judge.validator, log
+        self._worlds: Worlds = {frozenset(): self._watch}  # by which of the calls in `_awaited` were done
+        self._awaited: dict[str, Call] = {}  # calls of earlier steps that matter, whose results will come
+        self._waiting: dict[str, Call] = {}  # those of the present step
         self._state: dict[str, Value] = {}
         self._strange: Mapping[str, str] = {}  # the state's fields that do not fit, and why
         self._told = False  # whether the state was told since the last call
         self._passed: list[dict[str, Value]] = []  # states told since then that another one replaced
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
         self._present: Step | None = None  # the present step: its calls so far that were allowed and did not fail
-        self._each: tuple[Step, ...] = ()  # each of these calls with the state that it was asked for in
         self._step: int | str | None = None
-        self._made: dict[int | str, Call | None] = {}  # its calls without a result; None for one that was not allowed
-        self._late: dict[int | str, bool] = {}  # calls of earlier steps without a result, and whether allowed
+        self._asked: tuple[Step, ...] = ()  # all its calls, in order, each with the state that it was asked for in
+        self._made: dict[int | str, Made] = {}  # its calls without a result
+        self._late: dict[int | str, Made] = {}  # those of earlier steps
+        self._forgot = False  # whether there were more of these than are kept
         self._last: int | str | None = None
         self._asked_in: Mapping[str, Value] = self._state  # the state of the last call
         self._spoilt = ""
@@ -138,7 +178,7 @@ class Session:
         """Somebody, such as `user` or `assistant`, said something."""
         if type(role) is not str or type(text) is not str:
             raise SessionError(f"two texts, who spoke and what, were required; got {got(role)} and {got(text)}")
-        self._happened(Say(role, text))
+        problem = self._happened(Say(role, text))
         if self._lookups is not None:
             self._lookups.said(role, text)
         if self._words is not None:
@@ -146,6 +186,8 @@ class Session:
             self._present = Step((), self._words[1], self._words[0])
             self._told = self._told and self._words[1] is not self._state
         self._words = (text, self._state) if role == "assistant" else None
+        if problem:
+            raise SessionError(problem)
 
     @_alone
     def state(self, fields: Mapping[str, Value]) -> None:
@@ -154,7 +196,7 @@ class Session:
         A step whose calls were asked for in different states remembers only what these agree on, whatever came of them.
         """
         known = self._validator.state(fields)
-        self._happened(State(known.values))
+        problem = self._happened(State(known.values))
         if self._lookups is not None:
             known = self._lookups.untold(known)
         before, (self._state, self._strange) = self._state, known
@@ -163,6 +205,8 @@ class Session:
             if len(self._passed) > PASSED:
                 self._begin(None)
         self._told = True
+        if problem:
+            raise SessionError(problem)
 
     @_alone
     def call(
@@ -173,42 +217,58 @@ class Session:
         *,
         call_id: str | None = None,
     ) -> Verdict:
-        """The verdict on a call that the agent asks for; only *allow* may run."""
+        """The verdict on a call that the agent asks for; only *allow* may run.
+
+        A `call_id`, one of its own, says that the call's result will be told: until then it may or may not be done.
+        """
         name, now = self._named(step, call_id), self._present
+        step = step if self._record_to is None else self._number(step)
         asked = self._validator.call(tool, {} if arguments is None else arguments)
         fits = type(asked) is Call
         if self._record_to is not None and not fits and asked.given is None:
-            return refused(asked)  # it cannot be written down, so it is as if it had never been asked for
+            return self._unwritable(asked, name, step)  # it is as if it had never been asked for
         if step is None or step != self._step or now is None:
             self._begin(step)
             now = None
         elif self._passed or self._asked_in is not self._state:
             self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
-        state, strange, origins = self._state, self._strange, {}
+        state, strange, origins, time = self._state, self._strange, {}, None
         if self._outside:
-            state, strange, origins, _ = self._filled(asked, step, call_id)
-        earlier = apart(self._each, state) if calls else ()
+            (state, strange, origins, _), time = self._filled(asked, step)
+        earlier = self._apart(calls, state) if calls else ()
         judging = Step((*calls, asked if fits else asked.call), state, text, earlier)
-        verdict = judged(self._watch, judging) if fits else refused(asked)
+        if not fits:
+            verdict = refused(asked)
+        elif self._waiting or self._awaited:
+            verdict = self._everywhere(partial(_judged_without, judging))
+        else:
+            verdict = judged(self._watch, judging)
         if verdict.decision == "undecided":
             verdict = explained(verdict, strange, state)
         if self._spoilt and verdict.decision == "allow":
-            verdict = Verdict("undecided", f"{tool}: {self._spoilt}", grade=verdict.grade)
+            verdict = Verdict("undecided", f"{named(asked.tool)}: {self._spoilt}", grade=verdict.grade)
+        allowed, call = verdict.decision == "allow", judging.calls[-1]
+        waits = allowed and call_id is not None and self.judge.minds(call.tool)
         if self._log is not None:
             self._record(asked, step, verdict, origins)
-        allowed = verdict.decision == "allow"
-        if allowed:
-            self._each = (*(self._each if calls else ()), Step(judging.calls[-1:], state, text))
+        if self._record_to is not None and not self._torn:
+            given = asked.arguments if fits else asked.given
+            self._written_down(Asked(Call(fitting(asked).tool, given), None, call_id), step, time)
         if allowed and now is None:
             self._present = judging
         else:
             known = agreed(now.state, state) if now is not None else state
             self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
-        self._made[name] = judging.calls[-1] if allowed else None
-        if allowed and self._lookups is not None:
-            self._lookups.asked(name, judging.calls[-1])
+        self._made[name] = call, allowed
+        self._asked += (Step((call,), state, text) if calls else judging,)
+        if waits:
+            self._waiting[call_id] = call
+        if self._lookups is not None and allowed:
+            self._lookups.asked(name, call)
+        elif self._lookups is not None:
+            self._lookups.refused(name, call)
         if type(self._last) is int:
             self._late.pop(self._last, None)  # without an id, and no longer the last: no result can name it
         self._words, self._last, self._index = None, name, self._index + 1
@@ -216,57 +276,89 @@ class Session:
 
     @_alone
     def result(self, value: Value, call_id: str | None = None, error: bool = False) -> None:
-        """What a call gave, the last one unless `call_id` names another; with `error` it was not done."""
+        """What a call gave, the last one unless `call_id` names another; with `error` it was not done.
+
+        A result of a call that was not allowed says that it ran all the same.
+        """
         if type(error) is not bool or (call_id is not None and type(call_id) is not str):
             raise SessionError(f"a call's id, and whether it failed, were required; got {got(call_id)}, {got(error)}")
         name = self._last if call_id is None else call_id
-        if name in self._made or name in self._late:
-            self._happened(Result(value, error, call_id))
+        if name not in self._made and name not in self._late:
             if self._lookups is not None:
                 self._lookups.answered(name, value, error)
-        if name in self._made:
-            done = self._made.pop(name)
-            if error and done is not None:
-                now = self._present
-                self._present = replace(now, calls=tuple([one for one in now.calls if one is not done]))
-                self._each = tuple([one for one in self._each if one.calls[0] is not done])
-        elif name in self._late:
-            if self._late.pop(name) and error:
-                self._spoilt = f"call {name} failed after its step was over, so what is remembered did not happen"
-        else:
+            if (error or self._forgot) and self._index:
+                self._spoil(f"call {_name(name)} has a result, which is not known any more or never was")
+            called = "no call" if name is None else _name(name)
+            raise SessionError(f"a call without a result was required; got one of {called}")
+        made, problem = self._made if name in self._made else self._late, ""
+        call, allowed = made[name]
+        if call is not None:
+            problem = self._happened(Result(_plain(value) if error else value, error, call_id))
             if self._lookups is not None:
                 self._lookups.answered(name, value, error)
-            if error and self._index:
-                self._spoilt = f"call {name} failed, which is not known any more or never was"
-            raise SessionError(
-                f"a call without a result was required; got one of {'no call' if name is None else name}"
-            )
+        del made[name]
+        if made is self._made:
+            self._waiting.pop(name, None)
+            if allowed is error:
+                self._correct(call)
+        elif name in self._awaited:
+            del self._awaited[name]
+            kept = {which - {name}: watch for which, watch in self._worlds.items() if (name in which) is not error}
+            self._worlds, self._watch = kept, next(iter(kept.values()))
+        elif allowed is error and self._matters(name, call, error):
+            said = "failed after its step was over" if error else "was not allowed and ran all the same"
+            self._spoil(f"call {_name(name)} {said}, so what is remembered did not happen")
+        if problem:
+            raise SessionError(problem)
 
     @_alone
-    def replay(self, happened: Iterable[Event]) -> None:
-        """Take in what was recorded of a conversation, as it was: nothing is asked, logged or recorded again.
+    def replay(self, happened: Iterable[Event]) -> tuple[Verdict, ...]:
+        """Take in what was recorded of one conversation, as it was: nothing is asked, logged or recorded again.
+
+        `wb.domain.events.stream(FILE)` gives the events of a record.  What was executed has happened, whatever this
+        judge says of it: a call that it does not allow was done if it has a result that is no error.
+
+        Returns:
+            What this judge says of each call, in order, by what was known when it was asked for.
 
         Raises:
-            SessionError: an event is none that a session records, or does not fit to those before.
+            SessionError: an event is none that a session records, or does not fit to those before.  What came before
+                it was taken in; from then on nothing is allowed.
         """
         kept = self._log, self._record_to, self._clock, self._lookups and self._lookups.ask
         self._log = self._record_to = None
         if self._lookups is not None:
             self._lookups.ask = None
+        found, run = [], None
         try:
             for event in happened:
-                self._clock = partial(getattr, event, "time")
-                self._again(event)
+                if type(event) is not Event:
+                    raise SessionError(
+                        f"events were required, as wb.domain.events.stream(FILE) reads them; got {got(event)}"
+                    )
+                if event.run != (run := event.run if run is None else run):
+                    raise SessionError(f"events of one run were required; got one of {got(event.run)} after {got(run)}")
+                self._clock, self._busy = partial(getattr, event, "time"), False  # its own methods take it in
+                verdict = self._again(event)
+                self._busy = True
+                if verdict is not None:
+                    found.append(verdict)
+        except BaseException as error:
+            self._spoil(f"what was recorded before could not be taken in: {_said(error)}")
+            if isinstance(error, SessionError) or not isinstance(error, Exception):
+                raise
+            raise SessionError(f"events of a session were required; got {_said(error)}") from error
         finally:
             self._log, self._record_to, self._clock, ask = kept
             if self._lookups is not None:
                 self._lookups.ask = ask
+        return tuple(found)
 
-    def _again(self, event: Event) -> None:
-        try:
+    def _again(self, event: Event) -> Verdict | None:
+        """Take in one recorded event; the verdict on a call."""
+        verdict = None
+        if not isinstance(event.what, Asked):
             self._events.follow(event.what)
-        except EventError as error:
-            raise SessionError(str(error)) from None
         match event.what:
             case Say(role, text):
                 self.say(role, text)
@@ -276,26 +368,154 @@ class Session:
                 if self._lookups is not None:
                     self._lookups.heard(told)
             case Asked(call, _, call_id):
-                self.call(call.tool, call.arguments, event.step, call_id=call_id)
+                verdict = self.call(call.tool, call.arguments, event.step, call_id=call_id)
+                self._events.follow(event.what)
             case Result(value, failed, call_id):
                 self.result(value, call_id, failed)
             case other:
                 raise SessionError(f"an event of a session was required; got {got(other)}")
+        return verdict
 
-    def _filled(self, asked: Call | Refused, step: int | str | None, call_id: str | None) -> Filled:
-        """The state that a call is judged in; what had to be asked for it is recorded, and the call."""
+    @_alone
+    def turn(self, recognition: Recognition) -> Verdict:
+        """The verdict on a turn in free text, which may be several things; done if it is allowed and surely one."""
+        self._begin(None)
+        if self._lookups is not None:
+            told = [self._lookups.untold(Known(dict(one.state))).values for one in recognition.steps]
+            steps = [replace(one, state=known) for one, known in zip(recognition.steps, told, strict=True)]
+            recognition = replace(recognition, steps=tuple(steps))
+        verdict = turns.agreed(recognition, self._whole)
+        if self._spoilt and verdict.decision == "allow":
+            verdict = Verdict("undecided", self._spoilt, grade=verdict.grade)
+        done = recognition.sure and verdict.decision == "allow"
+        if done:
+            self._remember(self._validator.step(recognition.steps[0]))
+        if self._lookups is not None and (done or not recognition.sure):
+            self._lookups.turn(recognition.steps[0].calls if done else None)
+        self._index += 1
+        return verdict
+
+    def _apart(self, calls: Sequence[Call], state: Mapping[str, Value]) -> tuple[Step, ...]:
+        """Calls of the present step, each with its own state; none where all of them surely had this one."""
+        each = [one for one in self._asked if any(one.calls[0] is call for call in calls)]
+        return () if all(same(one.state, state) for one in each) else tuple(each)
+
+    def _whole(self, step: Step) -> Verdict:
+        """The verdict on a whole step that would come next."""
+        return self._everywhere(lambda watch, _: turn(watch, self._validator, step))
+
+    # ---- what is not known to have been done -------------------------------------------------------
+
+    def _everywhere(self, judge: Callable[[Watch, Collection[Call]], Verdict]) -> Verdict:
+        """The verdict in every world: that of all if they agree, else the most severe and which result is awaited."""
+        awaited = self._awaited | self._waiting
+        called = {name: f"{named(call.tool)} (call {_name(name)})" for name, call in awaited.items()}
+        if len(awaited) > AWAITED:
+            which = f"{', '.join(called.values())} have no result yet"
+            return Verdict("undecided", f"{which}, and at most {AWAITED} may be waited for; tell them with `result`")
+        found = {
+            before | frozenset(done): judge(watch, [call for name, call in self._waiting.items() if name not in done])
+            for before, watch in self._worlds.items()
+            for done in _chosen(self._waiting)
+        }
+        worst = min(found.values(), key=lambda verdict: SEVERE.index(verdict.decision))
+        matter = [
+            f"{said} has no result yet; tell it with `result`"
+            for name, said in called.items()
+            if any(found[done].decision != found[done ^ {name}].decision for done in found)
+        ]
+        return replace(worst, reason="; ".join((worst.reason, *matter))) if matter else worst
+
+    def _correct(self, call: Call | None) -> None:
+        """A call of the present step was not done although it was allowed, or ran although it was not."""
+        if call is None:
+            self._spoil("a call ran that cannot be put on record")
+            return
+        calls = {id(one) for one in self._present.calls} ^ {id(call)}
+        self._present = replace(
+            self._present, calls=tuple([one.calls[0] for one in self._asked if id(one.calls[0]) in calls])
+        )
+
+    def _remember(self, step: Step) -> None:
+        """A step is over, in each world; of its calls that wait for a result, all may have been done or not."""
+        try:
+            if not self._waiting and not self._awaited:
+                self._watch.remember(step)
+                return
+            worlds: Worlds = {}
+            for before, watch in self._worlds.items():
+                *others, least = _chosen(self._waiting)
+                for done in (*others, least):
+                    after = watch if done is least else watch.fork()
+                    after.remember(_without(step, [call for name, call in self._waiting.items() if name not in done]))
+                    worlds[before | frozenset(done)] = after
+            self._worlds, self._watch = worlds, next(iter(worlds.values()))
+        except Exception as error:
+            self._spoil(f"what was done before cannot be read: {_said(error)}")
+            self._worlds, self._awaited, self._waiting = {frozenset(): self._watch}, {}, {}
+        self._awaited |= self._waiting
+        self._waiting = {}
+
+    def _matters(self, name: int | str, call: Call | None, failed: bool) -> bool:
+        """Whether it matters that a call of an earlier step was taken for what it was not."""
+        if call is None or self.judge.minds(call.tool):
+            return True
+        return failed and type(name) is int and self._lookups is not None and self._lookups.changes(call)
+
+    def _spoil(self, why: str) -> None:
+        """From here on nothing is allowed, for that reason unless there is one already."""
+        self._spoilt = self._spoilt or why
+
+    # ---- steps ------------------------------------------------------------------------------------
+
+    def _named(self, step: int | str | None, call_id: str | None) -> int | str:
+        """What the call is remembered by until its result comes."""
+        if step is not None and type(step) is not int and type(step) is not str:
+            raise SessionError(f"a step's number or name was required; got {got(step)}")
+        if call_id is None:
+            return self._index
+        used = self._made.keys() | self._late.keys() | self._events.answered.keys()
+        if type(call_id) is not str or call_id in used:
+            raise SessionError(f"a call id of its own was required; got {got(call_id)}")
+        return call_id
+
+    def _begin(self, step: int | str | None) -> None:
+        """The present step is over and remembered; another begins, which has no calls yet."""
+        for name, made in self._made.items():
+            if type(name) is str or name == self._last:
+                self._late[name] = made
+        if self._present is not None:
+            self._remember(self._present)
+        if self._passed:
+            self._pass()
+        while len(self._late) > UNANSWERED:
+            del self._late[next(iter(self._late))]
+            self._forgot = True
+        self._present, self._step, self._made, self._asked = None, step, {}, ()
+        if self._lookups is not None:
+            self._lookups.begin()
+
+    def _pass(self, *before: Mapping[str, Value]) -> None:
+        """Remember what was known for a while, and not as the present step will say it: the states that passed."""
+        waiting, self._waiting = self._waiting, {}  # they belong to the present step, which goes on
+        for state in moments((*before, *self._passed), self._state):
+            self._remember(Step((), state))
+        self._passed, self._waiting = [], waiting
+
+    # ---- what is read and written -----------------------------------------------------------------
+
+    def _filled(self, asked: Call | Refused, step: int | str | None) -> tuple[Filled, str | None]:
+        """The state that a call is judged in, and the time; what had to be asked for it is recorded."""
         seen = self._lookups
         time = self._time() if self._record_to is not None or seen.timed else None
         if seen is None:
-            filled = Filled(self._state, self._strange)
-        else:
-            reads = self.judge.reads(asked.tool) if type(asked) is Call else ()
-            filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time)
-        if self._record_to is not None:
-            given = asked.arguments if type(asked) is Call else asked.given
-            for what in (*filled.asked, Asked(Call(fitting(asked).tool, given), None, call_id)):
-                self._happened(what, step, time)
-        return filled
+            return Filled(self._state, self._strange), time
+        reads = self.judge.reads(asked.tool) if type(asked) is Call else ()
+        filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time)
+        if self._record_to is not None and not self._torn:
+            for what in filled.asked:
+                self._written_down(what, step, time)
+        return filled, time
 
     def _time(self) -> str | None:
         """What the clock says, as an event has it; None where it says nothing that is a time."""
@@ -305,58 +525,49 @@ class Session:
         except Exception:
             return None
 
-    def _happened(self, what: events.What, step: int | str | None = None, time: str | None = None) -> None:
-        """Write an event down before it takes effect, with the time of now unless it is told."""
-        if self._record_to is None:
-            return
+    def _number(self, step: int | str | None) -> int | None:
+        """The step as a record has it."""
         try:
-            event = Event(self.run, what, step if step is None else int(step), time or self._time())
+            return Event("run", Say("", ""), step if step is None else int(step)).step
+        except ValueError as error:
+            raise SessionError(f"a step that a record can hold was required; got {got(step)}") from error
+
+    def _happened(self, what: events.What, step: int | None = None, *time: str | None) -> str:
+        """Write an event down before it takes effect, with the time of now unless one is told; why that failed.
+
+        Raises:
+            SessionError: it can never be written, so that it does not happen.
+        """
+        if self._record_to is None or self._torn:
+            return self._torn
+        try:
+            line = events.line(Event(self.run, what, step, *(time or (self._time(),))))
+            line.encode()
+        except Exception as error:
+            raise SessionError(f"what a record can hold was required; got {_said(error)}") from error
+        try:
             self._events.follow(what)
-            if isinstance(self._record_to, str | Path):
-                with open(self._record_to, "a", encoding="utf-8") as file:
-                    events.dump((event,), file)
-            else:
-                events.dump((event,), self._record_to)
-                self._record_to.flush()
+            _append(self._record_to, line)
         except Exception as error:
-            raise SessionError(f"a record that can be written was required; got {_said(error)}") from error
+            self._torn = f"a record that can be written was required; got {_said(error)}"
+            self._spoil(f"the record is not whole: {_said(error)}")
+        return self._torn
 
-    def _named(self, step: int | str | None, call_id: str | None) -> int | str:
-        """What the call is remembered by until its result comes."""
-        if step is not None and type(step) is not int and type(step) is not str:
-            raise SessionError(f"a step's number or name was required; got {got(step)}")
-        if call_id is None:
-            return self._index
-        if type(call_id) is not str or call_id in self._made or call_id in self._late:
-            raise SessionError(f"a call id of its own was required; got {got(call_id)}")
-        return call_id
+    def _written_down(self, what: events.What, step: int | None, time: str | None) -> None:
+        """Write down what is to take effect only then."""
+        problem = self._happened(what, step, time)
+        if problem:
+            raise SessionError(problem)
 
-    def _begin(self, step: int | str | None) -> None:
-        """The present step is over and remembered; another begins, which has no calls yet."""
-        if self._present is not None:
-            self._remember(self._present)
-        if self._passed:
-            self._pass()
-        for name, done in self._made.items():
-            if type(name) is str or name == self._last:
-                self._late[name] = done is not None
-        while len(self._late) > UNANSWERED:
-            del self._late[next(iter(self._late))]
-        self._present, self._step, self._made = None, step, {}
-        if self._lookups is not None:
-            self._lookups.begin()
-
-    def _pass(self, *before: Mapping[str, Value]) -> None:
-        """Remember what was known for a while, and not as the present step will say it: the states that passed."""
-        for state in moments((*before, *self._passed), self._state):
-            self._remember(Step((), state))
-        self._passed = []
-
-    def _remember(self, step: Step) -> None:
-        try:
-            self._watch.remember(step)
-        except Exception as error:
-            self._spoilt = f"what was done before cannot be read: {_said(error)}"
+    def _unwritable(self, asked: Refused, name: int | str, step: int | str | None) -> Verdict:
+        """The verdict on a call whose arguments no record can hold."""
+        verdict = refused(asked)
+        if self._log is not None:
+            self._record(asked, step, verdict, {})
+        if type(self._last) is int:
+            self._late.pop(self._last, None)
+        self._made[name], self._last, self._index = (None, False), name, self._index + 1
+        return verdict
 
     def _record(
         self, asked: Call | Refused, step: int | str | None, verdict: Verdict, origins: Mapping[str, str]
@@ -370,12 +581,7 @@ class Session:
                 f'{self._row(fitting(asked).tool, verdict)}, "arguments": {STRICT(given)}'
                 f"{', "origins": ' + STRICT(dict(origins)) if origins else ''}}}\n"
             )
-            if isinstance(self._log, str | Path):
-                with open(self._log, "a", encoding="utf-8") as file:
-                    file.write(line)
-            else:
-                self._log.write(line)
-                self._log.flush()
+            _append(self._log, line)
         except Exception as error:
             raise SessionError(f"a log that can be written was required; got {_said(error)}") from error
 
@@ -481,7 +687,7 @@ def joined(verdicts: Sequence[Verdict]) -> Verdict:
     """One verdict on several calls: denied if one is, undecided if one is undecided, else allowed."""
     if len(verdicts) == 1:
         return verdicts[0]
-    decision = next(d for d in ("deny", "undecided", "allow") if any(v.decision == d for v in verdicts))
+    decision = next(d for d in SEVERE if any(v.decision == d for v in verdicts))
     found = [v for v in verdicts if v.decision == decision]
     broken = {rule: quote for v in found for rule, quote in zip(v.violated, v.quotes or v.violated, strict=True)}
     return Verdict(
@@ -509,7 +715,52 @@ def held(verdict: Verdict, tool: str, sentences: Sequence[Quoted]) -> Verdict:
 
 
 def _broken(tool: str, why: str) -> Verdict:
-    return Verdict("deny", f"{tool[:80]}: {why}" if tool else why, grade="error")
+    return Verdict("deny", f"{named(tool)}: {why}" if tool else why, grade="error")
+
+
+def _name(of: int | str) -> str:
+    """What a call is called by: its id, or its number."""
+    return named(of) if type(of) is str else str(of)
+
+
+def _plain(value: Value) -> Value:
+    """What a call failed with, as a record can hold it."""
+    try:
+        return plain(value)
+    except Exception:
+        return _said(value)
+
+
+def _append(to: str | Path | TextIO, line: str) -> None:
+    """Write a line to a file, by its path or open."""
+    if isinstance(to, str | Path):
+        with open(to, "a", encoding="utf-8") as file:
+            file.write(line)
+    else:
+        to.write(line)
+        to.flush()
+
+
+def _chosen(names: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """Every choice among names: all of them first, none last."""
+    for many in range(len(names), -1, -1):
+        yield from combinations(names, many)
+
+
+def _judged_without(step: Step, watch: Watch, undone: Collection[Call]) -> Verdict:
+    return judged(watch, _without(step, undone))
+
+
+def _without(step: Step, undone: Collection[Call]) -> Step:
+    """The step without those of its calls."""
+    if not undone:
+        return step
+    out = {id(call) for call in undone}
+    return replace(
+        step,
+        calls=tuple([one for one in step.calls if id(one) not in out]),
+        earlier=tuple([one for one in step.earlier if id(one.calls[0]) not in out]),
+    )
 
 
 def _said(value: object) -> str:
@@ -523,11 +774,6 @@ def _said(value: object) -> str:
 def same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     """Whether two states surely tell the same."""
     return one is other or len(one) == len(other) == len(agreed(one, other))
-
-
-def apart(each: tuple[Step, ...], state: Mapping[str, Value]) -> tuple[Step, ...]:
-    """A step's calls so far, each with its own state; none where all of them surely had this one."""
-    return () if all(same(one.state, state) for one in each) else each
 
 
 def moments(passed: Sequence[Mapping[str, Value]], present: Mapping[str, Value]) -> list[Mapping[str, Value]]:

@@ -8,13 +8,13 @@ tool that it may be: a guard must allow them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pydantic
 
 from wb.domain.tools import Toolbox, candidates
-from wb.domain.trace import Call, Step, Value
+from wb.domain.trace import Call, Step, Value, Verdict
 from wb.models.client import LLM, Unanswered
 
 
@@ -72,6 +72,19 @@ def recognise(observations: Sequence[Observation], toolbox: Toolbox, llm: LLM) -
     ]
     replies = llm.ask_all("extract_action", Extracted, asked)
     return tuple(_recognition(o, reply, toolbox) for o, reply in zip(observations, replies, strict=True))
+
+
+def agreed(recognition: Recognition, judged: Callable[[Step], Verdict]) -> Verdict:
+    """The verdict on a turn that may be several things: that of all its readings if they agree.
+
+    Readings that disagree, or no reading at all, are undecided, which is not permitted.
+    """
+    verdicts = [judged(step) for step in recognition.steps]
+    if not verdicts:
+        return Verdict("undecided", f"no tool recognised: {recognition.reason}")
+    if len({verdict.decision for verdict in verdicts}) == 1:
+        return verdicts[0]
+    return Verdict("undecided", f"the turn may be several things, judged differently: {recognition.reason}")
 
 
 def _recognition(observation: Observation, reply: Extracted | Unanswered, toolbox: Toolbox) -> Recognition:

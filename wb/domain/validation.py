@@ -29,7 +29,7 @@ class Refused(NamedTuple):
     @property
     def why(self) -> str:
         """The reason, with the tool."""
-        return f"{self.call.tool[:80]}: {self.reason}" if self.call.tool else self.reason
+        return f"{schema.named(self.call.tool)}: {self.reason}" if self.call.tool else self.reason
 
 
 class Known(NamedTuple):
@@ -174,7 +174,7 @@ def stranger(tool: object, known: Collection[str]) -> str:
     if type(tool) is not str:
         return f"the name of a tool was required; got {got(tool)}"
     same = [name for name in known if name.casefold() == tool.casefold()]
-    return f"{tool[:80]}: there is no such tool" + (f"; {same[0]} is spelt otherwise" if same else "")
+    return f"{schema.named(tool)}: there is no such tool" + (f"; {same[0]} is spelt otherwise" if same else "")
 
 
 def _record(tool: str, arguments: object) -> dict[str, Value]:

@@ -38,6 +38,7 @@ from wb.rules.rule import (
     asked,
     counting,
     declared,
+    heeded,
     one_by_one,
     reader,
     sides,
@@ -108,6 +109,7 @@ class CallGuard:
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
     _reads: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
+    _minded: frozenset[str] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         box = self.toolbox
@@ -132,6 +134,7 @@ class CallGuard:
         }
         reads = {tool: always.union(*[_read(p, self.ruleset) for p in listed]) for tool, listed in parameters.items()}
         object.__setattr__(self, "_reads", {tool: frozenset(names) for tool, names in {**reads, "": always}.items()})
+        object.__setattr__(self, "_minded", heeded(self.ruleset.predicates))
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
@@ -153,6 +156,10 @@ class CallGuard:
     def reads(self, tool: str) -> frozenset[str]:
         """The fields of the state that its rules read at a call of the tool, or remember of one."""
         return self._reads.get(tool, self._reads[""])
+
+    def minds(self, tool: str) -> bool:
+        """Whether its rules speak of calls of the tool."""
+        return self._minded is None or tool in self._minded
 
     @property
     def unguarded(self) -> frozenset[str]:
@@ -189,6 +196,20 @@ class CallWatch:
 
     def _followed(self, slices: Slices) -> Slices:
         return self._slices.setdefault(slices.formula, slices.fresh())
+
+    def fork(self) -> CallWatch:
+        """Another watch that remembers the same, to be followed further apart from this one."""
+        other = CallWatch.__new__(CallWatch)
+        other.__dict__.update(self.__dict__)
+        other._ahead = {}
+        other._pasts = {formulas: past.fork() for formulas, past in self._pasts.items()}
+        other._by_tool = {tool: other._pasts[past.formulas] for tool, past in self._by_tool.items()}
+        other._slices = {formula: slices.fork() for formula, slices in self._slices.items()}
+        other._sliced = {
+            tool: [(other._slices[slices.formula], named) for slices, named in found]
+            for tool, found in self._sliced.items()
+        }
+        return other
 
     def judge(self, step: Step) -> Verdict:
         """The verdict on the step's last call, given those of the step before it and the steps remembered."""

@@ -285,6 +285,14 @@ def truth(predicate: Predicate, step: Step, call: Call | None = None) -> bool | 
     return reader(predicate)(step, call)
 
 
+def heeded(predicates: Iterable[Predicate]) -> frozenset[str] | None:
+    """The tools whose calls the predicates' truths depend on; None where it may be any."""
+    found = tuple(predicates)
+    if any(one.kind == "state" and one.reads_call and not one.tools for one in found):
+        return None
+    return frozenset(tool for one in found for tool in one.tools)
+
+
 def source(predicate: Predicate) -> str:
     """What tells the predicate's truth: the fields and arguments that its test reads, else its own name."""
     if predicate.test is None:

@@ -33,6 +33,7 @@ from wb.rules.rule import (
     Sides,
     among,
     counting,
+    heeded,
     one_by_one,
     reader,
     sides,
@@ -72,6 +73,7 @@ class Shield:
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
     _reads: frozenset[str] = field(init=False, repr=False, compare=False)
+    _minded: frozenset[str] | None = field(init=False, repr=False, compare=False)
     _evidence: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _seen: dict[tuple, Verdict | tuple] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -85,6 +87,7 @@ class Shield:
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "validator", Validator(box))
         object.__setattr__(self, "_reads", frozenset(name for p in self.predicates for name in told_by(p)))
+        object.__setattr__(self, "_minded", heeded(self.predicates))
         object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
@@ -106,6 +109,10 @@ class Shield:
     def reads(self, tool: str) -> frozenset[str]:
         """The fields of the state that its rules read: those of all, for they are followed at every step."""
         return self._reads
+
+    def minds(self, tool: str) -> bool:
+        """Whether its rules speak of calls of the tool."""
+        return self._minded is None or tool in self._minded
 
     def session(self, **options: Any) -> Session:
         """A conversation under this shield; options as of `Session`."""
@@ -158,6 +165,13 @@ class ShieldWatch:
         self.shield = shield
         self._at: tuple[frozenset[int], ...] = (circuit.START,) * len(shield.rules)
         self._slices = {i: Slices(shield.rules[i].formula, one) for i, one in shield.followed.items()}
+
+    def fork(self) -> ShieldWatch:
+        """Another watch that remembers the same, to be followed further apart from this one."""
+        other = ShieldWatch.__new__(ShieldWatch)
+        other.__dict__.update(self.__dict__)
+        other._slices = {rule: slices.fork() for rule, slices in self._slices.items()}
+        return other
 
     @property
     def states(self) -> dict[str, frozenset[int]]:
