@@ -26,7 +26,7 @@ import test_same_object as same  # noqa: E402
 from wb.bench import recorded  # noqa: E402
 from wb.domain import events, session, tools  # noqa: E402
 from wb.domain.events import Asked, Event, Lookup, Result, Say, State  # noqa: E402
-from wb.domain.session import AWAITED, SEVERE, Judge, Session, SessionError  # noqa: E402
+from wb.domain.session import AWAITED, Judge, Session, SessionError  # noqa: E402
 from wb.domain.trace import Call, Step  # noqa: E402
 from wb.guards import contract, examples  # noqa: E402
 from wb.guards.runtime import CallGuard, Guarded  # noqa: E402
@@ -91,13 +91,13 @@ def test_a_call_whose_result_is_awaited_satisfies_nothing_and_forbids_all_that_i
     one = Session(GUARD)
     assert one.call("check", A, call_id="1").decision == "allow"
     waiting = one.call("pay", A)
-    assert waiting.decision == "deny" and waiting.violated == ("checked",)
+    assert waiting.decision == "undecided" and not waiting.violated and "(checked)" in waiting.reason
     assert "check (call 1) has no result yet; tell it with `result`" in waiting.reason
     one.result("fine", "1")
     assert one.call("pay", A).decision == "allow"
     assert one.call("cancel", A, call_id="2").decision == "allow"
     waiting = one.call("pay", A)
-    assert waiting.violated == ("cancelled",) and "cancel (call 2) has no result yet" in waiting.reason
+    assert waiting.decision == "undecided" and "(cancelled); cancel (call 2) has no result yet" in waiting.reason
     one.result("no", "2", error=True)
     assert one.call("pay", A).decision == "allow"
 
@@ -250,7 +250,7 @@ class Told:
         return [call for _, calls in self.steps for call in calls if call[1] is None]
 
     def expected(self, call: Call, counts: bool) -> str:
-        """The most severe decision on a call of the last step, in all worlds, each told from its beginning."""
+        """The decision on a call of the last step in all worlds, each told from its beginning; undecided if not one."""
         awaited, found = self.open(), set()
         if counts and sum(self.judge.minds(made.tool) for made, _ in awaited) > AWAITED:
             return "undecided"
@@ -264,7 +264,7 @@ class Told:
                 watch.remember(step)
             last = steps[-1]
             found.add(session.judged(watch, Step((*last.calls, call), last.state)).decision)
-        return min(found, key=SEVERE.index)
+        return found.pop() if len(found) == 1 else "undecided"
 
 
 def talked(rng: random.Random, judge: Judge, call: object, states: list[dict]) -> tuple[int, int]:
@@ -515,7 +515,7 @@ def test_a_result_that_no_record_can_hold_may_be_told_again() -> None:
     one.call("check", A, call_id="1")
     with pytest.raises(SessionError, match="what a record can hold was required"):
         one.result(object(), "1")
-    assert one.call("pay", A).violated == ("checked",), "it is awaited still"
+    assert "(checked); check (call 1) has no result" in one.call("pay", A).reason, "it is awaited still"
     one.result("fine", "1")
     assert one.call("pay", A).decision == "allow"
     one.call("check", {"id": "b"}), one.result(ValueError("broken"), error=True)

@@ -407,7 +407,7 @@ class Session:
     # ---- what is not known to have been done -------------------------------------------------------
 
     def _everywhere(self, judge: Callable[[Watch, Collection[Call]], Verdict]) -> Verdict:
-        """The verdict in every world: that of all if they agree, else the most severe and which result is awaited."""
+        """The verdict in every world: that of all if they agree, else undecided, and which result is awaited."""
         awaited = self._awaited | self._waiting
         called = {name: f"{named(call.tool)} (call {_name(name)})" for name, call in awaited.items()}
         if len(awaited) > AWAITED:
@@ -424,7 +424,10 @@ class Session:
             for name, said in called.items()
             if any(found[done].decision != found[done ^ {name}].decision for done in found)
         ]
-        return replace(worst, reason="; ".join((worst.reason, *matter))) if matter else worst
+        if not matter:
+            return worst
+        reason = "; ".join((worst.reason, *matter))
+        return replace(worst, decision="undecided", reason=reason, violated=(), quotes=())
 
     def _correct(self, call: Call | None) -> None:
         """A call of the present step was not done although it was allowed, or ran although it was not."""
