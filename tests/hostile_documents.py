@@ -119,6 +119,10 @@ IN_PAGES = [
     _html("noscript", _page(f"<noscript>{HIDDEN}</noscript>")),
     _html("script", _page(f"<script>/* {HIDDEN} */</script>")),
     _html("attributes", _page(f'<p title="{HIDDEN}"><img alt="{HIDDEN}"><input placeholder="{HIDDEN}"></p>')),
+    _html(
+        "other attributes",
+        _page(f'<p aria-label="{HIDDEN}" label="{HIDDEN}">x</p><table summary="{HIDDEN}"><tr><td>x</td></tr></table>'),
+    ),
     _html("dialog", _page(f"<dialog>{HIDDEN}</dialog>")),
     _html("meta", _page(""), head=f'<meta name="description" content="{HIDDEN}">'),
     _html("fallbacks", _page(f"<video>{HIDDEN}</video><iframe>{HIDDEN}</iframe><canvas>{HIDDEN}</canvas>")),

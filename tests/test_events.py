@@ -299,3 +299,14 @@ def test_what_is_written_is_read_back_by_run(events: list[Event]) -> None:
 def test_runs_written_one_after_the_other_are_the_same_runs(events: list[Event]) -> None:
     runs = loads(written(events))
     assert loads(written([event for run in runs for event in run.events])) == runs
+
+
+def test_a_result_without_an_id_is_of_the_last_call_whether_that_has_one_or_not() -> None:
+    lines = [
+        json.dumps({"run": "a", "call": {"tool": "t", "arguments": {}}, **with_id})
+        for with_id in ({}, {"call_id": "x"})
+    ]
+    result = json.dumps({"run": "a", "result": 1})
+    assert len(loads("\n".join((*lines, result)))[0].events) == 3
+    with pytest.raises(EventError, match="one a call was required"):
+        loads("\n".join((*lines, result, json.dumps({"run": "a", "result": 1, "call_id": "x"}))))

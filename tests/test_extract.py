@@ -162,6 +162,19 @@ def test_what_the_replies_lose_is_undecided_and_its_sentence_open():
     assert "not in the document" in by_text["A user under 16 cannot open the gate."].reason
 
 
+def test_an_invented_quote_stands_for_the_sentence_that_it_is_like_and_never_for_a_heading():
+    source = policy.of_text("# Elephants are forbidden\n\nOnly registered users may open the gate.\n", BOX)
+    reply = {"extract_policies": {"policies": [{"description": "All elephants are forbidden here."}]}}
+    with pytest.raises(policy.PolicyError):  # nothing that was quoted is in the document
+        extract.policies(
+            policy.of_text("# Elephants are forbidden\n\nThe gate is green.\n", BOX),
+            LLM(Scripted(reply)),
+            norms.constrains,
+        )
+    found = extract.policies(source, LLM(Scripted(reply), workers=1), norms.constrains)
+    assert [lost.quote for lost in found.lost] == ["All elephants are forbidden here."]
+
+
 def test_a_section_without_a_reply_leaves_all_it_says_open():
     @dataclass
     class Torn(Scripted):

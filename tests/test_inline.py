@@ -172,6 +172,14 @@ def test_what_stands_beside_a_reference_counts_as_the_dialect_has_it():
     assert whole(document, "OpenAPI 3.0") == whole(document, "draft-7") == document["x"]
 
 
+@pytest.mark.parametrize("dialect", ["2020-12", "draft-7", "OpenAPI 3.0"])
+def test_what_a_dialect_knows_of_a_value_is_kept(dialect):
+    said = {"type": "string", "format": "date", "pattern": "a", "minLength": 1, "maxLength": 9, "enum": ["a"]}
+    said |= {"title": "t", "description": "d", "default": "a", "readOnly": True}
+    assert whole(dict(said), dialect) == said
+    assert whole({"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": True}, dialect)["uniqueItems"] is True
+
+
 def test_draft_7_keeps_its_own_keywords():
     document = {
         "$schema": "http://json-schema.org/draft-07/schema#",

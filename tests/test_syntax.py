@@ -142,3 +142,25 @@ def test_equality_tells_operators_apart_and_survives_pickling():
 def test_a_predicate_name_has_small_letters_digits_and_underscores(name):
     with pytest.raises(ValueError):
         F.Atom(name)
+
+
+@pytest.mark.parametrize(
+    ("texts", "formula"),
+    [
+        ("NOT a|! a|!a|~a", F.Not(a)),
+        ("ALWAYS a|G a|GLOBALLY a", F.Always(a)),
+        ("EVENTUALLY a|F a|FINALLY a", F.Eventually(a)),
+        ("NEXT a|X a", F.Next(a)),
+        ("WEAK_NEXT a|N a|WX a", F.WeakNext(a)),
+        ("ONCE a|O a", F.Once(a)),
+        ("HISTORICALLY a|H a", F.Historically(a)),
+        ("PREVIOUSLY a|Y a", F.Previously(a)),
+        ("a UNTIL b|a U b", F.Until(a, b)),
+        ("a RELEASE b|a R b", F.Release(a, b)),
+        ("a WEAK_UNTIL b|a W b", F.WeakUntil(a, b)),
+        ("a SINCE b|a S b", F.Since(a, b)),
+        ("a AND b|a & b|a && b", F.And(a, b)),
+    ],
+)
+def test_an_operator_is_read_from_its_word_its_letter_and_its_signs(texts, formula):
+    assert {parse(text) for text in texts.split("|")} == {formula}
