@@ -121,7 +121,7 @@ IN_PAGES = [
     _html("attributes", _page(f'<p title="{HIDDEN}"><img alt="{HIDDEN}"><input placeholder="{HIDDEN}"></p>')),
     _html(
         "other attributes",
-        _page(f'<p aria-label="{HIDDEN}" label="{HIDDEN}">x</p><table summary="{HIDDEN}"><tr><td>x</td></tr></table>'),
+        _page(f'<p aria-label="{HIDDEN}" label="{HIDDEN}"></p><table summary="{HIDDEN}"></table>'),
     ),
     _html("dialog", _page(f"<dialog>{HIDDEN}</dialog>")),
     _html("meta", _page(""), head=f'<meta name="description" content="{HIDDEN}">'),
