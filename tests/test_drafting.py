@@ -213,3 +213,17 @@ def test_a_contract_without_an_example_passes_no_tests(monkeypatch: pytest.Monke
     monkeypatch.setattr(examples, "examples", lambda made: ())
     ((told,),) = synthesis.tests([draft])
     assert told.check == "tests" and "an example at least was required" in told.message
+
+
+def test_what_is_no_code_of_the_language_is_told_as_such_and_a_contract_that_cannot_run_has_no_examples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draft = written(of("c1"), Author("import os", "import os"), ("c1",))
+    ((told,),) = synthesis.language([draft])
+    assert told.check == "language" and synthesis.language([written(of("c1"), Author(RIGHT), ("c1",))]) == [()]
+
+    def refuse(*_: object) -> object:
+        raise sandbox.UnsafeSource("too large")
+
+    monkeypatch.setattr(examples, "program", refuse)
+    assert examples.examples(of("c1")) == ()

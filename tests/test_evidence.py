@@ -48,6 +48,12 @@ def test_a_kept_guard_whose_source_was_changed_is_no_guard(before: str, after: s
     assert again.grade == "error", "nor where its hash was computed again"
 
 
+@pytest.mark.parametrize("grade", ["stub", "none", "bounded", ""])
+def test_a_kept_guard_that_was_never_accepted_is_told_to_be_none(grade: str) -> None:
+    kept = loaded(edited(grade=grade, reason=""))["book"]
+    assert (kept.grade, kept.reason) == ("error", "it was never accepted")
+
+
 def test_a_kept_guard_that_was_proved_against_other_rules_is_no_guard() -> None:
     assert loaded(ROWS, RuleSet(PREDICATES, RULES.rules[:2]))["book"].grade == "error"
 
