@@ -21,8 +21,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from wb.domain import schema, tools
-from wb.domain.events import Lookup
+from wb.domain import events, schema, tools
+from wb.domain.events import Event, Lookup
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
@@ -194,6 +194,7 @@ class Lookups:
         self._late: dict[int | str, tuple[Call, int]] = {}  # those of earlier steps whose result may still come
         self._last: int | str = 0  # the last call of all
         self._refused: dict[int | str, tuple[Call, int]] = {}  # those that may not run
+        self._forgot = False  # whether there were more of them than are kept
         self._answers: dict[tuple[str, Hashable], _Seen] = {}  # what was asked for in this step
         self._told: dict[tuple[str, Hashable], Lookup] = {}  # answers that a recording holds for the next call
         self._hanging: list[threading.Thread] = []
@@ -254,6 +255,7 @@ class Lookups:
         self._refused[name] = call, self._now
         if len(self._refused) > KEPT:
             del self._refused[next(iter(self._refused))]
+            self._forgot = True
 
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
@@ -261,6 +263,8 @@ class Lookups:
         present = against is not None or name in self._running
         found = against or self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
+            if self._forgot:  # it may have been any call
+                self.turn(None)
             return
         call, at = found
         changes = self._changed.get(call.tool, ())
@@ -283,7 +287,8 @@ class Lookups:
                 if one.source.kind == "result":
                     self._result(one, call.tool, given)
                 elif call.tool in one.source.given_by:
-                    key = _key({name: call.arguments.get(name) for name, _, _ in one.arguments})
+                    asked = {name: call.arguments.get(name) for name, _, _ in one.arguments}
+                    key = one.object(call) if call.tool in one.objects else _key(asked)
                     if key is not None:
                         _keep(self._given, (one.name, key), given)
 
@@ -576,7 +581,7 @@ class Lookups:
         except queue.Empty:
             self._hanging.append(thread)
             return Lookup(tool, arguments, problem=f"an answer within {self._timeout_s:g} s was required; got none")
-        return Lookup(tool, arguments, problem=problem) if problem else Lookup(tool, arguments, value)
+        return Lookup(tool, arguments, problem=problem) if problem else _kept(Lookup(tool, arguments, value))
 
 
 def _read(value: object, at: int, origin: str) -> _Seen:
@@ -585,6 +590,16 @@ def _read(value: object, at: int, origin: str) -> _Seen:
         return _Seen(schema.plain(value), at, origin)
     except Exception as error:
         return _Seen(None, at, origin, schema.why(error))
+
+
+def _kept(told: Lookup) -> Lookup:
+    """What was told, or the problem that no record can hold it."""
+    try:
+        told = replace(told, value=schema.plain(told.value))
+        events.line(Event("run", told)).encode()
+        return told
+    except Exception as error:
+        return replace(told, value=None, problem=schema.why(error)[:300])
 
 
 def _answer(ask: Ask, tool: str, arguments: dict[str, Value], answer: queue.SimpleQueue) -> None:

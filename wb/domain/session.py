@@ -477,7 +477,7 @@ class Session:
             raise SessionError(f"a step's number or name was required; got {got(step)}")
         if call_id is None:
             return self._index
-        used = self._made.keys() | self._late.keys() | self._events.answered.keys()
+        used = self._made.keys() | self._late.keys() | self._awaited.keys() | self._events.answered.keys()
         if type(call_id) is not str or call_id in used:
             raise SessionError(f"a call id of its own was required; got {got(call_id)}")
         return call_id
@@ -551,9 +551,11 @@ class Session:
         try:
             self._events.follow(what)
             _append(self._record_to, line)
-        except Exception as error:
+        except BaseException as error:  # also what ends the program: half a line may stand there
             self._torn = f"a record that can be written was required; got {_said(error)}"
             self._spoil(f"the record is not whole: {_said(error)}")
+            if not isinstance(error, Exception):
+                raise
         return self._torn
 
     def _written_down(self, what: events.What, step: int | None, time: str | None) -> None:

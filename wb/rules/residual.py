@@ -34,32 +34,73 @@ def unguarded(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Unguarded, ...]:
         parts = _parts(rule.formula)
         for part in parts:
             one = replace(rule, formula=part)
-            if not any(bearing(one, tool.name, ruleset) is not None for tool in toolbox.tools):
+            guarded = any(bearing(one, tool.name, ruleset) is not None for tool in toolbox.tools)
+            if why := _loose(one, ruleset) or _mixed(one, toolbox, ruleset) or ("" if guarded else _why(one, ruleset)):
                 said = f"of {render(part)}: " if len(parts) > 1 else ""
-                found.append(Unguarded(rule.id, said + _why(one, ruleset)))
+                found.append(Unguarded(rule.id, said + why))
                 break
     return tuple(found)
 
 
 def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
     """What must hold at a step that calls the tool; None where the call cannot break the rule."""
-    body = _body(rule.formula)
-    if rule.type != "action" or body is None:
-        return None
+    whole = _body(rule.formula)
+    bodies = [whole] if whole is not None else list(filter(None, map(_body, _parts(rule.formula))))
+    residual: Formula = f.TRUE
+    for body in bodies if rule.type == "action" else ():
+        residual = _and(residual, _residual(body, tool, ruleset))
+    return None if residual == f.TRUE else residual
+
+
+def _residual(body: Formula, tool: str, ruleset: RuleSet) -> Formula:
+    """What is left of what a rule asks of each step, at one that calls the tool."""
     told = {p.name: p for p in ruleset.predicates if tool in p.tools}
     mine = {name: own_objects(p) for name, p in told.items() if p.kind == "action"}
-    present = [atom for name in sorted(_present(body)) if (atom := f.Atom(name)).predicate in mine]
+    now = _present(body)
+    present = [atom for name in sorted(now) if (atom := f.Atom(name)).predicate in mine]
     named = [_named(atom, told[atom.predicate]) for atom in present]
     for atom in [atom for name in sorted(_breaking(body)) if (atom := f.Atom(name)).predicate in told]:
         objects = _named(atom, told[atom.predicate])
-        if objects not in named and _alone(f.instance(body, objects), mine, ruleset) != f.TRUE:
+        beside = atom.name in now and not present  # what else is done at the step may make it matter
+        if objects not in named and (beside or _alone(f.instance(body, objects), mine, ruleset) != f.TRUE):
             named.append(objects)
     least = [one for i, one in enumerate(named) if not any(_within(o, one, j < i) for j, o in enumerate(named))]
     residual: Formula = f.TRUE
     for objects in least:
         meant = f.instance(body, objects)
         residual = _and(residual, _fold(meant, _made(meant, mine)))
-    return None if residual == f.TRUE else residual
+    return residual
+
+
+def _loose(rule: Rule, ruleset: RuleSet) -> str:
+    """Why a rule can be broken by calls of any tool: what nothing done makes matter reads calls of no tool by name."""
+    body = _body(rule.formula)
+    if rule.type != "action" or body is None or _alone(body, {}, ruleset) == f.TRUE:
+        return ""
+    read = [ruleset.predicate(f.Atom(name).predicate) for name in sorted(_breaking(body))]
+    name = next((p.name for p in read if p.reads_call and not p.tools), "")
+    return f"{name} reads calls of any tool: say in its `tools` of which" if name else ""
+
+
+def _mixed(rule: Rule, toolbox: Toolbox, ruleset: RuleSet) -> str:
+    """Why an object of a rule is never the same: calls name it by values of different types."""
+    kinds: dict[str, dict[str, str]] = {}
+    arguments = {tool.name: {one.name: one.type for one in tool.arguments} for tool in toolbox.tools}
+    for atom in map(f.Atom, f.atoms(rule.formula)):
+        predicate = ruleset.predicate(atom.predicate)
+        for term, path in zip(atom.objects, predicate.objects, strict=False):
+            for tool in predicate.tools if len(path.names) == 2 else ():
+                if kind := _KINDS.get(arguments.get(tool, {}).get(path.names[1], "")):
+                    kinds.setdefault(term, {}).setdefault(kind, f"{tool}.{path.names[1]}")
+    for term, found in kinds.items():
+        if len(found) > 1:
+            return (
+                f"{term} is {' and '.join(f'{kind} in {of}' for kind, of in found.items())}, which are never the same"
+            )
+    return ""
+
+
+_KINDS = {"string": "a text", "integer": "a number", "number": "a number", "boolean": "a truth"}
 
 
 def _named(atom: f.Atom, predicate: Predicate) -> dict[str, str]:
