@@ -141,6 +141,34 @@ def test_a_part_that_no_guard_decides_is_told(rule: str, part: str) -> None:
     assert told.rule == "r" and part in told.reason
 
 
+@pytest.mark.parametrize(
+    ("rule", "arguments", "why"),
+    [
+        ("ALWAYS ((cancel OR big) IMPLIES blocked)", {}, "big reads calls of any tool: say in its `tools` of which"),
+        ("ALWAYS (cancel IMPLIES NOT big)", {}, ""),
+        ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", {"cancel": "integer"}, "which are never the same"),
+        ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", {"get": "integer"}, ""),
+        ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge)", {"cancel": "integer"}, ""),
+    ],
+)
+def test_what_any_call_or_none_can_break_is_told(rule: str, arguments: dict, why: str) -> None:
+    big = Predicate("big", "state", "", test=cel.parse("call.amount > 100"))
+    made = Rule("r", "", parse(rule), "forbid", clause=BY_HAND)
+    known = (*(p for p in ruleset("ALWAYS (cancel IMPLIES NOT ONCE charge AND blocked)").predicates), big)
+    box = Toolbox(
+        tuple(Tool(tool.name, arguments=(Field("order", arguments.get(tool.name, "string")),)) for tool in BOX.tools)
+    )
+    told = residual.unguarded(box, RuleSet(tuple(p for p in known if p.name in made.predicates), (made,)))
+    assert [one.reason for one in told if why in one.reason] == [one.reason for one in told] and bool(told) == bool(why)
+
+
+def test_a_part_that_can_be_guarded_is_where_another_cannot() -> None:
+    rules = ruleset("(ALWAYS NOT cancel(o)) AND (ALWAYS (charge(o) IMPLIES EVENTUALLY get(o)))")
+    assert decisions(rules, "cancel 1 deny | charge 1 allow") == [("deny", "deny"), ("allow", "allow")]
+    [told] = residual.unguarded(BOX, rules)
+    assert "charge" in told.reason
+
+
 def test_no_call_is_allowed_that_breaks_a_random_rule() -> None:
     """Whatever a rule asks: a call without which the step would keep it, and with which it does not, is not allowed."""
     broken = allowed = rules_tried = 0
@@ -201,6 +229,26 @@ IN_ORDER = [
         "ALWAYS (charge(o) IMPLIES ONCE[<= 24h] get(o))",
         "now=2026-01-01T00:00:00Z, get 1 allow, now=2026-01-01T00:00:01Z, charge 1 allow",
     ),
+]
+
+
+IN_ORDER += [
+    # the order in a step that is over, and states in the middle of one
+    ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", "get 1 allow, cancel 1 allow | charge 1 undecided"),
+    ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", "cancel 1 allow, get 1 allow | charge 1 allow"),
+    ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", "get 1 allow | cancel 1 allow | charge 1 deny"),
+    (
+        "ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))",
+        "cancel 1 allow, blocked=yes, get 2 allow, blocked=no | charge 1 undecided",
+    ),
+    (
+        "ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))",
+        "cancel 1 allow | blocked=yes, get 2 allow | blocked=no, charge 1 deny",
+    ),
+    ("ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))", "cancel 1 allow, get 2 allow | charge 1 allow"),
+    # together with what was done before it in its step
+    ("ALWAYS (cancel(o) IMPLIES NOT card(o))", "cancel 1 allow, charge 1 deny, charge 1 voucher allow"),
+    ("ALWAYS (cancel(o) IMPLIES NOT card(o))", "cancel 1 allow | charge 1 allow"),
 ]
 
 

@@ -161,8 +161,8 @@ def everywhere(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> float:
 
 
 def in_order(steps: Sequence[Step]) -> list[Step]:
-    """The steps with the calls of the last one as steps of their own."""
-    return [*steps[:-1], *(Step((call,), steps[-1].state) for call in steps[-1].calls)]
+    """The calls as steps of their own."""
+    return [part for step in steps for part in ([Step((c,), step.state) for c in step.calls] or [step])]
 
 
 def pasts(formula: F.Formula) -> set[F.Formula]:
@@ -171,7 +171,7 @@ def pasts(formula: F.Formula) -> set[F.Formula]:
 
 
 def ambiguous(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> bool:
-    """Whether what was says another thing of the last step's calls one after the other than together."""
+    """Whether what was says another thing of the calls of each step one after the other than together."""
     one, other, call = steps, in_order(steps), steps[-1].calls[-1]
     return any(
         holds(part, one, len(one) - 1, objects, rules, call) != holds(part, other, len(other) - 1, objects, rules, call)
@@ -182,7 +182,7 @@ def ambiguous(body: F.Formula, steps: Sequence[Step], rules: RuleSet) -> bool:
 
 def at_call(body: F.Formula, steps: Sequence[Step], rules: RuleSet, ordered: bool = False) -> float:
     """The body at the last call of the last step, for all objects for which the call is what the rule speaks of; if
-    `ordered`, what was is told by the calls of that step one after the other."""
+    `ordered`, what was is told by the calls of each step one after the other."""
     call = steps[-1].calls[-1]
     then = in_order(steps)
 

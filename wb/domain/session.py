@@ -236,8 +236,9 @@ class Session:
         state, strange, origins, time = self._state, self._strange, {}, None
         if self._outside:
             (state, strange, origins, _), time = self._filled(asked, step)
-        earlier = self._apart(calls, state) if calls else ()
-        judging = Step((*calls, asked if fits else asked.call), state, text, earlier)
+        judging = Step((*calls, asked if fits else asked.call), state, text)
+        if now is not None and self._asked:
+            judging = self._apart(judging)
         if not fits:
             verdict = refused(asked)
         elif self._waiting or self._awaited:
@@ -262,7 +263,7 @@ class Session:
             self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
         self._made[name] = call, allowed
-        self._asked += (Step((call,), state, text) if calls else judging,)
+        self._asked += (judging if now is None else Step((call,), state, text),)
         if waits:
             self._waiting[call_id] = call
         if self._lookups is not None and allowed:
@@ -395,10 +396,13 @@ class Session:
         self._index += 1
         return verdict
 
-    def _apart(self, calls: Sequence[Call], state: Mapping[str, Value]) -> tuple[Step, ...]:
-        """Calls of the present step, each with its own state; none where all of them surely had this one."""
-        each = [one for one in self._asked if any(one.calls[0] is call for call in calls)]
-        return () if all(same(one.state, state) for one in each) else tuple(each)
+    def _apart(self, step: Step) -> Step:
+        """The present step with what was asked for in it apart, where that was not all in one state."""
+        done = {id(call) for call in step.calls}
+        each = [one if id(one.calls[0]) in done else Step((), one.state) for one in self._asked]
+        if not any(one.calls and one.calls[0] is step.calls[-1] for one in each):
+            each.append(Step(step.calls[-1:], step.state, step.text))
+        return step if all(same(one.state, step.state) for one in each) else replace(step, each=tuple(each))
 
     def _whole(self, step: Step) -> Verdict:
         """The verdict on a whole step that would come next."""
@@ -488,7 +492,7 @@ class Session:
             if type(name) is str or name == self._last:
                 self._late[name] = made
         if self._present is not None:
-            self._remember(self._present)
+            self._remember(self._apart(self._present) if len(self._asked) > 1 else self._present)
         if self._passed:
             self._pass()
         while len(self._late) > UNANSWERED:
@@ -739,8 +743,10 @@ def _plain(value: Value) -> Value:
 def _append(to: str | Path | TextIO, line: str) -> None:
     """Write a line to a file, by its path or open."""
     if isinstance(to, str | Path):
-        with open(to, "a", encoding="utf-8") as file:
-            file.write(line)
+        with open(to, "a+b") as file:
+            if file.tell() and file.seek(-1, 2) >= 0 and file.read(1) != b"\n":
+                file.write(b"\n")  # what was torn there stays a line of its own
+            file.write(line.encode())
     else:
         to.write(line)
         to.flush()
@@ -764,7 +770,7 @@ def _without(step: Step, undone: Collection[Call]) -> Step:
     return replace(
         step,
         calls=tuple([one for one in step.calls if id(one) not in out]),
-        earlier=tuple([one for one in step.earlier if id(one.calls[0]) not in out]),
+        each=tuple([Step((), one.state) if one.calls and id(one.calls[0]) in out else one for one in step.each]),
     )
 
 

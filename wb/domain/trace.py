@@ -29,19 +29,21 @@ class Call:
 class Step:
     """One turn: its calls, the state fields known before them, and the agent's own words.
 
-    Where its calls were not all asked for in one state, that of the last is its `state`, and `earlier` has each other
-    call as a step of its own.
+    Where its calls were not all asked for in one state, that of the last is its `state`, and `each` has every call, and
+    every state in which none was done, as a step of its own.
     """
 
     calls: tuple[Call, ...] = ()
     state: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
-    earlier: tuple[Step, ...] = ()
+    each: tuple[Step, ...] = ()
 
     @property
     def in_order(self) -> tuple[Step, ...]:
-        """Its calls but the last one, each as a step of its own."""
-        return self.earlier or tuple([Step((call,), self.state, self.text) for call in self.calls[:-1]])
+        """Its calls as steps of their own; itself where that is no other."""
+        if self.each or len(self.calls) < 2:
+            return self.each or (self,)
+        return tuple([Step((call,), self.state, self.text) for call in self.calls])
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,9 @@ class CallWatch:
         self._slices: dict[Formula, Slices] = {}
         self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
         self._counted: dict[Formula, frozenset[str]] = {}
+        self._ordered: dict[
+            int, Any
+        ] = {}  # what has read the calls of each step one after the other, where that differs
         self._ahead: dict[int, tuple[tuple[Step, ...], Any]] = {}
         self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
@@ -205,6 +208,9 @@ class CallWatch:
         other._pasts = {formulas: past.fork() for formulas, past in self._pasts.items()}
         other._by_tool = {tool: other._pasts[past.formulas] for tool, past in self._by_tool.items()}
         other._slices = {formula: slices.fork() for formula, slices in self._slices.items()}
+        pairs = [(one, other._pasts[key]) for key, one in self._pasts.items()]
+        pairs += [(one, other._slices[key]) for key, one in self._slices.items()]
+        other._ordered = {id(new): self._ordered[id(one)].fork() for one, new in pairs if id(one) in self._ordered}
         other._sliced = {
             tool: [(other._slices[slices.formula], named) for slices, named in found]
             for tool, found in self._sliced.items()
@@ -237,7 +243,7 @@ class CallWatch:
                 now = one.tell(last, call) if parts else told
                 known.append(slices.peek(now, _objects(named, step)))
         verdict = one.judge(known)
-        if step.earlier or (len(step.calls) > 1 and verdict.decision == "allow"):
+        if step.each or (verdict.decision == "allow" and (len(step.calls) > 1 or self._ordered)):
             verdict = self._in_order(one, known, step, verdict)
         if verdict.decision == "undecided" and self._backwards(one, step):
             verdict = replace(verdict, reason=f"{verdict.reason}; {TOLD_BY}: {BACKWARDS}")
@@ -273,16 +279,15 @@ class CallWatch:
 
     def _after[Followed: (Past, Slices)](self, followed: Followed, step: Step, tell: Callable[[Step], Any]) -> Followed:
         """What follows a formula, having read the step's earlier calls one after the other."""
+        base, parts = self._ordered.get(id(followed), followed), step.in_order[:-1]
+        if not parts:
+            return base
         before, ahead = self._ahead.get(id(followed), ((), None))
-        earlier = step.in_order
-        same = len(before) <= len(earlier) and all(
-            a.calls[0] is b.calls[0] for a, b in zip(before, earlier, strict=False)
-        )
-        if ahead is None or not same:
-            before, ahead = (), followed.fork()
-        for part in earlier[len(before) :]:
+        if ahead is None or not _begins(parts, before):
+            before, ahead = (), base.fork()
+        for part in parts[len(before) :]:
             ahead.step(tell(part))
-        self._ahead[id(followed)] = earlier, ahead
+        self._ahead[id(followed)] = parts, ahead
         return ahead
 
     def _backwards(self, one: Loaded, step: Step) -> bool:
@@ -294,7 +299,15 @@ class CallWatch:
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
-        self._ahead = {}
+        self._ahead, parts = {}, step.in_order
+        if not self._ordered and parts != (step,):
+            self._ordered = {id(one): one.fork() for one in (*self._pasts.values(), *self._slices.values())}
+        for part in parts if self._ordered else ():
+            told, about = _told(self._readers, part), self._tell(part) if self._slices else {}
+            for past in self._pasts.values():
+                self._ordered[id(past)].step(told)
+            for slices in self._slices.values():
+                self._ordered[id(slices)].step(about)
         if self._pasts:
             told = _told(self._readers, step)
             for past in self._pasts.values():
@@ -454,6 +467,14 @@ class Loaded:
 
     def _named(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.said[name] for name in names))
+
+
+def _begins(parts: Sequence[Step], before: Sequence[Step]) -> bool:
+    """Whether steps begin with those, of the same calls in the same states."""
+    return len(before) <= len(parts) and all(
+        a.state is b.state and len(a.calls) == len(b.calls) and all(map(operator.is_, a.calls, b.calls))
+        for a, b in zip(before, parts, strict=False)
+    )
 
 
 def _told(readers: Mapping[str, Reader], step: Step) -> dict[str, bool | None]:
