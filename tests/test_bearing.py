@@ -245,6 +245,14 @@ IN_ORDER += [
         "ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))",
         "cancel 1 allow | blocked=yes, get 2 allow | blocked=no, charge 1 deny",
     ),
+    (
+        "ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))",
+        "cancel 1 allow, blocked=yes, blocked=no, charge 1 undecided",
+    ),
+    (
+        "ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))",
+        "cancel 1 allow, blocked=yes, blocked=no, get 2 allow | charge 1 undecided",
+    ),
     ("ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))", "cancel 1 allow, get 2 allow | charge 1 allow"),
     # together with what was done before it in its step
     ("ALWAYS (cancel(o) IMPLIES NOT card(o))", "cancel 1 allow, charge 1 deny, charge 1 voucher allow"),

@@ -163,7 +163,7 @@ class Session:
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
         self._present: Step | None = None  # the present step: its calls so far that were allowed and did not fail
         self._step: int | str | None = None
-        self._asked: tuple[Step, ...] = ()  # all its calls, in order, each with the state that it was asked for in
+        self._asked: tuple[Step, ...] = ()  # all its calls, in order, each with its state, and states told between
         self._made: dict[int | str, Made] = {}  # its calls without a result
         self._late: dict[int | str, Made] = {}  # those of earlier steps
         self._forgot = False  # whether there were more of these than are kept
@@ -231,6 +231,7 @@ class Session:
             self._begin(step)
             now = None
         elif self._passed or self._asked_in is not self._state:
+            self._asked += tuple([Step((), state) for state in moments(self._passed, self._state)])
             self._pass(self._asked_in)
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         state, strange, origins, time = self._state, self._strange, {}, None
@@ -399,8 +400,8 @@ class Session:
     def _apart(self, step: Step) -> Step:
         """The present step with what was asked for in it apart, where that was not all in one state."""
         done = {id(call) for call in step.calls}
-        each = [one if id(one.calls[0]) in done else Step((), one.state) for one in self._asked]
-        if not any(one.calls and one.calls[0] is step.calls[-1] for one in each):
+        each = [one if one.calls and id(one.calls[0]) in done else Step((), one.state) for one in self._asked]
+        if step.calls and not any(one.calls and one.calls[0] is step.calls[-1] for one in each):
             each.append(Step(step.calls[-1:], step.state, step.text))
         return step if all(same(one.state, step.state) for one in each) else replace(step, each=tuple(each))
 
