@@ -72,9 +72,3 @@ def test_a_second_opinion_is_asked_on_a_run_that_breaks_each_formula_and_on_one_
 def test_a_formula_with_a_window_in_time_has_no_second_opinion():
     timed, plain = parse("ALWAYS (a IMPLIES ONCE[<= 24h] b)"), parse("ALWAYS (a IMPLIES ONCE b)")
     assert {opinion.formula for opinion in storm.opinions([timed, plain])} == {plain}
-
-
-def test_a_formula_too_large_for_an_automaton_has_no_second_opinion_and_the_next_one_has():
-    large, plain = parse(" AND ".join(f"EVENTUALLY a{i}" for i in range(40))), parse("EVENTUALLY done")
-    assert {opinion.formula for opinion in storm.opinions([large, plain])} == {plain}
-    assert storm.opinions([large]) == ()
