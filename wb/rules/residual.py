@@ -18,6 +18,9 @@ from wb.logic.formula import Formula
 from wb.logic.syntax import render
 from wb.rules.rule import Predicate, Rule, RuleSet
 
+# what names objects, by the declared type of the argument
+_KINDS = {"string": "a text", "integer": "a number", "number": "a number", "boolean": "a truth"}
+
 
 @dataclass(frozen=True, slots=True)
 class Unguarded:
@@ -98,9 +101,6 @@ def _mixed(rule: Rule, toolbox: Toolbox, ruleset: RuleSet) -> str:
                 f"{term} is {' and '.join(f'{kind} in {of}' for kind, of in found.items())}, which are never the same"
             )
     return ""
-
-
-_KINDS = {"string": "a text", "integer": "a number", "number": "a number", "boolean": "a truth"}
 
 
 def _named(atom: f.Atom, predicate: Predicate) -> dict[str, str]:
