@@ -654,3 +654,59 @@ def test_a_tool_s_name_stands_escaped_in_the_reason(name: str) -> None:
 if __name__ == "__main__":
     first, last = map(int, sys.argv[-2:]) if len(sys.argv) > 2 else (0, int(sys.argv[1]))
     print("{} verdicts compared, {} of them while a result was awaited: 0 differ".format(*compared(range(first, last))))
+
+
+def test_a_record_whose_last_line_was_torn_stays_readable_for_what_comes_after(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    one = Session(GUARD, record=path)
+    one.call("check", A), one.call("get", A)
+    path.write_text(path.read_text("utf-8").rstrip("\n"), "utf-8")
+    again = Session(GUARD, record=path)
+    again.replay(events.stream(path))
+    assert again.call("pay", A).decision == "allow"
+    assert [event.what.call.tool for event in events.stream(path)] == ["check", "get", "pay"]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+def test_a_record_that_was_interrupted_is_not_whole_and_allows_nothing(end: type[BaseException]) -> None:
+    class Ending:
+        ends = False
+
+        def write(self, text: str) -> int:
+            if self.ends:
+                raise end
+            return len(text)
+
+        def flush(self) -> None:
+            pass
+
+    record = Ending()
+    one = Session(GUARD, record=record)
+    assert one.call("check", A).decision == "allow"
+    record.ends = True
+    with pytest.raises(end):
+        one.result("no", error=True)
+    record.ends = False
+    later = one.call("get", A)
+    assert later.decision == "undecided" and "the record is not whole" in later.reason
+
+
+@pytest.mark.parametrize("answer", [object(), float("nan"), "\ud800", {1: 2}])
+def test_an_answer_that_no_record_can_hold_is_unknown_with_its_reason(answer: object) -> None:
+    record = io.StringIO()
+    one = Session(LOOKING, record=record, ask=lambda tool, arguments: answer)
+    one.call("check", A), one.result("fine")
+    verdict = one.call("pay", A)
+    assert verdict.decision == "undecided" and "state.version" in verdict.reason
+    kept = [event.what for run in events.loads(record.getvalue()) for event in run.events]
+    assert any(isinstance(what, Lookup) and what.problem for what in kept)
+
+
+def test_an_awaited_id_is_never_another_call_s() -> None:
+    one = Session(GUARD)
+    one.call("cancel", A, call_id="1")
+    for number in range(session.UNANSWERED + 6):
+        one.call("get", A, call_id=f"g{number}")
+    with pytest.raises(SessionError, match="a call id of its own"):
+        one.call("get", A, call_id="1")
+    assert one.call("pay", A).decision != "allow"
