@@ -1,6 +1,6 @@
 """Whether the tests would notice: seeded one-place faults of `wb`, each planted in a copy and put to quick tests.
 
-    python tests/mutants.py [--modules fail-closed|all] [--seed N] [--count 100]
+    python tests/mutants.py [--modules fail-closed|all|NAME,NAME...] [--seed N] [--count 100]
 
 Neither known tool draws a seeded sample: mutmut first runs the whole suite to learn which tests reach what, cosmic-ray
 has one test command for all modules.  A fault is one node of the syntax: a comparison turned, a number, truth
@@ -36,6 +36,12 @@ LIMIT_S = 100  # of processor time for one test; three times that by the clock
 MEMORY = 6 << 30  # bytes that they may take
 # The modules that stand between a sentence and a verdict, each with the tests that reach it, the quickest first.
 FAIL_CLOSED = {
+    "adapters/enforcement": "adapters",
+    "adapters/functions": "adapters",
+    "adapters/openai": "adapters",
+    "adapters/langgraph": "langgraph",
+    "adapters/mcp": "mcp_proxy",
+    "adapters/inspect_ai": "inspect",
     "guards/runtime": "bearing values session guarding",
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding",
@@ -45,7 +51,8 @@ FAIL_CLOSED = {
     "guards/examples": "examples decided",
     "guards/synthesis": "drafting generated_code decided veriguard",
     "guards/decided": "decided",
-    "domain/session": "values session recorded awaited untimed",
+    "domain/session": "values session recorded awaited",
+    "domain/judging": "session untimed values hostile_calls",
     "domain/lookups": "lookups_recorded lookups_declared lookups lookups_histories session airline_rules",
     "domain/validation": "validation session recorded",
     "domain/schema": "validation hostile_calls",
@@ -60,16 +67,17 @@ FAIL_CLOSED = {
 # Modules that no test file names or imports, or of which another one asks more at once: what is tried first.
 FIRST = {
     "build": "build",
-    "domain/clauses": "extract account",
+    "domain/clauses": "clauses extract quotations account",
+    "domain/extraction": "extraction document hostile_documents account",
     "domain/functions": "sources",
     "domain/functions_worker": "sources",
-    "domain/jsonl": "tau events",
+    "domain/jsonl": "jsonl tau events",
     "domain/openapi": "toolfile inline",
     "domain/toolfile": "toolfile sources",
     "domain/tools": "tool lookups_declared validation physical",
     "guards/faults": "contract examples",
-    "domain/visible": "hostile_documents document",
-    "domain/yamltext": "rulefile decisions toolfile",
+    "domain/visible": "visible hostile_documents document",
+    "domain/yamltext": "yamltext rulefile decisions toolfile",
     "guards/nagini_worker": "prover",
     "guards/trial": "generated_code drafting",
     "logic/bdd": "steps decide",
@@ -79,18 +87,17 @@ FIRST = {
     "logic/windows": "windows",
     "logic/values": "evaluation times types facts random_facts conformance",
     "rules/rule": "rulefile gate show",
-    "runs/cards": "show report",
+    "rules/truths": "values same_object guarding shield",
+    "runs/cards": "cards show report",
     "runs/closing": "cli",
     "runs/guard_cards": "show report",
-    "runs/outcome": "report",
+    "runs/outcome": "outcome report",
     "runs/pipeline": "display store pipeline",
-    "runs/picture": "show plots report",
-    "runs/verdicts": "undeclared build",
+    "runs/picture": "plots show report",
+    "runs/verdicts": "verdicts undeclared build",
 }
 # What reads sentences is tried on sentences, whichever of its modules they go through.
-READS = (
-    "forms extract negation subject_negation deontic uncertain grounding sentences accounting extract_airline".split()
-)
+READS = "deontic extract negation subject_negation uncertain grounding sentences accounting extract_airline".split()
 # Test files that take a minute, or look at other things than what the code does.
 SLOW = set(
     "browser run faults pipeline monitored nagini planted mutants build policy_web_tasks run_with_model ruff layout "
@@ -304,9 +311,10 @@ def quick() -> dict[Path, str]:
 
 def tests_of(module: str) -> list[str]:
     """The test files put to a mutant of the module: those of a table, and but for the fail-closed modules those that
-    import it or bear its name, and for the reader of sentences those that have sentences."""
+    import it or bear its name, and for the reader of sentences those that have sentences; last those of all values."""
+    values = ["test_frozen.py"] if "@dataclass" in (ROOT / "wb" / f"{module}.py").read_text("utf-8") else []
     if module in FAIL_CLOSED:
-        return [f"test_{name}.py" for name in FAIL_CLOSED[module].split()]
+        return [*(f"test_{name}.py" for name in FAIL_CLOSED[module].split()), *values]
     folder, _, name = module.rpartition("/")
     package = ".".join(["wb", *folder.split("/")]) if folder else "wb"
     used = re.compile(rf"from {package}\.{name} import|from {package} import .*\b{name}\b|import {package}\.{name}\b")
@@ -315,7 +323,9 @@ def tests_of(module: str) -> list[str]:
     own = [path for path in files if path.stem == f"test_{name}"]
     sentences = [f"test_{name}.py" for name in READS] if folder == "offline" or module == "rules/words" else []
     first = [f"test_{name}.py" for name in FIRST.get(module, "").split()]
-    return list(dict.fromkeys((*first, *(path.name for path in own), *sentences, *(path.name for path in found))))
+    return list(
+        dict.fromkeys((*first, *(path.name for path in own), *sentences, *(path.name for path in found), *values))
+    )
 
 
 def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:
@@ -333,11 +343,12 @@ def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:
 def main() -> None:
     """Plant, run, print a line a mutant, and how many were killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--modules", choices=("fail-closed", "all"), default="fail-closed")
+    parser.add_argument("--modules", default="fail-closed", help="fail-closed, all, or names such as domain/visible")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)
     asked = parser.parse_args()
-    chosen = drawn(list(FAIL_CLOSED) if asked.modules == "fail-closed" else everything(), asked.seed, asked.count)
+    modules = {"fail-closed": list(FAIL_CLOSED), "all": everything()}.get(asked.modules) or asked.modules.split(",")
+    chosen = drawn(modules, asked.seed, asked.count)
     killed = 0
     with tempfile.TemporaryDirectory(prefix="wb-mutants-") as folder, copied(Path(folder) / "project") as copy:
         for number, mutant in enumerate(chosen, 1):

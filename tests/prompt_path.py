@@ -114,9 +114,28 @@ def scripted(request: dict):
 
     blocks = dict(BLOCK.findall("\n".join(m["content"] for m in request["messages"] if m["role"] == "user")))
     name = request["response_format"]["json_schema"]["name"]
+    again = request["messages"][-2]["role"] == "assistant"
+    if name == "extract_rules":
+        key, rows = "statements", json.loads(blocks["statements"])
+    elif name == "refine_predicates":
+        key, known = "answers", {p["name"]: p for p in json.loads(blocks["predicates"])}
+        rows = [
+            {"id": r["id"], "rule": r, "predicates": [known[n] for n in r["predicates"]]}
+            for r in json.loads(blocks["rules"])
+        ]
+    else:
+        return said(name, blocks, again)
+    told = [(row["id"], said(name, row, again)) for row in rows]
+    bad = next((say for _, say in told if say.status != 200), None)
+    return bad or Say(json.dumps({key: [{"id": id, **json.loads(say.text)} for id, say in told]}))
+
+
+def said(name: str, blocks: dict, again: bool):
+    """The answer to one question, or of one statement of several."""
+    from loopback import Say
+
     for entry in answers()[name]:
-        if all(words in blocks.get(block, "") for block, words in entry["when"].items()):
-            again = request["messages"][-2]["role"] == "assistant"
+        if all(words in str(blocks.get(block, "")) for block, words in entry["when"].items()):
             return Say(entry["first"] if "first" in entry and not again else json.dumps(entry["reply"]))
     return Say(f"the scripted model has no answer to {name} about {blocks}", 400)
 

@@ -256,6 +256,28 @@ def test_facts_under_a_ban_are_each_negated() -> None:
         assert (accounting.unaccounted(said, (), (rule,), (ACT, resident, adult), BOX) == ()) is fine, text
 
 
+@pytest.mark.parametrize(
+    ("said", "forms", "fine"),
+    [
+        ("Do not lend a book to a resident under 18.", ["act IMPLIES NOT resident", "act IMPLIES adult"], False),
+        ("Do not lend a book to a resident under 18.", ["act IMPLIES adult", "resident IMPLIES EVENTUALLY act"], False),
+        ("Do not lend a book to a resident under 18.", ["act IMPLIES (NOT resident OR adult)"], True),
+        (
+            "Do not lend a book to residents or readers under 18.",
+            ["act IMPLIES NOT resident", "act IMPLIES adult"],
+            True,
+        ),
+        ("Lend a book only to a resident of at least 18.", ["act IMPLIES resident", "act IMPLIES adult"], True),
+    ],
+)
+def test_one_demand_is_no_two_rules_about_one_act(said: str, forms: list[str], fine: bool) -> None:
+    resident = Predicate("resident", "state", "", test=cel.parse("state.resident"))
+    adult = Predicate("adult", "state", "", test=cel.parse("state.age >= 18"))
+    rules = [Rule(f"r{k}", "", parse(f"ALWAYS ({form})"), "forbid") for k, form in enumerate(forms)]
+    why = accounting.unaccounted(said, (), rules, (ACT, resident, adult), BOX)
+    assert (why == ()) == fine, why
+
+
 def test_a_tool_that_the_sentence_does_not_name_is_not_what_it_is_about() -> None:
     """A sentence about what a reader may have is not one about another tool that has the noun in its name."""
     limit = Predicate("few", "state", "", test=cel.parse("state.age <= 3"))

@@ -10,7 +10,9 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+import numpy as np
 import pytest
 import tiny
 from hypothesis import given
@@ -230,3 +232,58 @@ def test_a_changed_or_lost_prompt_or_reply_makes_it_old(here, asked, change, los
     path = here.root / change
     path.unlink() if lost else path.write_text("changed", "utf-8")
     assert not artifact.current(here, asked)
+
+
+def test_a_summary_is_a_line_with_short_fractions():
+    said = {"rules": 3, "accuracy": 0.123456, "model": "offline", "settled": True}
+    assert artifact.summary({"summary": said}) == "rules 3, accuracy 0.123, model offline, settled True"
+    assert artifact.summary({"summary": {}}) == ""
+
+
+def test_mappings_and_arrays_become_plain_json():
+    value = {"b": MappingProxyType({"y": 1, "x": 2}), "a": np.array([[1, 2]]), "c": np.float64(0.5), "é": None}
+    assert artifact.dumps(value, "x.json") == (
+        '{\n "b": {\n  "y": 1,\n  "x": 2\n },\n "a": [\n  [\n   1,\n   2\n  ]\n ],\n "c": 0.5,\n "é": null\n}\n'
+    )
+
+
+BARE = {
+    "policy": {"name": "a", "digest": "1"},
+    "parameters": {"k": 1},
+    "cells": ["x", "y"],
+    "modules": {"m": "1"},
+    "prompts": {"p": "1"},
+    "replies": {"r": "1"},
+    "upstream": {"01": {"files": {"f": "1", "g": "1"}}},
+    "mode": "batch",
+    "recorded": {"packages": {"numpy": "1"}, "python": "3.12.1"},
+    "outputs": {"o": {"sha256": "1"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        ({}, ()),
+        ({"policy": {"name": "b", "digest": "1"}}, ("policy name: a -> b",)),
+        ({"parameters": {"k": 2, "n": None}}, ("parameter k: 1 -> 2",)),
+        ({"parameters": {"k": "x" * 60}}, (f"parameter k: 1 -> {'x' * 60}",)),
+        ({"parameters": {"k": "x" * 61}}, (f"parameter k: 1 -> {'x' * 24}…",)),
+        ({"parameters": {}}, ("parameter k: 1 -> None",)),
+        ({"cells": ["y", "z", "w"]}, ("code cells: 2 new, 1 gone, 1 the same",)),
+        ({"cells": ["y", "x"]}, ("code cells: 0 new, 0 gone, 2 the same",)),
+        ({"modules": {"m": "2"}}, ("module m.py: changed",)),
+        ({"modules": {"m": "1", "n": "1"}}, ("module n.py: added",)),
+        ({"prompts": {}}, ("prompt p.md: removed",)),
+        ({"replies": {"r": "2"}}, ("reply r: changed",)),
+        ({"upstream": {"01": {"files": {"f": "2"}}}}, ("upstream 01: f, g",)),
+        ({"upstream": {}}, ("upstream 01: f, g",)),
+        ({"mode": "interactive"}, ("mode: batch -> interactive",)),
+        ({"recorded": {"packages": {"numpy": "2"}, "python": "3.12.1"}}, ("package numpy: 1 -> 2",)),
+        ({"recorded": {"packages": {"numpy": "1"}, "python": "3.12.2"}}, ("package python: 3.12.1 -> 3.12.2",)),
+        ({"outputs": {"o": {"sha256": "2"}}}, ("output o: changed",)),
+        ({"outputs": {}, "mode": "x"}, ("mode: batch -> x", "output o: removed")),
+    ],
+)
+def test_what_differs_between_two_manifests_is_a_line_each(change, lines):
+    assert artifact.differences(BARE, {**BARE, **change}) == lines

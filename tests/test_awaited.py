@@ -24,9 +24,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import test_same_object as same  # noqa: E402
 
 from wb.bench import recorded  # noqa: E402
-from wb.domain import events, session, tools  # noqa: E402
+from wb.domain import events, judging, session, tools  # noqa: E402
 from wb.domain.events import Asked, Event, Lookup, Result, Say, State  # noqa: E402
-from wb.domain.session import AWAITED, Judge, Session, SessionError  # noqa: E402
+from wb.domain.judging import Judge  # noqa: E402
+from wb.domain.session import AWAITED, Session, SessionError  # noqa: E402
 from wb.domain.trace import Call, Step  # noqa: E402
 from wb.guards import contract, examples  # noqa: E402
 from wb.guards.runtime import CallGuard, Guarded  # noqa: E402
@@ -36,7 +37,8 @@ from wb.logic.semantics import Past  # noqa: E402
 from wb.logic.syntax import parse  # noqa: E402
 from wb.logic.times import SECOND  # noqa: E402
 from wb.rules import rulefile  # noqa: E402
-from wb.rules.rule import Predicate, RuleSet, heeded  # noqa: E402
+from wb.rules.rule import Predicate, RuleSet  # noqa: E402
+from wb.rules.truths import heeded  # noqa: E402
 from wb.shield import circuit  # noqa: E402
 from wb.shield.shield import Shield  # noqa: E402
 
@@ -263,7 +265,7 @@ class Told:
             for step in steps[:-1]:
                 watch.remember(step)
             last = steps[-1]
-            found.add(session.judged(watch, Step((*last.calls, call), last.state)).decision)
+            found.add(judging.judged(watch, Step((*last.calls, call), last.state)).decision)
         return found.pop() if len(found) == 1 else "undecided"
 
 
@@ -710,3 +712,100 @@ def test_an_awaited_id_is_never_another_call_s() -> None:
     with pytest.raises(SessionError, match="a call id of its own"):
         one.call("get", A, call_id="1")
     assert one.call("pay", A).decision != "allow"
+
+
+def looked_up(**changed: object) -> CallGuard:
+    """A guard of `pay` by what `get` says of the same id, which `set` and `swap` may change as told."""
+    text = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    both = {**text, "properties": {"id": {"type": "string"}, "order": {"type": "string"}}}
+    rows = [("get", False, text), ("set", True, text), ("pay", True, text), ("swap", True, both)]
+    source = {"lookup": "get", "arguments": {"id": "call.id"}, "path": "is", **changed}
+    box = {
+        "tools": [{"name": name, "mutating": changes, "parameters": given} for name, changes, given in rows],
+        "state": [{"name": "st", "type": "string", "from": source}],
+    }
+    rules = """
+predicates:
+  paid: {kind: action, tools: [pay]}
+  ok: {kind: state, test: 'state.st == "ok"'}
+rules:
+  - {id: ok, formula: "ALWAYS (paid IMPLIES ok)", modality: forbid}
+"""
+    return guard(rules, box)
+
+
+@pytest.mark.parametrize("denials", [3, 1100])
+def test_a_denied_call_that_ran_makes_stale_what_it_changes_however_many_were_denied_since(denials: int) -> None:
+    one = Session(looked_up(changed_by=["set"]))
+    assert one.call("set", {"id": "a", "more": 1}, 1, call_id="s").decision == "deny"
+    for _ in range(denials):
+        assert one.call("strange", {}, 1).decision == "deny"
+    one.call("get", A, 1), one.result({"is": "ok"})
+    assert one.call("pay", A, 2).decision == "allow", "as far as anybody knows"
+    one.result("set", "s")
+    assert one.call("pay", A, 3).decision == "undecided"
+
+
+def test_what_a_call_gives_is_of_the_object_that_it_is_said_to_change() -> None:
+    one = Session(looked_up(changed_by={"swap": {"id": "call.order"}}, given_by=["swap"]))
+    one.call("swap", {"id": "a", "order": "b"}), one.result({"is": "ok"})
+    assert one.call("pay", A).decision == "undecided"
+    assert one.call("pay", {"id": "b"}).decision == "allow"
+
+
+def test_what_makes_nothing_allowed_is_on_record(tmp_path: Path) -> None:
+    """A record tells a session, and whoever judges it, no less than the session that it is of was told."""
+
+    def contradicted(one: Session) -> None:
+        one.result("done", "1")
+        with pytest.raises(SessionError, match="a call without a result was required"):
+            one.result("no", "1", error=True)
+
+    for number, told in enumerate((contradicted, lambda one: one.lost("the agent was restarted"), lambda one: None)):
+        one = Session(GUARD, record=tmp_path / f"{number}.jsonl")
+        assert one.call("get", A, call_id="1").decision == "allow"
+        told(one)
+        happened = list(events.stream(tmp_path / f"{number}.jsonl"))
+        again = Session(GUARD)
+        again.replay(happened)
+        there, here = again.call("get", A), one.call("get", A)
+        assert (there.decision, there.reason) == (here.decision, here.reason)
+        assert (here.decision == "allow") is (number == 2), here
+
+
+def test_a_reason_in_words_is_required_for_what_is_lost() -> None:
+    for why in ("", None, 3):
+        with pytest.raises(SessionError, match="a reason in words was required"):
+            Session(GUARD).lost(why)
+
+
+def test_a_step_that_words_or_states_ended_does_not_come_again() -> None:
+    def words(one: Session) -> None:
+        one.say("assistant", "Well."), one.say("user", "What?")
+
+    def states(one: Session) -> None:
+        for n in range(80):
+            one.state({"n": n})
+
+    for between in (words, states, lambda one: one.call("get", A)):
+        one = Session(GUARD)
+        assert one.call("get", A, 1).decision == "allow"
+        between(one)
+        for _ in range(2):
+            again = one.call("get", A, 1)
+            assert again.decision == "undecided" and "step 1 was over before this call" in again.reason
+        assert one.call("get", A, 2).decision == "allow"
+        assert one.call("get", A, 2).decision == "allow"
+    one = Session(GUARD)
+    one.call("get", A, 1), one.say("user", "What?"), one.say("assistant", "Well.")
+    assert one.call("get", A, 1).decision == "allow", "one text of the assistant is of the step that goes on"
+
+
+def test_a_call_fails_whose_step_knew_several_states() -> None:
+    one = Session(GUARD)
+    one.state({"n": 1})
+    one.call("get", A, 1, call_id="a")
+    one.state({"n": 2}), one.state({"n": 3})
+    one.call("get", A, 1, call_id="b")
+    one.result("no", "a", error=True)
+    assert one.call("get", A, 1).decision == "allow"

@@ -202,3 +202,13 @@ def test_a_spent_budget_is_an_error_not_a_row_of_undecided(tmp_path, guard) -> N
             turn("early")
         )
     assert not server.requests
+
+
+def test_guardagent_is_undecided_where_no_code_came(tmp_path) -> None:
+    def step(request: dict) -> Say:
+        plan = request["response_format"]["json_schema"]["name"] == "guardagent_plan"
+        return planning(CODE)(request) if plan else Say("I would rather not")
+
+    with Scripted(step) as server:
+        verdict = GuardAgent(POLICY, asking(server, tmp_path)).decide(turn("open up", badge=True, age=30))
+    assert verdict.decision == "undecided" and verdict.reason and verdict.grade != "error"

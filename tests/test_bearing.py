@@ -11,6 +11,7 @@ from oracles import same_object
 from test_same_object import BINARY, PREDICATES, TOOLS, UNARY, generated, random_formula, random_steps, render
 
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.trace import Call, Step
 from wb.guards import contract, decided
 from wb.guards.runtime import CallGuard, Guarded
 from wb.logic import cel, facts
@@ -147,8 +148,12 @@ def test_a_part_that_no_guard_decides_is_told(rule: str, part: str) -> None:
         ("ALWAYS ((cancel OR big) IMPLIES blocked)", {}, "big reads calls of any tool: say in its `tools` of which"),
         ("ALWAYS (cancel IMPLIES NOT big)", {}, ""),
         ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", {"cancel": "integer"}, "which are never the same"),
+        ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", {"cancel": "boolean"}, "which are never the same"),
+        ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", {"cancel": "number", "charge": "integer"}, ""),
         ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", {"get": "integer"}, ""),
         ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge)", {"cancel": "integer"}, ""),
+        ("ALWAYS COUNT[<= 1] (cancel(o) AND PREVIOUSLY charge(o))", {}, "not told of several calls of one step"),
+        ("ALWAYS COUNT[<= 1] (cancel(o) AND ONCE charge(o))", {}, ""),
     ],
 )
 def test_what_any_call_or_none_can_break_is_told(rule: str, arguments: dict, why: str) -> None:
@@ -254,6 +259,19 @@ IN_ORDER += [
         "cancel 1 allow, blocked=yes, blocked=no, get 2 allow | charge 1 undecided",
     ),
     ("ALWAYS (charge(o) IMPLIES (NOT blocked SINCE cancel(o)))", "cancel 1 allow, get 2 allow | charge 1 allow"),
+    # a state that passed within a step was not so before its calls
+    (
+        "ALWAYS (charge(o) IMPLIES ONCE (cancel(o) AND ONCE blocked))",
+        "cancel 1 allow, blocked=yes, blocked=no, get 1 allow, charge 1 undecided",
+    ),
+    (
+        "ALWAYS (charge(o) IMPLIES ONCE (cancel(o) AND ONCE blocked))",
+        "cancel 1 allow, blocked=yes, blocked=no, get 1 allow | charge 1 undecided",
+    ),
+    (
+        "ALWAYS (charge(o) IMPLIES ONCE (cancel(o) AND ONCE blocked))",
+        "blocked=yes, get 1 allow | blocked=no, cancel 1 allow, get 1 allow | charge 1 allow",
+    ),
     # together with what was done before it in its step
     ("ALWAYS (cancel(o) IMPLIES NOT card(o))", "cancel 1 allow, charge 1 deny, charge 1 voucher allow"),
     ("ALWAYS (cancel(o) IMPLIES NOT card(o))", "cancel 1 allow | charge 1 allow"),
@@ -277,3 +295,25 @@ def test_a_call_that_failed_is_not_in_its_step_any_more() -> None:
     assert session.call("charge", {"order": "1", "how": "voucher"}, 1, call_id="a").decision == "allow"
     session.result("no such card", call_id="a", error=True)
     assert session.call("charge", {"order": "1", "how": "card"}, 1).decision == "allow"
+
+
+REJOINED = [
+    # steps, and how many of these it takes until their calls are no longer followed apart
+    ("ALWAYS (charge(o) IMPLIES ONCE get(o))", ["get 1, get 2"], 1),
+    ("ALWAYS (charge(o) IMPLIES PREVIOUSLY get(o))", ["get 1, cancel 1", "get 2", "get 3", "get 4"], 2),
+    ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", ["get 1, cancel 1", *["get 2"] * 9], None),
+    ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", ["get 1, cancel 1", *["cancel 1", "get 1"] * 2], 4),
+]
+
+
+@pytest.mark.parametrize(("rule", "steps", "many"), REJOINED)
+def test_calls_are_followed_apart_until_it_does_not_matter_in_which_order(
+    rule: str, steps: list[str], many: int | None
+) -> None:
+    watch, apart = guard(ruleset(rule)).watch(), 0
+    for number, step in enumerate(steps, 1):
+        calls = [Call(tool, {"order": order}) for tool, order in (said.split() for said in step.split(", "))]
+        watch.remember(Step(tuple(calls), {"blocked": False, "level": "clerk"}))
+        if watch._ordered:
+            apart = number
+    assert apart == (len(steps) if many is None else many - 1)

@@ -107,3 +107,20 @@ def test_past_its_time_a_solver_answers_nothing():
         bounded.trace([parse("a")], 1)
     with Bounded(until=time.monotonic() + 60) as bounded:
         assert bounded.trace([parse("a")], 1)[0] == (frozenset("a"),)
+
+
+def test_all_searches_for_one_answer_have_one_effort_between_them(monkeypatch):
+    asked = []
+
+    def too_large(formulas, effort=decide.MAX_EFFORT):
+        asked.append(effort)
+        raise AutomatonError("too large")
+
+    monkeypatch.setattr(decide, "_product_of", too_large)
+    monkeypatch.setattr(decide, "ALL_EFFORT", 3_000)
+    monkeypatch.setattr(decide, "MAX_LENGTH", 20)
+    rules = [parse("p0"), *(parse(f"ALWAYS (p{i} IMPLIES NEXT p{(i + 1) % 9})") for i in range(9))]
+    with pytest.raises(AutomatonError, match="undecided: no trace of up to 20 steps"):
+        decide.shortest(rules)
+    assert asked[0] == decide.LEAST_EFFORT and asked == sorted(asked) and asked[-1] > asked[0]
+    assert sum(asked[:-2]) < 3_000 <= sum(asked), "the last length may take two"

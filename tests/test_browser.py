@@ -240,8 +240,10 @@ PERSONS = """# Ann decides here
 decisions:
   - id: "0123456789ab"   # of last year's document
     text: Never paint a boat in a great haste.
-    decision: waive
+    decision: rule
     why: the painter is slow
+    predicates: {slow: {kind: action, tools: [paint_boat]}, rested: {kind: state}}
+    rules: [{formula: ALWAYS (slow IMPLIES rested), modality: permit_only_if}]
 """
 OWN_RULE = """predicates:
   paints: {kind: action, tools: [paint_boat]}
@@ -318,6 +320,26 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         view.locator("[data-id]", has_text="in haste").click()
         view.locator(".beside", has_text="open").wait_for()
         shown = view.locator(".beside").inner_text()
+        working = view.locator(".working")
+        working.wait_for(state="hidden")
+        working.evaluate(
+            "one => new MutationObserver(() => { window.worked ||= !one.hidden }).observe(one, {attributes: true})"
+        )
+        view.get_by_role("button", name="Use its rule there").click()
+        used = [view.locator(name).input_value() for name in ("input.why", "textarea.rules")]
+        view.locator("[data-id]", has_text="blue").click()
+        view.locator(".beside", has_text="Boats are blue & white.").wait_for()
+        used.append(view.locator("textarea.rules").input_value())
+        view.get_by_role("button", name="Use its rule there").click()
+        view.locator(".beside", has_text="in haste").wait_for()
+        used += [view.locator(name).input_value() for name in ("input.why", "textarea.rules")]
+        view.locator("[data-id]", has_text="blue").click()
+        view.locator(".beside", has_text="Boats are blue & white.").wait_for()
+        view.locator("[data-id]", has_text="in haste").click()
+        view.locator(".beside", has_text="Do not paint a boat in haste.").wait_for()
+        used += [view.locator(name).input_value() for name in ("input.why", "textarea.rules")]
+        working.wait_for(state="hidden")
+        assert page.evaluate("window.worked"), "while an act is done, that is said"
 
         view.get_by_role("button", name="Waive").click()
         told.filter(has_text="a reason 'why' was required").wait_for()
@@ -354,6 +376,8 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         browser.close()
     assert verdicts == ["allow", "allow", "allow", "deny"]
     assert "Whenever paint_boat is called, “in haste” does not hold" in shown and "no field decides" in shown
+    assert used[:2] == used[3:5] and used[0] == "the painter is slow" and "ALWAYS (slow IMPLIES rested)" in used[1]
+    assert "slow" not in used[2] + used[6] and used[5] == "", "what is offered is used once"
     assert "last year" not in stale and "Never paint a boat in a great haste." in stale and "in haste" in stale
     assert classes.count("rule") == 2 and "waived" not in classes and not markup and hit is None
     assert "old" in text and "&" in text and not outside and cells == whole, outside

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import readme
 import recount
 import tiny
 import yaml
+from markdown_it import MarkdownIt
 
 import wb
 from wb.bench import recorded
@@ -25,6 +30,7 @@ from wb.paths import Project, digest
 from wb.rules import sentences
 from wb.rules.rule import RuleSet
 from wb.runs import artifact, key
+from wb.runs.artifact import Version
 
 POLICY = """# Boat hire
 
@@ -59,7 +65,7 @@ RULES = (  # of a person: of the same berth, counted, within a time
     "ALWAYS (bills(b) IMPLIES COUNT[<= 2] bills(b))",
 )
 SWIM, ORDER, OPEN = POLICY.split("\n\n")[1].replace("\n", " ").split(". ")[:3]
-SMALL = {"mutants": 0, "max_rounds": 0, "seeds": 1, "epochs": 20, "pairs": 4}
+SMALL = {"mutants": 0, "max_rounds": 0, "max_repairs": 0, "seeds": 1, "epochs": 20, "pairs": 4}
 BILLED = [("bill", "A"), ("log", "A"), ("bill", "B"), ("bill", "A"), ("bill", "A"), ("bill", "A")]
 # each call of two runs: the tool, its label, what the proved guard says
 CALLS = {
@@ -143,6 +149,36 @@ def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files
     assert [line for line in recount.recount(folder / "artifacts") if line not in said] == [], done.stdout
     assert "sentences        6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
     assert Path(re.search(r"^report +(\S+)", done.stdout, re.MULTILINE).group(1)).is_file()
+
+
+@pytest.mark.parametrize("last", ["01_policy_extraction", "02_vagueness_scoring", "05_tool_guards"])
+def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> None:
+    folder, _ = ran
+    options = [word for name, value in given(folder).items() for word in ("-p", f"{name}={value}") if name != "mutants"]
+    own = {"01_policy_extraction": [], "02_vagueness_scoring": ["-p", "max_rounds=0"]}.get(last, options)
+    done = command(folder, "run", "--policy", "hire", *own, "--to", last)
+    assert done.returncode == 0 and " made " not in done.stderr, done.stdout + done.stderr
+    found = recount.stages(folder / "artifacts")
+    read, refined = (len(recount.read(found[stage], "rules.json")["rules"]) for stage in ("01", "02"))
+    wanted = {
+        "sentences": "6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived",
+        "rules": f"{read} read" + f", {refined} after refinement" * (last[:2] != "01"),
+        "to decide": str(found["01"] / "decisions.draft.yaml"),
+        "last stage": str(found[last[:2]]),
+    }
+    if last == "05_tool_guards":
+        rows = recount.read(found["05"], "candidates.json")
+        waiting = {
+            tool for row in recount.read(found["02"], "sentences.json") if row["cls"] == "open" for tool in row["tools"]
+        }
+        free = sum(not row["rules"] and row["tool"] not in waiting for row in rows)
+        part = sum(bool(row["rules"]) and row["tool"] in waiting for row in rows)
+        kinds = f"{len(rows) - free - part} tested, {part} tested in part, {free} free"
+        wanted["guards"] = f"{len(rows)}: {kinds}; none is proved before 06_nagini_verification"
+        assert free and part and {row["grade"] for row in rows} == {"tested"}
+    said = {line[:17].strip(): line[17:] for line in done.stdout.splitlines() if line}
+    assert said.keys() == wanted.keys(), done.stdout
+    assert [name for name, text in wanted.items() if not said[name].startswith(text)] == [], done.stdout
 
 
 def test_a_build_is_the_run_and_takes_what_it_made(built: wb.build.Built, folder: Path, capsys) -> None:
@@ -232,6 +268,160 @@ def test_an_unchanged_policy_is_there_at_once_and_nothing_heavy_is_imported(fold
         rows.append(done.stdout.split(maxsplit=1))
     assert {row[1].strip() for row in rows} == {"[]"}
     assert min(float(row[0]) for row in rows) < 0.3
+
+
+def test_finished_guards_are_loaded_without_running_anything(built: wb.build.Built, folder: Path) -> None:
+    """By policy, or by the key of their version as well; no package of the stages is imported."""
+    key_ = built.versions["06_nagini_verification"].key
+    code = (
+        "import sys, wb\n"
+        f"session = wb.load({str(folder / 'hire')!r}, {key_[:6]!r}).session()\n"
+        "session.state({'can_swim': True})\n"
+        "print([session.call(tool, {}).decision for tool in ('rent_boat', 'paint_boat', 'no_such_tool')])\n"
+        f"print([n for n in {(*HEAVY, 'pandas', 'numpy', 'scipy', 'networkx', 'openai', 'mcp')} if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tiny.ROOT, capture_output=True, text=True)
+    assert done.stdout == "['allow', 'undecided', 'deny']\n[]\n", done.stdout + done.stderr
+    with pytest.raises(artifact.ArtifactError, match="version 000 of 06_nagini_verification was required; the newest"):
+        wb.load(folder / "hire", "000")
+
+
+def _shortened(version: Version) -> None:
+    path = version.folder / "guards.json"
+    path.write_text(path.read_text("utf-8")[:-2], "utf-8")
+
+
+def _unsealed(version: Version) -> None:
+    manifest = {**version.manifest, "seal": "0" * 64}
+    text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
+    (version.folder / "manifest.json").write_text(text, "utf-8")
+
+
+def _unfinished(version: Version) -> None:
+    (version.folder / "manifest.json").unlink()
+
+
+def _unanswered(version: Version) -> None:
+    manifest = {**version.manifest, "failed": 1}
+    manifest["seal"] = artifact._seal(manifest)
+    text = artifact.dumps({**manifest, "digest": digest(manifest)}, "manifest")
+    (version.folder / "manifest.json").write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("stage", "spoil", "told"),
+    [
+        ("06_nagini_verification", _shortened, "changed or lost: 06_nagini_verification/"),
+        ("06_nagini_verification", _unsealed, "sealed with your key was required"),
+        ("02_vagueness_scoring", _unsealed, "sealed with your key was required"),
+        ("06_nagini_verification", _unfinished, "a finished run of the policy as it is now was required"),
+        ("02_vagueness_scoring", _unfinished, "whose stages are all there"),
+        ("06_nagini_verification", _unanswered, "all its answers"),
+    ],
+)
+def test_guards_that_may_not_be_believed_are_not_loaded(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, spoil: Callable, told: str
+) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+    monkeypatch.setenv("WB_ARTIFACTS", str(tmp_path / "copy" / "artifacts"))
+    assert wb.load(tmp_path / "copy" / "hire").guard().programs
+    spoil(artifact.newest(wb.paths.project(), stage))
+    with pytest.raises(artifact.ArtifactError, match=told) as refused:
+        wb.load(tmp_path / "copy" / "hire")
+    assert "`wb run --policy" in str(refused.value)
+
+
+def test_guards_of_an_edited_policy_are_not_loaded(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "hire", tmp_path / "hire")
+    assert wb.load(tmp_path / "hire").guard().programs
+    (tmp_path / "hire" / "policy.md").write_text(POLICY + "\nNever rent two boats.\n", "utf-8")
+    with pytest.raises(artifact.ArtifactError, match="of the policy as it is now was required; there is none"):
+        wb.load(tmp_path / "hire")
+    with pytest.raises(ValueError, match="nothing is there"):
+        wb.load("nowhere")
+
+
+def test_the_example_of_readme_guards_an_agent(folder: Path, tmp_path: Path) -> None:
+    """As its text has it, but for the name of the policy: a visitor who cannot swim, and one who can."""
+    (code,) = [t.content for t in MarkdownIt().parse(readme.README.read_text("utf-8")) if t.info == "python"]
+    environment = {**os.environ, "WB_ARTIFACTS": str(folder / "artifacts"), "PYTHONPATH": str(tiny.ROOT)}
+    said = []
+    for text in (code, code.replace('"can_swim": False', '"can_swim": True')):
+        command = [sys.executable, "-c", text.replace('"POLICY"', repr(str(folder / "hire")))]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert f"“{SWIM}.”" in said[0] and "can swim is true" in said[0] and said[1] == ""
+    rows = [json.loads(line) for line in (tmp_path / "decisions.jsonl").read_text("utf-8").splitlines()]
+    assert [row["decision"] for row in rows] == ["deny", "allow"]
+
+
+# ---- wb proxy ----------------------------------------------------------------------------------------
+
+SERVER = """
+import sys
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("boats")
+
+
+@server.tool(structured_output=False)
+def rent_boat() -> str:
+    return "rented"
+
+
+@server.tool(structured_output=False)
+def sink_boat() -> str:
+    return "sunk"
+
+
+server.run()
+"""
+
+
+def test_the_proxy_holds_an_agent_to_the_guards_of_the_newest_run(folder: Path, tmp_path: Path) -> None:
+    """The agent starts `wb proxy` as its server: it may rent, for the visitor can swim, but not end a rental first."""
+    import mcp
+
+    (tmp_path / "server.py").write_text(SERVER, "utf-8")
+    (tmp_path / "state.json").write_text('{"can_swim": true}', "utf-8")
+    line = shlex.join([sys.executable, str(tmp_path / "server.py")])
+    options = ["--start", line, "--state", str(tmp_path / "state.json"), "--log", str(tmp_path / "log.jsonl")]
+    words = tiny.command("proxy", str(folder / "hire"), *options)
+    environment = {**os.environ, "WB_ARTIFACTS": str(folder / "artifacts"), "PYTHONPATH": str(tiny.ROOT)}
+    started = mcp.StdioServerParameters(command=words[0], args=words[1:], env=environment)
+
+    async def run() -> list[tuple[bool, str]]:
+        with (tmp_path / "stderr.txt").open("w") as errors:
+            async with mcp.Client(mcp.stdio_client(started, errlog=errors), cache=None) as agent:
+                found = [await agent.call_tool(name, {}) for name in ("end_rental", "rent_boat", "sink_boat")]
+        return [(one.is_error, one.content[0].text) for one in found]
+
+    ended, rented, sunk = asyncio.run(asyncio.wait_for(run(), 180))
+    assert ended[0] and f"“{ORDER}.”" in ended[1] and rented == (False, "rented") and sunk[0]
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
+    assert [row["decision"] for row in rows] == ["deny", "allow", "deny"]
+    told = (tmp_path / "stderr.txt").read_text("utf-8")
+    assert "sink_boat: there is no such tool in tools.json" in told and "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere", "--start", "true"], "nothing is there"),
+        (["hire", "server.py"], "an http address was required, or --start for a command"),
+        (["hire", "--start", "true", "--guard", "nobody"], "a guard must be one of"),
+        (["hire", "--start", "true", "--version", "000"], "version 000 of 06_nagini_verification was required"),
+        (["hire", "--start", "/nowhere/at/all"], "an MCP server that answers was required"),
+        (["hire", "--start", "true", "--state", "runs.jsonl"], "JSON"),
+        (["hire", "--start", "true", "--seconds", "0"], "above 0"),
+        (["hire", "--start", "''"], "a command that starts an MCP server was required"),
+    ],
+)
+def test_the_proxy_tells_why_it_does_not_start(folder: Path, words: list[str], message: str) -> None:
+    done = command(folder, "proxy", *words)
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert not done.stdout, "that is where the agent listens"
 
 
 def test_the_name_is_one_thing_however_it_is_reached() -> None:
@@ -369,6 +559,8 @@ def test_judge_without_json_counts_and_compares_with_the_labels(folder: Path) ->
     assert "6 calls in 2 runs:" in done.stdout and "no_such_tool" in done.stdout
     assert re.search(r"5 of 6 labelled calls decided as labelled: [\d.]+ % \[\d+, \d+\]", done.stdout)
     assert re.search(r"^to allow +3", done.stdout, re.MULTILINE)
+    assert "making one" not in done.stderr
+    assert "runs.jsonl: 1 call names no tool of tools.json: no_such_tool (1×, first in line " in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -390,7 +582,24 @@ def test_a_file_that_is_no_recording_is_told_before_guards_are_built_for_it(tmp_
     (tmp_path / "tools.json").write_text("[]", "utf-8")
     done = command(tmp_path, "judge", "web_tasks", "tools.json")
     assert done.returncode == 2 and "tools.json, line 1" in done.stderr and "Traceback" not in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["tools.json"]
+    (tmp_path / "empty.jsonl").write_text("\n", "utf-8")
+    done = command(tmp_path, "judge", "web_tasks", "empty.jsonl", "--json")
+    assert (done.returncode, done.stdout) == (
+        2,
+        "",
+    ) and "empty.jsonl: a recording, one event a line, was " in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.jsonl", "tools.json"]
+
+
+def test_judge_says_that_it_makes_a_run_where_there_is_none(folder: Path, tmp_path: Path) -> None:
+    """The policy has mistakes, so that nothing is made here."""
+    (tmp_path / "my boats").mkdir()
+    (tmp_path / "my boats" / "policy.md").write_text(POLICY, "utf-8")
+    (tmp_path / "my boats" / "tools.json").write_text("[", "utf-8")
+    done = command(tmp_path, "judge", "my boats", str(folder / "runs.jsonl"))
+    assert done.returncode == 2 and "tools.json: JSON was required" in done.stderr, done.stderr
+    assert "no finished run of my boats to 06_nagini_verification" in done.stderr and " made " not in done.stderr
+    assert "`wb run --policy 'my boats' --to 06 -p mutants=1` makes one sooner" in done.stderr
 
 
 def test_judge_knows_its_guards_and_says_what_it_takes_as_done(folder: Path) -> None:

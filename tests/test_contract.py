@@ -430,3 +430,10 @@ def test_a_contract_that_some_answer_breaks_is_accepted(stated: str) -> None:
 def test_no_contract_made_of_rules_is_vacuous(texts: tuple[str, ...]) -> None:
     made = of("book", *texts)
     faults.refuse(contract.assemble(f"{made.signature}\n    return (True, '')\n", made))
+
+
+def test_a_contract_over_many_inputs_is_settled_once_it_was_seen_true_and_false() -> None:
+    names = [f"x{i}" for i in range(15)]
+    parity = " != ".join(["(Result()[0]", *(f"({name}" for name in names[:-1])]) + f" != {names[-1]}" + ")" * len(names)
+    inputs = ", ".join(f"{name}: bool" for name in names)
+    faults.refuse(f"def policy({inputs}) -> Tuple[bool, str]:\n    Ensures({parity})\n    return (True, '')\n")

@@ -303,6 +303,13 @@ def test_a_persons_duty_is_one_and_says_so() -> None:
     assert found.cls == "duty" and "no call can break ALWAYS (a IMPLIES EVENTUALLY t)" in found.reason
 
 
+def test_a_rule_of_a_person_without_its_brackets_is_open_and_says_how_it_is_read() -> None:
+    """`ALWAYS a IMPLIES t` asks for t only where a is always so, which no call breaks."""
+    found = decided({"a": PAYS, "t": APPROVED}, "ALWAYS a IMPLIES t")
+    assert found.cls == "open" and "write ALWAYS ( … ) around the whole" in found.reason
+    assert decided({"a": PAYS, "t": APPROVED}, "ALWAYS (a IMPLIES t)").cls == "rule"
+
+
 SCHEMA = {"properties": {"money": {"type": "object", "properties": {"sum": {"type": "integer"}}}}}
 DEEP = Toolbox(
     (Tool("pay_invoice", arguments=(Field("bill", "object", schema=Schema(SCHEMA)),)), Tool("greet")), BOX.state
@@ -477,6 +484,39 @@ def test_what_tells_a_field_of_a_test_is_an_argument_of_the_calls_that_are_teste
     test = "state.second == call.number" if tools else 'state.second == "x"'
     row["good"] = {"kind": "state", "test": test} | ({"tools": tools} if tools else {})
     rules = [{"formula": "ALWAYS (pays IMPLIES good)", "modality": "permit_only_if"}]
+    made = entry(PAY, decision="rule", why="by hand", predicates=row, rules=rules)
+    if not why:
+        assert decisions.loads(made, policy.of_text(TEXT, box))
+        return
+    with pytest.raises(DecisionError, match=why):
+        decisions.loads(made, policy.of_text(TEXT, box))
+
+
+@pytest.mark.parametrize(
+    ("tool", "required", "why"),
+    [
+        ("pay_invoice", [], ""),  # it has no `to`, so that the other side tells
+        ("send_letter", ["to"], ""),
+        ("send_letter", [], r"argument of send_letter .* \['to'\]; got 'number', which tells state.first"),
+        ("read", [], r"argument of read .* \['id'\]; got 'number', which tells state.first"),
+    ],
+)
+def test_what_tells_a_field_where_an_argument_is_not_there_is_asked_of_the_calls_without_it(
+    tool: str, required: list[str], why: str
+) -> None:
+    state = [
+        {"name": "first", "type": "string", "from": {"lookup": "read", "arguments": {"id": "call.number"}}},
+        {
+            "name": "second",
+            "type": "string",
+            "from": {"lookup": "read", "arguments": {"id": "has(call.to) ? call.to : state.first"}},
+        },
+    ]
+    letter = {"type": "object", "properties": {"to": {"type": "string"}}, "required": required}
+    rows = [{**row, "parameters": letter} if row["name"] == "send_letter" else row for row in ASKED["tools"]]
+    box = declared.parse(json.dumps({"tools": rows, "state": state}))
+    row = {"does": {"kind": "action", "tools": [tool]}, "good": {"kind": "state", "test": 'state.second == "x"'}}
+    rules = [{"formula": "ALWAYS (does IMPLIES good)", "modality": "permit_only_if"}]
     made = entry(PAY, decision="rule", why="by hand", predicates=row, rules=rules)
     if not why:
         assert decisions.loads(made, policy.of_text(TEXT, box))

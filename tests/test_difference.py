@@ -137,7 +137,7 @@ def test_guards_that_follow_are_named_with_the_sentences_that_bear_on_them() -> 
     old, new = guard(rules(18, "pay", "lend"), code(18)), guard(rules(18, "pay"), code(18), waiting)
     assert difference.guards(old, new) == (
         difference.Followed("lend", "proved", "free", ("Only adults lend.",), ()),
-        difference.Followed("look", "free", "no rule", (), ()),
+        difference.Followed("look", "free", "no rule", (), ("Look twice. (open)",)),
     )
     assert difference.guards(old, old) == ()
     raised = difference.guards(old, guard(rules(21, "pay", "lend"), code(21)))

@@ -7,7 +7,7 @@ import pytest
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, examples, sandbox, synthesis, toolguard
+from wb.guards import contract, examples, sandbox, synthesis, toolguard, veriguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
@@ -213,6 +213,83 @@ def test_a_contract_without_an_example_passes_no_tests(monkeypatch: pytest.Monke
     monkeypatch.setattr(examples, "examples", lambda made: ())
     ((told,),) = synthesis.tests([draft])
     assert told.check == "tests" and "an example at least was required" in told.message
+
+
+class Dissenter(Author):
+    """An author who says against each question what it is told to say."""
+
+    def __init__(self, *codes: str, **says: list[str]) -> None:
+        super().__init__(*codes)
+        self.says = says
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
+        told = super().answer(prompt, inputs, schema)
+        return Reply({**told.value, **self.says}, engine=told.engine)
+
+
+PROVES = ("proof", lambda drafts: [() for _ in drafts])
+
+
+@pytest.mark.parametrize("says", [{"uncovered": ["c1"]}, {"disputed": ["example 2 allows what c1 forbids"]}])
+def test_what_its_author_disputes_is_shown_and_is_never_proved(says: dict) -> None:
+    """The code passes every check, a prover's too; without the dissent it is proved."""
+    made = of("c1")
+    for author, grade in ((Author(RIGHT), "proved"), (Dissenter(RIGHT, **says), "tested")):
+        (draft,) = synthesis.synthesise([written(made, author, ("c1",))], (*synthesis.TESTED, PROVES), lambda d: [])
+        entry = synthesis.guarded(draft)
+        assert entry.grade == grade
+        assert (says[min(says)][0] in entry.reason) == (grade == "tested")
+    kept = toolguard.to_rows([draft], RuleSet((), ()), {})
+    assert toolguard.drafts(kept, [made])[0].dissent == draft.dissent != (), "it goes with the candidate to its proof"
+
+
+def test_a_disputed_test_is_kept_though_the_code_stays_as_it_is() -> None:
+    made, wrong = of("c1"), RIGHT.replace("< 18", "< 17")
+    assert wrong != RIGHT
+    author = Dissenter(wrong, wrong, disputed=["17 is allowed by the sentence"])
+    (draft,) = toolguard.candidates([written(made, author, ("c1",))], synthesis.reviser({}, LLM(author)))
+    assert len(draft.attempts) == 1 and "17 is allowed by the sentence" in synthesis.guarded(draft).reason
+    assert synthesis.guarded(draft).grade == "error", "the example stands, and the code fails it"
+
+
+@pytest.mark.parametrize(
+    ("says", "grade"), [({"disputed": ["17 is allowed"]}, "tested"), ({"uncovered": ["c1"]}, "proved")]
+)
+def test_an_author_who_disputed_a_test_and_then_obeys_it_is_not_proved(says: dict, grade: str) -> None:
+    """What a function cannot express, the next one may."""
+
+    class Once(Dissenter):
+        def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
+            told = super().answer(prompt, inputs, schema)
+            self.says = {}
+            return told
+
+    author = Once(RIGHT.replace("< 18", "< 17"), RIGHT, **says)
+    checks = (*synthesis.TESTED, PROVES)
+    (draft,) = synthesis.synthesise([written(of("c1"), author, ("c1",))], checks, synthesis.reviser({}, LLM(author)))
+    entry = synthesis.guarded(draft)
+    assert len(draft.attempts) == 2 and entry.grade == grade
+    assert (says[min(says)][0] in entry.reason) == (grade == "tested")
+
+
+def test_a_guard_that_its_author_disputes_is_not_proved_again() -> None:
+    class Never:
+        def verify(self, sources: list[str]) -> list:
+            assert not sources, "what is disputed is not put to the prover"
+            return []
+
+    made = of("c1")
+    (draft,) = toolguard.candidates([written(made, Dissenter(RIGHT, uncovered=["c1"]), ("c1",))], lambda d: [])
+    entry = synthesis.guarded(draft)
+    assert veriguard.again([entry], Never()) == (entry,)
+
+
+def test_nobody_is_asked_about_rules_whose_sentences_are_not_known_and_their_tool_is_denied() -> None:
+    author, made = Author(), of("c1")
+    drafts = synthesis.write([made], {}, TOOLS, LLM(author))
+    (draft,) = toolguard.candidates(drafts, synthesis.reviser({}, LLM(author)))
+    assert author.asked == [] and synthesis.guarded(draft).grade == "error"
+    assert len(written(made, author, ("c1",)).attempts) == len(author.asked) == 1, "with its sentence it is asked"
 
 
 def test_what_is_no_code_of_the_language_is_told_as_such_and_a_contract_that_cannot_run_has_no_examples(

@@ -134,7 +134,7 @@ def test_a_truncated_reply_is_an_error_and_is_not_recorded(tmp_path) -> None:
         ("I think so.", "not JSON"),
         ('{"n": "\\ud800"}', "not JSON: .*surrogates not allowed"),
         ('{"n": ' + "9" * 5000 + "}", "not JSON: Exceeds the limit"),
-        ('{"n": ' + "[" * 100_000, "not JSON: maximum recursion"),
+        ('{"n": ' + "[" * 100_000, "not JSON: it is nested too deeply"),
         ("[true]", "a JSON object was required; got list"),
         ("```\n{}", "not JSON"),
     ],

@@ -20,12 +20,13 @@ from packaging.utils import canonicalize_name
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 LOCK = [Requirement(line) for line in (ROOT / "requirements.lock").read_text("utf-8").splitlines()]
 REQUIRED = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
-TEST_EXTRA = [Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["test"]]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+TEST_EXTRA, ADAPTERS = ([Requirement(line) for line in EXTRAS[name]] for name in ("test", "adapters"))
 CUDA = re.compile(r"nvidia-|cuda-|triton")
 MUST_BE_USED = "jupyterlab papermill openai sentence-transformers scikit-learn networkx torch stormpy nagini plotly"
 HEAVY = (
     "torch papermill sentence_transformers stormpy nagini_translation sklearn openai plotly networkx scipy jupyterlab "
-    "mcp"
+    "mcp langgraph langchain_core inspect_ai"
 )
 
 
@@ -53,7 +54,7 @@ def test_what_only_linux_needs_is_marked_for_linux():
     assert sum(bool(CUDA.match(pin.name)) for pin in LOCK) > 10, "torch's default build for Linux needs them"
 
 
-@pytest.mark.parametrize("requirement", REQUIRED + TEST_EXTRA, ids=lambda requirement: requirement.name)
+@pytest.mark.parametrize("requirement", REQUIRED + TEST_EXTRA + ADAPTERS, ids=lambda requirement: requirement.name)
 def test_every_declared_package_is_locked_at_an_allowed_version(requirement):
     version = pinned().get(canonicalize_name(requirement.name))
     assert version and requirement.specifier.contains(version), f"{requirement} against the locked {version}"
@@ -87,7 +88,7 @@ def imported(folder) -> set[str]:
     return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"wb"}
 
 
-@pytest.mark.parametrize(("folder", "declared"), [("wb", REQUIRED), ("tests", REQUIRED + TEST_EXTRA)])
+@pytest.mark.parametrize(("folder", "declared"), [("wb", REQUIRED + ADAPTERS), ("tests", REQUIRED + TEST_EXTRA)])
 def test_what_is_imported_is_declared_and_not_there_by_chance(folder, declared):
     names = {canonicalize_name(requirement.name) for requirement in declared}
     distributions = importlib.metadata.packages_distributions()

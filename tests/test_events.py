@@ -99,8 +99,9 @@ REJECTS = {
     "run is a number": ('{"run": 1, "state": {}}', "run: a valid string was required; got 1"),
     "nothing happened": (
         '{"run": "a", "step": 1}',
-        "exactly one of say, state, call, result, lookup, turn was required; got none",
+        "exactly one of say, state, call, result, lookup, lost, turn was required; got none",
     ),
+    "lost without a reason": ('{"run": "a", "lost": ""}', "lost: a reason was required"),
     "two things": ('{"run": "a", "state": {}, "result": 1}', "exactly one of"),
     "unknown key": (call(lable="deny"), "only keys of the format were required; got lable"),
     "unknown key in say": ('{"run": "a", "say": {"role": "u", "text": "x", "x": 1}}', "got say.x"),
@@ -187,6 +188,31 @@ def test_what_is_not_of_the_format_is_refused_with_its_line(text: str, message: 
         loads(text, source="file.jsonl")
     assert str(caught.value).startswith("file.jsonl, line ") and message in str(caught.value)
     assert len(str(caught.value)) < 400 and str(caught.value).isascii()
+
+
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        ('{"run": "b", "say": {"role": "u"}}', ' (run "b")'),
+        ('{"run": "é", "result": 1}', ' (run "\\u00e9")'),
+        ('{"run": "b", "call": {"tool": "t", "arguments": {}}, "time": "noon"}', ' (run "b")'),
+        ('{"run": 3, "state": {}}', " (run 3)"),
+        ('{"run": "' + "b" * 500 + '"}', "bbb…)"),
+        ('{"say": {"role": "u", "text": "b"}}', ""),
+        ('["run"]', ""),
+        ('{"run": "b", "state": {}', ""),
+    ],
+)
+def test_what_is_refused_is_of_a_run_where_its_line_tells_one(line: str, run: str) -> None:
+    with pytest.raises(EventError) as caught:
+        loads(call("a") + "\n" + line, source="file.jsonl")
+    assert str(caught.value).startswith("file.jsonl, line 2: ") and str(caught.value).endswith(run)
+    assert ("(run" in str(caught.value)) is bool(run)
+
+
+def test_each_event_knows_its_line() -> None:
+    found = [event.line for run in loads(call("a") + "\n\n" + call("b") + "\n" + call("a")) for event in run.events]
+    assert found == [1, 4, 3]
 
 
 def test_the_line_number_counts_empty_lines() -> None:

@@ -60,6 +60,12 @@ def test_each_rule_has_a_violation_that_breaks_it_alone() -> None:
     assert broken["r1"]["age"] < 18 and broken["r1"]["confirmed"] and broken["r2"]["age"] >= 18
 
 
+def test_an_example_says_what_it_is_there_for() -> None:
+    found = examples.examples(CONTRACT)
+    assert [e.kind for e in found][:4] == ["compliance", "violation", "violation", "violation"]
+    assert {e.kind for e in found[4:]} == {"boundary"} and not any(e.rule for e in found[4:])
+
+
 def test_both_sides_of_each_edge_are_there() -> None:
     ages = {
         dict(e.arguments)["age"]: e.allowed

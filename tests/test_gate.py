@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -246,6 +247,16 @@ def test_a_rule_that_another_never_lets_fire_is_a_conflict_and_stays(weak):
     before = ruleset(NEVER, rule)
     after, change = certify.prune(before, rule, [NEVER], KNOWN)
     assert after == before and not change.accepted and "can never fire while never" in change.certificate
+
+
+def test_a_rule_that_a_fact_is_said_to_imply_stays():
+    """A model's "physical" rule is no guard's: what it implies would be enforced by nobody."""
+    said = replace(rule("ALWAYS (pay IMPLIES (asked AND agreed))", "said"), type="physical")
+    before = ruleset(BOTH, said)
+    after, change = certify.prune(before, BOTH, [said], KNOWN)
+    assert not change.accepted and after == before
+    twin = replace(said, type="action")
+    assert certify.prune(ruleset(BOTH, twin), BOTH, [twin], KNOWN).change.accepted
 
 
 def test_a_prohibition_said_twice_is_pruned():

@@ -1,18 +1,22 @@
 """A call is judged by its tool's code; what is missing, broken or unknown never lets it run."""
 
+import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wb.domain import tools
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, permitted
-from wb.guards import contract, sandbox
+from wb.guards import contract, examples, sandbox
 from wb.guards.contract import assemble
 from wb.guards.runtime import CallGuard, Guarded
 from wb.logic import cel, semantics
-from wb.rules.rule import Predicate, Rule, RuleSet, valuation
+from wb.rules import rulefile
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.truths import valuation
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),
@@ -272,3 +276,33 @@ def test_the_sandboxed_code_is_what_is_judged() -> None:
 )
 def test_a_past_formula_is_unknown_only_where_the_unknown_matters(text: str, rows: list, expected: bool | None) -> None:
     assert semantics.table(semantics.parse(text), [{"a": value} for value in rows], semantics.KLEENE)[-1] is expected
+
+
+def test_what_is_not_declared_a_whole_number_may_be_another_one() -> None:
+    """No whole number lies between 5 and 6; 5.5 does, and what is missing may."""
+    either = {"anyOf": [{"type": "integer"}, {"type": "number"}]}
+    shape = {"type": "object", "properties": {"y": either, "n": {"type": "integer"}}}
+    box = {"tools": [{"name": "act", "parameters": shape}]}
+    text = """
+predicates:
+  act: {kind: action, tools: [act]}
+  between: {kind: state, tools: [act], test: call.y > 5 && call.y < 6}
+  never: {kind: state, tools: [act], test: call.n > 5 && call.n < 6}
+rules:
+  - {id: r, formula: ALWAYS (act IMPLIES NOT between), modality: forbid}
+  - {id: w, formula: ALWAYS (act IMPLIES NOT never), modality: forbid}
+"""
+    rules, made = rulefile.loads(text), tools.parse(json.dumps(box))
+    guards = [Guarded(one, examples.function(one, one.allows), "tested") for one in contract.contracts(made, rules)]
+    session = CallGuard("g", rules, tuple(guards), frozenset({"tested"}), made).session()
+    assert session.call("act", {"y": 5, "n": 5}).decision == session.call("act", {"y": 6}).decision == "allow"
+    for arguments in ({"y": 5.5}, {}, {"n": 5}):
+        verdict = session.call("act", arguments)
+        assert verdict.decision == "undecided" and verdict.missing[0] == "act.y"
+
+
+def test_a_guard_reads_what_its_rules_ask_and_remembers_what_they_ask_of_earlier_steps() -> None:
+    assert GUARD.reads("book") == {"age", "level", "confirmed"}
+    assert GUARD.reads("pay") == GUARD.reads("look") == GUARD.reads("no_such_tool") == {"confirmed"}
+    assert GUARD.minds("book") and GUARD.unguarded == set()
+    assert GUARD.claims() == {"book": "proved", "pay": "proved", "look": "free"}

@@ -17,7 +17,7 @@ from wb.models.embeddings import Encoder
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract, physical, refine
-from wb.rules.rule import valuation
+from wb.rules.truths import valuation
 from wb.shield import circuit, cluster, shield
 
 

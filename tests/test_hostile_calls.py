@@ -15,7 +15,7 @@ from loopback import Say, Scripted
 from test_baseline import asking
 
 from wb.bench import baselines, recorded
-from wb.domain import events, policy, session
+from wb.domain import events, judging, policy
 from wb.domain.events import EventError
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Trace, Verdict, permitted
@@ -374,5 +374,5 @@ def test_a_judge_that_gives_no_verdict_denies() -> None:
         def judge(self, step: Step) -> None:
             return None
 
-    verdict = session.judged(Silent(), Step((Call("show_total"),)))
+    verdict = judging.judged(Silent(), Step((Call("show_total"),)))
     assert (verdict.decision, verdict.grade) == ("deny", "error") and "a verdict was required" in verdict.reason

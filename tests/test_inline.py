@@ -273,3 +273,119 @@ def test_an_argument_has_one_type(data):
     assert len(set(made.get("type", [])) - {"null"}) <= 1
     for value in data.draw(st.lists(VALUES, min_size=5, max_size=5)):
         assert accepts(made, value) == accepts(schema, value)
+
+
+# one schema a keyword, with values of which it accepts some
+KEYWORDS = {
+    "enum": (["a"], ["a", "b"]),
+    "const": (1, [1, 2]),
+    "type": ("string", ["a", 1]),
+    "format": ("date", ["2024-01-01", "x"]),
+    "pattern": ("^a", ["ab", "b"]),
+    "minLength": (2, ["ab", "a"]),
+    "maxLength": (1, ["a", "ab"]),
+    "minimum": (2, [2, 1]),
+    "maximum": (2, [2, 3]),
+    "exclusiveMinimum": (2, [3, 2]),
+    "exclusiveMaximum": (2, [1, 2]),
+    "multipleOf": (2, [4, 3]),
+    "minItems": (1, [[1], []]),
+    "maxItems": (1, [[1], [1, 2]]),
+    "uniqueItems": (True, [[1, 2], [1, 1]]),
+    "minProperties": (1, [{"a": 1}, {}]),
+    "maxProperties": (1, [{"a": 1}, {"a": 1, "b": 1}]),
+    "required": (["a"], [{"a": 1}, {}]),
+    "dependentRequired": ({"a": ["b"]}, [{"a": 1, "b": 1}, {"a": 1}]),
+    "dependentSchemas": ({"a": {"required": ["b"]}}, [{"a": 1, "b": 1}, {"a": 1}]),
+    "properties": ({"a": {"type": "string"}}, [{"a": "x"}, {"a": 1}]),
+    "patternProperties": ({"^a": {"type": "string"}}, [{"ab": "x"}, {"ab": 1}]),
+    "additionalProperties": (False, [{}, {"a": 1}]),
+    "unevaluatedProperties": (False, [{}, {"a": 1}]),
+    "propertyNames": ({"maxLength": 1}, [{"a": 1}, {"ab": 1}]),
+    "items": ({"type": "string"}, [["a"], [1]]),
+    "prefixItems": ([{"type": "string"}], [["a", 1], [1]]),
+    "unevaluatedItems": (False, [[], [1]]),
+    "contains": ({"type": "string"}, [["a", 1], [1]]),
+    "not": ({"type": "string"}, [1, "a"]),
+    "anyOf": ([{"type": "string"}, {"const": 1}], ["a", 2]),
+    "oneOf": ([{"type": "string"}, {"const": "a"}], ["b", "a"]),
+    "allOf": ([{"type": "string"}, {"minLength": 2}], ["ab", "a"]),
+}
+
+
+@pytest.mark.parametrize("keyword", KEYWORDS)
+def test_each_keyword_counts_behind_a_reference_as_an_independent_library_has_it(keyword):
+    said, values = KEYWORDS[keyword]
+    document = {"parts": {"one": {keyword: said}}, "properties": {"x": {"$ref": "#/parts/one"}}}
+    made = whole(document, "2020-12")
+    assert "$ref" not in json.dumps(made)
+    oracle = jsonschema.Draft202012Validator({keyword: said}, format_checker=jsonschema.FormatChecker())
+    answers = [oracle.is_valid(value) for value in values]
+    reader = jsonschema_rs.validator_for(made, offline=True, validate_formats=True)
+    assert [reader.is_valid({"x": value}) for value in values] == answers == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({"contains": {"const": 1}, "minContains": 2}, [1, 1], [1]),
+        ({"contains": {"const": 1}, "maxContains": 1}, [1, 2], [1, 1]),
+        ({"if": {"type": "string"}, "then": {"minLength": 2}}, "ab", "a"),
+        ({"if": {"type": "string"}, "else": {"minimum": 2}}, 2, 1),
+    ],
+)
+def test_keywords_that_are_read_with_one_another_stay_together(schema, right, wrong):
+    made = whole({"parts": {"one": schema}, "$ref": "#/parts/one"}, "2020-12")
+    assert accepts(made, right) and not accepts(made, wrong)
+    together = inline.merged({"allOf": [schema, {"title": "x"}]})
+    apart = inline.merged({"allOf": [schema, schema]})
+    assert "allOf" not in together and accepts(together, right) and not accepts(together, wrong)
+    assert accepts(apart, right) and not accepts(apart, wrong)
+
+
+@pytest.mark.parametrize("keyword", ["title", "description", "default", "deprecated", "readOnly", "writeOnly"])
+def test_what_is_said_of_a_value_is_kept_and_nothing_else_is(keyword):
+    value = True if keyword.endswith("Only") or keyword == "deprecated" else "x"
+    assert whole({keyword: value, "x-note": 1, "example": 2, "xml": {}, "discriminator": {}}, "2020-12") == {
+        keyword: value
+    }
+    assert inline.merged({"allOf": [{keyword: value}, {keyword: False}]}) == {keyword: value}
+
+
+@pytest.mark.parametrize("key", ["$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$recursiveAnchor"])
+def test_other_ways_to_refer_are_refused_everywhere(key):
+    for document in ({key: "x"}, {"items": {key: "x"}}):
+        with pytest.raises(Mistake, match=rf"references by \$ref alone were required; got \{key}"):
+            whole(document, "2020-12")
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        ({"type": "string", "nullable": False}, {"type": "string"}),
+        ({"nullable": True}, {}),
+        ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
+        ({"maximum": 1, "exclusiveMaximum": True}, {"exclusiveMaximum": 1}),
+        ({"minimum": 1, "exclusiveMinimum": False}, {"minimum": 1}),
+        ({"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
+        ({"exclusiveMinimum": True}, {}),
+    ],
+)
+def test_the_bounds_and_nulls_of_openapi_3_0_in_json_schema(schema, expected):
+    assert whole(schema, "OpenAPI 3.0") == expected
+
+
+def test_arguments_with_several_types_are_ways():
+    assert inline.argument(True) == {} and inline.argument(False) == {"not": {}}
+    assert inline.argument({"type": ["string", "null"]}) == {"type": ["string", "null"]}
+    both = {"type": ["string", "integer"], "anyOf": [{"const": 1}], "allOf": [{"title": "x"}]}
+    assert inline.argument(both) == {
+        "anyOf": [{"type": "string"}, {"type": "integer"}],
+        "allOf": [{"title": "x"}, {"anyOf": [{"const": 1}]}],
+    }
+    assert inline.arguments({"type": "object", "properties": {"a": {"type": ["string", "integer"]}}}) == {
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+    }
+    assert inline.arguments({"type": "object"}) == {"type": "object"}

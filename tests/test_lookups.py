@@ -136,6 +136,23 @@ def test_each_source_fills_its_field() -> None:
     assert known(one)["last"] == "z"
 
 
+def test_all_texts_are_those_since_they_were_used_up() -> None:
+    """A yes that was used up does not count again because something else was said."""
+    words = {
+        "name": "words",
+        "type": "array",
+        "items": {"type": "string"},
+        "from": {"said": "user", "used_by": ["post"]},
+    }
+    one = Session(Spy(validator=Validator(box([words if field["name"] == "words" else field for field in STATE]))))
+    one.say("user", "Well."), one.say("user", "Yes.")
+    assert known(one)["words"] == ("Well.", "Yes.")
+    one.call("post", {"id": "a"}), one.result("done")
+    assert "words" not in known(one)
+    one.say("user", "And now?")
+    assert known(one)["words"] == ("And now?",)
+
+
 def test_of_several_tools_the_newest_result_counts() -> None:
     both = {"name": "one", "type": "integer", "from": {"result": ["get", "who"], "path": "n", "changed_by": ["set"]}}
     one, found = Session(Spy(validator=Validator(box([both])))), []
@@ -155,6 +172,21 @@ def test_a_field_that_comes_from_elsewhere_cannot_be_told() -> None:
     silent.state({"order": {"version": 1}})
     verdict = silent.call("post", {"id": "a"})
     assert verdict.decision == "undecided" and "state.order" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [({"order": {"version": 1}}, False), ({"order": 3}, False), ({"order": None}, True), ({"told": 1}, True)],
+    ids=["told", "told as what it is not", "told as not known", "not told"],
+)
+def test_the_reason_says_that_what_was_told_is_not_read(told: dict, read: bool) -> None:
+    one = Session(Spy())
+    one.state(told)
+    reason = one.call("post", {"id": "a"}).reason
+    why = 'so; state.order: no result of get was seen for id="a", and nothing can be asked'
+    assert reason == (why if read else f"{why}; what is told of it is not read, for it comes from get")
+    one.state({})
+    assert one.call("post", {"id": "a"}).reason == why, "it is told no more"
 
 
 def test_the_same_question_is_about_the_same_object_alone() -> None:
@@ -502,12 +534,13 @@ def test_a_bad_result_is_unknown_until_a_good_one_comes() -> None:
 
 
 def test_tools_that_hang_are_not_asked_without_end() -> None:
-    before = threading.active_count()
-    one = Session(Spy(), ask=lambda *_: time.sleep(3), timeout_s=0.005)
+    before, end = threading.active_count(), threading.Event()
+    one = Session(Spy(), ask=lambda *_: end.wait(60), timeout_s=0.005)
     for number in range(20):
         verdict = one.call("post", {"id": str(number)})
     assert "questions before it still have no answer" in verdict.reason
     assert threading.active_count() <= before + lookups.HANGING
+    end.set()
 
 
 def test_a_clock_that_fails_tells_no_time() -> None:
@@ -552,7 +585,15 @@ WRONG = {
     "an argument too many": ({"lookup": "who", "arguments": {"id": "call.id"}}, "those of who"),
     "no path": ({"result": "get", "path": "a ||"}, "a path in the result"),
     "a fact for a path": ({"result": "get", "path": "a == 1"}, "a path in the result"),
-    "a fact for an argument": ({"lookup": "get", "arguments": {"id": "call.id == 1"}}, "CEL, such as call.id"),
+    "a fact for an argument": (
+        {"lookup": "get", "arguments": {"id": "call.id == 1"}},
+        "it was required; got a fact: str",
+    ),
+    "a literal for an argument": (
+        {"lookup": "get", "arguments": {"id": "'a'"}},
+        "from.arguments.id: call.NAME, or state.NAME of a field before it was required; got a literal: str \"'a'\"",
+    ),
+    "a number for an argument": ({"lookup": "get", "arguments": {"id": 1}}, "was required, as a text; got int 1"),
     "a later field": ({"lookup": "get", "arguments": {"id": "state.later"}}, "state fields declared before, []"),
     "no list": ({"result": "get", "changed_by": "set"}, "must be of tools that are declared; got str"),
     "a strange user of words": ({"said": "user", "used_by": ["nobody"]}, "got ['nobody']"),
@@ -560,14 +601,20 @@ WRONG = {
     "a strange changer": ({"result": "get", "changed_by": ["nobody"]}, "got ['nobody']"),
     "another argument of what is changed": (
         {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": {"set": {"name": "call.id"}}},
-        "from.changed_by.set: arguments ['id'], or none for any object, were required",
+        "from.changed_by.set: the names in \"arguments\" beside it, ['id'], were required, or {} for any object; got",
     ),
-    "an object of a result": ({"result": "get", "changed_by": {"set": {"id": "call.id"}}}, "arguments [], or none"),
+    "an object of a result": ({"result": "get", "changed_by": {"set": {"id": "call.id"}}}, "beside it, [], were"),
+    "an object of words that are of none": (
+        {"said": "user", "used_by": {"set": {"id": "call.id"}}},
+        'from.used_by.set: the names in "arguments" beside it, [], were required, or {} for any object; got dict '
+        '{"id": "call.id"}: "arguments": {"id": "call.id"} beside it would say of which object of a call the words are',
+    ),
+    "no names of an object": ({"said": "user", "used_by": {"set": "call.id"}}, 'an object such as {"id": "call.id"} '),
     "an object by what is known": (
         {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"set": {"id": "state.told"}}},
         "state fields declared before, []",
     ),
-    "arguments of words that are none": ({"said": "user", "arguments": ["call.id"]}, "an object was required"),
+    "arguments of words that are none": ({"said": "user", "arguments": ["call.id"]}, "an object such as"),
     "no argument of what was done": ({"done": "set"}, "an argument of set was required"),
 }
 
@@ -577,6 +624,40 @@ def test_a_source_that_is_none_is_refused_with_its_place(source: object, why: st
     with pytest.raises(ToolError) as refused:
         box([{"name": "one", "type": "string", "from": source}])
     assert str(refused.value).startswith("tools.json: state[0].from") and why in str(refused.value)
+
+
+LITERALS = {  # a field, what it is where nothing was done, and what that is or why it is refused
+    "a text": ({"type": "string"}, "'none'", "none"),
+    "a text in JSON's quotes": ({"type": "string"}, '"none"', "none"),
+    "one of several": ({"type": "string", "enum": ["tin", "gold"]}, "'tin'", "tin"),
+    "none of several": ({"type": "string", "enum": ["tin", "gold"]}, "'lead'", 'one of "tin", "gold" was required'),
+    "a number": ({"type": "integer"}, "0", 0),
+    "a number below 0": ({"type": "number"}, "-1.5", -1.5),
+    "a whole number of another kind": ({"type": "integer"}, "2.0", 2),
+    "a number that is none": ({"type": "integer"}, "2.5", "that fits one was required: integer was required; got 2.5"),
+    "a truth": ({"type": "boolean"}, "false", False),
+    "a truth that is none": ({"type": "boolean"}, "0", "boolean was required; got 0"),
+    "a number in words": ({"type": "integer"}, "'0'", 'integer was required; got "0"'),
+    "nothing": ({"type": ["integer", "null"]}, "null", """such as "0", "false" or "'none'", was required; got a lit"""),
+    "a number that is no text": ({"type": "integer"}, 0, "was required, as a text; got int 0"),
+    "a text without quotes": ({"type": "string"}, "none", "or a literal in CEL, such as "),
+    "a fact": ({"type": "boolean"}, "call.id == 'a'", "was required; got a fact"),
+    "a computation": ({"type": "integer"}, "size(call.id)", "was required; got a computation"),
+    "an integer beyond 64 bits": ({"type": "integer"}, "9" * 19, "an integer has at most 64 bits"),
+}
+
+
+@pytest.mark.parametrize(("field", "text", "found"), LITERALS.values(), ids=LITERALS)
+def test_a_literal_counts_without_a_call_if_it_fits_its_field(field: dict, text: object, found: object) -> None:
+    source = {"done": "touch", "arguments": {}, "path": "id", "otherwise": text}
+    state = [{"name": "one", **field, "from": source}]
+    if type(found) is str and " " in found:
+        with pytest.raises(ToolError) as refused:
+            box(state)
+        assert str(refused.value).startswith("tools.json: state[0].from.otherwise: ") and found in str(refused.value)
+    else:
+        value = known(Session(Spy(validator=Validator(box(state)))))["one"]
+        assert value == found and type(value) is type(found)
 
 
 # ---- recorded and replayed ----------------------------------------------------------------------------

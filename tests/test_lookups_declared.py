@@ -27,11 +27,12 @@ BOX = [
     tool("get", False, id="string"),
     tool("number", False, nr="integer"),
     tool("any", False, id={}),
+    tool("got", False, order="string"),
     tool("set", order="string", nr="integer", level="string"),
     tool("pay", id="string", nr="integer", lines={"type": "array"}, patient={"properties": {"id": {"type": "string"}}}),
     tool("open", also=True, id="integer"),
 ]
-BOX[4]["parameters"]["properties"]["patient"]["type"] = "object"
+BOX[5]["parameters"]["properties"]["patient"]["type"] = "object"
 
 
 def box(source: object, *before: dict, listed: list = BOX) -> tools.Toolbox:  # noqa: B006
@@ -80,6 +81,11 @@ WRONG = {
         {"lookup": "get", "arguments": {"id": "call.order"}, "given_by": ["open"]},
         "given_by.open.id: call.id: string was required, as id of get is; got integer",
     ),
+    "what is given for one of two arguments": (
+        {"lookup": "got", "arguments": {"order": "call.level"}, "given_by": ["set"]},
+        'given_by: in changed_by which object the call changes was required, such as {"set": {"order": "call.order"}}; '
+        "got set, which has order and level",
+    ),
     "words that two tools use of two types": (
         {
             "said": "user",
@@ -121,6 +127,13 @@ RIGHT = {
         "arguments": {"nr": "call.nr"},
         "changed_by": {"set": {"nr": "call.nr"}, "open": {"nr": "call.id"}},
     },
+    "what is given for the one that is named": {
+        "lookup": "got",
+        "arguments": {"order": "call.level"},
+        "changed_by": {"set": {"order": "call.order"}},
+        "given_by": ["set"],
+    },
+    "what is given for its own argument": {"lookup": "got", "arguments": {"order": "call.id"}, "given_by": ["set"]},
     "words": {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"pay": {"id": "call.id"}}},
     "a deed": {"done": "set", "arguments": {"order": "call.id"}, "path": "level", "otherwise": "state.order.owner"},
     "a tool that takes anything": {"done": "open", "arguments": {}, "path": "level"},

@@ -102,6 +102,14 @@ def test_of_calls_that_were_done_the_newest_counts_or_none(script: str, value: s
     assert found == value and why in said and bool(said) is (value is None)
 
 
+@pytest.mark.parametrize(("script", "value", "why"), DONE.values(), ids=DONE)
+def test_a_literal_counts_where_no_call_was_done_and_nowhere_else(script: str, value: str | None, why: str) -> None:
+    one = Session(spy(level=LEVEL | {"otherwise": "'none'"}))
+    assert read(one, "level") == ("none", "")
+    told(script, one)
+    assert read(one, "level")[0] == ("none" if why == "no call of put was done" else value)
+
+
 def test_calls_that_were_done_together_and_tell_the_same_tell_it() -> None:
     one = Session(spy(level=LEVEL))
     one.call("put", {"id": "x", "level": "low"}, 1, call_id="a"), one.call("put", {"id": "x", "level": "low"}, 1)

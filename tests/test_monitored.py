@@ -18,7 +18,7 @@ from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract, rulefile
 from wb.rules.check import check
-from wb.rules.rule import valuation
+from wb.rules.truths import valuation
 
 RULES = rulefile.load(Path(__file__).parent / "rules" / "airline.yaml")
 

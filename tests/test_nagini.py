@@ -272,16 +272,18 @@ def test_a_weak_contract_lets_a_mutant_survive(verifier: Verifier) -> None:
     assert [(j.fate, j.mutant.change) for j in judged] == [("survived", "age < 18 -> age <= 18")]
 
 
-def revise(drafts: list[Draft]) -> list[str]:
+def revise(drafts: list[Draft]) -> list[Attempt]:
     """The offline author, asked as `guardcode.reviser` asks it."""
     return [
-        engine.repair(
-            {
-                "code": d.source,
-                "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
-                "examples": [_row(e.arguments, e.allowed) for e in examples(d.contract)],
-            }
-        )["code"]
+        Attempt(
+            engine.repair(
+                {
+                    "code": d.source,
+                    "complaints": [_row(c.arguments, c.allowed) for c in d.complaints],
+                    "examples": [_row(e.arguments, e.allowed) for e in examples(d.contract)],
+                }
+            )["code"]
+        )
         for d in drafts
     ]
 
@@ -301,7 +303,7 @@ def test_the_prover_s_counterexample_is_replayed_and_says_what_is_demanded(verif
     _, check = veriguard.proof(verifier)
     ((complaint,),) = check([Draft(CONTRACTS["book"], (Attempt(TWINS["book"]),))])
     assert dict(complaint.arguments)["age"] == 18 and complaint.allowed is True
-    assert revise([Draft(CONTRACTS["book"], (Attempt(TWINS["book"], (complaint,)),))])[0].count("age < 18") == 1
+    assert revise([Draft(CONTRACTS["book"], (Attempt(TWINS["book"], (complaint,)),))])[0].source.count("age < 18") == 1
 
 
 def test_a_guard_beyond_repair_ends_as_an_error_with_its_reason(verifier: Verifier) -> None:

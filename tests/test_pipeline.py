@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import tiny
 
+from wb.domain import clauses, policy
 from wb.paths import Project, digest
 from wb.runs import artifact, key, pipeline
 from wb.runs.artifact import ArtifactError
@@ -147,6 +148,17 @@ def test_a_policy_elsewhere_is_the_same_policy(here, tmp_path, monkeypatch):
     assert pipeline.plan(here, {"policy": "./rules"})[0].given == {"policy": str(tmp_path / "rules")}
 
 
+def test_a_policy_of_the_project_may_be_named_by_its_path(here, monkeypatch):
+    """The kernel, which works in another folder, is told its name."""
+    monkeypatch.chdir(here.policies.parent)
+    for path in ("policies/rules", "./policies/rules", str(here.policies / "rules")):
+        assert stale(here, policy=path) == []
+        assert pipeline.plan(here, {"policy": path})[0].given == {"policy": "rules"}
+    assert pipeline.plan(here, {"policy": "policies/rules/policy.md"})[0].given == {
+        "policy": str(here.policies / "rules" / "policy.md")
+    }
+
+
 def test_a_damaged_artifact_is_told_and_made_again(here):
     version = artifact.newest(here, "02_count")
     (version.folder / "count.json").write_text("9\n", "utf-8")
@@ -256,6 +268,19 @@ def test_all_mistakes_of_a_persons_decisions_are_told_before_anything_runs(here)
     assert "line 2: decisions.0: a reason 'why' was required" in first and "none that says 'No.'" in second
     beside.write_text("decisions:\n  - {text: You must not run., decision: waive, why: the floor is wet}\n")
     assert len(pipeline.plan(here, {})) == 4
+
+
+def test_decisions_without_effect_are_told(here):
+    beside = here.policies / "rules" / "decisions.yaml"
+    assert pipeline.stale(here, pipeline.plan(here, {})) == ()
+    entry = "  - {id: %s, text: You must not run., decision: waive, why: the floor is wet}\n"
+    read = policy.load(here.policies / "rules")
+    [name] = [one for one, text in clauses.named(read).items() if text == "You must not run."]
+    beside.write_text("decisions:\n" + entry % name)
+    assert pipeline.stale(here, pipeline.plan(here, {})) == ()
+    beside.write_text("decisions:\n" + entry % "0123456789ab")
+    [told] = pipeline.stale(here, pipeline.plan(here, {}))
+    assert told.startswith(f"{beside}: 0123456789ab has no effect") and told.endswith("“You must not run.”")
 
 
 def test_a_file_that_upstream_does_not_write_is_named(here):
@@ -390,3 +415,15 @@ def test_two_runs_at_once_share_the_work(tmp_path):
     assert [len(artifact.versions(here, stage)) for stage in STAGES[:2]] == [1, 1]
     assert sum(text.count(" made ") for text in said) == 2, said
     assert not [p for p in here.artifacts.glob("*/.*") if p.is_dir()]
+
+
+def test_a_folder_that_is_named_from_here_reaches_the_kernel_by_its_whole_path(here, tmp_path, monkeypatch):
+    shutil.copytree(here.policies / "rules", tmp_path / "hire")
+    monkeypatch.chdir(tmp_path)
+    for named, wanted in (
+        ("hire", str(tmp_path / "hire")),
+        ("rules", "rules"),
+        (str(here.policies / "rules"), "rules"),
+    ):
+        for step in pipeline.plan(here, {"policy": named}):
+            assert step.parameters.get("policy", wanted) == wanted

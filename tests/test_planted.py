@@ -124,7 +124,7 @@ DEFECTS = (
     ),
     Defect(
         "a call that does not say which object it names counts as none",
-        "wb/rules/rule",
+        "wb/rules/truths",
         "strange.add(true)",
         "pass",
         "test_same_object.py::test_a_missing_object_makes_its_predicate_unknown_of_all",
@@ -190,7 +190,7 @@ DEFECTS = (
     # the rule base
     Defect(
         "an unknown value reads as false",
-        "wb/rules/rule",
+        "wb/rules/truths",
         "return known if isinstance(known, bool) else None",
         "return known if isinstance(known, bool) else False",
         "test_values.py::test_a_free_state_predicate_is_read_by_name_only_when_boolean",
@@ -366,6 +366,20 @@ DEFECTS = (
         "test_accounting.py::test_a_sentence_with_a_word_that_its_rules_do_not_carry_stays_open",
     ),
     Defect(
+        "an adapter runs what is undecided",
+        "wb/adapters/enforcement",
+        "if permitted(verdict) or self.session.observe:",
+        'if verdict.decision != "deny" or self.session.observe:',
+        "test_adapters.py::test_what_is_not_known_declared_or_fitting_does_not_run",
+    ),
+    Defect(
+        "a call that hung counts as not done",
+        "wb/adapters/enforcement",
+        "if isinstance(error, Exception) and not uncertain(error):",
+        "if True:",
+        "test_adapters.py::test_what_says_nothing_of_how_a_call_ended_leaves_it_awaited",
+    ),
+    Defect(
         "what passed between two calls is forgotten",
         "wb/domain/session",
         "self._passed.append(before)",
@@ -375,20 +389,20 @@ DEFECTS = (
     Defect(
         "a call whose result is awaited counts as done",
         "wb/domain/session",
-        "elif self._waiting or self._awaited:",
+        "elif self._waiting or self._awaited or self._unsure:",
         "elif False:",
         "test_awaited.py::test_a_call_whose_result_is_awaited_satisfies_nothing_and_forbids_all_that_it_may",
     ),
     Defect(
         "a session goes on after half a recording",
         "wb/domain/session",
-        'self._spoil(f"what was recorded before could not be taken in: {_said(error)}")',
+        'self._spoil(f"what was recorded before could not be taken in: {said(error)}")',
         "pass",
         "test_awaited.py::test_half_a_recording_allows_nothing_from_then_on",
     ),
     Defect(
         "an action that no tool performs was not done",
-        "wb/rules/rule",
+        "wb/rules/truths",
         "return lambda step, call: None",
         "return lambda step, call: False",
         "test_session.py::test_an_action_that_no_tool_performs_is_unknown",
@@ -396,8 +410,8 @@ DEFECTS = (
     Defect(
         "an open sentence holds nothing",
         "wb/shield/shield",
-        "session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict",
-        "session.held(verdict, tool, shield.open[tool]) if False else verdict",
+        "judging.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict",
+        "judging.held(verdict, tool, shield.open[tool]) if False else verdict",
         "test_session.py::test_an_open_sentence_holds_what_would_be_allowed_and_nothing_else",
     ),
     Defect(

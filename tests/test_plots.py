@@ -210,3 +210,163 @@ def test_the_confusion_shows_its_split_the_published_and_no_method_that_did_not_
 
 def test_no_run_at_all_gives_an_empty_figure_and_not_an_error():
     assert len(plots.rule_count({}).data) == 0 and len(plots.predicate_graph({}).data) == 0
+
+
+def test_curves_are_thinned_and_keep_their_ends():
+    for length in (0, 1, 79, 80, 160, 1000):
+        losses = [1 / (i + 1) for i in range(length)]
+        curve = plots._curve(losses)
+        assert curve["y"] == [losses[i] for i in curve["x"]] and len(curve["x"]) <= 162
+        assert not losses or (curve["x"][0], curve["x"][-1]) == (0, length - 1)
+        assert length > 159 or curve["x"] == list(range(length)), "short curves are whole"
+    assert len(plots._curve([0.0] * 1000)["x"]) < 100
+
+
+def test_losses_of_simulated_circuits_are_grey_and_named_once():
+    circuits = [{**CIRCUITS[0], "losses": [0.4, 0.2]}] + [
+        {**CIRCUITS[1], "action": action, "losses": [0.5, 0.1]} for action in ("post", "look")
+    ]
+    figure = plots.loss({"first": circuits})
+    grey, other, real = figure.data
+    assert (
+        (grey.line.color, grey.line.width) == (other.line.color, other.line.width) != (real.line.color, real.line.width)
+    )
+    assert [t.showlegend for t in figure.data] == [True, False, None] and grey.name == other.name == "simulated"
+    assert (grey.hovertext, other.hovertext, real.name) == ("post", "look", "pay")
+    assert list(real.y) == [0.4, 0.2] and list(real.x) == [0, 1] and real.line.width > grey.line.width
+    assert figure.layout.xaxis.title.text == "epoch" and figure.layout.yaxis.rangemode == "tozero"
+    both = plots.loss({"first": circuits, "second": circuits})
+    assert [t.name for t in both.data][2::3] == ["first: pay", "second: pay"]
+    assert both.data[0].legendgroup != both.data[3].legendgroup
+
+
+def test_weights_stand_over_their_action_hollow_where_simulated():
+    (points,) = plots.weights({"first": CIRCUITS}).data
+    assert list(zip(points.x, points.y, points.hovertext, points.marker.symbol, strict=True)) == [
+        ("pay", 1.2, "r1", "circle"),
+        ("pay", 0.3, "r2", "circle"),
+        ("post", 0.9, "r2", "circle-open"),
+    ]
+    (line,) = plots.weights({"first": CIRCUITS}).layout.shapes
+    assert (line.y0, line.y1) == (1, 1), "a weight is 1 before it is learned"
+
+
+def test_the_confusion_has_a_column_a_rate_and_one_name_a_run():
+    figure = plots.confusion({"first": METHODS, "second": METHODS}, split="tuned")
+    assert [a.text for a in figure.layout.annotations] == ["accuracy", "precision", "recall", "FPR"]
+    assert len(figure.data) == 8 and [t.showlegend for t in figure.data] == [True, False, False, False] * 2
+    assert [list(t.x) for t in figure.data[:4]] == [[0.5, 0.9], [0.5, 1.0], [0.5, 0.8], [0.5, None]]
+    assert len({t.xaxis for t in figure.data[:4]}) == 4 and "tuned" in figure.layout.title.text
+    assert {t.legendgroup for t in figure.data} == {"first", "second"}
+    low, high = figure.layout.xaxis.range
+    assert low < 0 and high > 1, "0 and 1 are on the axis"
+    named = {**METHODS[3], "model": "GPT-4"}
+    assert list(plots.confusion({"a": [named, {**METHODS[0], "model": "m"}]}).data[0].y) == [
+        "guardagent (GPT-4)",
+        "veriguard",
+    ]
+
+
+def test_counts_have_whole_numbers_on_the_axis_and_at_most_nine_of_them():
+    def step(values):
+        return plots.rule_count({"a": [{"round": i, "rules": v} for i, v in enumerate(values)]}).layout.yaxis.dtick
+
+    assert step([3, 4]) == 1 == step([5]) == step([0, 8]) and step([0, 9]) == 2 and step([0, 80]) == 10
+    assert step([0.5, 1]) is None and step([]) is None
+    figure = plots.vagueness({"first": ROUNDS})
+    mean, largest = figure.data
+    assert list(largest.y) == [r["vagueness_max"] for r in ROUNDS] and largest.line.dash == "dot" != mean.line.dash
+    assert largest.name == "first, largest" and list(largest.x) == [0, 1, 2, 3] and figure.layout.xaxis.dtick == 1
+    assert 1 <= largest.line.width < mean.line.width and largest.marker.size < mean.marker.size
+    assert largest.line.color == mean.line.color and largest.marker.symbol == mean.marker.symbol
+
+
+def test_the_lines_of_the_graph_join_what_is_tied_and_stay_in_their_column():
+    figure = plots.predicate_graph({"first": GRAPH})
+    solid, dotted, nodes, folded = figure.data
+    place = {text.split()[0]: (x, y) for text, x, y in zip(nodes.hovertext, nodes.x, nodes.y, strict=True)}
+    for lines, (a, b), dash in ((solid, "ab", "solid"), (dotted, "de", "dot")):
+        assert lines.line.dash == dash and (lines.x[-1], lines.y[-1]) == (None, None) and len(lines.x) == 14
+        assert sorted([lines.y[0], lines.y[12]]) == pytest.approx(sorted([place[a][1], place[b][1]]))
+        assert lines.x[0] == pytest.approx(place[a][0]) and lines.x[12] == pytest.approx(place[b][0])
+        column = place[a][0]
+        assert all(column - 0.25 <= x <= column for x in lines.x[:-1]) and min(lines.x[:-1]) < column - 0.05
+    assert (solid.name, dotted.name) == ("in one rule", "similar") and solid.showlegend and dotted.showlegend
+    assert folded.y[0] < min(nodes.y) and folded.x[0] == 0
+    (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    assert left < min(solid.x[:-1]) and right > max(nodes.x) and bottom < folded.y[0] and top > max(nodes.y)
+    assert figure.layout.annotations[0].text == "first (6 predicates, 4 clusters)"
+    two = plots.predicate_graph({"first": GRAPH, "second": GRAPH})
+    assert [t.showlegend for t in two.data] == [True, True, False, False, False, False, False, False]
+    assert {t.xaxis for t in two.data[:4]} == {"x"} and {t.xaxis for t in two.data[4:]} == {"x2"}
+
+
+def test_names_of_the_graph_are_cut_linked_and_listed():
+    long = "p" * 80
+    graph = {"groups": [[long, "q"]], "edges": []}
+    plain = plots.predicate_graph({"a": graph}).data[2]
+    linked = plots.predicate_graph({"a": graph}, links=True).data[2]
+    cut = next(text for text in plain.text if text != "q")
+    assert cut.endswith("…") and long.startswith(cut[:-1]) and len(cut) == int(0.75 * plots.COLUMN / plots.LETTER)
+    assert f'<a href="#predicate-{long}" target="_self">{cut}</a>' in linked.text
+    assert set(plain.hovertext) == {f"{long} (cluster 1)", "q (cluster 1)"}
+    alone = {"groups": [[f"n{i:03}"] for i in range(75)], "edges": []}
+    folded = plots.predicate_graph({"a": alone}).data[3]
+    lines = folded.hovertext[0].split("<br>")
+    assert folded.text == ("75 more predicates that nothing ties to another",) and lines[0] == "n000, n001, n002"
+    assert len(lines) == 25 and lines[-1] == "…" and lines[-2] == "n069, n070, n071"
+    alone = {"groups": [[f"n{i:03}"] for i in range(72)], "edges": []}
+    assert "…" not in plots.predicate_graph({"a": alone}).data[3].hovertext[0]
+    one = plots.predicate_graph({"a": {"groups": [["x"]], "edges": []}}).data[3]
+    assert one.text == ("1 more predicate that nothing ties to another",)
+
+
+def test_eight_runs_differ_in_colour_and_four_in_look():
+    looks = [look for look, _, _ in plots._laid({str(i): i for i in range(9)})]
+    assert len({look.colour for look in looks[:8]}) == 8 and looks[8].colour == looks[0].colour
+    for part in ("dash", "symbol", "width", "size"):
+        assert len({getattr(look, part) for look in looks[:4]}) == 4
+        assert getattr(looks[4], part) == getattr(looks[0], part)
+    assert [look.width for look in looks[:4]] == sorted((look.width for look in looks[:4]), reverse=True)
+    (alone,) = plots._laid({"a": 1})
+    assert alone[0].dash == "solid" and alone[1:] == ("a", 1)
+
+
+def test_a_still_picture_has_bars_where_an_interval_was_measured():
+    def drawn(**more):
+        return ink(picture.picture(plots.confusion({"a": [{**METHODS[1], **more}]}, split="tuned")))
+
+    bare = drawn()
+    assert drawn(intervals={"accuracy": (0.1, 0.9)}) > bare + 100, "a line of 80 points of a hundred"
+    assert drawn(intervals={"accuracy": (0.5, 0.5)}) == bare and drawn(intervals={"accuracy": None}) == bare
+
+
+def test_texts_of_a_figure_are_shown_without_their_tags():
+    assert picture._words("a<br>b <i>c</i> &lt;d&gt;<br/>e") == "a\nb c <d>\ne"
+    assert repr(picture.drawn(plots.rule_count({"a": ROUNDS}))) == "figure: Rules per refinement round"
+    assert picture._plain({"a": np.array([1, 2]), "b": (np.float64(0.5), [None])}) == {"a": [1, 2], "b": [0.5, [None]]}
+    assert picture._by(["x", "y", "x"], [0, 1, 2]) == {"x": [0, 2], "y": [1]} and picture._by("x", [0, 2]) == {
+        "x": [0, 2]
+    }
+    xs, ys = picture._gaps([1, None, 3], [4, None, 6])
+    assert (xs[0], xs[2], ys[0], ys[2]) == (1, 3, 4, 6) and np.isnan(xs[1]) and np.isnan(ys[1])
+    assert picture._gaps(["a", None, "b"], [1, 2, None]) == (["a"], [1])
+
+
+def test_only_straight_lines_over_an_axis_are_drawn():
+    import plotly.graph_objects as go
+
+    figure = go.Figure(go.Scatter(x=[0, 1], y=[0, 1], marker={"color": "black"}, line={"color": "black"}))
+    plain = ink(picture.picture(figure))
+    across, along = go.Figure(figure).add_hline(y=0.5, line={"color": "red"}), go.Figure(figure)
+    along.add_vline(x=0.5, line={"color": "red"})
+    pixels = [rgb(picture.picture(one)) for one in (across, along)]
+    red = [np.argwhere((p[:, :, 0] > 200) & (p[:, :, 1] < 60) & (p[:, :, 2] < 60)) for p in pixels]
+    assert np.ptp(red[0][:, 1]) > 10 * np.ptp(red[0][:, 0]) and np.ptp(red[1][:, 0]) > 10 * np.ptp(red[1][:, 1])
+    assert ink(picture.picture(across)) > plain
+    for shape in (
+        {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1},
+        {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1},
+    ):
+        with pytest.raises(picture.NoPicture, match="a straight line over an axis was required"):
+            picture.picture(go.Figure(figure).add_shape(shape))

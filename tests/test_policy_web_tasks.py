@@ -19,7 +19,7 @@ from wb.models.embeddings import Encoder
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract
-from wb.rules.rule import valuation
+from wb.rules.truths import valuation
 
 SIX = (
     "A user must be a member to shop.",

@@ -99,8 +99,10 @@ def tags(text: str) -> list[str]:
         (None, "null"),
         (True, "true"),
         (3, "3"),
-        ({"k": ["é"]}, '{\n "k": [\n  "é"\n ]\n}'),
-        ({"k": "</data>"}, '{\n "k": "&lt;/data>"\n}'),
+        ({"k": ["é"]}, '{"k": ["é"]}'),
+        ([{"k": ["é"]}, 2], '[\n{"k": ["é"]},\n2\n]'),
+        ([], "[]"),
+        ({"k": "</data>"}, '{"k": "&lt;/data>"}'),
     ],
 )
 def test_values_that_are_no_texts_are_written_as_json(value: object, text: str) -> None:

@@ -54,7 +54,7 @@ def test_replay_runs_end_to_end_with_the_network_refused_and_no_key(tmp_path) ->
     )
     assert done.returncode == 0, f"{done.stderr[-1500:]}\n{AGAIN}"
     found = json.loads(done.stdout)
-    assert (found["rules"], found["calls"]) == (8, 0) and found["replayed"] >= 60
+    assert (found["rules"], found["calls"]) == (8, 0) and found["replayed"] >= 40
 
 
 def test_the_recordings_cover_every_prompt_and_each_is_used(walked) -> None:
@@ -125,7 +125,8 @@ def test_turns_are_recognised_and_judged(walked) -> None:
     [
         extract.PoliciesReply,
         extract.RulesReply,
-        refine.Refined,
+        extract.StatementsReply,
+        refine.Refinements,
         refine.Merged,
         synthesis.GuardCode,
         turns.Extracted,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wb.bench import compare, evaluate, recorded
 from wb.bench.recorded import Judged, RunsError
-from wb.domain import events, session
+from wb.domain import events, judging, session
 from wb.domain.events import EventError
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
@@ -50,7 +50,7 @@ class Spy:
         return True
 
     def decide(self, trace: Trace) -> Verdict:
-        return session.decide(self, trace)
+        return judging.decide(self, trace)
 
 
 @dataclass
@@ -251,7 +251,7 @@ def test_a_turn_in_free_text_is_recognised_first() -> None:
         (2, "look", "allow"),
     ]
     assert [[c.tool for c in s.calls] for s in spy.asked[-1].steps] == [["pay"], ["look"]]
-    with pytest.raises(RunsError, match="free-text turns"):
+    with pytest.raises(RunsError, match=r"run 'a' \(line 1\) has a free-text turn"):
         list(recorded.judge(Spy(), happened))
 
 
@@ -292,7 +292,7 @@ def test_learning_and_measuring_share_no_run(tmp_path: Path) -> None:
 
 def test_runs_of_two_files_have_names_of_their_own_and_some_call_a_label(tmp_path: Path) -> None:
     one = files(tmp_path).split(",")[0]
-    with pytest.raises(RunsError, match="'r0' again"):
+    with pytest.raises(RunsError, match=r"'r0' again \(line 1\)"):
         recorded.read(f"{one},{one}")
     (tmp_path / "bare.jsonl").write_text(text(call("pay")), "utf-8")
     with pytest.raises(RunsError, match="a label was required"):

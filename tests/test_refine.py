@@ -16,7 +16,8 @@ from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.offline import engine as proposals
 from wb.rules import physical, refine
-from wb.rules.rule import Predicate, Rule, RuleSet, valuation
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.truths import valuation
 
 TOOLBOX = Toolbox(
     tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),
@@ -76,7 +77,12 @@ class Engine:
     def answer(self, prompt, inputs, schema):
         prompt.render(**inputs)  # what is asked fits the prompt's declared inputs and is JSON
         self.asked.append((prompt.name, inputs))
-        return Reply(self.by[prompt.name](inputs), engine=self.name)
+        if prompt.name == "merge_predicates":
+            return Reply(self.by[prompt.name](inputs), engine=self.name)
+        known = {p["name"]: p for p in inputs["predicates"]}
+        rows = [{"rule": r, "predicates": [known[name] for name in r["predicates"]]} for r in inputs["rules"]]
+        said = [{"id": row["rule"]["id"], **self.by[prompt.name](row)} for row in rows]
+        return Reply({"answers": said}, engine=self.name)
 
 
 def run(engine=None, **options):
@@ -138,7 +144,7 @@ def test_the_budget_is_spent_on_the_vaguest_rules_first_and_one_round_is_less_th
     engine = Engine()
     rounds = run(engine, budget=1)
     scores = refine.of_rules(RULES, rounds[0].vagueness)
-    asked = [i["rule"]["id"] for name, i in engine.asked if name == "refine_predicates"][:1]
+    asked = [row["id"] for name, i in engine.asked if name == "refine_predicates" for row in i["rules"]][:1]
     assert tuple(asked) == refine.vaguest(scores, 1)
     assert len(rounds) >= 4, "three rounds or more beside the extracted set"
     one = run(budget=1, max_rounds=1)

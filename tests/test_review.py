@@ -204,8 +204,21 @@ def test_a_changed_document_marks_exactly_the_stale_decisions(boats: Desk, tmp_p
     decided = {row["text"] for row in review.document(now, seen) if row["decided"]}
     assert len(decided) == 3 and not any("haste" in text for text in decided)
     assert cls(now, "great haste") == "open", "a stale decision has no effect"
+    assert [row["rules"] for row in rows.values()] == ["", ""], "there is no rule to be used again"
     moved = desk(tmp_path, TEXT.replace("# Boat hire", "# Bicycle hire"))
     assert len(review.look(moved).stale) == 5, "under another title each says another thing"
+
+
+def test_a_stale_rule_is_offered_for_the_sentence_that_took_its_place(boats: Desk, tmp_path: Path) -> None:
+    act(boats, "rule", "in haste", why="rested painters", rules=OWN)
+    now = desk(tmp_path, TEXT.replace("in haste", "in great haste"))
+    seen = review.look(now)
+    (row,) = review.stale(now, seen)
+    assert (row["near"], row["why"]) == (named(now, "great haste"), "rested painters")
+    (rule,) = review.preview(now, seen, row["near"], row["rules"])
+    assert rule["words"] == "Whenever paint_boat is called, rested is true." and cls(now, "great haste") == "open"
+    review.decide(now, seen, Asked(act="rule", id=row["near"], why=row["why"], rules=row["rules"]))
+    assert cls(now, "great haste") == "rule" and len(review.look(now).stale) == 1, "the old one stays in the file"
 
 
 def test_a_file_that_was_changed_by_hand_meanwhile_is_seen_first(boats: Desk) -> None:
@@ -258,7 +271,7 @@ def test_the_widget_does_what_it_is_asked_and_refuses_all_else(boats: Desk) -> N
     for content in SENT:
         shown.hear(content)
         assert shown.told["text"].startswith("refused, nothing was written: ") and not shown.told["good"]
-    assert shown.told["times"] == len(SENT) and not boats.file.exists()
+    assert shown.told["times"] == len(SENT) == shown.heard and not boats.file.exists()
     name = named(boats, "in haste")
     shown.hear({"act": "pick", "id": name})
     assert shown.shown["id"] == name and shown.shown["cls"] == "open"
@@ -272,6 +285,8 @@ def test_the_widget_does_what_it_is_asked_and_refuses_all_else(boats: Desk) -> N
     assert "was changed meanwhile" in shown.told["text"] and shown.shown["cls"] == "rule"
     shown.hear({"act": "waive", "id": name, "why": "x"})
     assert shown.told["good"] and boats.file.read_text("utf-8").endswith("# by hand\n")
+    shown.hear({"act": "pick", "id": name})
+    assert shown.heard == len(SENT) + 6, "each act is answered once, also where nothing changes"
 
 
 def test_in_a_run_the_sentences_stand_in_a_table(boats: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,3 +234,8 @@ def test_a_line_of_a_megabyte_is_refused_or_read_within_bounds():
         with pytest.raises(RuleFileError) as caught:
             rulefile.loads(line)
         assert len(str(caught.value)) < 1000
+
+
+def test_lists_of_texts_stand_in_brackets_and_each_rule_on_lines_of_its_own():
+    found = rulefile.written({"rules": [{"id": "r1", "parents": ["a", "b"]}, {"id": "r2", "parents": []}], "none": []})
+    assert found.splitlines() == ["rules:", "- id: r1", "  parents: [a, b]", "- id: r2", "  parents: []", "none: []"]

@@ -49,8 +49,9 @@ def test_a_spent_budget_ends_the_run_and_the_next_run_goes_on_from_what_was_answ
         assert len(server.requests) == 4 == len(list((tmp_path / "replies").glob("*.json")))
         whole = wb(tmp_path, server)
         assert whole.returncode == 0, whole.stdout + whole.stderr
-        assert len(server.requests) == 10, (
-            "one section, eight clauses, one of them asked again; none of the first four twice"
+        assert len(server.requests) == 6, (
+            "one section and what it misquotes, two questions about eight clauses, one of them malformed at first, "
+            "one rule to correct; none of the first four twice"
         )
     assert set(server.keys) == {f"Bearer {KEY}"}
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and KEY in p.read_bytes().decode("utf-8", "replace")], (
@@ -59,30 +60,27 @@ def test_a_spent_budget_ends_the_run_and_the_next_run_goes_on_from_what_was_answ
 
 
 def test_questions_that_failed_are_asked_again_alone_by_the_next_run(tmp_path) -> None:
-    """One clause is answered with no JSON, one is cut, one gets nothing: all three are undecided, nothing else is."""
-    bad = {
-        "Never renew": Say("I cannot say."),
-        "waiving a fee": Say('{"rules": [', finish="length"),
-        "withdraws consent": Say("", finish="content_filter"),
-    }
+    """The second question about statements is answered with no JSON: its sentences alone are undecided."""
 
     def failing(request: dict) -> Say:
-        clause = dict(prompt_path.BLOCK.findall(request["messages"][1]["content"])).get("clause", "")
-        return next((say for words, say in bad.items() if words in clause), None) or prompt_path.scripted(request)
+        told = dict(prompt_path.BLOCK.findall(request["messages"][1]["content"]))
+        if "Never renew" in told.get("statements", ""):
+            return Say("I cannot say.")
+        return prompt_path.scripted(request)
 
     with Scripted(failing) as server:
         first = wb(tmp_path, server)
         assert first.returncode == 0, first.stdout + first.stderr
-        assert len(server.requests) == 11, "one section, eight clauses, two of them asked again"
+        assert len(server.requests) == 6, "one section and its misquotation, two questions, both asked again"
         server.steps = prompt_path.scripted
         second = wb(tmp_path, server)
         assert second.returncode == 0 and "made" in second.stderr, second.stdout + second.stderr
-        again = [dict(prompt_path.BLOCK.findall(r["messages"][1]["content"]))["clause"] for r in server.requests[11:]]
-        assert len(again) == 3 and all(any(words in clause for clause in again) for words in bad)
+        asked = [r["response_format"]["json_schema"]["name"] for r in server.requests[6:]]
+        assert asked == ["extract_rules", "correct_rules"]
         third = wb(tmp_path, server)
-        assert third.returncode == 0 and "kept" in third.stderr and len(server.requests) == 14
+        assert third.returncode == 0 and "kept" in third.stderr and len(server.requests) == 8
     rules = [json.loads(path.read_text("utf-8")) for path in tmp_path.glob("01_policy_extraction/*/ledger.json")]
-    assert sorted(row["failed"] for row in rules) == [0, 3]
+    assert sorted(row["failed"] for row in rules) == [0, 1]
 
 
 def test_an_unknown_model_ends_the_run_with_the_models_there_are(tmp_path) -> None:

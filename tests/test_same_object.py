@@ -30,7 +30,8 @@ from wb.logic.automaton import AutomatonError  # noqa: E402
 from wb.logic.objects import Among, Slices, grounded, identity  # noqa: E402
 from wb.logic.syntax import parse, render  # noqa: E402
 from wb.rules import check, decisions, physical, residual, rulefile  # noqa: E402
-from wb.rules.rule import Predicate, Rule, RuleSet, among, counting, reader  # noqa: E402
+from wb.rules.rule import Predicate, Rule, RuleSet  # noqa: E402
+from wb.rules.truths import among, counting, reader  # noqa: E402
 from wb.shield import circuit  # noqa: E402
 from wb.shield.shield import Shield  # noqa: E402
 
@@ -514,6 +515,7 @@ def test_two_atoms_of_one_tool_are_both_what_the_call_does() -> None:
         (("small(o) AND", "small AND"), "the objects of small were required"),
         (("resize(o, s) IMPLIES", "resize(o, o) IMPLIES"), "a variable for each object was required"),
         (("objects: [call.item]", "objects: [state.item]"), "an object is told by an argument"),
+        (("objects: [call.item]", "objects: ['call[\"x.y\"]']"), "told by names of letters, digits and _"),
         (("objects: [call.item]", "objects: [call]"), "objects.0"),
         (("objects: [call.item]", "objects: [call.item == 1]"), "an argument such as call.id was required"),
         (("objects: [call.item]", "objects: call.item"), "a list was required"),

@@ -325,3 +325,35 @@ def test_a_rule_that_stands_against_another_is_open_until_a_person_has_decided_i
     waived = decisions.Ruling(id=first[0].id, text=first[0].text, decision="waive", why="nobody books it")
     assert [a.cls for a in sentences.questioned(first, asked, (waived,), hall)] == ["rule", "open"]
     assert sentences.questioned(first, {}, (), hall) == first
+
+
+CLINIC = Toolbox(
+    (
+        Tool("check_badge", mutating=True),
+        Tool("open_file", arguments=(Field("patient", "string"),), mutating=False),
+        Tool("list_rooms", mutating=False),
+        Tool("order_lunch", mutating=True),
+    )
+)
+
+
+def test_what_no_tool_is_known_by_bears_on_what_changes_something_and_on_what_shares_a_word() -> None:
+    """First contact with a clinic's sheet: a ban on looking into files left the tool that opens them alone."""
+    (ban,) = read("Do not peruse patient files.", CLINIC)
+    assert ban.cls == "open" and ban.tools == ("check_badge", "open_file", "order_lunch")
+    (needs,) = read("Overseas lunches require next level approval.", CLINIC)
+    assert needs.cls == "open" and needs.tools == ("check_badge", "order_lunch")
+
+
+@pytest.mark.parametrize(
+    ("text", "cls"),
+    [
+        ('- Check the badge: "May I see your badge, please?"', "open"),
+        ('- The badge: "May I see your badge, please?"', "not a constraint"),
+        ('- A question: "May I see your badge, please?"', "not a constraint"),
+        ("- Check the badge: it must be valid.", "not a constraint"),
+    ],
+)
+def test_a_label_that_names_an_act_before_mere_words_may_be_an_order(text: str, cls: str) -> None:
+    label = read(f"- Never order lunch.\n{text}", CLINIC)[1]
+    assert label.text.endswith(":") and label.cls == cls, label.reason

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import whole
 
-from wb.domain import session
+from wb.domain import judging, session
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, permitted
+from wb.domain.turns import Recognition
 from wb.domain.validation import Validator
 from wb.guards.contract import assemble, contracts
 from wb.guards.runtime import CallGuard, Guarded, claim
@@ -420,7 +421,7 @@ def test_a_judge_that_breaks_denies_and_says_so() -> None:
     verdict = Session(Broken()).call("email")
     assert (verdict.decision, verdict.grade) == ("deny", "error") and "gone" in verdict.reason
     trace = Trace("t", (Step(), Step((Call("email"),))))
-    assert session.decide(Broken(), trace).grade == "error"
+    assert judging.decide(Broken(), trace).grade == "error"
 
 
 # ---- reasons --------------------------------------------------------------------------------------
@@ -588,3 +589,32 @@ def test_arguments_that_are_no_json_are_put_on_record_as_null() -> None:
     assert (verdict.decision, verdict.grade) == ("deny", "error")
     assert verdict.reason == "ask: x: a finite number was required; got nan"
     assert [json.loads(line)["arguments"] for line in log.getvalue().splitlines()] == [{"x": [1]}, None]
+
+
+# ---- turns that may be several things -------------------------------------------------------------
+
+
+def either(*tools: str) -> Recognition:
+    return Recognition(tuple(Step((Call(tool),), FINE) for tool in tools), "it may be any of these")
+
+
+@KINDS
+def test_an_unsure_turn_that_was_allowed_counts_as_each_thing_that_it_may_have_been(kind) -> None:
+    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES NOT ONCE ask)"), "forbid"),))
+    for turns, decision in (((), "allow"), (("ask",), "deny"), (("look",), "allow"), (("ask", "look"), "undecided")):
+        one = Session(kind(rules))
+        one.state(FINE)
+        if turns:
+            assert one.turn(either(*turns)).decision == "allow"
+        verdict = one.call("file")
+        assert verdict.decision == decision, verdict.reason
+    assert "a turn in free text before it may have been several things" in verdict.reason
+
+
+def test_more_things_than_can_be_followed_allow_nothing() -> None:
+    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES NOT ONCE delete)"), "forbid"),))
+    one = Session(guard(rules))
+    for _ in range(4):
+        assert one.turn(either("ask", "delete")).decision == "allow"
+    assert one.turn(either("ask", "delete")).decision == "allow"
+    assert "more than 16 things" in one.call("look").reason

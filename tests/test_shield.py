@@ -10,7 +10,8 @@ import pytest
 from wb.domain import trace as guard
 from wb.domain.trace import Call, Step, Trace
 from wb.logic import cel, semantics, syntax
-from wb.rules.rule import Predicate, Rule, RuleSet, valuation
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.truths import valuation
 from wb.shield import circuit, cluster
 from wb.shield import shield as shields
 from wb.shield.shield import Shield
@@ -132,3 +133,47 @@ def test_what_a_shield_remembers_makes_it_no_other_one() -> None:
     session = used.session()
     assert session.run == "session" and session.call("pay").decision == "deny"
     assert used.evidence("pay") and used == fresh
+
+
+RESTATED = {  # rules whose breach does not show in the action's own predicate alone, and what is said of it
+    "ALWAYS ((pay OR moves) IMPLIES grown)": "deny",
+    "ALWAYS (moves IMPLIES grown)": "deny",
+    "ALWAYS (large IMPLIES grown)": "undecided",
+    "ALWAYS ((pay AND large) IMPLIES grown)": "deny",
+}
+
+
+@pytest.mark.parametrize(("text", "decision"), RESTATED.items())
+@pytest.mark.parametrize("weight", [1.0, circuit.HARD])
+def test_leaving_an_action_leaves_all_that_its_call_does(text: str, decision: str, weight: float) -> None:
+    more = (
+        Predicate("moves", "action", "", tools=("pay", "post")),
+        Predicate("large", "state", "", tools=("pay",), test=cel.parse("call.cents > 100")),
+    )
+    rule = Rule("r", "", syntax.parse(text), "permit_only_if")
+    predicates = tuple(p for p in (*PREDICATES, *more) if p.name in ("pay", *rule.predicates))
+    rules = RuleSet(predicates, (rule,))
+    circuits = circuit.build(rules, {"pay": ["r"]}, {"pay": {"r": weight}})
+    one = Shield(predicates, circuits)
+    for age, wanted in ((17, decision), (18, "allow")):
+        session = one.session()
+        session.state({"age": age})
+        assert session.call("pay", {"cents": 1000}).decision == wanted
+    session = one.session()
+    session.state({"age": 17})
+    assert session.call("pay", {"cents": 1}).decision == ("allow" if "large" in text else decision)
+
+
+@pytest.mark.parametrize("text", ["ALWAYS (pay IMPLIES ONCE ask)", "ALWAYS (pay(o) IMPLIES ONCE ask(o))"])
+def test_what_was_broken_once_is_not_free_from_then_on(text: str) -> None:
+    """A call that was denied ran all the same: the next breach is one, too."""
+    about = (cel.parse("call.id"),) if "(o)" in text else ()
+    acts = tuple(Predicate(name, "action", "", tools=(name,), objects=about) for name in ("pay", "ask"))
+    rules = RuleSet(acts, (Rule("r", "", syntax.parse(text), "permit_only_if"),))
+    one = Shield(acts, circuit.build(rules, {"pay": ["r"]})).session()
+    for _ in range(3):
+        assert one.call("pay", {"id": "a"}).violated == ("r",)
+        one.result("it ran all the same")
+    assert one.call("ask", {"id": "a"}).decision == "allow"
+    assert one.call("pay", {"id": "a"}).decision == "allow"
+    assert one.call("pay", {"id": "b"}).decision == ("deny" if about else "allow")

@@ -341,7 +341,7 @@ def test_a_server_that_does_not_end_its_list_is_an_error(server, mode, seconds, 
 def test_a_tool_whose_schema_cannot_be_read_is_told_with_its_place(schema, message):
     tool = mcp_types.Tool(name="tree", input_schema=schema)
     with pytest.raises(ToolError, match=r"desk: tree \(inputSchema\): #/.*" + message.removeprefix("#/")):
-        toolfile.written([mcp._draft(tool)], "desk")
+        toolfile.written([mcp.draft(tool)], "desk")
 
 
 @pytest.mark.parametrize(

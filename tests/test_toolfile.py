@@ -518,14 +518,17 @@ def test_only_names_that_must_change_are_changed_in_a_tool_schema(tmp_path):
     rows = [
         {"type": "function", "function": {"name": "get-user", "strict": True, "parameters": shape}},
         {"name": "2fa", "input_schema": {"type": "object", "properties": {}}, "mutating": True},
+        {"name": "state", "input_schema": {"type": "object", "properties": {"state": {}}}, "mutating": True},
     ]
     found = written(tmp_path, json.dumps(rows), "desk.json")
     assert found.notes == (
         "get-user: this is the tool get_user",
         'get-user: "user-id" is the argument user_id',
         "2fa: this is the tool _2fa",
+        "state: this is the tool state_",
     )
-    first, second = json.loads(found.text)["tools"]
+    first, second, third = json.loads(found.text)["tools"]
+    assert third["x-name"] == "state" and list(third["input_schema"]["properties"]) == ["state"]
     assert first == {
         "type": "function",
         "function": {

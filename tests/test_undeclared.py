@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from wb.bench.undeclared import Undeclared
 from wb.domain import events, tools
 from wb.domain.trace import Verdict
 from wb.guards.runtime import CallGuard, Guarded
+from wb.rules import rulefile
 from wb.rules.rule import Predicate, RuleSet
 from wb.runs import verdicts
 
@@ -39,6 +41,7 @@ TOOLS = tools.parse(
         }
     )
 )
+PLACE = re.compile(r", first in line \d+, run a")
 TOLD = RuleSet((Predicate("has_badge", "state", ""),))
 
 
@@ -55,7 +58,7 @@ def lines(*happened, rules=TOLD):
     strange = Undeclared(TOOLS, rules)
     told = [event for run in events.loads(text) for event in run.events]
     assert list(strange.passing(told)) == told, "every event passes"
-    return strange.lines()
+    return tuple(PLACE.sub("", line) for line in strange.lines())
 
 
 @pytest.mark.parametrize(
@@ -208,4 +211,51 @@ def test_a_lookup_that_no_session_asks_is_told(tool: str, arguments: dict, said:
     strange = Undeclared(ASKING, RuleSet())
     assert len(list(strange.passing(event for run in events.loads(text) for event in run.events))) == 1
     title = "lookups that no field of the state comes from, and that tell nothing"
-    assert strange.lines() == ((f"{title}: {said} (1×)",) if said else ())
+    assert strange.lines() == ((f"{title}: {said} (1×, first in line 1, run a)",) if said else ())
+
+
+def test_what_is_told_of_a_field_with_a_source_is_not_read_and_counted() -> None:
+    told = [{"p": {"id": "a"}}, {"p": None}, {"p": 3}, {}]
+    text = "\n".join(json.dumps({"run": f"run {n}", "state": values}) for n, values in enumerate(told))
+    strange = Undeclared(ASKING, RuleSet())
+    list(strange.passing(event for run in events.loads(text) for event in run.events))
+    title = "state fields with a source in tools.json, of which what is told is not read"
+    assert strange.lines() == (f"{title}: p (2×, first in line 1, run run 0)",)
+
+
+def test_each_thing_has_the_line_and_run_where_it_came_first() -> None:
+    rows = [("b", call("look")), ("a", call("bok")), ("b", call("bok")), ("ü", state(agee=1)), ("b", state(agee=2))]
+    text = "\n\n".join(json.dumps({"run": run, **row}) for run, row in rows)
+    strange = Undeclared(TOOLS, TOLD)
+    list(strange.passing(sorted((e for r in events.loads(text) for e in r.events), key=lambda event: event.line)))
+    assert strange.lines() == (
+        "2 calls name no tool of tools.json: bok (2×, first in line 3, run a, book?)",
+        'state fields that are not declared, and count as not told: agee (2×, first in line 7, run "\\u00fc", age?)',
+    )
+
+
+CLOCK = tools.parse('{"tools": [{"name": "pay"}], "state": [{"name": "now", "type": "string", "from": "clock"}]}')
+UNTIMED = """
+predicates:
+  pay: {kind: action, tools: [pay]}
+  late: {kind: state, test: 'now > timestamp("2026-01-01T00:00:00Z")'}
+rules:
+  - {id: r, formula: "FORMULA", modality: forbid}
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "timed"),
+    [("ALWAYS (pay IMPLIES late)", True), ("ALWAYS COUNT[<= 1, 2h] pay", True), ("ALWAYS COUNT[<= 1] pay", False)],
+)
+@pytest.mark.parametrize("box", [CLOCK, replace(CLOCK, state=())], ids=["a clock", "none"])
+def test_calls_without_a_time_are_told_where_a_rule_reads_the_clock(formula: str, timed: bool, box) -> None:
+    told = UNTIMED.replace("FORMULA", formula)
+    if "late" not in formula:
+        told = re.sub("  late: .*\n", "", told)
+    rows = [{**call("pay"), "time": "2026-01-01T00:00:00Z"}, call("pay"), call("pay")]
+    text = "\n".join(json.dumps({"run": "a", **row}) for row in rows)
+    strange = Undeclared(box, rulefile.loads(told))
+    list(strange.passing(event for run in events.loads(text) for event in run.events))
+    said = 'calls without a "time", which rules ask for: pay (2×, first in line 2, run a)'
+    assert strange.lines() == ((said,) if timed and box is CLOCK else ())

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wb.bench import recorded
-from wb.domain import events, tools
-from wb.domain.session import decide, explained
+from wb.domain import events, lookups, tools
+from wb.domain.judging import decide, explained
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.guards import contract, examples
 from wb.guards.runtime import BACKWARDS, CallGuard, Guarded
@@ -43,7 +43,11 @@ LATE = "2027-01-01T00:00:00Z"
 
 @pytest.fixture(scope="module")
 def guard() -> CallGuard:
-    box, rules = tools.parse(json.dumps(BOX)), rulefile.loads(RULES)
+    return made(BOX)
+
+
+def made(listed: dict) -> CallGuard:
+    box, rules = tools.parse(json.dumps(listed)), rulefile.loads(RULES)
     kept = [Guarded(one, examples.function(one, one.allows), "tested") for one in contract.contracts(box, rules)]
     return CallGuard("g", rules, tuple(kept), frozenset({"tested"}), box)
 
@@ -89,6 +93,22 @@ def test_a_time_that_tells_nothing_is_named(guard, first: str, then: str, until:
     assert ("state.now" in found.reason) is bool(why)
 
 
+@pytest.mark.parametrize("tool", ["pay", "refund"])
+def test_a_call_without_a_time_says_where_one_is_told(guard, tool: str) -> None:
+    """As a recording without `time` and as a clock that fails; where nothing comes from a clock, that is said."""
+    rows = [{"call": {"tool": name, "arguments": {"id": "a"}}} for name in ("check", tool)]
+    text = "\n".join(json.dumps({"run": "r", **row}) for row in rows)
+    happened = [e for run in events.loads(text) for e in run.events]
+    told = list(recorded.judge(guard, happened))[-1].verdict
+    broken = guard.session(clock=lambda: None)
+    broken.call("check", {"id": "a"})
+    assert told == broken.call(tool, {"id": "a"}) and told.decision == "undecided"
+    assert told.reason.endswith(f"; state.now: {lookups.TIMELESS}") and '"time": "2026' in told.reason
+    plain = made({**BOX, "state": BOX["state"][1:]}).session()
+    plain.call("check", {"id": "a"})
+    assert '"from": "clock"' in plain.call(tool, {"id": "a"}).reason
+
+
 @pytest.mark.parametrize("way", ["live", "recorded"])
 @pytest.mark.parametrize(("until", "why"), UNTIL.values(), ids=UNTIL)
 def test_a_text_that_is_no_time_is_named_with_its_place(guard, until: str, why: str, way: str) -> None:
@@ -119,7 +139,15 @@ def test_only_what_is_not_known_is_explained() -> None:
     ):
         assert explained(known, {}, state) == known
     asked = Verdict("undecided", "so", missing=("ONCE[<= 1h] check by state.now",))
-    assert explained(asked, {}, {"now": LATE}) == explained(asked, {}, {}) == asked
+    assert explained(asked, {}, {"now": LATE}) == asked
+    assert explained(asked, {}, {}) == replace(
+        asked,
+        reason='so; state.now: a time was required; got none: {"name": "now", "type": "string", "from": "clock"} in '
+        "tools.json is one",
+    )
+    assert explained(asked, {"now": "it is late"}, {}).reason == "so; state.now: it is late"
+    quoted = Verdict("undecided", "so", missing=('state.text == "call me \\"now\\" or now"',))
+    assert explained(quoted, {}, {}) == quoted, "a text asks for no time"
     assert explained(asked, {}, state) == replace(
         asked, reason='so; state.now: a time such as 2026-01-31T09:00:00Z was required; "2026-01-01" has no zone'
     )

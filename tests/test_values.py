@@ -11,7 +11,7 @@ from wb.domain import tools
 from wb.domain.trace import Call, Step, Trace, Verdict, permitted
 from wb.logic import cel
 from wb.logic.formula import Always, And, Atom, Implies, Not, Or, atoms, conjunction, disjunction, subformulas
-from wb.rules import rule as predicate
+from wb.rules import truths
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 AGE = Predicate("of_age", "state", "at least 18", test=cel.parse("state.age >= 18"))
@@ -38,6 +38,7 @@ def test_both_shapes_of_tools_json_give_the_same_tools() -> None:
         ("3", "a list of tools"),
         ('[{"description": "x"}]', "'name'"),
         ('[{"name": "a"}, {"name": "a"}]', "name of its own"),
+        ('[{"name": "state"}]', "tools[0]: a tool of another name was required"),
         ('[{"name": "a", "parameters": {"properties": {"n": {"type": "date"}}}}]', "'type' must be one of"),
         ('[{"name": "a", "keywords": "x"}]', "list of texts"),
         ('{"tools": [], "state": [{"type": "integer"}]}', "state[0]"),
@@ -72,14 +73,12 @@ def test_a_malformed_tools_json_says_where_and_what(text: str, message: str) -> 
 def test_a_test_holds_by_its_table_and_unknown_stays_unknown(op, value, field, expected) -> None:
     limit = json.dumps(value)
     known = Predicate("p", "state", "", test=cel.parse(f"state.x {op} {limit}"))
-    assert predicate.truth(known, Step(state={} if field is None else {"x": field})) is expected
+    assert truths.truth(known, Step(state={} if field is None else {"x": field})) is expected
 
 
 def test_a_count_measures_items_and_nothing_else() -> None:
     few = Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 2"))
-    found = [
-        predicate.truth(few, Step((Call("book", {"guests": v}),))) for v in ([1, 2], (1, 2), [1, 2, 3], 1, {}, "a")
-    ]
+    found = [truths.truth(few, Step((Call("book", {"guests": v}),))) for v in ([1, 2], (1, 2), [1, 2, 3], 1, {}, "a")]
     assert found == [True, True, False, None, None, None]
 
 
@@ -88,13 +87,13 @@ def test_a_test_reads_the_call_that_is_asked_about_and_others_only_where_they_ag
     free = replace(few, tools=())
     small, large, other = Call("book", {"guests": [1]}), Call("hold", {"guests": [1, 2, 3]}), Call("pay", {"sum": 1})
     for test in (few, free):
-        assert predicate.truth(test, Step((small, large)), small) is True
-        assert predicate.truth(test, Step((small, large)), large) is False
-        assert predicate.truth(test, Step((small, large))) is None, "the calls differ"
-        assert predicate.truth(test, Step((small, other))) is True
-        assert predicate.truth(test, Step((other,))) is None
-    assert predicate.truth(few, Step((small, other)), other) is True, "the one call of its tools tells"
-    assert predicate.truth(free, Step((small, other)), other) is None, "the call itself does not tell"
+        assert truths.truth(test, Step((small, large)), small) is True
+        assert truths.truth(test, Step((small, large)), large) is False
+        assert truths.truth(test, Step((small, large))) is None, "the calls differ"
+        assert truths.truth(test, Step((small, other))) is True
+        assert truths.truth(test, Step((other,))) is None
+    assert truths.truth(few, Step((small, other)), other) is True, "the one call of its tools tells"
+    assert truths.truth(free, Step((small, other)), other) is None, "the call itself does not tell"
 
 
 def test_a_value_outside_its_enumeration_is_unknown_for_each_tool_by_itself() -> None:
@@ -106,25 +105,23 @@ def test_a_value_outside_its_enumeration_is_unknown_for_each_tool_by_itself() ->
         (tools.Field("role", "string", values=("nurse", "physician")),),
     )
     listed = tools.enumerations(box)
-    first = predicate.reader(
-        Predicate("p", "state", "", tools=("book", "hold"), test=cel.parse("call.room == 1")), listed
-    )
+    first = truths.reader(Predicate("p", "state", "", tools=("book", "hold"), test=cel.parse("call.room == 1")), listed)
     told = [first(Step(), Call(tool, {"room": room})) for tool in ("book", "hold") for room in (1, 2, 3, "1")]
     assert told == [True, False, None, None, True, False, False, None]
-    nurse = predicate.reader(Predicate("p", "state", "", test=cel.parse('state.role != "nurse"')), listed)
+    nurse = truths.reader(Predicate("p", "state", "", test=cel.parse('state.role != "nurse"')), listed)
     assert [nurse(Step(state={"role": r}), None) for r in ("nurse", "physician", "visitor")] == [False, True, None]
 
 
 def test_truth_is_read_off_a_step_and_absence_is_unknown() -> None:
     step = Step((Call("pay", {"amount": 3}),), {"age": 20})
-    assert predicate.valuation((AGE, PAY), step) == {"of_age": True, "pay": True}
-    assert predicate.valuation((AGE, PAY), Step()) == {"of_age": None, "pay": False}
+    assert truths.valuation((AGE, PAY), step) == {"of_age": True, "pay": True}
+    assert truths.valuation((AGE, PAY), Step()) == {"of_age": None, "pay": False}
 
 
 def test_a_free_state_predicate_is_read_by_name_only_when_boolean() -> None:
     free = Predicate("consented", "state", "the user consented")
-    assert predicate.truth(free, Step(state={"consented": False})) is False
-    assert predicate.truth(free, Step(state={"consented": "yes"})) is None
+    assert truths.truth(free, Step(state={"consented": False})) is False
+    assert truths.truth(free, Step(state={"consented": "yes"})) is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
 from wb.guards import contract, sandbox, synthesis, toolguard, veriguard
@@ -133,7 +134,7 @@ def test_a_prover_without_an_answer_asks_the_author_nothing_about_code_that_keep
 
     def revise(drafts):
         asked_about.extend(d.source for d in drafts)
-        return [RIGHT for _ in drafts]
+        return [Attempt(RIGHT) for _ in drafts]
 
     rows = [Draft(BOOK, (Attempt(RIGHT),)), Draft(BOOK, (Attempt(WRONG["no limit"]),))]
     right, wrong = veriguard.prove(rows, revise, Prover(Proof(status, (Objection(status, "late", 0),))))
@@ -194,7 +195,7 @@ def test_a_draft_without_a_reply_holds_no_accident_of_the_network(reason: str) -
         def answer(self, asked, inputs, schema):
             raise ModelError(reason)
 
-    (draft,) = synthesis.write([BOOK], {}, TOOLS, LLM(Silent()))
+    (draft,) = synthesis.write([BOOK], {BOOK.tool: (Clause("c1", "Say so.", 0, 7),)}, TOOLS, LLM(Silent()))
     assert draft.source == synthesis.UNANSWERED and reason not in draft.source
     (draft,) = synthesis.checked([draft], synthesis.TESTED)
     assert synthesis.guarded(draft).grade == "error"

@@ -637,3 +637,12 @@ def test_a_persons_window_needs_a_clock(rules: RuleSet) -> None:
 def test_another_form_of_a_count_or_a_time_is_told_the_right_one(text: str) -> None:
     with pytest.raises(FormulaError, match=r"COUNT\[<= 3\], ONCE\[<= 24h\]"):
         parse(text)
+
+
+def test_what_changes_nothing_at_any_time_is_told_beside_windows_too() -> None:
+    past = Past(parse("ONCE a OR ONCE[<= 1h] b"))
+    quiet = (False,) * len(past.names)
+    assert not past.still(past.start, quiet), "not true yet"
+    _, memory = past.after(past.start, tuple(name == "a" for name in past.names), 0, True)
+    assert past.still(memory, quiet), "true for good, and no window counts anything"
+    assert not past.still(memory, tuple(name == "b" for name in past.names)), "a window counts it"

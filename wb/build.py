@@ -34,14 +34,16 @@ from wb.shield import shield
 if TYPE_CHECKING:
     from wb.bench.recorded import Judged
     from wb.bench.undeclared import Undeclared
-    from wb.domain.session import Judge
+    from wb.domain.judging import Judge
     from wb.domain.tools import Toolbox
     from wb.domain.trace import Grade
     from wb.domain.turns import Observation, Recognition
+    from wb.models.forecast import Forecast
     from wb.paths import Project
     from wb.rules.rule import RuleSet
     from wb.rules.sentences import Account
 
+PROOFS = "06_nagini_verification"
 LAST = "6"  # the stage whose results a guard needs last
 FINAL = "veriguard"
 RULES = ("01", "02")  # the stages that say what a guard's rules are
@@ -129,7 +131,7 @@ class Built:
         many sources have an answer, and of how many."""
         from wb.guards import nagini, veriguard
 
-        proofs = self.versions["06_nagini_verification"]
+        proofs = self.versions[PROOFS]
         said = {row["tool"]: str(row["grade"]) for row in proofs.read("guards.json")}
         entries, waiting = self.guards[FINAL].guarded, sentences.open_on(self.sentences)
         with nagini.Verifier(cache=paths.project().artifacts / "cache" / "nagini", tell=tell, again=True) as verifier:
@@ -200,20 +202,90 @@ def plan(here: Project, policy: str | Path, model: str = "offline", **parameters
     return pipeline.plan(here, values, last=LAST)
 
 
+def forecast(steps: Sequence[Planned]) -> Forecast:
+    """What the stages of a plan would ask of their model, from the document to the guards: nobody is asked.
+
+    The answers are the offline engine's.  Not counted are repairs of guards, corrections of answers, and what is asked
+    of recorded turns (04, 07).
+
+    Raises:
+        ValueError: the model is "offline", which is asked nothing, or a setting cannot be read.
+    """
+    from wb.guards import synthesis
+    from wb.models import client, embeddings
+    from wb.models.forecast import Forecast
+    from wb.offline import engine, norms
+    from wb.rules import extract, refine
+
+    here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
+    model = str(given["01"]["model"])
+    if model == "offline":
+        raise ValueError("--dry-run needs --model NAME, a model of an endpoint: the offline engine asks nobody")
+    source = documents.load(key.policy(str(given["01"]["policy"]), here.policies).path)
+    encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")
+    answers = engine.Offline(source.toolbox, encoder)
+    asked = Forecast(client.connect(model, offline=answers, replies_dir=here.replies).engine, answers)
+    llm = client.LLM(asked, workers=1)
+    clauses, lost = extract.policies(source, llm, norms.constrains)
+    ruleset = first = extract.rules(clauses, source, llm, norms.constrains, lost, corrections=0)
+    if "02" in given:
+        wanted = given["02"]
+        options = {name: wanted[name] for name in ("max_rounds", "budget", "similarity")}
+        ruleset = refine.refine(first, llm, encoder, toolbox=source.toolbox, k=wanted["neighbours"], **options)[
+            -1
+        ].ruleset
+    if "05" in given:
+        required = contract.contracts(source.toolbox, ruleset)
+        told = {c.tool: synthesis.concerning(c, ruleset, clauses, first) for c in required}
+        synthesis.write(required, told, source.toolbox, llm)
+    return asked
+
+
 def newest(policy: str | Path, model: str | None = None) -> Built | None:
     """The guards of the newest finished run of the policy; None where there is none, or where its files, `wb` or its
     prompts have changed since, so that another run would make others."""
-    here = paths.project()
+    versions, problem = _newest(paths.project(), policy, model)
+    return None if problem else load(str(policy), versions)
+
+
+def finished(policy: str | Path, version: str = "", model: str | None = None) -> Built:
+    """The guards of the newest finished run of the policy, as `wb.load` gives them: no stage runs, nothing is made.
+
+    Every file is held against its digest and every version against its seal, and all must be what a run would make
+    today.  `version` is the start of the key that the version of `06_nagini_verification` must have: whoever names it
+    gets these guards or none.
+
+    Raises:
+        ValueError: there is no such policy.
+        ArtifactError: there is no such run, or it is not one that may be believed; the message says what to do.
+    """
+    versions, problem = _newest(paths.project(), policy, model)
+    if not problem and not (found := versions[PROOFS].key).startswith(version):
+        problem = f"version {version} of {PROOFS} was required; the newest is {found}"
+    if not problem:
+        damaged = [f"{one.stage}/{one.key}/{name}" for one in versions.values() for name in one.damaged()]
+        problem = f"files as they were written were required; changed or lost: {', '.join(damaged)}" if damaged else ""
+    if problem:
+        raise ArtifactError(f"{policy}: {problem}: `wb run --policy {policy}` makes it again")
+    return load(str(policy), versions)
+
+
+def _newest(here: Project, policy: str | Path, model: str | None) -> tuple[dict[str, Version], str]:
+    """The versions of the newest finished run of the policy, and why they are not what a run would make today."""
     source = key.policy(str(policy), here.policies)
     try:
-        proofs = artifact.newest(here, "06_nagini_verification", policy=source.digest, model=model)
+        proofs = artifact.newest(here, PROOFS, policy=source.digest, model=model)
         weights = artifact.newest(here, "04_weight_learning", policy=source.digest, model=proofs.manifest["model"])
     except ArtifactError:
-        return None
+        return {}, "a finished run of the policy as it is now was required; there is none"
     versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
     rules = [v.manifest["upstream"]["02_vagueness_scoring"]["files"]["rules.json"] for v in (weights, proofs)]
-    whole = len({stage[:2] for stage in versions}) == int(LAST) and rules[0] == rules[1]
-    return load(str(policy), versions) if whole and all(_fresh(here, v) for v in versions.values()) else None
+    if len({stage[:2] for stage in versions}) != int(LAST) or rules[0] != rules[1]:
+        return versions, "a run whose stages are all there and of the same rules was required"
+    for version in versions.values():
+        if why := _stale(here, version):
+            return versions, f"{version.stage}/{version.key}: {why}"
+    return versions, ""
 
 
 def kept(policy: str | Path | None = None, model: str | None = None) -> Built:
@@ -224,7 +296,7 @@ def kept(policy: str | Path | None = None, model: str | None = None) -> Built:
     """
     here = paths.project()
     digest = None if policy is None else key.policy(str(policy), here.policies).digest
-    proofs = artifact.newest(here, "06_nagini_verification", policy=digest, model=model)
+    proofs = artifact.newest(here, PROOFS, policy=digest, model=model)
     weights = artifact.newest(here, "04_weight_learning", policy=proofs.manifest["policy"]["digest"])
     versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
     return load(str(policy or proofs.manifest["policy"]["name"]), versions)
@@ -261,11 +333,18 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
     return Built(toolbox, rules, readings, guards, dict(versions), str(read["01"].manifest["model"]))
 
 
-def _fresh(here: Project, version: Version) -> bool:
-    """Whether a version was made here, with the modules and prompts of today."""
+def _stale(here: Project, version: Version) -> str:
+    """Why a version is none that was made here with the modules and prompts of today; empty where it is one."""
     modules: Mapping[str, str] = version.manifest["modules"]
-    now = key.digests(modules, here.package)
-    return version.manifest["mode"] == "batch" and now == modules and version.ours and artifact.current(here, version)
+    if version.manifest["mode"] != "batch":
+        return "a version of `wb run` was required; somebody stepped through this one"
+    if not version.ours:
+        return "a version sealed with your key was required; this one is not"
+    if key.digests(modules, here.package) != modules:
+        return "a version made by `wb` as it is now was required; its modules changed since"
+    if not artifact.current(here, version):
+        return "a version with all its answers and the prompts of today was required"
+    return ""
 
 
 class _Shown:

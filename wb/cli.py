@@ -1,4 +1,4 @@
-"""The command line: `wb run`, `wb judge`, `wb diff`, `wb tools`, `wb verify`, `wb show`, `wb report`, `wb check`.
+"""The command line: `wb run`, `judge`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`, `check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shlex
 import signal
 import sys
 from collections import Counter
@@ -24,8 +25,11 @@ from wb import paths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wb.build import Built
+    from wb.domain.session import Session
     from wb.paths import Project
     from wb.runs.artifact import Version
+    from wb.runs.pipeline import Planned
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # told without the name of a file
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -53,17 +57,25 @@ def run(
         str | None, typer.Option("--from", metavar="STAGE", help="Start here; earlier stages must be finished.")
     ] = None,
     last: Annotated[str | None, typer.Option("--to", metavar="STAGE", help="Stop after this one.")] = None,
+    dry: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked of the model, and what it may cost; ask nobody.")
+    ] = False,
 ) -> None:
     """Run the notebooks in order; what is finished and unchanged is kept."""
     from wb.runs import display, notebook, pipeline
 
     here = paths.project()
     steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
+    if dry:
+        _forecast(steps)
+        return
     notebook.check()
     stages = [step.stage for step in steps]
     with _stoppable(), display.Display(stages, display.console(error=True)) as tell:
         done = pipeline.run(here, steps, tell)
     _conclude(here, done)
+    for line in pipeline.stale(here, steps):
+        print(f"{'stale':17}{line}")
 
 
 @app.command()
@@ -84,14 +96,14 @@ def judge(
     call was done if the guard allows it; with a call_id its result may still come, and nobody knows. Each call is
     judged by what stands before it.
     """
-    from wb import build as building
     from wb.bench.undeclared import Undeclared
     from wb.domain import events
     from wb.runs import display, verdicts
 
-    next(events.stream(runs), None)  # a file that is no recording is told before guards are built for it
+    if next(events.stream(runs), None) is None:  # a file that is no recording is told before guards are built for it
+        raise ValueError(f"{runs}: a recording, one event a line, was required; got none")
     with _stoppable():
-        built = building.newest(policy, model) or building.build(policy, model or "offline")
+        built = _built(policy, model)
         strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
         judged = built.judge(runs, guard, strange)
         denied: Counter[verdicts.Denied] = Counter()
@@ -105,8 +117,53 @@ def judge(
             for title, rows in verdicts.tables(kept, quotes, sentences):
                 print(f"{title}:")
                 display.console().print(display.table(rows))
-        for line in (*verdicts.unguarded(denied, built.guard(guard)), *strange.lines()):
+        for line in (*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())):
             print(line, file=sys.stderr if as_json else sys.stdout)
+
+
+@app.command()
+def proxy(
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A name under policies/, a folder, or one document.")],
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="The http address of an MCP server, or a command.")],
+    starts: Annotated[bool, typer.Option("--start", help="SERVER is the command of a server; it is started.")] = False,
+    guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
+    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")] = None,
+    version: Annotated[
+        str, typer.Option(metavar="KEY", help="The version of 06_nagini_verification that it must be.")
+    ] = "",
+    state: Annotated[
+        Path | None, typer.Option(metavar="F.json", help="What is known of the user and the session: fields by name.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option(metavar="F", help="A file that gets a line of JSON a decision.")] = None,
+    record: Annotated[Path | None, typer.Option(metavar="F", help="A file that gets what happened.")] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="For one answer of the server.")] = 60.0,
+    observe: Annotated[bool, typer.Option("--observe", help="Decide and log, and let every call pass.")] = False,
+) -> None:
+    """Stand between an agent and an MCP server: its tools are passed on, calls only where the guards allow them.
+
+    The agent starts this command as its server and speaks with it over standard input and output. The guards are those
+    of the newest finished run of the policy; nothing is built. Resources and prompts are not passed on.
+    """
+    from wb import build as building
+    from wb.adapters import mcp
+    from wb.domain import jsonl, session, toolfile
+
+    if not starts and not server.startswith(("http://", "https://")):
+        raise ValueError(f"an http address was required, or --start for a command; got {server!r}")
+    if not seconds > 0:
+        raise ValueError(f"--seconds above 0 were required; got {seconds}")
+    judge = building.finished(policy, version, model).guard(guard)
+    known = {} if state is None else jsonl.value(state.read_text("utf-8"))
+    if type(known) is not dict:
+        raise ValueError(f"{state}: a JSON object, fields by name, was required; got {jsonl.shown(known)}")
+
+    def made(ask: mcp.Ask) -> Session:
+        one = session.Session(judge, ask=ask, log=log, record=record, observe=observe)
+        one.state(known)
+        return one
+
+    with _stoppable():
+        mcp.serve(made, toolfile.command(server) if starts else server, seconds=seconds)
 
 
 @app.command()
@@ -124,11 +181,10 @@ def diff(
 
     Takes the newest run of each, or makes one.
     """
-    from wb import build as building
     from wb.runs import difference, display
 
     with _stoppable():
-        both = [building.newest(policy, model) or building.build(policy, model or "offline") for policy in (old, new)]
+        both = [_built(policy, model) for policy in (old, new)]
         before, after = (difference.Side(built.sentences, built.rules) for built in both)
         judged = [built.judge(runs) for built in both] if runs is not None else [(), ()]
         found = (
@@ -327,6 +383,20 @@ def _stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, asked)
 
 
+def _built(policy: str, model: str | None) -> Built:
+    """The guards of the newest run of a policy; where there is none, one is made, which takes minutes, and that is
+    said."""
+    from wb import build as building
+
+    found = building.newest(policy, model)
+    if found is not None:
+        return found
+    sooner = f"`wb run --policy {shlex.quote(policy)} --to 06 -p mutants=1` makes one sooner, with fewer planted faults"
+    told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one ({sooner})"
+    print(told, file=sys.stderr)
+    return building.build(policy, model or "offline")
+
+
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:
     """What came of this policy, what was measured, and where to look."""
     from wb.runs import closing, display
@@ -343,6 +413,25 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
             tell(Notice("report", "running"))
             path = _report(here, [found[-1]], None)
         print(f"{'report':17}{path}")
+
+
+def _forecast(steps: tuple[Planned, ...]) -> None:
+    """What these stages would ask of a model, estimated."""
+    from wb import build as building
+    from wb.runs import display
+
+    with _stoppable():
+        found = building.forecast(steps)
+    total, money = found.total, bool(found.price.prompt or found.price.completion)
+    rows = [("prompt", "questions", "recorded", "prompt tokens", "reply tokens", "money")]
+    for name, usage in (*found.rows.items(), ("all", total)):
+        cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
+        rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
+    display.console().print(display.table([tuple(map(str, row)) for row in rows]))
+    print(
+        "an estimate, nobody was asked: with the answers of the offline engine, four bytes a token; corrections, "
+        "repairs of guards and what 04 and 07 ask of recorded turns come on top"
+    )
 
 
 def _report(here: Project, versions: list[Version], out: Path | None) -> Path:

@@ -150,8 +150,8 @@ def shortcut(policy: Policy, llm: LLM, constrains: Constrains, verifier: Verifie
         PolicyError: no sentence of the document states a constraint.
         ModelError: a request failed in a way that all further ones would.
     """
-    clauses = extract.clauses(policy, llm, constrains)
-    ruleset = extract.rules(clauses, policy, llm, constrains)
+    clauses, lost = extract.policies(policy, llm, constrains)
+    ruleset = extract.rules(clauses, policy, llm, constrains, lost)
     required = contract.contracts(policy.toolbox, ruleset)
     sentences = {c.tool: synthesis.concerning(c, ruleset, clauses) for c in required}
     revise = synthesis.reviser(sentences, llm)

@@ -23,7 +23,8 @@ from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
 from wb.domain import events
 from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
-from wb.domain.session import Judge, Session, SessionError
+from wb.domain.judging import Judge
+from wb.domain.session import Session, SessionError
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Trace, Value, Verdict
 from wb.domain.turns import Observation, Recognition
@@ -68,10 +69,12 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
     going: dict[str, Session] = {}
     counted: Counter[str] = Counter()  # the calls of each run so far
     for some in _read_ahead(happened):
-        turns = [event.what for event in some if isinstance(event.what, Observation)]
+        turns = [event for event in some if isinstance(event.what, Observation)]
         if turns and recognise is None:
-            raise RunsError(f"tools called by name were required; run {some[0].run!r} has free-text turns")
-        found = iter(recognise(turns) if turns else ())
+            raise RunsError(
+                f"tools called by name were required; run {turns[0].run!r}{_line(turns[0])} has a free-text turn"
+            )
+        found = iter(recognise([turn.what for turn in turns]) if turns else ())
         for event in some:
             run = going.get(event.run) or going.setdefault(event.run, Session(guard, run=event.run))
             for tool, label, verdict in _verdicts(run, event, found):
@@ -109,6 +112,11 @@ def _read_ahead(happened: Iterable[Event]) -> Iterator[list[Event]]:
     yield some
 
 
+def _line(event: Event) -> str:
+    """Where it stands in its file."""
+    return "" if event.line is None else f" (line {event.line})"
+
+
 def outcomes(judged: Iterable[Judged]) -> tuple[Scored, ...]:
     """The labelled ones among judged calls, for `evaluate`."""
     return tuple(Scored(j.id, j.label == "deny", j.verdict) for j in judged if j.label is not None)
@@ -125,7 +133,9 @@ def read(files: str) -> tuple[Run, ...]:
     for name in files.split(","):
         for run in events.read(name.strip()):
             if run.id in runs:
-                raise RunsError(f"{name.strip()}: runs of its own were required; got {run.id!r} again")
+                raise RunsError(
+                    f"{name.strip()}: runs of its own were required; got {run.id!r} again{_line(run.events[0])}"
+                )
             runs[run.id] = run
     if not any(isinstance(e.what, Asked) and e.what.label for run in runs.values() for e in run.events):
         raise RunsError(f"{files}: at least one call with a label was required; got none in {len(runs)} runs")

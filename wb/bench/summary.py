@@ -94,16 +94,20 @@ def parameters(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> list[d
     return rows
 
 
+def classes(counts: Mapping[str, int]) -> str:
+    """How many sentences there are, and how many in each class."""
+    return f"{sum(counts.values())}: " + ", ".join(f"{n} {name}" for name, n in counts.items())
+
+
 def lines(found: Mapping[str, object]) -> tuple[str, ...]:
     """The summary, as JSON holds it, in a few lines for a terminal."""
     tools: Sequence[Mapping[str, object]] = found["tools"]
-    classes: Mapping[str, int] = found["sentences"]
     rules: Mapping[str, int] = found["rules"]
     fates = ", ".join(f"{sum(t['fate'] == fate for t in tools)} {fate}" for fate in FATES)
     ruled = [t for t in tools if t["rules"]]
     proved = sum(t["grade"] == "proved" for t in ruled)
     rows = [
-        ("sentences", f"{sum(classes.values())}: " + ", ".join(f"{n} {name}" for name, n in classes.items())),
+        ("sentences", classes(found["sentences"])),
         (
             "rules",
             f"{rules['read']} read, {rules['refined']} after refinement: "

@@ -73,6 +73,29 @@ def runs(folder: str | Path) -> tuple[Run, ...]:
     return tuple(found.values())
 
 
+def recorded(task: object, trial: object, messages: Sequence[object], where: str, prefix: str = "") -> Run:
+    """One run of its messages alone, without labels or state; its id begins with the prefix.
+
+    Raises:
+        LineError: a message is not what was required, or a reply answers no call.
+    """
+    try:
+        row = _Recorded.model_validate({"task_id": task, "trial": trial, "messages": tuple(messages)})
+    except pydantic.ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise LineError(f"{where}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    name = f"{prefix}{row.id}"
+    return Run(name, tuple(Event(name, what, step, TIME) for step, what in _happened(row, {}, where)))
+
+
+def looked_up(state: State) -> Iterator[Lookup]:
+    """What the tools that read the database would have given just before a call."""
+    for name, (tool, argument) in READ.items():
+        record = state.values[name]
+        if record is not None and argument in record:
+            yield Lookup(tool, {argument: record[argument]}, record)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """`python -m wb.bench.tau FOLDER > runs.jsonl`: the folder's runs as events; the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -185,7 +208,7 @@ def _happened(row: _Recorded, judged: dict[str, tuple[str, _Judged]], where: str
                 state, label = _judgement(asked, *judged.pop(call_id, ("", None)))
                 if state is not None:
                     yield index, state
-                    yield from ((index, one) for one in _looked_up(state))
+                    yield from ((index, one) for one in looked_up(state))
                 yield index, Asked(Call(asked.name, asked.args), label, call_id)
             case _:
                 raise LineError(f"{where}: a text or a call was required; got neither ({call_id})")
@@ -200,14 +223,6 @@ def _judgement(asked: _ToolCall, where: str, row: _Judged | None) -> tuple[State
         )
     state = State({name: getattr(row.state_before, name) for name in STATE})
     return state, None if row.gold_conflict else LABELS[row.label]
-
-
-def _looked_up(state: State) -> Iterator[Lookup]:
-    """What the tools that read the database would have given just before a call."""
-    for name, (tool, argument) in READ.items():
-        record = state.values[name]
-        if record is not None and argument in record:
-            yield Lookup(tool, {argument: record[argument]}, record)
 
 
 def _parsed(content: str) -> Value:

@@ -1,26 +1,39 @@
 """What recorded runs name or hold that `tools.json` does not allow for, counted while the runs pass.
 
 A guard refuses a call that does not fit and takes a state field that does not fit, or that nobody declared, as not
-known; a lookup that no session asks tells nothing.  All are safe, and none is meant: a misspelt name would be counted
-as a denial that is right.
+known; a lookup that no session asks tells nothing, nor does what is told of a field that comes from elsewhere.  All
+are safe, and none is meant: a misspelt name would be counted as a denial that is right.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from wb.domain.events import Asked, Event, Lookup, State
-from wb.domain.schema import got
+from wb.domain.schema import got, named
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value
 from wb.domain.turns import Observation
 from wb.domain.validation import Refused, Validator
+from wb.logic import facts, formula
 from wb.rules.rule import RuleSet
 
 MOST = 8  # names in a line
+Kind = Literal["tool", "call", "field", "value", "unread", "lookup", "time"]
+TITLES: dict[Kind, str] = {
+    "tool": "",
+    "call": "calls that do not fit tools.json, and do not run",
+    "field": "state fields that are not declared, and count as not told",
+    "value": "state fields that do not fit tools.json, and count as not known",
+    "unread": "state fields with a source in tools.json, of which what is told is not read",
+    "lookup": "lookups that no field of the state comes from, and that tell nothing",
+    "time": 'calls without a "time", which rules ask for',
+}
+What = tuple[Kind, str]  # a name, or what is wrong with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,59 +43,69 @@ class Undeclared:
 
     toolbox: Toolbox
     rules: RuleSet
-    tools: Counter[str] = field(default_factory=Counter, init=False)
-    calls: Counter[str] = field(default_factory=Counter, init=False)  # by what is wrong with them
-    names: Counter[str] = field(default_factory=Counter, init=False)  # of state fields
-    values: Counter[str] = field(default_factory=Counter, init=False)  # of state fields, by what is wrong with them
-    lookups: Counter[str] = field(default_factory=Counter, init=False)  # by what is wrong with them
+    counts: Counter[What] = field(default_factory=Counter, init=False)
+    first: dict[What, str] = field(default_factory=dict, init=False)  # where each was met first
 
     def passing(self, events: Iterable[Event]) -> Iterator[Event]:
         """The events as they come; each is counted."""
         validator = Validator(self.toolbox)
         told = {p.name for p in self.rules.predicates if p.kind == "state" and p.test is None}
+        told -= {one.name for one in self.toolbox.state}
+        timed = self._timed()
         for event in events:
             match event.what:
                 case Asked(call):
-                    self._asked(validator, call)
+                    found = self._asked(validator, call)
+                    found += [("time", named(call.tool))] * (timed and event.time is None)
                 case Lookup(tool, arguments):
-                    if why := self._looked_up(validator, tool, arguments):
-                        self.lookups[why] += 1
+                    found = self._looked_up(validator, tool, arguments)
                 case State(values) | Observation(state=values):
-                    self._known(validator, values, told - {one.name for one in self.toolbox.state})
+                    found = self._known(validator, values, told)
+                case _:
+                    found = ()
+            for what in found:
+                self.counts[what] += 1
+                line = "" if event.line is None else f"line {event.line}, "
+                self.first.setdefault(what, f"first in {line}run {named(event.run)}")
             yield event
 
     def lines(self) -> tuple[str, ...]:
         """What did not fit, a line for each kind; none where all did."""
-        calls, known = self.tools.total(), [tool.name for tool in self.toolbox.tools]
+        calls = sum(n for (kind, _), n in self.counts.items() if kind == "tool")
         said = f"{calls} call{'s name' if calls != 1 else ' names'} no tool of tools.json"
-        fields = [one.name for one in self.toolbox.state]
-        rows = (
-            (said, ((name, n, _near(name, known)) for name, n in self.tools.most_common())),
-            ("calls that do not fit tools.json, and do not run", ((*row, "") for row in self.calls.most_common())),
-            (
-                "state fields that are not declared, and count as not told",
-                ((name, n, _near(name, fields)) for name, n in self.names.most_common()),
-            ),
-            (
-                "state fields that do not fit tools.json, and count as not known",
-                ((*row, "") for row in self.values.most_common()),
-            ),
-            (
-                "lookups that no field of the state comes from, and that tell nothing",
-                ((*row, "") for row in self.lookups.most_common()),
-            ),
+        return tuple(f"{title or said}: {found}" for kind, title in TITLES.items() if (found := self._listed(kind)))
+
+    def _listed(self, kind: Kind) -> str:
+        """What came, how often, where first, and what may have been meant; the most frequent first."""
+        declared = {"tool": self.toolbox.tools, "field": self.toolbox.state}.get(kind)
+        known = [one.name for one in declared or ()]
+        said = []
+        for what, n in self.counts.most_common():
+            if what[0] == kind:
+                beside = filter(None, (f"{n}×", self.first[what], _near(what[1], known)))
+                said.append(f"{what[1] if declared is None else named(what[1])} ({', '.join(beside)})")
+        return ", ".join([*said[:MOST], *([f"and {len(said) - MOST} more"] if len(said) > MOST else [])])
+
+    def _timed(self) -> bool:
+        """Whether a rule reads the clock."""
+        tests = [one.test for one in self.rules.predicates if one.test is not None]
+        read = {path.names[1] for test in tests for path in facts.paths(test) if path.names[0] == "state"}
+        read |= {"now" for rule in self.rules.rules if formula.windows(rule.formula)}
+        return any(
+            one.name in read and one.source is not None and one.source.kind == "clock" for one in self.toolbox.state
         )
-        return tuple(f"{title}: {listed}" for title, found in rows if (listed := _listed(found)))
 
-    def _asked(self, validator: Validator, call: Call) -> None:
+    def _asked(self, validator: Validator, call: Call) -> list[What]:
         if call.tool not in validator.tools:
-            self.tools[call.tool] += 1
-            return
+            return [("tool", call.tool)]
         asked = validator.asked(call)
-        if type(asked) is Refused:
-            self.calls[asked.why] += 1
+        return [("call", asked.why)] if type(asked) is Refused else []
 
-    def _looked_up(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> str:
+    def _looked_up(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> list[What]:
+        why = self._unasked(validator, tool, arguments)
+        return [("lookup", why)] if why else []
+
+    def _unasked(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> str:
         """Why a session would not ask that; empty where it would."""
         known = {one.name: one for one in self.toolbox.tools}
         if tool not in known:
@@ -100,24 +123,23 @@ class Undeclared:
         checked = validator.asked(Call(tool, arguments))
         return checked.why if type(checked) is Refused else ""
 
-    def _known(self, validator: Validator, values: Mapping[str, Value], told: frozenset[str]) -> None:
-        declared = {one.name for one in self.toolbox.state}
+    def _known(self, validator: Validator, values: Mapping[str, Value], told: Collection[str]) -> list[What]:
+        declared = {one.name: one.source for one in self.toolbox.state}
+        found: list[What] = []
         for name, value in values.items():
-            if name not in declared | told:
-                self.names[name] += 1
+            if name not in declared and name not in told:
+                found.append(("field", name))
             elif name in told and type(value) is not bool and value is not None:
-                self.values[f"{name}: boolean was required; got {got(value)}"] += 1
+                found.append(("value", f"{name}: boolean was required; got {got(value)}"))
+            elif declared.get(name) is not None and value is not None:
+                found.append(("unread", name))
         for name, why in validator.state(values).strange.items():
-            self.values[f"{name}: {why}" if name else why] += 1
+            if declared.get(name) is None:
+                found.append(("value", f"{name}: {why}" if name else why))
+        return found
 
 
 def _near(name: str, known: Sequence[str]) -> str:
     """The declared name that a name may have been meant for, as a question; "" where none is close."""
     found = difflib.get_close_matches(name, known, n=1)
     return f"{found[0]}?" if found else ""
-
-
-def _listed(rows: Iterable[tuple[str, int, str]]) -> str:
-    """Names with how often each came and what is to be said of it; the most frequent first."""
-    said = [f"{name} ({', '.join(filter(None, (f'{n}×', more)))})" for name, n, more in rows]
-    return ", ".join([*said[:MOST], *([f"and {len(said) - MOST} more"] if len(said) > MOST else [])])

@@ -15,6 +15,16 @@ from wb.domain import document
 from wb.domain.policy import Clause, Policy
 
 _MARKER = re.compile(r"[\s>|*_#+:;,.\-–—•]*(?:[\[(]?(?:[a-z]{1,4}|\d{1,3})[\])][\s|*:.\-]*)*\Z", re.I)
+_LISTED = re.compile(r"\A\s*(?:[-*+•–—‣◦]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])\s+", re.I)
+_DASHES, _APOSTROPHES = re.compile("[-‐‑‒–—―−]"), re.compile("['’‘]")
+_LINE = r"(?<=[^\W\d_])[-‐\u00ad][ \t]*\n[ \t]*(?=[^\W\d_])"  # a word goes on in the next line
+_PARTED = re.compile(_LINE)
+# A word with its hyphens, apostrophes, sign and decimal signs, or one other sign.
+_TOKEN = re.compile(
+    rf"(?:(?<!\w)[-‐‑‒–—―−](?=\d))?\w(?:\w|[.,](?=\d)(?<=\d.)|['’‘](?=\w)|[-‐‑‒–—―−](?=\w)|{_LINE})*|\S"
+)
+_DIGIT = re.compile(r"\s*\d")
+_MARK = re.compile(r"[\"“”„«»*_`-]")
 SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's context many times over
 
 
@@ -47,6 +57,38 @@ def occurrences(quote: str, text: str, start: int, end: int) -> tuple[tuple[int,
     words = [re.sub(r"['’‘]", "['’‘]", re.sub(r'["“”]', '["“”]', re.escape(word))) for word in quote.split()]
     places = re.compile(rf"(?=({r'\s+'.join(words)}))")
     return tuple(m.span(1) for m in places.finditer(text, start, end)) if words else ()
+
+
+def near(quote: str, text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Every place of a quotation that differs from the text only in blanks, quotation marks, dashes, case, its own list
+    marker, and words that are parted at the end of a line; every word and number, and any other sign, is the same."""
+    wanted = _tokens(_LISTED.sub("", quote))
+    if not any(c.isalnum() for token, _, _ in wanted for c in token):
+        return ()
+    there = [(token, start + a, start + b) for token, a, b in _tokens(text[start:end])]
+    words = [token for token, _, _ in wanted]
+    size, said = len(words), [token for token, _, _ in there]
+    return tuple(
+        (there[i][1], there[i + size - 1][2]) for i in range(len(said) - size + 1) if said[i : i + size] == words
+    )
+
+
+def _tokens(text: str) -> list[tuple[str, int, int]]:
+    """The words, numbers and signs of a text, each as it is compared and with its place; quotation marks, and dashes
+    that stand between words, are none, and a word that is parted at the end of a line is one."""
+    found: list[tuple[str, int, int]] = []
+    quoted = 0
+    for one in _TOKEN.finditer(text):
+        token = _APOSTROPHES.sub("'", _DASHES.sub("-", _PARTED.sub("", one.group()))).casefold()
+        at, end = one.span()
+        number = found and found[-1][0][-1].isdigit() and _DIGIT.match(text, end)
+        if token == "'" and text[end : end + 1].isalnum() and not text[max(at - 1, 0) : at].isalnum():
+            quoted += 1  # it opens a quotation
+        elif token == "'" and quoted:
+            quoted -= 1
+        elif not _MARK.fullmatch(token) or (token == "-" and number):
+            found.append((token, at, end))
+    return found
 
 
 def identities(sentences: Iterable[document.Sentence]) -> tuple[str, ...]:

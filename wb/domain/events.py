@@ -9,6 +9,7 @@ object with the text `run` and exactly one of
     "result": value                     what a call gave; beside it `"error": true` where the call failed
     "lookup": {"tool", "arguments"}     what the session itself asked a read-only tool for the next call, and beside
                                         them "value", what it gave, or "problem", why it gave nothing
+    "lost":   reason                    what happened is not known from here on, so that nothing is allowed
     "turn":   {"task", "website", "previous_actions", "target_action", "agent_output", "state"}
                                         a free-text turn of a web agent; all but `task` may be left out
 
@@ -34,7 +35,7 @@ from wb.domain.jsonl import LineError, Strict, checked, shown
 from wb.domain.trace import Call, Value
 from wb.domain.turns import Observation
 
-KINDS = ("say", "state", "call", "result", "lookup", "turn")
+KINDS = ("say", "state", "call", "result", "lookup", "lost", "turn")
 BESIDE = {"label": ("call",), "error": ("result",), "call_id": ("call", "result")}  # a key and where it says something
 TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 Label = Literal["allow", "deny"]
@@ -95,17 +96,30 @@ class Lookup:
             raise EventError(f"lookup: a value, or a problem in words, was required; got {shown(self.problem)}")
 
 
-What = Say | State | Asked | Result | Lookup | Observation
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What happened is not known from here on, and why; nothing is allowed then."""
+
+    why: str
+
+    def __post_init__(self) -> None:
+        if not self.why:
+            raise EventError('lost: a reason was required; got ""')
+
+
+What = Say | State | Asked | Result | Lookup | Lost | Observation
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened in a run. `step` counts from 0, the calls of one step share it; `time` is ISO 8601."""
+    """One thing that happened in a run. `step` counts from 0, the calls of one step share it; `time` is ISO 8601;
+    `line` is that of the file it was read from, from 1."""
 
     run: str
     what: What
     step: int | None = None
     time: str | None = None
+    line: int | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.run:
@@ -207,6 +221,7 @@ class _Line(Strict):
     call: _Call = None
     result: Any = None
     lookup: _Lookup = None
+    lost: str = None
     turn: _Turn = None
     label: Label = None
     call_id: str = None
@@ -238,6 +253,8 @@ def _what(line: _Line) -> What:
             return Result(line.result, line.error, line.call_id)
         case "lookup":
             return Lookup(line.lookup.tool, line.lookup.arguments, line.lookup.value, line.lookup.problem)
+        case "lost":
+            return Lost(line.lost)
         case "turn":
             return Observation(**dict(line.turn))
         case other:
@@ -261,6 +278,8 @@ def _said(event: Event) -> dict[str, object]:
         case Lookup(tool, arguments, value, problem):
             given = {"value": value} if problem is None else {"problem": problem}
             what = {"lookup": {"tool": tool, "arguments": arguments, **given}}
+        case Lost(why):
+            what = {"lost": why}
         case Observation():
             what = {"turn": {name: getattr(event.what, name) for name in _Turn.model_fields}}
         case other:
@@ -278,12 +297,12 @@ def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
 def _events(lines: Iterable[bytes | str], source: str) -> Iterator[Event]:
     calls: dict[str, Calls] = {}
     try:
-        for number, line in checked(lines, _Line, source):
+        for number, line in checked(lines, _Line, source, of="run"):
             try:
-                event = Event(line.run, _what(line), line.step, line.time)
+                event = Event(line.run, _what(line), line.step, line.time, number)
                 calls.setdefault(event.run, Calls()).follow(event.what)
             except EventError as error:
-                raise EventError(f"{source}, line {number}: {error}") from None
+                raise EventError(f"{source}, line {number}: {error} (run {shown(line.run)})") from None
             yield event
     except LineError as error:
         raise EventError(str(error)) from None

@@ -32,17 +32,23 @@ class Strict(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
 
-def checked[M: Strict](lines: Iterable[bytes | str], model: type[M], source: str) -> Iterator[tuple[int, M]]:
-    """The objects with their line numbers from 1, each checked by the model; `source` names the file in errors."""
+def checked[M: Strict](
+    lines: Iterable[bytes | str], model: type[M], source: str, of: str = ""
+) -> Iterator[tuple[int, M]]:
+    """The objects with their line numbers from 1, each checked by the model; `source` names the file in errors, and
+    what stands under the key `of` what the line belongs to."""
     for number, line in enumerate(lines, 1):
+        belongs = ""
         try:
             text = _text(line).strip(" \t\r\n")
             if number == 1:
                 text = text.removeprefix("\ufeff")
             if text:
-                yield number, _checked(value(text), model)
+                found = value(text)
+                belongs = f" ({of} {shown(found[of])})" if isinstance(found, Mapping) and found.get(of) else ""
+                yield number, _checked(found, model)
         except ValueError as error:
-            raise LineError(f"{source}, line {number}: {error}") from None
+            raise LineError(f"{source}, line {number}: {error}{belongs}") from None
 
 
 def value(text: str) -> Value:

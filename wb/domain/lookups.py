@@ -37,7 +37,11 @@ KEPT = 1024  # results that are kept of each tool, and calls whose result is wai
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 TURN = "a turn in free text"
 PLAIN = {"string": (str,), "int": (int,), "number": (int, float), "double": (int, float), "bool": (bool,)}
-UNTOLD = "it comes from {}, so what is told of it is not read"
+TIMELESS = (
+    'no time is told: a recording says it beside the call, "time": "2026-01-31T09:00:00Z"; a session is told it by its '
+    "clock, as such a text or a datetime with a zone"
+)
+UNTOLD = "what is told of it is not read, for it comes from {}"
 
 
 Named = Callable[[Mapping[str, Value], Mapping[str, Value] | None], Hashable | None]  # the object that a call names
@@ -202,19 +206,21 @@ class Lookups:
     # ---- what happens ---------------------------------------------------------------------------
 
     def untold(self, known: Known) -> Known:
-        """What was told of the state, without the fields that come from elsewhere."""
-        strange = {name: why for name, why in self._untold.items() if name in known.values}
-        if not strange:
+        """What was told of the state, without the fields that come from elsewhere, and which of these were told."""
+        told = [name for name in self._untold if name in known.values or name in known.strange]
+        if not told:
             return known
-        values = {name: value for name, value in known.values.items() if name not in strange}
-        return Known(values, {**known.strange, **strange})
+        values = {name: value for name, value in known.values.items() if name not in self._untold}
+        strange = {name: why for name, why in known.strange.items() if name not in self._untold}
+        strange |= {name: self._untold[name] for name in told if known.values.get(name, "") is not None}
+        return Known(values, strange)
 
     def said(self, role: str, text: str) -> None:
         """Somebody said something."""
         if role in self._speakers:
             before = self._said[role].value if role in self._said else ()
             self._now += 1
-            self._said[role] = _Seen((*before[-TEXTS:], text), self._now, f"what {role} said")
+            self._said[role] = _Seen((*before[-TEXTS:], (self._now, text)), self._now, f"what {role} said")
 
     def begin(self) -> None:
         """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
@@ -437,7 +443,8 @@ class Lookups:
                     questions.append(asked)
                     again = True
                 if why:
-                    strange[one.name] = why
+                    told = known.strange.get(one.name)
+                    strange[one.name] = f"{why}; {told}" if told else why
                 else:
                     values[one.name], origins[one.name] = found, origin
                     strange.pop(one.name, None)
@@ -460,7 +467,7 @@ class Lookups:
         """The field's value, or why it is unknown; where it came from; what had to be asked for it."""
         kind, of, asked = one.kind, one.source.of, None
         if kind == "clock":
-            return *self._fitting(one, time, "" if time else "the clock tells no time"), "the clock", None
+            return *self._fitting(one, time, "" if time else TIMELESS), "the clock", None
         key = one.named(state, call.arguments)
         if key is None:
             return None, _nameless(one, state, call), "", None
@@ -520,16 +527,18 @@ class Lookups:
         return self._fitting(one, found, why if found is None else "")
 
     def _text(self, one: _Field, key: Hashable) -> tuple[Value, str]:
-        """The newest text of a speaker, or all of them."""
-        seen = self._said.get(one.source.of)
+        """The newest text of a speaker, or all since they were used up."""
+        seen, used = self._said.get(one.source.of), one.last(key)
         if seen is None:
             return ((), "") if one.all else (None, f"{one.source.of} has said nothing")
-        if seen.asked <= one.last(key):
+        if seen.asked <= used:
             return None, f"{one.source.of} has said nothing since it was used up"
+        if one.all:
+            texts = tuple([text for at, text in seen.value if at > used])
+            many = len(texts) > TEXTS
+            return self._fitting(one, texts, f"at most {TEXTS} texts of {one.source.of} were required; got more" * many)
         if one.name not in seen.read:
-            many = one.all and len(seen.value) > TEXTS
-            why = f"at most {TEXTS} texts of {one.source.of} were required; got more" if many else ""
-            seen.read[one.name] = self._fitting(one, seen.value if one.all else seen.value[-1], why)
+            seen.read[one.name] = self._fitting(one, seen.value[-1][1], "")
         return seen.read[one.name]
 
     def _looked_up(

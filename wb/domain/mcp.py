@@ -46,7 +46,7 @@ def drafts(server: str | Sequence[str], source: str, *, seconds: float = SECONDS
             raise ToolError(
                 f"{source}: an MCP server that lists its tools was required; got {_told(error, seconds)}{said}"
             ) from None
-    return tuple(map(_draft, found))
+    return tuple(map(draft, found))
 
 
 async def _listed(server: str | Sequence[str], log: Any, seconds: float) -> list[Any]:
@@ -70,7 +70,7 @@ async def _listed(server: str | Sequence[str], log: Any, seconds: float) -> list
     raise ToolError(f"a last page among {PAGES}, and none twice, was required of tools/list; got cursor after cursor")
 
 
-def _draft(tool: Any) -> Draft:
+def draft(tool: Any) -> Draft:
     """One tool, or what cannot be read of the schema of its arguments."""
     dialect = tool.input_schema.get("$schema")
     old = isinstance(dialect, str) and any(name in dialect for name in OLD)

@@ -1,14 +1,13 @@
 """A conversation that is still going on: what was said, known, asked for and done, each call judged as it comes.
 
-A session asks a judge, which may be any kind of guard.  A guard's verdict on a recorded trace is a fold over the same
-watch (`decide`), so that both ways agree.  What comes from outside passes the judge's validator once, before anything
-reads it: a watch sees plain values that fit what is declared, and a call that does not fit never reaches it.
+A session asks a judge, which may be any kind of guard (`judging`).  What comes from outside passes the judge's
+validator once, before anything reads it: a watch sees plain values that fit what is declared, and a call that does not
+fit never reaches it.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,24 +15,22 @@ from functools import partial, wraps
 from itertools import combinations
 from pathlib import Path
 from threading import TIMEOUT_MAX, RLock
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from wb.domain import events, lookups, turns
-from wb.domain.events import Asked, Event, Lookup, Result, Say, State
+from wb.domain.events import Asked, Event, Lookup, Lost, Result, Say, State
+from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
 from wb.domain.schema import got, named, plain
-from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
+from wb.domain.trace import Call, Step, Value, Verdict
 from wb.domain.turns import Recognition
-from wb.domain.validation import Known, Refused, Validator, fitting
-from wb.logic import times
+from wb.domain.validation import Known, Refused, fitting
 
 AWAITED = 4  # calls whose results are waited for that a verdict can allow for, in 2 ** AWAITED worlds
 WRITTEN = 64  # verdicts whose record is kept as text
 Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
-SEVERE = ("deny", "undecided", "allow")
 PASSED = 64  # states told one after the other that are kept; with more, the present step is over
-TIMES = re.compile(r"timestamp\(state\.([\w.]+)\)|\bnow\b")  # what is read as a time, as a reason names it
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
 
 
@@ -41,40 +38,9 @@ class SessionError(RuntimeError):
     """What was told does not fit to the conversation so far, or cannot be put on record; nothing may run."""
 
 
-class Watch(Protocol):
-    """What a guard remembers of one conversation."""
-
-    def judge(self, step: Step) -> Verdict:
-        """The verdict on the last of the step's calls, given those of the step before it; nothing is remembered."""
-
-    def remember(self, step: Step) -> None:
-        """Take in a step that is over: its calls were done."""
-
-    def fork(self) -> Watch:
-        """Another watch that remembers the same, to be followed further apart from this one."""
-
-
 Made = tuple[Call | None, bool]  # a call, None where no record can hold it, and whether it was allowed
-Worlds = dict[frozenset[str], Watch]  # a watch by which of the calls that are awaited were done
-
-
-class Judge(Protocol):
-    """A guard that can follow a conversation."""
-
-    name: str
-    validator: Validator
-
-    def watch(self) -> Watch:
-        """A watch on a conversation that has not begun."""
-
-    def evidence(self, tool: str) -> str:
-        """The digest (SHA-256, hex) of what decides about the tool; empty where nothing does."""
-
-    def reads(self, tool: str) -> Collection[str]:
-        """The fields of the state that it reads when the tool is called, or remembers of that call."""
-
-    def minds(self, tool: str) -> bool:
-        """Whether it may matter to the verdict on another call that the tool was called."""
+Reading = tuple[int, int]  # a turn in free text, and which of the things that it may be it was
+Worlds = dict[frozenset[str | Reading], Watch]  # a watch by which of the awaited calls were done, and what turns were
 
 
 def _alone[**P, R](method: Callable[P, R]) -> Callable[P, R]:
@@ -117,6 +83,9 @@ class Session:
     State fields that `tools.json` gives a source are filled for each call (`wb.domain.lookups`): `ask` is what answers
     for a read-only tool, within `timeout_s` seconds, `clock` what tells the time, that of the machine otherwise.
 
+    With `observe` nobody is held to its verdicts: calls that it does not allow may run, and each line of the log says
+    so (`"observed": true`).  It decides as ever; what ran all the same is told by its result.
+
     `log` is the path of a file, or an open text file, that gets one JSON line a decision before `call` returns.
     `record` gets what happened, one event a line (`wb.domain.events`), before it takes effect; `replay` takes that in.
     Where it cannot be written, what was told takes effect all the same, but a call does not run, nothing more is
@@ -127,7 +96,7 @@ class Session:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
             such call was made, by `say` where it is told no text; by all where the event cannot be recorded, and
             where a clock, log or record that the session calls calls the session.
-        ValueError: `timeout_s` is no number of seconds above 0.
+        ValueError: `timeout_s` is no number of seconds above 0, or `observe` neither True nor False.
     """
 
     def __init__(
@@ -140,11 +109,14 @@ class Session:
         ask: Ask | None = None,
         clock: Clock | None = None,
         timeout_s: float = lookups.TIMEOUT_S,
+        observe: bool = False,
     ) -> None:
+        if type(observe) is not bool:
+            raise ValueError(f"observe: True or False was required; got {got(observe)}")
         if type(timeout_s) not in (int, float) or not 0 < timeout_s <= TIMEOUT_MAX:
             most = f"at most {TIMEOUT_MAX:g}"
             raise ValueError(f"timeout_s: seconds above 0, {most}, were required; got {got(timeout_s)}")
-        self.judge, self.run, self._name = judge, run, json.dumps(run)
+        self.judge, self.run, self.observe, self._name = judge, run, observe, json.dumps(run)
         self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
         self._busy = False  # whether one of its methods is at work
         self._torn = ""  # why the record is not whole
@@ -154,6 +126,7 @@ class Session:
         self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
         self._watch, self._validator, self._log = judge.watch(), judge.validator, log
         self._worlds: Worlds = {frozenset(): self._watch}  # by which of the calls in `_awaited` were done
+        self._unsure = False  # whether a turn in free text may have been several things
         self._awaited: dict[str, Call] = {}  # calls of earlier steps that matter, whose results will come
         self._waiting: dict[str, Call] = {}  # those of the present step
         self._state: dict[str, Value] = {}
@@ -163,6 +136,7 @@ class Session:
         self._words: tuple[str, dict[str, Value]] | None = None  # of the assistant, and the state they were said in
         self._present: Step | None = None  # the present step: its calls so far that were allowed and did not fail
         self._step: int | str | None = None
+        self._over: int | str | None = None  # the step before, where nothing but words or states ended it
         self._asked: tuple[Step, ...] = ()  # all its calls, in order, each with its state, and states told between
         self._made: dict[int | str, Made] = {}  # its calls without a result
         self._late: dict[int | str, Made] = {}  # those of earlier steps
@@ -172,6 +146,11 @@ class Session:
         self._spoilt = ""
         self._index = 0
         self._written: dict[tuple[str, int], tuple[str, Verdict]] = {}
+
+    @property
+    def asks(self) -> bool:
+        """Whether a call may have to wait for what a read-only tool answers."""
+        return self._lookups is not None and self._lookups.ask is not None
 
     @_alone
     def say(self, role: str, text: str) -> None:
@@ -232,7 +211,7 @@ class Session:
             now = None
         elif self._passed or self._asked_in is not self._state:
             self._asked += tuple([Step((), state) for state in moments(self._passed, self._state)])
-            self._pass(self._asked_in)
+            self._pass((self._asked_in, *self._passed), each=())
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         state, strange, origins, time = self._state, self._strange, {}, None
         if self._outside:
@@ -242,14 +221,15 @@ class Session:
             judging = self._apart(judging)
         if not fits:
             verdict = refused(asked)
-        elif self._waiting or self._awaited:
+        elif self._waiting or self._awaited or self._unsure:
             verdict = self._everywhere(partial(_judged_without, judging))
         else:
             verdict = judged(self._watch, judging)
         if verdict.decision == "undecided":
             verdict = explained(verdict, strange, state)
-        if self._spoilt and verdict.decision == "allow":
-            verdict = Verdict("undecided", f"{named(asked.tool)}: {self._spoilt}", grade=verdict.grade)
+        if verdict.decision == "allow" and (self._spoilt or (step is not None and step == self._over)):
+            over = f"step {_name(step)} was over before this call, by what was said or known since; name another one"
+            verdict = Verdict("undecided", f"{named(asked.tool)}: {self._spoilt or over}", grade=verdict.grade)
         allowed, call = verdict.decision == "allow", judging.calls[-1]
         waits = allowed and call_id is not None and self.judge.minds(call.tool)
         if self._log is not None:
@@ -286,10 +266,10 @@ class Session:
             raise SessionError(f"a call's id, and whether it failed, were required; got {got(call_id)}, {got(error)}")
         name = self._last if call_id is None else call_id
         if name not in self._made and name not in self._late:
-            if self._lookups is not None:
-                self._lookups.answered(name, value, error)
             if (error or self._forgot) and self._index:
-                self._spoil(f"call {_name(name)} has a result, which is not known any more or never was")
+                if self._lookups is not None:
+                    self._lookups.answered(name, value, error)
+                self._lose(f"call {_name(name)} has a result, which is not known any more or never was")
             called = "no call" if name is None else _name(name)
             raise SessionError(f"a call without a result was required; got one of {called}")
         made, problem = self._made if name in self._made else self._late, ""
@@ -312,6 +292,13 @@ class Session:
             self._spoil(f"call {_name(name)} {said}, so what is remembered did not happen")
         if problem:
             raise SessionError(problem)
+
+    @_alone
+    def lost(self, why: str) -> None:
+        """What happened is not known from here on, such as whether a tool ran: nothing is allowed, for that reason."""
+        if type(why) is not str or not why:
+            raise SessionError(f"a reason in words was required; got {got(why)}")
+        self._lose(why)
 
     @_alone
     def replay(self, happened: Iterable[Event]) -> tuple[Verdict, ...]:
@@ -346,10 +333,10 @@ class Session:
                 if verdict is not None:
                     found.append(verdict)
         except BaseException as error:
-            self._spoil(f"what was recorded before could not be taken in: {_said(error)}")
+            self._spoil(f"what was recorded before could not be taken in: {said(error)}")
             if isinstance(error, SessionError) or not isinstance(error, Exception):
                 raise
-            raise SessionError(f"events of a session were required; got {_said(error)}") from error
+            raise SessionError(f"events of a session were required; got {said(error)}") from error
         finally:
             self._log, self._record_to, self._clock, ask = kept
             if self._lookups is not None:
@@ -374,13 +361,15 @@ class Session:
                 self._events.follow(event.what)
             case Result(value, failed, call_id):
                 self.result(value, call_id, failed)
+            case Lost(why):
+                self.lost(why)
             case other:
                 raise SessionError(f"an event of a session was required; got {got(other)}")
         return verdict
 
     @_alone
     def turn(self, recognition: Recognition) -> Verdict:
-        """The verdict on a turn in free text, which may be several things; done if it is allowed and surely one."""
+        """The verdict on a turn in free text, which may be several things; done if it is allowed, as one of these."""
         self._begin(None)
         if self._lookups is not None:
             told = [self._lookups.untold(Known(dict(one.state))).values for one in recognition.steps]
@@ -390,8 +379,8 @@ class Session:
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", self._spoilt, grade=verdict.grade)
         done = recognition.sure and verdict.decision == "allow"
-        if done:
-            self._remember(self._validator.step(recognition.steps[0]))
+        if verdict.decision == "allow" and recognition.steps:
+            self._remember_one([self._validator.step(step) for step in recognition.steps])
         if self._lookups is not None and (done or not recognition.sure):
             self._lookups.turn(recognition.steps[0].calls if done else None)
         self._index += 1
@@ -429,6 +418,8 @@ class Session:
             for name, said in called.items()
             if any(found[done].decision != found[done ^ {name}].decision for done in found)
         ]
+        if not matter and len({verdict.decision for verdict in found.values()}) > 1:
+            matter = ["a turn in free text before it may have been several things"]
         if not matter:
             return worst
         reason = "; ".join((worst.reason, *matter))
@@ -437,17 +428,16 @@ class Session:
     def _correct(self, call: Call | None) -> None:
         """A call of the present step was not done although it was allowed, or ran although it was not."""
         if call is None:
-            self._spoil("a call ran that cannot be put on record")
+            self._lose("a call ran that cannot be put on record")
             return
         calls = {id(one) for one in self._present.calls} ^ {id(call)}
-        self._present = replace(
-            self._present, calls=tuple([one.calls[0] for one in self._asked if id(one.calls[0]) in calls])
-        )
+        done = [one.calls[0] for one in self._asked if one.calls and id(one.calls[0]) in calls]
+        self._present = replace(self._present, calls=tuple(done))
 
     def _remember(self, step: Step) -> None:
         """A step is over, in each world; of its calls that wait for a result, all may have been done or not."""
         try:
-            if not self._waiting and not self._awaited:
+            if not (self._waiting or self._awaited or self._unsure):
                 self._watch.remember(step)
                 return
             worlds: Worlds = {}
@@ -459,10 +449,32 @@ class Session:
                     worlds[before | frozenset(done)] = after
             self._worlds, self._watch = worlds, next(iter(worlds.values()))
         except Exception as error:
-            self._spoil(f"what was done before cannot be read: {_said(error)}")
+            self._spoil(f"what was done before cannot be read: {said(error)}")
             self._worlds, self._awaited, self._waiting = {frozenset(): self._watch}, {}, {}
         self._awaited |= self._waiting
         self._waiting = {}
+
+    def _remember_one(self, steps: Sequence[Step]) -> None:
+        """One of these steps is over: each of them in worlds of its own, those that a judge tells apart."""
+        apart: dict[str, Step] = {}
+        for step in steps:
+            calls = [(call.tool, call.arguments) for call in step.calls if self.judge.minds(call.tool)]
+            apart.setdefault(repr((calls, step.state)), step)
+        if len(apart) * len(self._worlds) > 2**AWAITED:
+            self._lose(f"turns in free text may have been more than {2**AWAITED} things")
+            return
+        before, self._worlds = self._worlds, {}
+        many = len(apart) > 1
+        self._unsure = self._unsure or many
+        for which, watch in before.items():
+            for number, step in enumerate(apart.values()):
+                after = watch if number == len(apart) - 1 else watch.fork()
+                try:
+                    after.remember(step)
+                except Exception as error:
+                    self._spoil(f"what was done before cannot be read: {said(error)}")
+                self._worlds[which | {(self._index, number)} if many else which] = after
+        self._watch = next(iter(self._worlds.values()))
 
     def _matters(self, name: int | str, call: Call | None, failed: bool) -> bool:
         """Whether it matters that a call of an earlier step was taken for what it was not."""
@@ -473,6 +485,11 @@ class Session:
     def _spoil(self, why: str) -> None:
         """From here on nothing is allowed, for that reason unless there is one already."""
         self._spoilt = self._spoilt or why
+
+    def _lose(self, why: str) -> None:
+        """From here on nothing is allowed, for a reason that the other events do not tell."""
+        self._spoil(why)
+        self._happened(Lost(why))
 
     # ---- steps ------------------------------------------------------------------------------------
 
@@ -495,19 +512,22 @@ class Session:
         if self._present is not None:
             self._remember(self._apart(self._present) if len(self._asked) > 1 else self._present)
         if self._passed:
-            self._pass()
+            self._pass(self._passed)
         while len(self._late) > UNANSWERED:
             del self._late[next(iter(self._late))]
             self._forgot = True
+        self._over = self._step if step is None and self._step is not None else self._over
+        if step is not None and step != self._over:
+            self._over = None
         self._present, self._step, self._made, self._asked = None, step, {}, ()
         if self._lookups is not None:
             self._lookups.begin()
 
-    def _pass(self, *before: Mapping[str, Value]) -> None:
+    def _pass(self, states: Sequence[Mapping[str, Value]], each: tuple[()] | None = None) -> None:
         """Remember what was known for a while, and not as the present step will say it: the states that passed."""
         waiting, self._waiting = self._waiting, {}  # they belong to the present step, which goes on
-        for state in moments((*before, *self._passed), self._state):
-            self._remember(Step((), state))
+        for state in moments(states, self._state):
+            self._remember(Step((), state, each=each))
         self._passed, self._waiting = [], waiting
 
     # ---- what is read and written -----------------------------------------------------------------
@@ -552,13 +572,13 @@ class Session:
             line = events.line(Event(self.run, what, step, *(time or (self._time(),))))
             line.encode()
         except Exception as error:
-            raise SessionError(f"what a record can hold was required; got {_said(error)}") from error
+            raise SessionError(f"what a record can hold was required; got {said(error)}") from error
         try:
             self._events.follow(what)
             _append(self._record_to, line)
         except BaseException as error:  # also what ends the program: half a line may stand there
-            self._torn = f"a record that can be written was required; got {_said(error)}"
-            self._spoil(f"the record is not whole: {_said(error)}")
+            self._torn = f"a record that can be written was required; got {said(error)}"
+            self._spoil(f"the record is not whole: {said(error)}")
             if not isinstance(error, Exception):
                 raise
         return self._torn
@@ -593,7 +613,7 @@ class Session:
             )
             _append(self._log, line)
         except Exception as error:
-            raise SessionError(f"a log that can be written was required; got {_said(error)}") from error
+            raise SessionError(f"a log that can be written was required; got {said(error)}") from error
 
     def _row(self, tool: str, verdict: Verdict) -> str:
         """What is put on record of a verdict, written once while equal ones follow."""
@@ -611,6 +631,7 @@ class Session:
                 "grade": verdict.grade,
                 "guard": self.judge.name,
                 "evidence": self.judge.evidence(tool),
+                **({"observed": True} if self.observe else {}),
             }
             if len(self._written) >= WRITTEN:
                 self._written.clear()
@@ -619,113 +640,6 @@ class Session:
                 verdict,
             )  # the verdict is held, so that its id stays its own
         return kept[0]
-
-
-def judged(watch: Watch, step: Step) -> Verdict:
-    """The watch's verdict on the step's last call; whatever breaks in it is a verdict too, and does not allow."""
-    try:
-        verdict = watch.judge(step)
-        if type(verdict) is Verdict:
-            return verdict
-        return _broken(step.calls[-1].tool, f"the decision broke: a verdict was required; got {got(verdict)}")
-    except Exception as error:
-        return _broken(step.calls[-1].tool, f"the decision broke: {_said(error)}")
-
-
-def refused(asked: Refused) -> Verdict:
-    """The verdict on a call that may not run whatever the rules say."""
-    return Verdict("deny", asked.why, grade="error")
-
-
-def decide(judge: Judge, trace: Trace) -> Verdict:
-    """A judge's verdict on the last step of a recorded trace, whose earlier steps were done.
-
-    Each call of the last step is judged with those before it that were allowed.  The step is denied if one call is,
-    undecided if one is undecided, else allowed.
-    """
-    watch, validator = judge.watch(), judge.validator
-    try:
-        for step in trace.steps[:-1]:
-            watch.remember(validator.step(step))
-        return turn(watch, validator, trace.steps[-1])
-    except Exception as error:
-        return _broken("", f"what was done cannot be read: {_said(error)}")
-
-
-def turn(watch: Watch, validator: Validator, last: Step) -> Verdict:
-    """The verdict on a whole step, each of its calls judged with those before it that were allowed."""
-    if not last.calls:
-        return Verdict("allow", "the step calls no tool")
-    known, done, verdicts = validator.state(last.state), (), []
-    for call in last.calls:
-        asked = validator.asked(call)
-        step = Step((*done, fitting(asked)), known.values, last.text)
-        verdict = judged(watch, step) if type(asked) is Call else refused(asked)
-        verdict = explained(verdict, known.strange, known.values)
-        verdicts.append(verdict)
-        done = step.calls if verdict.decision == "allow" else done
-    return joined(verdicts)
-
-
-def explained(verdict: Verdict, strange: Mapping[str, str], state: Mapping[str, Value]) -> Verdict:
-    """The verdict with the reason why what it misses is unknown, where the state tells it and it does not fit, or is
-    no time where one is read."""
-    if verdict.decision != "undecided":
-        return verdict
-    words = set(re.findall(r"\w+", " ".join(verdict.missing)))
-    found = [
-        f"state.{name}: {why}" if name else f"state: {why}" for name, why in strange.items() if name in {"", *words}
-    ]
-    found += _untimed(verdict.missing, state)
-    return replace(verdict, reason="; ".join((verdict.reason, *found))) if found else verdict
-
-
-def _untimed(missing: Iterable[str], state: Mapping[str, Value]) -> list[str]:
-    """Why texts of the state that are read as times are none."""
-    read = [one or "now" for said in missing for one in TIMES.findall(said)]
-    found = []
-    for path in dict.fromkeys(read):
-        value: Value = state
-        for name in path.split("."):
-            value = value.get(name) if type(value) is dict else None
-        if type(value) is str and (why := times.problem(value)):
-            found.append(f"state.{path}: a time such as 2026-01-31T09:00:00Z was required; {got(value)} {why}")
-    return found
-
-
-def joined(verdicts: Sequence[Verdict]) -> Verdict:
-    """One verdict on several calls: denied if one is, undecided if one is undecided, else allowed."""
-    if len(verdicts) == 1:
-        return verdicts[0]
-    decision = next(d for d in SEVERE if any(v.decision == d for v in verdicts))
-    found = [v for v in verdicts if v.decision == decision]
-    broken = {rule: quote for v in found for rule, quote in zip(v.violated, v.quotes or v.violated, strict=True)}
-    return Verdict(
-        decision,
-        "; ".join(dict.fromkeys(v.reason for v in found)),
-        tuple(broken),
-        next((v.grade for v in found if v.grade == "error"), found[0].grade),
-        tuple(broken.values()) if any(v.quotes for v in found) else (),
-        tuple(dict.fromkeys(fact for v in found for fact in v.missing)),
-        tuple(dict.fromkeys(name for v in found for name in v.open)),
-    )
-
-
-def held(verdict: Verdict, tool: str, sentences: Sequence[Quoted]) -> Verdict:
-    """The verdict with the open sentences that bear on the tool: what would be allowed becomes undecided."""
-    if not sentences:
-        return verdict
-    names = tuple([sentence.id for sentence in sentences])
-    if verdict.decision == "deny":
-        return replace(verdict, open=names)
-    texts = "; ".join([f"“{sentence.text}” ({sentence.id})" for sentence in sentences])
-    told = f"{verdict.reason}; " if verdict.decision == "undecided" else f"{tool}: "
-    many = f"{len(names)} sentences that may forbid it are" if len(names) > 1 else "a sentence that may forbid it is"
-    return replace(verdict, decision="undecided", reason=f"{told}{many} open: {texts}", open=names)
-
-
-def _broken(tool: str, why: str) -> Verdict:
-    return Verdict("deny", f"{named(tool)}: {why}" if tool else why, grade="error")
 
 
 def _name(of: int | str) -> str:
@@ -738,7 +652,7 @@ def _plain(value: Value) -> Value:
     try:
         return plain(value)
     except Exception:
-        return _said(value)
+        return said(value)
 
 
 def _append(to: str | Path | TextIO, line: str) -> None:
@@ -771,16 +685,9 @@ def _without(step: Step, undone: Collection[Call]) -> Step:
     return replace(
         step,
         calls=tuple([one for one in step.calls if id(one) not in out]),
-        each=tuple([Step((), one.state) if one.calls and id(one.calls[0]) in out else one for one in step.each]),
+        each=step.each
+        and tuple([Step((), one.state) if one.calls and id(one.calls[0]) in out else one for one in step.each]),
     )
-
-
-def _said(value: object) -> str:
-    """A few words on a value that may refuse to be shown."""
-    try:
-        return f"{type(value).__name__}: {value}"[:200]
-    except Exception:
-        return type(value).__name__
 
 
 def same(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:

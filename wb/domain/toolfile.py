@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, Never
 import yaml
 
 from wb.domain import functions, jsonl, mcp, openapi, schema, tools, yamltext
-from wb.domain.tools import Draft, ToolError, identifier
+from wb.domain.tools import Draft, ToolError, identifier, tool_name
 
 Way = Literal["read", "import", "start"]  # what may be done with a source: to import or start one is to run it
 ADDRESS = re.compile(r"https?://")
@@ -66,7 +66,7 @@ def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
     if way == "import":
         return functions.drafts(source), ()
     if way == "start" or ADDRESS.match(source):
-        return mcp.drafts(source if way == "read" else _command(source), source), ()
+        return mcp.drafts(source if way == "read" else command(source), source), ()
     if PYTHON.fullmatch(source):
         raise ToolError(f"{source}: to know its functions, Python must be imported, which runs it: allow --import")
     data = document(Path(source).read_bytes(), source)
@@ -102,7 +102,7 @@ def written(
     rows, notes, wrong, unread, names = [], [], [], [], {}
     unknown = set(without)
     for draft in drafts:
-        if left := {draft.name, identifier(draft.name)} & set(without):
+        if left := {draft.name, tool_name(draft.name)} & set(without):
             unknown -= left
             continue
         where = f"{source}: {draft.name}" + (f" ({draft.place})" if draft.place else "")
@@ -114,7 +114,7 @@ def written(
             continue
         rows.append(row)
         notes += [f"{draft.name}: {text}" for text in told]
-        names.setdefault(identifier(draft.name), []).append(where)
+        names.setdefault(tool_name(draft.name), []).append(where)
     wrong += [f"{name!r}: a name of its own was required; got {' and '.join(o)}" for name, o in names.items() if o[1:]]
     if unknown:
         wrong.append(f"{source}: names of tools were required to leave them out; got {sorted(unknown)}")
@@ -129,12 +129,13 @@ def written(
     return Toolfile(text, tuple(notes))
 
 
-def _command(source: str) -> list[str]:
+def command(source: str) -> list[str]:
+    """The words of a command, as a shell reads it."""
     try:
         found = shlex.split(source)
     except ValueError as error:
         raise ToolError(f"{source}: a command as a shell reads it was required; got {error}") from None
-    return found or _refuse("a command that starts an MCP server was required; got none")
+    return found if any(found) else _refuse("a command that starts an MCP server was required; got none")
 
 
 def _schemas(data: Any, source: str) -> tuple[list[Draft], tuple[Any, ...]]:
@@ -173,7 +174,7 @@ def _row(draft: Draft, where: str) -> tuple[Any, list[str]]:
         raise ToolError(f"{where}: {draft.mistake}")
     function, name = _function(draft.row), _name(draft.row)
     changed, notes = function, [*draft.notes]
-    if name and (new := identifier(name)) != name:
+    if name and (new := tool_name(name)) != name:
         _unused(function, where)
         changed = {"name": new, "x-name": name, **{key: value for key, value in function.items() if key != "name"}}
         notes.append(f"this is the tool {new}")

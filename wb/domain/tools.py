@@ -18,7 +18,8 @@ A state field may say where it comes from, so that nobody writes code for it (`w
     "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
         what that read-only tool gives for the call, or, with `path`, a part of it
     "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
-        an argument of the newest call of that tool that was done with those arguments; without one, what is there
+        an argument of the newest call of that tool that was done with those arguments; without one, what is there, or
+        a literal in CEL that fits the field, such as "0", "false" or "'none'"
 
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
@@ -39,7 +40,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Never
 
 import pydantic
 
-from wb.domain import jsonl
+from wb.domain import jsonl, schema
 from wb.logic import cel, facts, types
 from wb.logic.cel import render
 from wb.logic.facts import FactError
@@ -48,6 +49,14 @@ FieldType = Literal["boolean", "integer", "number", "string", "array", "object"]
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*\z")]
+
+
+TAKEN = ("state",)  # what rules call something else by
+
+
+def tool_name(name: str) -> str:
+    """The name that a tool can have in `tools.json`: `identifier`, and another one than those that are taken."""
+    return f"{made}_" if (made := identifier(name)) in TAKEN else made
 
 
 def identifier(name: str) -> str:
@@ -247,9 +256,9 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     for i, row in enumerate(file.get("state", ())):
         where = f"{source}: state[{i}]"
         field = _field(_read(_State, row, where), row, where)
-        state.append(
-            replace(field, source=_sourced(row["from"], tools, state, f"{where}.from") if "from" in row else None)
-        )
+        if "from" in row:
+            field = replace(field, source=_sourced(row["from"], field, tools, state, f"{where}.from"))
+        state.append(field)
     return Toolbox(tools, tuple(state))
 
 
@@ -309,6 +318,8 @@ def _tool(row: object, where: str) -> Tool:
     if isinstance(row, dict) and isinstance(row.get("function"), dict):
         row = row["function"]
     read = _read(_Function, row, where)
+    if read.name in TAKEN:
+        raise ToolError(f"{where}: a tool of another name was required, for rules say {read.name}.FIELD of the session")
     schemas = [key for key in ("parameters", "inputSchema", "input_schema") if key in row]
     if len(schemas) > 1:
         raise ToolError(f"{where}: one schema of the arguments was required; got {schemas}")
@@ -363,7 +374,7 @@ _KEYS = {
 }
 
 
-def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
+def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
     """Where a state field comes from, as its `from` says; `before` are the fields that are declared before it."""
     if row == "clock":
         return Source("clock")
@@ -387,7 +398,8 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
     if kind == "said":
         said = row.get("arguments", Schema())
         arguments = _each(said, before, f"{where}.arguments")
-        objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by")
+        hint = ': "arguments": {"id": "call.id"} beside it would say of which object of a call the words are'
+        objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by", hint)
         given.told(arguments, {}, f"{where}.arguments")
         given.apart(arguments, objects, {}, f"{where}.used_by")
         return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
@@ -397,7 +409,7 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
     given_by = tuple(row.get("given_by", ()))
     path = None
     if "path" in row:
-        path = _cel(f"call.{row['path']}", f"{where}.path", "a path in the result, such as level")
+        path = _cel(f"call.{row['path']}", f"{where}.path", "a path in the result, such as level,")
         if not isinstance(path, facts.Path):
             raise ToolError(
                 f"{where}.path: a path in the result, such as level, was required; got {_shape(row['path'])}"
@@ -407,7 +419,7 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
     if kind == "done" and (mistakes := given.type(path, named[of])[1]):
         raise ToolError(f"{where}.path: {mistakes[0]}")
     arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
-    otherwise = _of_state(row["otherwise"], before, f"{where}.otherwise") if "otherwise" in row else None
+    otherwise = _otherwise(row["otherwise"], field, before, f"{where}.otherwise") if "otherwise" in row else None
     objects = _objects(row.get("changed_by", ()), dict(arguments), f"{where}.changed_by")
     declared = arguments_of(named[of])
     wanted = {name: (types.of_schema(declared.get(name), name), f"{name} of {of}") for name, _ in arguments}
@@ -417,7 +429,22 @@ def _sourced(row: object, tools: Sequence[Tool], before: Sequence[Field], where:
     for tool in given_by:
         same = tuple((name, facts.Path(("call", name))) for name, _ in arguments if name in arguments_of(named[tool]))
         given.apart((), ((tool, same),), wanted, f"{where}.given_by")
+        if tool not in dict(objects):
+            _one_object(arguments, named[tool], f"{where}.given_by")
     return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
+
+
+def _one_object(arguments: Arguments, tool: Tool, where: str) -> None:
+    """Refuse a tool whose own result may be of the object that one of two of its arguments names."""
+    known = arguments_of(tool)
+    for name, node in arguments:
+        others = {path.names[1] for path in facts.paths(node) if path.names[0] == "call"} & known.keys() - {name}
+        if name in known and others:
+            either = " and ".join([name, *sorted(others)])
+            raise ToolError(
+                f"{where}: in changed_by which object the call changes was required, such as "
+                f'{{"{tool.name}": {{"{name}": "call.{name}"}}}}; got {tool.name}, which has {either}'
+            )
 
 
 Wanted = Mapping[str, tuple[types.Type, str]]  # of arguments by name: of which type one is to be, and what is so
@@ -489,7 +516,7 @@ def _arguments(row: object, tool: Tool, before: Sequence[Field], where: str, all
 def _each(row: object, before: Sequence[Field], where: str) -> Arguments:
     """Values by name."""
     if not isinstance(row, dict):
-        raise ToolError(f"{where}: an object was required; got {_shape(row)}")
+        raise ToolError(f'{where}: an object such as {{"id": "call.id"}} was required; got {_shape(row)}')
     return tuple((name, _of_state(text, before, f"{where}.{name}")) for name, text in row.items())
 
 
@@ -498,23 +525,41 @@ def _listed(names: object) -> object:
     return tuple(names) if isinstance(names, dict) else names
 
 
-def _objects(row: object, arguments: Mapping[str, object], where: str) -> tuple[tuple[str, Arguments], ...]:
-    """What tells the one object that a call of each tool changes; nothing of tools that may change any."""
+def _objects(
+    row: object, arguments: Mapping[str, object], where: str, hint: str = ""
+) -> tuple[tuple[str, Arguments], ...]:
+    """What tells the one object that a call of each tool changes; nothing of tools that may change any. `hint` says
+    what to do where no arguments stand beside it."""
     if not isinstance(row, dict):
         return ()
     found = []
     for tool, given in row.items():
         told = _each(given, (), f"{where}.{tool}")
         if told and dict(told).keys() != arguments.keys():
-            wanted = f"{sorted(arguments)}, or none for any object, were required"
-            raise ToolError(f"{where}.{tool}: arguments {wanted}; got {_shape(given)}")
+            wanted = f'the names in "arguments" beside it, {sorted(arguments)}, were required, or {{}} for any object'
+            raise ToolError(f"{where}.{tool}: {wanted}; got {_shape(given)}{'' if arguments else hint}")
         found += [(tool, told)] if told else []
     return tuple(found)
 
 
-def _of_state(text: object, before: Sequence[Field], where: str) -> facts.Node:
+def _otherwise(text: object, field: Field, before: Sequence[Field], where: str) -> facts.Node:
+    """What a field is where nothing was done: a value as `_of_state` reads it, or a literal that fits the field."""
+    try:
+        node = cel.value(text)
+    except FactError:
+        node = None
+    if not isinstance(node, facts.Scalar) or node.value is None:
+        return _of_state(text, before, where, """, or a literal in CEL, such as "0", "false" or "'none'",""")
+    try:
+        return facts.Scalar(schema.compiled(dict(field.schema))(node.value))
+    except schema.Unfit as error:
+        raise ToolError(f"{where}: a literal that fits {field.name} was required: {error}") from None
+
+
+def _of_state(text: object, before: Sequence[Field], where: str, also: str = "") -> facts.Node:
     """A value of the call and of fields that are declared before this one."""
-    node, names = _cel(text, where, "CEL, such as call.id"), [field.name for field in before]
+    names = [field.name for field in before]
+    node = _cel(text, where, f"call.NAME, or state.NAME of a field before it{also}")
     strange = [path.names[1] for path in facts.paths(node) if path.names[0] == "state" and path.names[1] not in names]
     if strange:
         raise ToolError(f"{where}: state fields declared before, {names}, were required; got {strange}")
@@ -522,13 +567,17 @@ def _of_state(text: object, before: Sequence[Field], where: str) -> facts.Node:
 
 
 def _cel(text: object, where: str, wanted: str) -> facts.Node:
-    """The value that a text says."""
+    """What a text names."""
+    if not isinstance(text, str):
+        raise ToolError(f"{where}: {wanted} was required, as a text; got {_shape(text)}")
     try:
-        node = cel.parse(text)
+        node = cel.value(text)
     except FactError as error:
-        raise ToolError(f"{where}: {wanted}, was required; got {_shape(text)}: {error}") from None
-    if facts.kind(node) is not None:
-        raise ToolError(f"{where}: {wanted}, was required; got a fact: {_shape(text)}")
+        raise ToolError(f"{where}: {wanted} was required; got {_shape(text)}: {error}") from None
+    if not isinstance(node, facts.Fact) or facts.kind(node) is not None:
+        found = "fact" if facts.kind(node) == "bool" else "computation"
+        got = "a literal" if isinstance(node, facts.Scalar) else f"a {found}"
+        raise ToolError(f"{where}: {wanted} was required; got {got}: {_shape(text)}")
     return node
 
 

@@ -30,19 +30,22 @@ class Step:
     """One turn: its calls, the state fields known before them, and the agent's own words.
 
     Where its calls were not all asked for in one state, that of the last is its `state`, and `each` has every call, and
-    every state in which none was done, as a step of its own.
+    every state in which none was done, as a step of its own.  A state that passed within a step, and is remembered
+    before its calls because together they have no order, has an empty one.
     """
 
     calls: tuple[Call, ...] = ()
     state: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
-    each: tuple[Step, ...] = ()
+    each: tuple[Step, ...] | None = None
 
     @property
     def in_order(self) -> tuple[Step, ...]:
         """Its calls as steps of their own; itself where that is no other."""
-        if self.each or len(self.calls) < 2:
-            return self.each or (self,)
+        if self.each is not None:
+            return self.each
+        if len(self.calls) < 2:
+            return (self,)
         return tuple([Step((call,), self.state, self.text) for call in self.calls])
 
 
@@ -105,7 +108,7 @@ class Verdict:
 
 
 class Guard(Protocol):
-    """Anything that judges the last step of a trace; `session.Judge` is one that also follows a conversation."""
+    """Anything that judges the last step of a trace; `judging.Judge` is one that also follows a conversation."""
 
     name: str
 

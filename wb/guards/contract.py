@@ -71,7 +71,8 @@ class Parameter:
     to, of the state and a call of `tool`: a count, a sum, a nested value; of a time or duration its nanoseconds),
     `fact` (a predicate's truth, told from outside), `past` (a formula over the trace, of the objects that the call
     names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute
-    has that `test`; `words` are the predicates' keywords.
+    has that `test`; `words` are the predicates' keywords.  A `loose` one is compared as a whole number, and nothing
+    declared says that it is one: where it is unknown it may also be what no whole number is like.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Parameter:
     words: tuple[str, ...] = ()
     term: Node | None = None
     tool: str = ""
+    loose: bool = False
 
     def __post_init__(self) -> None:
         if sum(x is not None for x in (self.field, self.fact, self.past, self.term)) != 1:
@@ -387,6 +389,7 @@ class _Names:
         """The parameter of a field's value, of how many items it holds, or of what any other node comes to."""
         path = node.of if isinstance(node, Size) else node
         measure: Literal["value", "count"] = "count" if isinstance(node, Size) else "value"
+        loose = kind == "int" and self._kind(node, predicate) == "any"
         if isinstance(path, Path) and len(path.names) == 2 and _IDENTIFIER.fullmatch(path.names[1]):
             owner, field = self._owner(path, predicate), path.names[1]
             name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
@@ -397,6 +400,7 @@ class _Names:
                 f"{measure} of {owner}.{field}",
                 field=f"{owner}.{field}",
                 measure=measure,
+                loose=loose,
             )
         owners = [self._owner(path, predicate) for path in facts.paths(node)]
         tool = next((owner for owner in owners if owner != "state"), "")
@@ -409,6 +413,7 @@ class _Names:
             term=node,
             tool=tool,
             measure=measure,
+            loose=loose,
         )
 
     def _owner(self, path: Path, predicate: Predicate) -> str | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from wb.domain import session, validation
+from wb.domain import judging, validation
 from wb.domain.session import Session
 from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
@@ -29,10 +29,10 @@ from wb.logic.formula import PAST, TIME, Atom, Formula, Since, atoms, bodies, in
 from wb.logic.objects import Slices, Told, identity
 from wb.logic.semantics import LOST, Past, clock
 from wb.logic.syntax import render
-from wb.rules.rule import (
+from wb.rules.rule import RuleSet
+from wb.rules.truths import (
     AmongReader,
     Reader,
-    RuleSet,
     Sides,
     among,
     asked,
@@ -138,7 +138,7 @@ class CallGuard:
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
-        return session.decide(self, trace)
+        return judging.decide(self, trace)
 
     def session(self, **options: Any) -> Session:
         """A conversation under this guard; options as of `Session`."""
@@ -187,6 +187,7 @@ class CallWatch:
             int, Any
         ] = {}  # what has read the calls of each step one after the other, where that differs
         self._ahead: dict[int, tuple[tuple[Step, ...], Any]] = {}
+        self._since, self._wait = 0, 1  # steps since there is `_ordered`, and after how many it is compared again
         self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
             if one.past is not None:
@@ -243,11 +244,11 @@ class CallWatch:
                 now = one.tell(last, call) if parts else told
                 known.append(slices.peek(now, _objects(named, step)))
         verdict = one.judge(known)
-        if step.each or (verdict.decision == "allow" and (len(step.calls) > 1 or self._ordered)):
+        if step.each is not None or (verdict.decision == "allow" and (len(step.calls) > 1 or self._ordered)):
             verdict = self._in_order(one, known, step, verdict)
         if verdict.decision == "undecided" and self._backwards(one, step):
             verdict = replace(verdict, reason=f"{verdict.reason}; {TOLD_BY}: {BACKWARDS}")
-        return session.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
+        return judging.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
 
     def _in_order(self, one: Loaded, known: Sequence[Any], step: Step, together: Verdict) -> Verdict:
         """The verdict on a call where what its step's calls say of the past together and one after the other differs:
@@ -300,6 +301,8 @@ class CallWatch:
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
         self._ahead, parts = {}, step.in_order
+        if parts != (step,):
+            self._since, self._wait = 0, 1
         if not self._ordered and parts != (step,):
             self._ordered = {id(one): one.fork() for one in (*self._pasts.values(), *self._slices.values())}
         for part in parts if self._ordered else ():
@@ -317,6 +320,18 @@ class CallWatch:
             for formula, slices in self._slices.items():
                 for part in one_by_one(step, self._counted[formula]):
                     slices.step(about if part is step else self._tell(part))
+        if self._ordered:
+            self._join()
+
+    def _join(self) -> None:
+        """Forget what has read the calls one after the other once it remembers the same; looked at ever more rarely, so
+        that it costs a step the same however much is remembered."""
+        self._since += 1
+        if self._since < self._wait:
+            return
+        if all(one.alike(self._ordered[id(one)]) for one in (*self._pasts.values(), *self._slices.values())):
+            self._ordered = {}
+        self._wait *= 2
 
     def _tell(self, step: Step) -> Told:
         told = {name: read(step, None) for name, read in self._about.items()}
@@ -357,6 +372,7 @@ class Loaded:
         ] = {}  # of each, the tools whose calls of a step it counts one by one
         self.sides: tuple[Sides, ...] = ()  # what has no order within a step
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
+        self.loose = frozenset(p.name for p in contract.parameters if p.loose)
         if reason:
             return
         try:
@@ -440,9 +456,9 @@ class Loaded:
             if len(answers) < 2:
                 return Verdict("undecided", f"{tool}: {error}", grade=grade, missing=self._named(unknown))
             read |= dict.fromkeys(unknown)
-        sure = len(answers) == 1 and read.keys() <= program.exact
+        sure = len(answers) == 1 and read.keys() <= program.exact - self.loose
         if True not in answers:
-            outcomes = {rule: _outcomes(one, told, known) for rule, one in self.conditions.items()}
+            outcomes = {rule: _outcomes(one, told, known, self.loose) for rule, one in self.conditions.items()}
             broken = [rule for rule, found in outcomes.items() if True not in found]
             if sure or broken:
                 possible = [rule for rule, found in outcomes.items() if len(found) == 2]
@@ -450,7 +466,7 @@ class Loaded:
         elif sure:
             return Verdict("allow", f"{tool}: {answers[True]}", (), grade)
         ignored = {n: points[0] for n, points in unknown.items() if n not in read}
-        facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}))
+        facts = self._named(_deciding(program, told | ignored, {n: unknown[n] for n in read}, self.loose))
         why = f"it depends on what is not known: {', '.join(facts)}"
         return Verdict("undecided", f"{tool}: {why}", grade=grade, missing=facts)
 
@@ -594,26 +610,31 @@ def time(step: Step, call: Call | None) -> int | None:
     return NOW(step.state, call)
 
 
-def _outcomes(program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object]) -> set[bool]:
+def _outcomes(
+    program: Program, told: Mapping[str, sandbox.Argument], known: Mapping[str, object], loose: frozenset[str]
+) -> set[bool]:
     """What a condition may be, over the unknown values; both where these cannot all be tried."""
     unknown = {n: program.points[n] for n, v in known.items() if v is None}
     try:
         found = tuple(sandbox.completions(program.run, told, unknown))
     except TooMany:
         return {False, True}
-    tried = all(chosen.keys() <= program.exact for chosen, _ in found)
+    tried = all(chosen.keys() <= program.exact - loose for chosen, _ in found)
     return {bool(outcome[0]) for _, outcome in found} if tried else {False, True}
 
 
 def _deciding(
-    program: Program, told: Mapping[str, sandbox.Argument], unknown: Mapping[str, tuple[sandbox.Argument, ...]]
+    program: Program,
+    told: Mapping[str, sandbox.Argument],
+    unknown: Mapping[str, tuple[sandbox.Argument, ...]],
+    loose: frozenset[str],
 ) -> tuple[str, ...]:
     """The unknown parameters that matter: for some values of the others, another value of this one is another answer.
 
     All of them where there are more than `POINTS` ways to fill them in, or where the code computes with them.
     """
     names = tuple(unknown)
-    if not unknown.keys() <= program.exact or math.prod(map(len, unknown.values())) > POINTS:
+    if not unknown.keys() <= program.exact - loose or math.prod(map(len, unknown.values())) > POINTS:
         return names
     answers = {
         point: bool(program.run(**told, **dict(zip(names, point, strict=True)))[0])

@@ -15,7 +15,7 @@ asked about the other sentences only.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pydantic
@@ -54,10 +54,15 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One source of a tool's guard, and what was wrong with it; nothing, where it passed."""
+    """One source of a tool's guard, and what was wrong with it; nothing, where it passed.
+
+    `dissent` is what its author says against what is asked of it: a sentence that this function cannot express,
+    and tests that are wrong, also those that were said to be when an earlier source was written.
+    """
 
     source: str
     complaints: tuple[Complaint, ...] = ()
+    dissent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +79,20 @@ class Draft:
         return self.attempts[-1].source
 
     @property
+    def dissent(self) -> tuple[str, ...]:
+        """What the author of the newest source, and of those before it, says against what is asked of it."""
+        return self.attempts[-1].dissent
+
+    @property
     def complaints(self) -> tuple[Complaint, ...]:
         """What is wrong with the newest source."""
         return self.attempts[-1].complaints
 
 
 PROOF = "proof"
+DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
-Revise = Callable[[Sequence[Draft]], Sequence[str | None]]
+Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
 
 
 def synthesise(
@@ -89,21 +100,24 @@ def synthesise(
 ) -> tuple[Draft, ...]:
     """Each draft after at most `max_rounds` repairs; a draft without complaints passed every check.
 
-    `revise` gives a new source for each draft that has complaints, or None where it has no idea.
+    `revise` gives a new attempt for each draft that has complaints, or None where it has no idea.  One with a source
+    that was tried before is no new one; what its author says against the tests is kept.
     """
     if max_rounds < 0:
         raise ValueError(f"max_rounds must be 0 or more; got {max_rounds}")
     rows = list(checked(drafts, checks))
     for _ in range(max_rounds):
         wrong = [i for i, draft in enumerate(rows) if draft.complaints]
-        revised = {
-            i: s
-            for i, s in zip(wrong, revise([rows[i] for i in wrong]) if wrong else [], strict=True)
-            if s is not None and s not in {a.source for a in rows[i].attempts}
-        }
+        given = zip(wrong, revise([rows[i] for i in wrong]) if wrong else [], strict=True)
+        said = {i: attempt for i, attempt in given if attempt is not None}
+        revised = {i: a for i, a in said.items() if a.source not in {old.source for old in rows[i].attempts}}
+        for i in said.keys() - revised.keys():
+            newest = rows[i].attempts[-1]
+            newest = replace(newest, dissent=tuple(dict.fromkeys((*newest.dissent, *said[i].dissent))))
+            rows[i] = replace(rows[i], attempts=(*rows[i].attempts[:-1], newest))
         if not revised:
             break
-        fresh = [replace(rows[i], attempts=(*rows[i].attempts, Attempt(s)), passed=()) for i, s in revised.items()]
+        fresh = [replace(rows[i], attempts=(*rows[i].attempts, a), passed=()) for i, a in revised.items()]
         for i, draft in zip(revised, checked(fresh, checks), strict=True):
             rows[i] = draft
     return tuple(rows)
@@ -150,10 +164,17 @@ def _failed(cases: Sequence[Example], answers: Sequence[Answered | str] | TrialF
 
 
 def guarded(draft: Draft) -> Guarded:
-    """The draft as it will be kept: `proved`, `tested`, or `error`, with the reason why not better."""
-    grade: Grade = "proved" if PROOF in draft.passed else "tested" if "tests" in draft.passed else "error"
+    """The draft as it will be kept: `proved`, `tested`, or `error`, with the reason why not better.
+
+    What its author says against it is a reason why it is not proved: a contract that its author disputes may be wrong.
+    """
+    proved = PROOF in draft.passed and not draft.dissent
+    grade: Grade = "proved" if proved else "tested" if "tests" in draft.passed else "error"
     reason = "; ".join(
-        c.message if c.arguments or not c.said else f"{c.message} ({c.said})" for c in draft.complaints[:2]
+        (
+            *([f"{DISPUTED} {'; '.join(draft.dissent)}"] if draft.dissent else ()),
+            *(c.message if c.arguments or not c.said else f"{c.message} ({c.said})" for c in draft.complaints[:2]),
+        )
     )
     try:
         source = contracts.assemble(draft.source, draft.contract)
@@ -184,14 +205,17 @@ def _signature(function: ast.FunctionDef) -> str:
 
 
 UNANSWERED = "# the author gave no usable reply\n"
+UNSAID = "# no sentence is known that its rules were read from\n"
 
 
 class GuardCode(pydantic.BaseModel):
-    """The reply to `write_guard` and `repair_guard`: a function, and the sentences it leaves out."""
+    """The reply to `write_guard` and `repair_guard`: a function, the sentences it leaves out, and what of the examples
+    and complaints is wrong."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
     code: str
     uncovered: list[str] = []
+    disputed: list[str] = []
 
 
 def write(
@@ -200,24 +224,26 @@ def write(
     """A first draft for each contract. `sentences` holds each tool's clauses, as `concerning` finds them.
 
     Nobody is asked where no read sentence demands anything.  An unanswered request gives a draft that every check
-    refuses, so that the tool ends denied.
+    refuses, so that the tool ends denied; so do rules none of whose sentences is known, of which nobody is asked.
     """
-    asked = [c for c in required if decided.authored(c)]
+    unsaid = {c.tool: Attempt(UNSAID) for c in required if decided.authored(c) and not sentences.get(c.tool)}
+    asked = [c for c in required if decided.authored(c) and c.tool not in unsaid]
     batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in asked]
     replies = llm.ask_all("write_guard", GuardCode, batch)
-    written = {c.tool: decided.joined(_code(reply), c) for c, reply in zip(asked, replies, strict=True)}
-    return tuple(Draft(c, (Attempt(written.get(c.tool) or decided.alone(c)),)) for c in required)
+    written = unsaid | {c.tool: _attempt(reply, c) for c, reply in zip(asked, replies, strict=True)}
+    return tuple(Draft(c, (written.get(c.tool) or Attempt(decided.alone(c)),)) for c in required)
 
 
-def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[str | None]]:
-    """The author asked again: a corrected source for each draft, None where there is no answer."""
+def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[Attempt | None]]:
+    """The author asked again: a corrected attempt for each draft, None where there is no answer."""
 
-    def revise(drafts: Sequence[Draft]) -> list[str | None]:
-        asked = [i for i, d in enumerate(drafts) if decided.authored(d.contract)]
+    def revise(drafts: Sequence[Draft]) -> list[Attempt | None]:
+        asked = [i for i, d in enumerate(drafts) if decided.authored(d.contract) and d.source != UNSAID]
         replies = llm.ask_all("repair_guard", GuardCode, [_mistaken(drafts[i], sentences) for i in asked])
-        found: list[str | None] = [decided.alone(d.contract) for d in drafts]
+        found = [None if decided.authored(d.contract) else Attempt(decided.alone(d.contract)) for d in drafts]
         for i, reply in zip(asked, replies, strict=True):
-            found[i] = None if isinstance(reply, Unanswered) else decided.joined(_code(reply), drafts[i].contract)
+            said = [one for one in drafts[i].dissent if not one.startswith(UNABLE)]  # taken back in words only
+            found[i] = None if isinstance(reply, Unanswered) else _attempt(reply, drafts[i].contract, said)
         return found
 
     return revise
@@ -301,7 +327,10 @@ def _row(kind: str, text: str, arguments: tuple[tuple[str, object], ...], allowe
     return {"kind": kind, "text": text, "arguments": dict(arguments), "allowed": allowed}
 
 
-def _code(reply: GuardCode | Unanswered) -> str:
-    """The source of a reply; without one, a text that is no function. Why there is none is in the ledger: it is
-    what happened once, and no later request may depend on it."""
-    return reply.code if isinstance(reply, GuardCode) else UNANSWERED
+def _attempt(reply: GuardCode | Unanswered, contract: Contract, disputed: Iterable[str] = ()) -> Attempt:
+    """The source of a reply with a person's part, and what its author says against it; without a reply, a text that is
+    no function. Why there is none is in the ledger: it is what happened once, and no later request may depend on it."""
+    if isinstance(reply, Unanswered):
+        return Attempt(decided.joined(UNANSWERED, contract))
+    dissent = (*(f"{UNABLE} {one}" for one in reply.uncovered), *disputed, *reply.disputed)
+    return Attempt(decided.joined(reply.code, contract), dissent=tuple(dict.fromkeys(dissent)))

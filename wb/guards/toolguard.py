@@ -36,8 +36,14 @@ def tested_guard(
 
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
     """What `to_rows` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
-    code = {row["tool"]: str(row["code"]) for row in rows}
-    return tuple(Draft(c, (Attempt(code.get(c.tool, "# there is no candidate\n")),)) for c in required)
+    kept = {row["tool"]: Attempt(str(row["code"]), dissent=_dissent(row)) for row in rows}
+    return tuple(Draft(c, (kept.get(c.tool, Attempt("# there is no candidate\n")),)) for c in required)
+
+
+def _dissent(row: Mapping[str, object]) -> tuple[str, ...]:
+    """What the author of a kept candidate says against what is asked of it."""
+    newest = row["attempts"][-1] if row.get("attempts") else {}
+    return newest.dissent if isinstance(newest, Attempt) else tuple(newest.get("dissent", ()))
 
 
 def to_rows(drafts: Sequence[Draft], ruleset: RuleSet, open: Open) -> list[dict[str, object]]:

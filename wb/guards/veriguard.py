@@ -20,7 +20,7 @@ from wb.guards import examples, sandbox, trial
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
 from wb.guards.runtime import CallGuard, Guarded
-from wb.guards.synthesis import PROOF, TESTED, Attempt, Check, Complaint, Draft, Revise, checked, synthesise
+from wb.guards.synthesis import DISPUTED, PROOF, TESTED, Attempt, Check, Complaint, Draft, Revise, checked, synthesise
 from wb.rules.rule import RuleSet
 
 SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
@@ -32,7 +32,7 @@ def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_ro
     A draft of which nothing is known but that the prover timed out or crashed stays as it is: nothing can be repaired.
     """
 
-    def ask(rows: Sequence[Draft]) -> list[str | None]:
+    def ask(rows: Sequence[Draft]) -> list[Attempt | None]:
         told = [i for i, draft in enumerate(rows) if any(c.message != SILENT for c in draft.complaints)]
         found = dict(zip(told, revise([rows[i] for i in told]) if told else (), strict=True))
         return [found.get(i) for i in range(len(rows))]
@@ -58,8 +58,10 @@ def asked(contract: Contract, source: str, verifier: Verifier) -> Draft:
 
 
 def again(kept: Sequence[Guarded], verifier: Verifier) -> tuple[Guarded, ...]:
-    """Kept guards as the prover sees them today: *proved*, or *tested* with what it says; an `error` stays one."""
-    drafts = [Draft(e.contract, (Attempt(sandbox.strip(e.source)),)) for e in kept if e.grade != "error"]
+    """Kept guards as the prover sees them today: *proved*, or *tested* with what it says; an `error` stays one, and so
+    does what its author disputes."""
+    able = [e for e in kept if e.grade != "error" and not e.reason.startswith(DISPUTED)]
+    drafts = [Draft(e.contract, (Attempt(sandbox.strip(e.source)),)) for e in able]
     seen = {draft.contract.tool: draft for draft in checked(drafts, [proof(verifier)])}
     return tuple(_graded(entry, seen.get(entry.contract.tool)) for entry in kept)
 

@@ -91,11 +91,22 @@ ESCAPED = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 
 def parse(text: str) -> Fact:
     """The fact that a text says; `FactError` shows where it is no CEL or outside the supported part."""
+    reader, tree = _parsed(text)
+    return reader.fact(tree)
+
+
+def value(text: str) -> Node:
+    """The value that a text says, of any type; `FactError` as of `parse`."""
+    reader, tree = _parsed(text)
+    return reader.node(tree, 0, ())
+
+
+def _parsed(text: str) -> tuple[_Reader, Tree]:
     if not isinstance(text, str):
         raise FactError(f"a text (str) in CEL was required, such as state.age >= 18; got {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         raise FactError(f"at most {MAX_LENGTH} characters were required; got {len(text)}: split the predicate")
-    return _Reader(text).fact(_tree(text))
+    return _Reader(text), _tree(text)
 
 
 def render(node: Node) -> str:

@@ -351,12 +351,12 @@ def counted(formula: Formula) -> tuple[int, Formula] | None:
 
     Once is no count: it is `ONCE`.
     """
-    times, node = 1, formula
+    found, times, node = None, 1, formula
     while isinstance(node, Once) and isinstance(node.body, And) and isinstance(node.body.right, Previously):
         times, node = times + 1, node.body.right.body
-    if times == 1 or not isinstance(node, Once):
-        return None
-    return (times, node.body) if formula == at_least(times, node.body) else None
+        if isinstance(node, Once) and formula == at_least(times, node.body):  # it may count what ends like a count
+            found = times, node.body
+    return found
 
 
 def conjunction(parts: tuple[Formula, ...]) -> Formula:

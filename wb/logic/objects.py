@@ -279,6 +279,14 @@ class Slices:
         other._undated = set(self._undated)
         return other
 
+    def alike(self, other: Slices) -> bool:
+        """Whether the other, of the same formula, remembers the same of each choice, so that no step tells the two."""
+        if (self._rest, self._last, len(self._at)) != (other._rest, other._last, len(other._at)):
+            return False
+        theirs = other._at
+        same = all(key in theirs and theirs[key].memory == group.memory for key, group in self._at.items())
+        return same and self._undated == other._undated
+
     @property
     def timed(self) -> bool:
         """Whether the times of steps matter."""

@@ -233,6 +233,10 @@ class Past:
         other._memory, other._last = self._memory, self._last
         return other
 
+    def alike(self, other: Past) -> bool:
+        """Whether the other, of the same formulas, remembers the same, so that no step tells the two apart."""
+        return self._memory == other._memory and self._last == other._last
+
     @property
     def timed(self) -> bool:
         """Whether it has windows in time."""

@@ -121,7 +121,7 @@ class LLM:
     def _once(self, prompt: Prompt, reply_type: type[Form], inputs: Mapping[str, object], **how: bool) -> Form:
         """One reply, checked; its usage and whatever went wrong in the ledger."""
         try:
-            answer = self.engine.answer(prompt, inputs, reply_type.model_json_schema(), **how)
+            answer = self.engine.answer(prompt, inputs, schema(reply_type), **how)
         except MalformedReply:
             raise
         except ModelError as error:
@@ -180,7 +180,7 @@ def connect(
     The endpoint is told by the environment (default: the process's): OPENAI_BASE_URL, OPENAI_API_KEY;
     WB_REPLIES (auto, replay, record); the budget WB_MAX_CALLS, WB_MAX_TOKENS, WB_MAX_COST, shared by all
     processes with the same file WB_SPENDING; WB_PRICE (`PROMPT,COMPLETION`, money per million tokens);
-    WB_TIMEOUT (seconds a request); WB_REPLY_TOKENS (at most this many a reply).
+    WB_TIMEOUT (seconds a request); WB_REPLY_TOKENS (at most this many a reply); WB_WORKERS (requests at a time).
 
     Raises:
         ValueError: a setting that cannot be read, or neither an endpoint nor recorded replies.
@@ -208,7 +208,19 @@ def connect(
         max_tokens=_number(env, "WB_REPLY_TOKENS", int) or 4096,
         spending=Path(env["WB_SPENDING"]) if env.get("WB_SPENDING") else None,
     )
-    return LLM(endpoint, ledger, workers, progress)
+    named = _number(env, "WB_WORKERS", int)
+    return LLM(endpoint, ledger, workers if named is None else named, progress)
+
+
+def schema(reply_type: type[pydantic.BaseModel]) -> dict:
+    """The JSON schema of a reply as it is sent: without pydantic's titles, which repeat the names and are paid for."""
+    return _untitled(reply_type.model_json_schema())
+
+
+def _untitled(value: object) -> object:
+    if isinstance(value, dict):
+        return {k: _untitled(v) for k, v in value.items() if k != "title" or not isinstance(v, str)}
+    return [_untitled(item) for item in value] if isinstance(value, list) else value
 
 
 def _number(env: Mapping[str, str], name: str, kind: type) -> int | float | None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pydantic
 
+from wb.models import reading
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
 from wb.paths import digest, write_whole
@@ -308,13 +309,11 @@ class Endpoint:
     def _answer(self, request: dict, reply: Mapping, course: _Course, renewable: bool) -> Reply:
         text, key = reply["text"], digest(request)
         try:
-            value = json.loads(_unfenced(text))
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair could not be written anywhere
-            problem = "" if isinstance(value, dict) else f"a JSON object was required; got {type(value).__name__}"
-        except (ValueError, RecursionError) as error:
-            problem = f"not JSON: {error}"
-        if problem:
-            raise MalformedReply(request["prompt"], text, problem, course.usage, tuple(course.events), key, renewable)
+            question = "\n".join(m["content"] for m in request["messages"] if m["role"] != "assistant")
+            value = reading.answer(text, request["schema"], question)
+        except reading.NotRead as error:
+            spent = course.usage, tuple(course.events)
+            raise MalformedReply(request["prompt"], text, str(error), *spent, key, renewable) from None
         return Reply(value, course.usage, key, self.name, tuple(course.events), renewable)
 
     def _ask(self, request: dict, course: _Course) -> dict:
@@ -551,11 +550,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
     except ValueError:
         return None
-
-
-def _unfenced(text: str) -> str:
-    """A reply without the one code fence that services without JSON schemas like to put around it."""
-    plain = text.strip()
-    if plain.startswith("```") and plain.endswith("```") and "\n" in plain:
-        return plain[plain.index("\n") : -3]
-    return plain

@@ -192,7 +192,14 @@ def _text(value: object) -> str:
     if isinstance(value, Undefined):
         return str(value)  # raises: a missing field is an error, not an empty text
     try:
-        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        plain = value if isinstance(value, str) else _json(value)
     except TypeError as error:
         raise PromptError(f"prompts take JSON values; got {type(value).__name__}: {error}") from None
     return _TAG.sub("&lt;", plain)
+
+
+def _json(value: object) -> str:
+    """JSON with as few blanks as can be read by eye: they are paid for. Each item of a list has a line of its own."""
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n]"
+    return json.dumps(value, ensure_ascii=False)

@@ -44,7 +44,8 @@ from wb.models.prompt import Prompt
 from wb.offline import grounding, lexicon, norms
 from wb.offline import recogniser as recognise
 from wb.offline.grounding import Reading, ground
-from wb.rules.rule import Predicate, source
+from wb.rules.rule import Predicate
+from wb.rules.truths import source
 
 EDITS = 3  # corrections in one go
 
@@ -248,6 +249,12 @@ def refine(inputs: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def _of_rule(rule: Row, inputs: Row) -> dict[str, object]:
+    """One rule of several with its own predicates, in their order."""
+    known = {p["name"]: p for p in inputs["predicates"]}
+    return {"rule": rule, "predicates": [known[name] for name in rule["predicates"]]}
+
+
 def parts(formula: Formula) -> tuple[Formula, ...]:
     """The requirements that a rule states together, each a rule of its own; the rule itself if it is one.
 
@@ -409,9 +416,15 @@ class Offline:
         """What answers each prompt, by the prompt's name."""
         return {
             "extract_policies": extract_policies,
-            "extract_rules": lambda inputs: extract_rules(inputs, self.toolbox),
+            "correct_policies": lambda inputs: {"policies": []},  # the grammar has no second thoughts
+            "extract_rules": lambda inputs: {
+                "statements": [{"id": s["id"], **extract_rules(s, self.toolbox)} for s in inputs["statements"]]
+            },
+            "correct_rules": lambda inputs: inputs["answer"],
             "extract_action": self._extract_action,
-            "refine_predicates": refine,
+            "refine_predicates": lambda inputs: {
+                "answers": [{"id": rule["id"], **refine(_of_rule(rule, inputs))} for rule in inputs["rules"]]
+            },
             "merge_predicates": merge,
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,

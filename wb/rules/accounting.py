@@ -12,6 +12,8 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
 
 from wb.domain.tools import Field, Toolbox
 from wb.logic import cel, facts
@@ -113,6 +115,7 @@ _BANS = re.compile(
     r"off limits|red lines?)\b",
     re.I,
 )
+_JOINS = re.compile(r"\b(?:and|or|nor|both|then|but|so|also|too)\b|[,;:/&]", re.I)
 _VERB_AFTER_AND = re.compile(r"\band (?:is|are|has|have|was|were|does|do|did|the \w+ (?:is|are|has|have|was))\b", re.I)
 # What a sentence may say beside its tools, fields and quantities.
 _FILLER = frozenset(
@@ -162,15 +165,9 @@ def unaccounted(
 
     Of `partial` rules, which lack a tool or a field, the words and numbers are not counted, only their shape and signs.
     """
-    whole = " ".join((*context, text))
-    said = words.plain(whole)
-    strange = characters(whole) or _operators(said)
-    if strange:
+    if strange := unreadable(text, context):
         return strange
-    if re.search(r"\?\W*\Z", said):
-        return ("it is a question",)
-    if found := _UNFINISHED.search(_JOINED.sub("", words.plain(text)) if context else words.plain(text)):
-        return (f"it does not end here: its last word is {found.group().strip()!r}",)
+    said = words.plain(" ".join((*context, text)))
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     if foreign := _foreign(rules, used):
         return foreign
@@ -187,6 +184,20 @@ def unaccounted(
         *_aged(said, used, toolbox),
         *_signs(said, rules, used, carried),
     )
+
+
+def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
+    """Why no rules at all would account for a sentence: what it is written or joined with; empty if some may."""
+    whole = " ".join((*context, text))
+    said = words.plain(whole)
+    strange = characters(whole) or _operators(said)
+    if strange:
+        return strange
+    if re.search(r"\?\W*\Z", said):
+        return ("it is a question",)
+    if found := _UNFINISHED.search(_JOINED.sub("", words.plain(text)) if context else words.plain(text)):
+        return (f"it does not end here: its last word is {found.group().strip()!r}",)
+    return ()
 
 
 def together(opening: str, items: Iterable[str]) -> str:
@@ -346,7 +357,7 @@ def _operators(said: str) -> tuple[str, ...]:
     return ()
 
 
-def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> set[str]:
+def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
     """The stems of all that the tools and fields of these predicates are called by."""
     texts: list[str] = []
     for p in used:
@@ -400,14 +411,15 @@ def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
     return tuple(found)
 
 
-def _stems(text: str) -> set[str]:
+@lru_cache(maxsize=10_000)  # the names and descriptions of tools are read for each sentence anew
+def _stems(text: str) -> frozenset[str]:
     """The stems of all words, parts of names and of words with a hyphen too."""
     text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).replace("_", " ").lower()
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", text))
-    return {stem(w) for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text) for w in (token, *token.split("-"))}
+    return frozenset(stem(w) for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text) for w in (token, *token.split("-")))
 
 
-def _left_over(said: str, carried: set[str]) -> tuple[str, ...]:
+def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     """The content words that no tool and no field of the rules has."""
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
     text = re.sub(r"\b[a-z]+n't\b", "not", text)
@@ -503,7 +515,7 @@ def _aged(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, 
     return (f"it tells the age of a person: {', '.join(found)} may be that of a thing",) if found else ()
 
 
-def _content(text: str) -> set[str]:
+def _content(text: str) -> frozenset[str]:
     return _stems(text) - _EMPTY
 
 
@@ -517,6 +529,8 @@ def _shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple
         return ("'or' and 'and' in one sentence",)
     if re.search(r"\band\b", plain, re.I) and several and not _VERB_AFTER_AND.search(plain):
         return ("'and' beside a rule that several facts must break together",)
+    if not _EXCEPTION.search(plain) and not _JOINS.search(plain) and _twice(rules, used):
+        return ("two rules about one act, and nothing in the sentence that joins two demands",)
     paths = [
         [path for p in used if p.name in rule.predicates and p.test for path in facts.paths(p.test)] for rule in several
     ]
@@ -531,6 +545,12 @@ def _shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple
     if words.permissive(plain) and len({p.name for p in used if p.kind == "state"}) > 1:
         return ("a permission with two limits: one of them may only say when the other one holds",)
     return ()
+
+
+def _twice(rules: Sequence[Rule], used: Iterable[Predicate]) -> bool:
+    """Whether two rules speak of one act: it has to meet both, where a sentence may mean the one if the other."""
+    acts = {p.name for p in used if p.kind == "action"}
+    return any(acts & set(one.predicates) & set(other.predicates) for one, other in combinations(rules, 2))
 
 
 def _disjunctive(formula: Formula) -> bool:
@@ -550,7 +570,7 @@ def _nested(formula: Formula) -> bool:
     )
 
 
-def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: set[str]) -> tuple[str, ...]:
+def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
     """Whether the facts of a rule have the signs that the sentence's negations give them, an even number the positive
     one, and its numbers are limits in the direction that the sentence says."""
     known, count = {p.name: p for p in used}, _negations(said, carried)
@@ -573,7 +593,7 @@ def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
     return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
 
 
-def _negations(said: str, carried: set[str]) -> int | None:
+def _negations(said: str, carried: frozenset[str]) -> int | None:
     """How often a sentence negates what it asks for; None where that cannot be told."""
     count = len(_NEGATION.findall(said))
     if count and re.search(r"\b(?:before|until|prior to)\b", said, re.I):

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -322,13 +323,16 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
             continue
         told = False
         own_paths = (*(facts.paths(p.test) if p.test is not None else ()), *p.objects)
-        for path, told_by in (*((path, "") for path in own_paths), *_telling(own_paths, toolbox)):
+        listed = [tool for tool in p.tools or called if tool in tools]
+        telling = {tool: _telling(own_paths, toolbox, tools[tool]) for tool in listed}
+        for path, told_by in dict.fromkeys((*((path, "") for path in own_paths), *chain(*telling.values()))):
             if path.names[0] == "state":
                 owners = [("a field of the state", toolbox.state)]
             else:
-                owners = [(f"an argument of {tool}", tools[tool]) for tool in p.tools or called if tool in tools]
+                readers = [tool for tool in listed if not told_by or (path, told_by) in telling[tool]]
+                owners = [(f"an argument of {tool}", tools[tool]) for tool in readers]
             missing = [(what, fields) for what, fields in owners if not _declares(fields, path.names[1:])]
-            if missing and (p.tools or len(missing) == len(owners)):
+            if missing and (p.tools or len(missing) == (len(listed) if told_by else len(owners))):
                 what, fields = missing[0]
                 hint = _CLOCK * (path == facts.NOW.arguments[0])
                 yield f"{at}: {what} that tools.json declares was required, one of {[f.name for f in fields]}; " + (
@@ -343,17 +347,34 @@ def _undeclared(own: RuleSet, toolbox: Toolbox, written: Written, loc: Loc) -> I
             yield f"{written.where((*loc, 'rules', i))}: a field now of the state, the time, was required; got {got}"
 
 
-def _telling(paths: Iterable[facts.Path], toolbox: Toolbox) -> Iterator[tuple[facts.Path, str]]:
-    """What the calls must tell for those fields of the state that come from elsewhere, and which field that is."""
+def _telling(paths: Iterable[facts.Path], toolbox: Toolbox, own: Sequence[Field]) -> dict[tuple[facts.Path, str], None]:
+    """What the calls of a tool with those arguments must tell for fields of the state that come from elsewhere, and
+    which field that is."""
     sources = {field.name: field.source for field in toolbox.state if field.source is not None}
     waiting = [path.names[1] for path in paths if path.names[0] == "state"]
+    found: dict[tuple[facts.Path, str], None] = {}
     for name in waiting:
         nodes = [node for _, node in sources[name].arguments] if name in sources else []
-        for path in dict.fromkeys(path for node in nodes for path in facts.paths(node)):
+        for path in dict.fromkeys(path for node in nodes for path in _read_of(node, own)):
             if path.names[0] == "call":
-                yield path, f", which tells state.{name}"
+                found[path, f", which tells state.{name}"] = None
             elif path.names[1] not in waiting:
                 waiting.append(path.names[1])
+    return found
+
+
+def _read_of(node: facts.Node, own: Sequence[Field]) -> Iterator[facts.Path]:
+    """The paths that a value reads at a call with those arguments: of `has(call.x) ? a : b` those of the side that is
+    taken, of both where `x` may be there or not."""
+    match node:
+        case facts.Path():
+            yield node
+        case facts.Choice(facts.Has(facts.Path(("call", name))), then, otherwise):
+            field = next((one for one in own if one.name == name), None)
+            sides = (otherwise,) if field is None else (then,) if field.required else (then, otherwise)
+            yield from (path for side in sides for path in _read_of(side, own))
+        case _:
+            yield from (path for child in facts.children(node) for path in _read_of(child, own))
 
 
 def _mistyped(predicate: Predicate, toolbox: Toolbox) -> tuple[str, ...]:

@@ -9,15 +9,16 @@ with the words of a constraint that ends in no rule is reported as undecided, wi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 from typing import NamedTuple
 
 import pydantic
 
 from wb.domain import document
-from wb.domain.clauses import clause_of, occurrences, sections
+from wb.domain.clauses import clause_of, near, occurrences, sections
 from wb.domain.policy import Clause, Policy, PolicyError
 from wb.domain.tools import Field, Tool, Toolbox, schemas
 from wb.logic import cel, facts, syntax, types
@@ -36,7 +37,7 @@ from wb.logic.facts import (
 )
 from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children, windows
 from wb.models.client import LLM, Unanswered
-from wb.rules import words
+from wb.rules import accounting, words
 from wb.rules.rule import (
     Kind,
     Modality,
@@ -57,6 +58,8 @@ _DEFINITION = re.compile(
     re.I,
 )
 Constrains = Callable[[Clause], bool]
+TOGETHER = 4  # statements a question: neighbours tell what is meant, tools and fields are sent once
+NOTHING = "the model finds no demand in it, and gives no reason"
 _SCOPE = re.compile(r"\b(?:applies|apply) (?:only )?(?:to|when|where|if|from|in)\b", re.I)
 
 
@@ -96,10 +99,22 @@ class RuleReply(pydantic.BaseModel):
 
 
 class RulesReply(pydantic.BaseModel):
-    """The reply to `extract_rules`: the rules, and what of the policy could not be turned into any."""
+    """The reply to `correct_rules`: the rules, and what of the policy could not be turned into any."""
 
     rules: list[RuleReply] = []
     undecided: list[str] = []
+
+
+class StatementReply(RulesReply):
+    """The same about one of several statements, by its id."""
+
+    id: str
+
+
+class StatementsReply(pydantic.BaseModel):
+    """The reply to `extract_rules`."""
+
+    statements: list[StatementReply]
 
 
 class Accounted(NamedTuple):
@@ -114,18 +129,21 @@ def clauses(policy: Policy, llm: LLM, constrains: Constrains) -> tuple[Clause, .
     return policies(policy, llm, constrains).clauses
 
 
-def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
+def policies(policy: Policy, llm: LLM, constrains: Constrains, *, corrections: int = 1) -> Accounted:
     """The constraints of a policy in the order of the document, each with its verbatim span.
 
     `constrains` tells the words of a constraint: where a quotation stands in several places, such a sentence is meant.
 
+    What is quoted and not there, or given as a scope and not said, is asked once more with `corrections` 1, not with 0.
     What was lost is said: each sentence of a section that got no reply, and each quotation that is not in
     the document, as the sentence of its section that has most of its words.
 
     Raises:
         PolicyError: no sentence of the document states a constraint.
         ModelError: a request failed.
+        ValueError: `corrections` is neither 0 nor 1.
     """
+    _once_at_most(corrections)
     glossary = [s.said for s in policy.sentences if s.kind != "heading" and _DEFINITION.search(s.said)]
     scopes = [s.said for s in policy.sentences if s.kind != "heading" and _SCOPE.search(s.said)]
     parts, seen = sections(policy), policy.seen
@@ -133,12 +151,19 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
         {"policy": policy.name, "section": seen.text[start:end], "glossary": glossary, "scopes": scopes}
         for start, end in parts
     ]
+    replies = llm.ask_all("extract_policies", PoliciesReply, batch)
+    wrong = [() if isinstance(r, Unanswered) else _strange(r, policy, p) for r, p in zip(replies, parts, strict=True)]
+    asked = [k for k, problems in enumerate(wrong) if problems and corrections]
+    corrected = llm.ask_all(
+        "correct_policies", PoliciesReply, [{**batch[k], "problems": list(wrong[k])} for k in asked]
+    )
+    again = {k: r for k, r in zip(asked, corrected, strict=True) if isinstance(r, PoliciesReply)}
     whole = {(s.start, s.end): s for s in policy.sentences}
     weight = cache(lambda place: _weight(whole.get(place), constrains))
     found: dict[tuple[int, int], Clause] = {}
     unanswered: list[str] = []
     lost: list[Undecided] = []
-    for (start, end), reply in zip(parts, llm.ask_all("extract_policies", PoliciesReply, batch), strict=True):
+    for k, ((start, end), reply) in enumerate(zip(parts, replies, strict=True)):
         section = seen.span(start, end)
         if isinstance(reply, Unanswered):
             unanswered.append(reply.reason)
@@ -148,14 +173,22 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
                 if section[0] <= s.start < section[1] and s.kind != "heading"
             ]
             continue
-        for item in reply.policies:
-            said = [seen.span(*span) for span in occurrences(item.description, seen.text, start, end)]
-            places = [span for span in said if span not in found]
+        missing: list[Undecided] = []
+        second: set[tuple[int, int]] = set()
+        for correcting, item in (*((False, i) for i in reply.policies), *((True, i) for i in _of(again.get(k)))):
+            said = _places(item.description, policy, (start, end))
+            places = said if correcting else [span for span in said if span not in found]
             if places:
                 span = places[0] if len(places) == 1 else min(places, key=lambda place: (weight(place), place))
-                found[span] = _clause(policy, span, item)
+                if span not in found or not _scoped(found[span].scope, policy):  # what was right is not corrected
+                    found[span] = _clause(policy, span, item)
+                second |= {span} if correcting else set()
             elif not said:
-                lost.append(_misquoted(item.description, policy, section))
+                missing.append(_misquoted(item.description, policy, section))
+        mended = {one.text for one in policy.sentences if any(a < one.end and one.start < b for a, b in second)}
+        lost += [u for u in dict.fromkeys(missing) if u.quote not in mended]
+    lost += [Undecided("", *_unscoped(policy, c)) for c in found.values() if not _scoped(c.scope, policy)]
+    found = {span: c if _scoped(c.scope, policy) else replace(c, scope="") for span, c in found.items()}
     if not found and unanswered:
         raise PolicyError(
             f"{policy.source}: clauses from {len(parts)} sections were asked of {llm.name!r}; "
@@ -172,6 +205,56 @@ def policies(policy: Policy, llm: LLM, constrains: Constrains) -> Accounted:
     return Accounted(numbered, tuple(lost))
 
 
+def _of(reply: PoliciesReply | None) -> list[PolicyReply]:
+    return reply.policies if reply else []
+
+
+def _strange(reply: PoliciesReply, policy: Policy, part: tuple[int, int]) -> tuple[str, ...]:
+    """What a reply quotes and the document does not say, as it is told to the model; empty if it says all of it."""
+    return (
+        *(
+            f"this description is not in the section, word for word: {item.description}"
+            for item in reply.policies
+            if not _places(item.description, policy, part)
+        ),
+        *(
+            f"this scope is no sentence of the document: {item.scope} (given for: {item.description})"
+            for item in reply.policies
+            if not _scoped(item.scope or "", policy)
+        ),
+    )
+
+
+def _scoped(scope: str, policy: Policy) -> bool:
+    """Whether a scope is said by the document; none is."""
+    text = policy.seen.text
+    told = occurrences(scope, text, 0, len(text)) or near(scope, text, 0, len(text))
+    return not scope.strip() or bool(told) or any(scope == s.said for s in policy.sentences)
+
+
+def _unscoped(policy: Policy, clause: Clause) -> tuple[str, str]:
+    """The sentence of a clause whose scope was invented, and why it is open."""
+    home = next((s for s in policy.sentences if s.start <= clause.start < s.end), None)
+    return home.text if home else clause.text, f"the reply gives a scope that is not in the document: {clause.scope!r}"
+
+
+def _places(quote: str, policy: Policy, part: tuple[int, int]) -> list[tuple[int, int]]:
+    """The spans of the document that a quotation stands for: word for word, else with other blanks, marks or case.
+
+    A list marker, a label or a title that is quoted with a sentence is read with it anyway and no part of its span.
+    """
+    text = policy.seen.text
+    spans = occurrences(quote, text, *part) or near(quote, text, *part)
+    found = [_from_sentence(policy.seen.span(*span), policy) for span in spans]
+    return list(dict.fromkeys(found))
+
+
+def _from_sentence(span: tuple[int, int], policy: Policy) -> tuple[int, int]:
+    start, end = span
+    inside = [s for s in policy.sentences if s.start < end and start < s.end and s.kind != "heading"]
+    return (max(start, inside[0].start), end) if inside else span
+
+
 def _misquoted(quote: str, policy: Policy, section: tuple[int, int]) -> Undecided:
     """A quotation that is not in the document, as the sentence that it may stand for."""
     said = set(re.findall(r"\w+", quote.lower()))
@@ -183,45 +266,163 @@ def _misquoted(quote: str, policy: Policy, section: tuple[int, int]) -> Undecide
 
 
 def rules(
-    clauses: Sequence[Clause], policy: Policy, llm: LLM, constrains: Constrains, lost: Sequence[Undecided] = ()
+    clauses: Sequence[Clause],
+    policy: Policy,
+    llm: LLM,
+    constrains: Constrains,
+    lost: Sequence[Undecided] = (),
+    *,
+    corrections: int = 1,
 ) -> RuleSet:
     """The rules of the clauses, and every constraint that became none, with the reason.
 
-    `lost` is what `policies` could not account for; it is undecided too.
+    `lost` is what `policies` could not account for; it is undecided too.  With `corrections` 1, a rule that cannot be
+    used and a sentence that its rules do not account for are asked about once more, with what is wrong; the second
+    answer is the last one.  With 0 nothing is.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
+        ValueError: `corrections` is neither 0 nor 1.
     """
+    _once_at_most(corrections)
     described = {
         "tools": [tool_row(tool) for tool in policy.toolbox.tools],
         "state": [field_row(field) for field in policy.toolbox.state],
     }
+    groups = [clauses[k : k + TOGETHER] for k in range(0, len(clauses), TOGETHER)]
+    batch = [{**described, "statements": [_statement(c) for c in group]} for group in groups]
+    answers: dict[str, RulesReply | Unanswered | None] = {}
+    for group, reply in zip(groups, llm.ask_all("extract_rules", StatementsReply, batch), strict=True):
+        answers |= {c.id: _answer(c, reply) for c in group}
+    first = {c.id: _Read(c, answers[c.id], policy.toolbox) for c in clauses}
+    mixed = {name: why for group in groups for name, why in _mixed([first[c.id] for c in group], policy).items()}
+    wrong = mixed | _faults(first, policy) if corrections else {}
+    for name, why in mixed.items() if not corrections else ():
+        first[name].undecided.append(Undecided(name, first[name].clause.text, why[0]))
+    asked = [c for c in clauses if c.id in wrong]
     batch = [
         {
-            "clause": c.said,
-            "headings": list(c.headings),
-            "context": list(c.context),
-            "definitions": list(c.definitions),
-            "scope": c.scope,
             **described,
+            "statement": _statement(c),
+            "answer": (answers[c.id] or RulesReply()).model_dump(exclude={"id"}),
+            "faults": list(wrong[c.id]),
         }
-        for c in clauses
+        for c in asked
     ]
-    drafts: list[RuleDraft] = []
-    undecided: list[Undecided] = []
-    for clause, reply in zip(clauses, llm.ask_all("extract_rules", RulesReply, batch), strict=True):
-        if isinstance(reply, Unanswered):
-            undecided.append(Undecided(clause.id, clause.text, f"no reply: {reply.reason}"))
-            continue
-        undecided += [Undecided(clause.id, clause.text, reason) for reason in reply.undecided]
-        for item in reply.rules:
-            draft = _draft(clause, item, policy.toolbox)
-            (drafts if isinstance(draft, RuleDraft) else undecided).append(draft)
-        if not reply.rules and not reply.undecided:
-            undecided.append(Undecided(clause.id, clause.text, "the reply held neither a rule nor a reason"))
+    for clause, reply in zip(asked, llm.ask_all("correct_rules", RulesReply, batch), strict=True):
+        if isinstance(reply, RulesReply):
+            first[clause.id] = _Read(clause, reply, policy.toolbox)
+        else:
+            first[clause.id].undecided.append(Undecided(clause.id, clause.text, f"no second reply: {reply.reason}"))
+    drafts = [draft for read in first.values() for draft in read.drafts]
+    undecided = [one for read in first.values() for one in read.undecided]
     said = {" ".join(u.quote.split()) for u in lost}
     left = [u for u in missed(clauses, policy, constrains) if " ".join(u.quote.split()) not in said]
     return collect(drafts, (*undecided, *lost, *left))
+
+
+class _Read:
+    """What was made of the answer for one clause: drafts of rules, and what is undecided with the reason."""
+
+    def __init__(self, clause: Clause, answer: RulesReply | Unanswered | None, toolbox: Toolbox) -> None:
+        self.clause, self.drafts, self.faults = clause, [], []
+        self.undecided: list[Undecided] = []
+        if not isinstance(answer, RulesReply):
+            why = f"no reply: {answer.reason}" if answer else "one answer for this statement was required"
+            self.undecided.append(Undecided(clause.id, clause.text, why))
+            self.faults += [] if answer else [why]
+            return
+        self.undecided += [Undecided(clause.id, clause.text, reason) for reason in answer.undecided]
+        for item in answer.rules:
+            draft = _draft(clause, item, toolbox)
+            if isinstance(draft, RuleDraft):
+                self.drafts.append(draft)
+            else:
+                self.undecided.append(draft)
+                self.faults += [] if answer.undecided else [f"{item.formula}: {draft.reason}"]  # a doubt stands
+        if not answer.rules and not answer.undecided:
+            self.undecided.append(Undecided(clause.id, clause.text, NOTHING))
+
+
+def _answer(clause: Clause, reply: StatementsReply | Unanswered) -> RulesReply | Unanswered | None:
+    """What a reply says of one statement; None where it leaves it out, or answers it twice."""
+    if isinstance(reply, Unanswered):
+        return reply
+    mine = [one for one in reply.statements if one.id == clause.id]
+    return mine[0] if len(mine) == 1 else None
+
+
+def _statement(clause: Clause) -> dict[str, object]:
+    """A clause as a model sees it."""
+    return {
+        "id": clause.id,
+        "clause": clause.said,
+        "headings": list(clause.headings),
+        "context": list(clause.context),
+        "definitions": list(clause.definitions),
+        "scope": clause.scope,
+    }
+
+
+def _faults(read: Mapping[str, _Read], policy: Policy) -> dict[str, tuple[str, ...]]:
+    """What is wrong with the answers, by clause: rules that cannot be used, and what of a sentence they leave out or
+    add; nothing where another answer could not help, or the model itself said that it cannot tell."""
+    homes: dict[object, list[_Read]] = {}
+    found = {name: tuple(one.faults) for name, one in read.items() if one.faults}
+    for one in read.values():
+        homes.setdefault(_home(one.clause, policy), []).append(one)
+    for home, those in homes.items():
+        drafts = [draft for one in those for draft in one.drafts]
+        if drafts and not any(one.undecided for one in those) and not accounting.unreadable(*_read_with(home)):
+            left = _left(drafts, home, policy)
+            found |= {one.clause.id: left for one in those if left}
+    return found
+
+
+def _mixed(asked: Sequence[_Read], policy: Policy) -> dict[str, tuple[str, ...]]:
+    """Which statements of one question have an answer that would do for another one of them too, and says something
+    else than what that one got: they may have been taken for each other."""
+    found = {}
+    for one, other in permutations(asked, 2):
+        home = _home(other.clause, policy)
+        if one.undecided or not one.drafts or _partial(one.drafts) or home == _home(one.clause, policy):
+            continue
+        if _left(one.drafts, home, policy):
+            continue
+        both = collect([*one.drafts, *other.drafts], ()).rules
+        mine, theirs = ({r.formula for r in both if r.clause == each.clause.id} for each in (one, other))
+        if mine != theirs:
+            why = f"the answer may be meant for a statement that was asked about beside it: {other.clause.said!r}"
+            found[one.clause.id] = (why,)
+    return found
+
+
+def _home(clause: Clause, policy: Policy) -> document.Sentence | Clause:
+    """The sentence that a clause begins in."""
+    return next((s for s in policy.sentences if s.start <= clause.start < s.end), clause)
+
+
+def _read_with(home: document.Sentence | Clause) -> tuple[str, tuple[str, ...]]:
+    """What a sentence says, and what it is read with."""
+    told = (*home.stems, *(cell for _, cell in home.row)) if isinstance(home, document.Sentence) else ()
+    return home.said, told
+
+
+def _left(drafts: Sequence[RuleDraft], home: document.Sentence | Clause, policy: Policy) -> tuple[str, ...]:
+    """Why the rules of the drafts do not account for a sentence; empty if they do."""
+    rules, partial = collect(drafts, ()), _partial(drafts)
+    return accounting.unaccounted(*_read_with(home), rules.rules, rules.predicates, policy.toolbox, partial=partial)
+
+
+def _partial(drafts: Sequence[RuleDraft]) -> bool:
+    """Whether the rules lack a tool or a field."""
+    used = [p for draft in drafts for p in draft.predicates]
+    return any(not p.tools if p.kind == "action" else p.test is None for p in used)
+
+
+def _once_at_most(corrections: int) -> None:
+    if corrections not in (0, 1):
+        raise ValueError(f"corrections must be 0 or 1: a second answer is the last one; got {corrections}")
 
 
 def missed(clauses: Sequence[Clause], policy: Policy, constrains: Constrains) -> tuple[Undecided, ...]:
@@ -239,12 +440,14 @@ def missed(clauses: Sequence[Clause], policy: Policy, constrains: Constrains) ->
 
 def tool_row(tool: Tool) -> dict[str, object]:
     """A tool as a model sees it."""
-    return {"name": tool.name, "description": tool.description, "arguments": [field_row(a) for a in tool.arguments]}
+    row = {"name": tool.name, "description": tool.description}
+    return {**row, "arguments": [field_row(a) for a in tool.arguments]} if tool.arguments else row
 
 
 def field_row(field: Field) -> dict[str, object]:
     """A field as a model sees it."""
-    return {"name": field.name, "type": field.type, "description": field.description, "values": list(field.values)}
+    row = {"name": field.name, "type": field.type, "description": field.description, "values": list(field.values)}
+    return {name: value for name, value in row.items() if value}
 
 
 def _weight(sentence: document.Sentence | None, constrains: Constrains) -> int:
@@ -280,6 +483,8 @@ def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Und
 def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
     """The predicates, after checking that the formula names them and constrains an action."""
     known = {p.name: p for p in predicates}
+    if twice := sorted({p.name for p in predicates if known[p.name] != p}):
+        raise ValueError(f"a predicate must be described once; got two descriptions of {twice}")
     used = atoms(formula)  # a reply declares no objects: an atom with some is not described
     missing = [name for name in used if name not in known]
     if missing:

@@ -30,7 +30,8 @@ from wb.logic.formula import (
     substitute,
 )
 from wb.logic.samples import assigned, samples
-from wb.rules.rule import Predicate, Rule, RuleSet, source
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.truths import source
 
 
 def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tuple[Rule, ...]:

@@ -16,18 +16,23 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 import pydantic
 
 from wb.domain.tools import Toolbox
-from wb.logic import cel, syntax
+from wb.logic import cel, decide, syntax
+from wb.logic.automaton import AutomatonError
+from wb.logic.formula import Formula, conjunction
 from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
 from wb.rules import certify, physical
 from wb.rules.certify import Change
 from wb.rules.check import Blame, conflicts
 from wb.rules.rule import Predicate, Rule, RuleSet
+
+TOGETHER = 4  # rules a question: what they share is sent once
 
 
 def describe(predicate: Predicate) -> str:
@@ -110,12 +115,19 @@ class Wording(pydantic.BaseModel):
 
 
 class Refined(pydantic.BaseModel):
-    """Reply to `refine_predicates`."""
+    """What `refine_predicates` says of one rule, by its id."""
 
+    id: str
     verifiable: bool
     rules: list[Part] = []
     predicates: list[Wording] = []
     reason: str = ""
+
+
+class Refinements(pydantic.BaseModel):
+    """Reply to `refine_predicates`."""
+
+    answers: list[Refined]
 
 
 class Pair(pydantic.BaseModel):
@@ -241,8 +253,16 @@ def verify(state: Round, waiting: Iterable[str], words: Setting, budget: int) ->
     asked = vaguest({i: s for i, s in scores.items() if i in set(waiting)}, budget)
     rules = {rule.id: rule for rule in state.ruleset.rules}
     rows = _rows(state, words)
-    batch = [{"rule": _rule_row(rules[i]), "predicates": [rows[name] for name in rules[i].predicates]} for i in asked]
-    replies = dict(zip(asked, words.llm.ask_all("refine_predicates", Refined, batch), strict=True))
+    groups = [asked[k : k + TOGETHER] for k in range(0, len(asked), TOGETHER)]
+    batch = [
+        {
+            "rules": [{**_rule_row(rules[i]), "predicates": list(rules[i].predicates)} for i in group],
+            "predicates": [rows[name] for name in dict.fromkeys(n for i in group for n in rules[i].predicates)],
+        }
+        for group in groups
+    ]
+    answers = words.llm.ask_all("refine_predicates", Refinements, batch)
+    replies = {i: _of(i, reply) for group, reply in zip(groups, answers, strict=True) for i in group}
     changes = [
         Change("split", (i,), (i,), False, f"no reply: {r.reason}")
         for i, r in replies.items()
@@ -261,6 +281,14 @@ def verify(state: Round, waiting: Iterable[str], words: Setting, budget: int) ->
         ruleset, found = _clarified(ruleset, wording, words)
         changes.extend(found)
     return ruleset, set(asked), changes
+
+
+def _of(rule: str, reply: Refinements | Unanswered) -> Refined | Unanswered:
+    """What a reply says of one rule; no reply where it leaves it out or speaks of it twice."""
+    mine = [one for one in reply.answers if one.id == rule] if isinstance(reply, Refinements) else []
+    if len(mine) == 1:
+        return mine[0]
+    return reply if isinstance(reply, Unanswered) else Unanswered("refine_predicates", "one answer a rule was required")
 
 
 def _clarified(ruleset: RuleSet, wording: Wording, words: Setting) -> tuple[RuleSet, list[Change]]:
@@ -288,12 +316,14 @@ def prune(state: Round, words: Setting, seen: set[str], refused: set[tuple]) -> 
     ruleset = state.ruleset
     known = physical.rules(ruleset.predicates, words.toolbox)
     state = replace(state, vagueness=of_predicates(ruleset.predicates, words.encoder, words.k))
-    batch = _groups(state, words, known, seen, refused)
-    answers = words.llm.ask_all("merge_predicates", Merged, batch)
-    replies = [reply for reply in answers if isinstance(reply, Merged)]
+    groups = _groups(state, words, known, seen, refused)
+    several = [row for row in groups if len(row["predicates"]) > 1]
+    answers = iter(words.llm.ask_all("merge_predicates", Merged, several))
+    said = [next(answers) if len(row["predicates"]) > 1 else _repeated(row) for row in groups]
+    replies = [reply for reply in said if isinstance(reply, Merged)]
     changes = [
         Change("merge", names, names, False, f"no reply: {reply.reason}")
-        for row, reply in zip(batch, answers, strict=True)
+        for row, reply in zip(groups, said, strict=True)
         if isinstance(reply, Unanswered) and (names := tuple(p["name"] for p in row["predicates"]))
     ]
     for pair in (pair for reply in replies for pair in reply.merges):
@@ -307,6 +337,28 @@ def prune(state: Round, words: Setting, seen: set[str], refused: set[tuple]) -> 
             ruleset, change = certify.prune(ruleset, rules[repetition.rule], because, known, repetition.reason)
             changes.append(change)
     return ruleset, changes
+
+
+def _repeated(group: Mapping[str, object]) -> Merged:
+    """What there is to say of a group of one predicate without asking: the rules that another one implies, of equals
+    the later one."""
+    given = conjunction(tuple(syntax.parse(text) for text in group["background"]))
+    formulas = {row["id"]: syntax.parse(row["formula"]) for row in group["rules"]}
+    gone: dict[str, str] = {}
+    for weak, strong in permutations(reversed(formulas), 2):
+        if not {weak, strong} & gone.keys() and _implied(formulas[strong], formulas[weak], given):
+            gone[weak] = strong
+    return Merged(
+        redundant=[Repetition(rule=w, because=[s], reason=f"already required by {s}") for w, s in gone.items()]
+    )
+
+
+def _implied(strong: Formula, weak: Formula, given: Formula) -> bool:
+    """Whether one rule surely requires the other; no where that is too large to decide."""
+    try:
+        return bool(decide.implies(strong, weak, given))
+    except AutomatonError:
+        return False
 
 
 def _groups(

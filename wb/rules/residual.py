@@ -38,7 +38,8 @@ def unguarded(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Unguarded, ...]:
         for part in parts:
             one = replace(rule, formula=part)
             guarded = any(bearing(one, tool.name, ruleset) is not None for tool in toolbox.tools)
-            if why := _loose(one, ruleset) or _mixed(one, toolbox, ruleset) or ("" if guarded else _why(one, ruleset)):
+            why = _loose(one, ruleset) or _mixed(one, toolbox, ruleset) or _counted_across(one)
+            if why := why or ("" if guarded else _why(one, ruleset)):
                 said = f"of {render(part)}: " if len(parts) > 1 else ""
                 found.append(Unguarded(rule.id, said + why))
                 break
@@ -47,8 +48,8 @@ def unguarded(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Unguarded, ...]:
 
 def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
     """What must hold at a step that calls the tool; None where the call cannot break the rule."""
-    whole = _body(rule.formula)
-    bodies = [whole] if whole is not None else list(filter(None, map(_body, _parts(rule.formula))))
+    whole = each_step(rule.formula)
+    bodies = [whole] if whole is not None else list(filter(None, map(each_step, _parts(rule.formula))))
     residual: Formula = f.TRUE
     for body in bodies if rule.type == "action" else ():
         residual = _and(residual, _residual(body, tool, ruleset))
@@ -77,7 +78,7 @@ def _residual(body: Formula, tool: str, ruleset: RuleSet) -> Formula:
 
 def _loose(rule: Rule, ruleset: RuleSet) -> str:
     """Why a rule can be broken by calls of any tool: what nothing done makes matter reads calls of no tool by name."""
-    body = _body(rule.formula)
+    body = each_step(rule.formula)
     if rule.type != "action" or body is None or _alone(body, {}, ruleset) == f.TRUE:
         return ""
     read = [ruleset.predicate(f.Atom(name).predicate) for name in sorted(_breaking(body))]
@@ -100,6 +101,13 @@ def _mixed(rule: Rule, toolbox: Toolbox, ruleset: RuleSet) -> str:
             return (
                 f"{term} is {' and '.join(f'{kind} in {of}' for kind, of in found.items())}, which are never the same"
             )
+    return ""
+
+
+def _counted_across(rule: Rule) -> str:
+    """Why a count cannot be told: the calls of a step are counted one by one, and no step lies between them."""
+    if any(isinstance(node, f.Previously) for body in f.bodies(rule.formula) for node in f.subformulas(body)):
+        return "it counts by what was so at the step before, which is not told of several calls of one step: say ONCE"
     return ""
 
 
@@ -142,7 +150,7 @@ def _within(one: dict[str, str], other: dict[str, str], before: bool) -> bool:
     return one.items() < other.items() or (before and one == other)
 
 
-def _body(formula: Formula) -> Formula | None:
+def each_step(formula: Formula) -> Formula | None:
     """What the formula asks of each step, in past form; None where it speaks of later steps.
 
     `NOT a WUNTIL z` is `ALWAYS(a IMPLIES ONCE z)`: the first `a` needs a `z` no later, and then all do.
@@ -159,7 +167,7 @@ def _body(formula: Formula) -> Formula | None:
             same = not isinstance(formula, f.Or) or formula.right == f.Always(f.Not(first))
             return f.Implies(first, f.Once(second)) if same else None
         case f.And(left, right):
-            both = (_body(left), _body(right))
+            both = (each_step(left), each_step(right))
             return None if None in both else f.And(*both)
         case _:
             return None
@@ -248,7 +256,7 @@ def _iff(left: Formula, right: Formula) -> Formula:
 def _why(rule: Rule, ruleset: RuleSet) -> str:
     if rule.type != "action":
         return "it states a fact about the world, which no call can break"
-    if _body(rule.formula) is None:
+    if each_step(rule.formula) is None:
         return "it asks for a later step, which is not known before the call"
     actions = ruleset.actions(rule)
     if not actions:

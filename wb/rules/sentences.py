@@ -104,7 +104,8 @@ def classify(
     for k in ruled:
         if decided[ids[k]].decision == "reject":
             first[k] = _rejected(first[k], decided[ids[k]])
-    told = dict(zip(seen, _stems(shown, _rows(shown, [first[k] for k in seen])), strict=True))
+    rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
+    told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
         Account(
@@ -279,13 +280,14 @@ def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleS
         return _Fate("open", "a person's rules for this sentence were required in the rule set; got none of them")
     idle = {one.rule: one.reason for one in residual.unguarded(toolbox, replace(ruleset, rules=own.rules))}
     futile = {rule.id for rule in own.rules if _holds_always(rule, own.predicates, toolbox)}
-    duties = [rule for rule in own.rules if rule.id in idle.keys() - futile and not _breakable(rule)]
+    unbroken = [rule for rule in own.rules if rule.id in idle.keys() - futile and not _breakable(rule)]
+    duties = [rule for rule in unbroken if not _unbracketed(rule.formula)]
     reasons = [
         *incomplete(own.predicates),
         *(
             f"{render(rule.formula)} forbids nothing: it holds whatever happens"
             if rule.id in futile
-            else f"{render(rule.formula)} guards nothing: {idle[rule.id]}"
+            else f"{render(rule.formula)} guards nothing: {_idle(rule, idle)}"
             for rule in own.rules
             if rule.id in futile or (rule.id in idle and rule not in duties)
         ),
@@ -293,8 +295,8 @@ def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleS
     if reasons:
         said = f"a person's rules do not guard it: {'; '.join(reasons)}"
         return _Fate("open", said, own.rules, own.predicates)
-    unbroken = "; ".join(f"no call can break {render(rule.formula)}" for rule in duties)
-    said = f"the rules of a person: {decision.why}{f' ({unbroken})' if unbroken else ''}"
+    told = "; ".join(f"no call can break {render(rule.formula)}" for rule in duties)
+    said = f"the rules of a person: {decision.why}{f' ({told})' if told else ''}"
     return _Fate("duty" if len(duties) == len(own.rules) else "rule", said, own.rules, own.predicates)
 
 
@@ -391,6 +393,18 @@ def _grounded(rule: Rule, predicates: Iterable[Predicate]) -> bool:
     return any(p.name in rule.predicates and p.kind == "action" and p.tools for p in predicates)
 
 
+def _idle(rule: Rule, reasons: Mapping[str, str]) -> str:
+    """Why a person's rule guards nothing."""
+    if _unbracketed(rule.formula):
+        return "it asks something only where its left side always holds; write ALWAYS ( … ) around the whole"
+    return reasons[rule.id]
+
+
+def _unbracketed(formula: f.Formula) -> bool:
+    """Whether a formula asks something only where a thing is always so, as it reads where brackets were left out."""
+    return isinstance(formula, f.Implies | f.Or | f.Iff | f.Xor) and isinstance(formula.left, f.Always)
+
+
 def _breakable(rule: Rule) -> bool:
     """Whether some steps break the rule for ever, so that a call can be the one that does; yes where unknown."""
     try:
@@ -447,6 +461,17 @@ def _gap(gap: Sentence) -> _Fate:
             "open" if marks else "not a constraint", f"{gap.label}{f' with the words {marks}' if marks else ''}"
         )
     return _Fate("open", f"{gap.label or 'no sentence'}: what the reader of documents skipped is not known")
+
+
+def _labels(every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing) -> list[_Fate]:
+    """A label that names what a tool does, before words that are no constraint ("Check the badge: “May I see it?”"),
+    may be an order: it is open."""
+    found = list(fates)
+    for k, gap in enumerate(every):
+        mere = all(fate.cls == "not a constraint" for fate in fates[k : k + 2])  # it, and what stands behind it
+        if gap.kind == "gap" and gap.label == "label" and mere and (acts := bearing.named(gap.text, whole=False)):
+            found[k] = _Fate("open", f"a label that may say to do what {', '.join(acts)} does", worded=True)
+    return found
 
 
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
@@ -553,7 +578,8 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     text = " ".join((sentence.said, *sentence.stems, sentence.label, *(cell for _, cell in sentence.row)))
     named = bearing.named(text, whole=False)
     known = acts and all(p.tools for _, p in acts)
-    if not named and not known and (accounting.bans(text) or words.limit(text)):
-        return ()
+    meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
+    if meant or (not named and not known and (accounting.bans(text) or words.limit(text))):
+        return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
     return bearing.ordered({*restricted, *named, *bearing.touching(text), *shaped})

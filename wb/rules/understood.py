@@ -95,6 +95,11 @@ def fact(predicate: Predicate, of: Sequence[str] = (), *, positive: bool = True)
     return f"({said}){where}{there}" if isinstance(predicate.test, COMPOUND) else f"{said}{where}{there}"
 
 
+def asked(formula: Formula, ruleset: RuleSet) -> str:
+    """What a formula asks of the step at which it stands, in English: `number of guests is at most 8`."""
+    return _last(formula, ruleset)
+
+
 def denied(rule: Rule, ruleset: RuleSet, toolbox: Toolbox) -> Shown:
     """A shortest run whose last step the rule denies; the reason where no call breaks it."""
     alone = [one.reason for one in residual.unguarded(toolbox, RuleSet(ruleset.predicates, (rule,)))]

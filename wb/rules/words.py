@@ -35,7 +35,7 @@ _FORCE = re.compile(
     r"could not|(?:may|might) not|never|required|requires?|requirements?|mandatory|compulsory|obligat\w+|obliged|"
     r"prohibit\w*|forbid\w*|banned|unacceptable|impermissible|disallow\w*|"
     r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|\w+able)|"
-    r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|expected to|supposed to|"
+    r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|rejected|expected to|supposed to|"
     r"(?<!held )responsible for \w+ing|subject to|remember to|make sure|be (?:sure|careful|cautious|aware)|take care|"
     r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
     r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
@@ -50,7 +50,11 @@ _FORCE = re.compile(
     rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)|[❌✗✘🚫⛔🛑]",
     re.I,
 )
-_DENIED = re.compile(r"\b(?:is|are|be|been)(?: not|n't) (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt)\b", re.I)
+_DENIED = re.compile(
+    r"\b(?:is|are|be|been)(?: not|n't) (?:\w+ly )?(?:\w+(?:ed|wn|ven|ken|ld|nt)|made|paid|done|kept|let|put|set|cut|"
+    r"shut|lost|met|left|read|said|laid|found|bought|brought|taught|caught|begun|run|won|fed|led|split)\b",
+    re.I,
+)
 _SUBORDINATE = re.compile(r"\b(?:if|when|whether|that|who|which|because|unless)\b[^,;]*", re.I)
 _LIMIT = re.compile(
     r"(?<!-)\b(?:only|solely|exclusively|except\w*|unless|without|until|other than|instead of|rather than|but not|"
@@ -60,20 +64,25 @@ _LIMIT = re.compile(
     r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed|s)?|capped|maximum|"
     r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
-    r"provided (?:that|the)|on condition|in so far as|the same|different|once per|"
+    r"provided (?:that|the)|on condition|at the discretion|in so far as|the same|different|once per|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
     re.I,
 )
 _AMOUNT = re.compile(
     r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:%|percent\b|dollars?\b|euros?\b|usd\b|eur\b)|\b\d+ free\b|"
-    r"\b(?:\d+|one|two|three|a single) \w+(?: \w+)? (?:per|for each|each)\b",
+    r"\b(?:\d+|one|two|three|a single) \w+(?: \w+)? (?:per|for each|each)\b|"
+    r"\b(?:\d+|one|two|three|four|five|six|seven|ten|twelve|thirty)[- ]"
+    r"(?:second|minute|hour|day|night|week|month|year)s?\b",
     re.I,
 )
 _PERMIT = re.compile(
     r"\b(?:may|can|could|might)\b|\ballows? (?:you|users?|customers?)\b|"
     r"\b(?:is|are) (?:\w+ly )?(?:allowed|permitted|free|welcome|entitled|eligible|able)\b",
     re.I,
+)
+_MANY = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a single) (?!of\b|may\b|can\b|or\b|and\b)[a-z]+", re.I
 )
 _CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
 _NEGATED = re.compile(r"\b(?:not|[a-z]+n't|no longer|neither|nor|none|lack(?:s|ing)?)\b", re.I)
@@ -293,6 +302,8 @@ def _permission(said: str, limit: str, party: bool) -> tuple[str, bool]:
     """What a sentence with the words of a permission is: open where it may mean "only then"."""
     if limit and not (_HEDGE.search(said) and not party):
         return f"a permission with a limit or an exception ({limit})", False
+    if party and (many := _MANY.search(said)):
+        return f"a permission that says of how many ({many.group().lower()})", False
     if _ALSO.search(said) or not party or _HEDGE.search(said):
         return "a permission", True
     condition = _CONDITION.search(said)

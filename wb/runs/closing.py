@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from wb.bench import summary
+from wb.guards import runtime
+from wb.rules import sentences
 from wb.runs import report
 from wb.runs.artifact import Version
 
 SUMMARY, RESULTS, DRAFT = "summary.json", "results.json", "decisions.draft.yaml"
+SENTENCES, RULES, CANDIDATES = "sentences.json", "rules.json", "candidates.json"
+UNPROVED = "none is proved before 06_nagini_verification, which `wb judge` and `wb.build` run where it is missing"
 BESIDE = (
     "copy it beside the policy as decisions.yaml, beside a single document as NAME.decisions.yaml; decide, run again"
 )
@@ -25,10 +30,11 @@ def tables(done: Sequence[Version]) -> tuple[tuple[str, Rows], ...]:
 
 
 def lines(done: Sequence[Version]) -> tuple[str, ...]:
-    """The policy's summary, findings, and the places of what was made, one a line."""
-    rows: list[tuple[str, object]] = []
-    told = _found(done, SUMMARY)
+    """The policy's summary as far as the run came, findings, and the places of what was made, one a line."""
+    told, readings = _found(done, SUMMARY), _found(done, SENTENCES)
     head = tuple(summary.lines(told.read(SUMMARY))) if told else ()
+    counts = _counted(readings) if readings else {}
+    rows: list[tuple[str, object]] = [] if told or not readings else _so_far(done, counts)
     results = _found(done, RESULTS)
     rows += _unmeasured(_methods(results)) if results else []
     rows += [
@@ -37,10 +43,28 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
         if "findings" in v.manifest["summary"]
     ]
     draft = _found(done, DRAFT)
-    if draft and told and told.read(SUMMARY)["sentences"]["open"]:
+    if draft and counts.get("open"):
         rows.append(("to decide", f"{draft.folder / DRAFT} ({BESIDE})"))
     rows += [("results", results.folder / RESULTS)] if results else [("last stage", done[-1].folder)]
     return ("", *head, *(f"{name:17}{text}" for name, text in rows))
+
+
+def _counted(readings: Version) -> dict[str, int]:
+    found = Counter(row["cls"] for row in readings.read(SENTENCES))
+    return {name: found[name] for name in sentences.CLASSES}
+
+
+def _so_far(done: Sequence[Version], counts: Mapping[str, int]) -> list[tuple[str, object]]:
+    """What came of the policy in a run that ends before its guards are proved."""
+    rows: list[tuple[str, object]] = [("sentences", summary.classes(counts))]
+    rules = [len(version.read(RULES)["rules"]) for version in done if RULES in version.digests]
+    said = ", ".join(f"{n} {what}" for n, what in zip(rules, ("read", "after refinement"), strict=False))
+    rows += [("rules", said)] if said else []
+    if tested := _found(done, CANDIDATES):
+        kinds = tested.manifest["summary"]
+        guards = ", ".join(f"{kinds[kind]} {kind}" for kind in runtime.KINDS if kinds.get(kind))
+        rows.append(("guards", f"{kinds['tools']}: {guards}; {UNPROVED}"))
+    return rows
 
 
 def reportable(done: Sequence[Version]) -> bool:

@@ -144,12 +144,13 @@ def guards(old: CallGuard, new: CallGuard) -> tuple[Followed, ...]:
 
 
 def _bearing(guard: CallGuard) -> dict[str, dict[str, str]]:
-    """By tool: the sentences whose rules bear on it, by what they say of it."""
+    """By tool: the sentences that bear on it, by what their rules say of it; open ones by their words."""
     found: dict[str, dict[str, str]] = {}
     rules = {rule.id: rule for rule in guard.ruleset.rules}
     for tool, one in guard.loaded.items():
         items = one.entry.contract.items
         found[tool] = {said(rules[item.rule], guard.ruleset): one.quotes[item.rule] for item in items}
+        found[tool] |= {f"open: {each.text}": f"{each.text} (open)" for each in guard.open.get(tool, ())}
     return found
 
 

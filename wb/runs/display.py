@@ -119,4 +119,11 @@ def table(rows: Sequence[Sequence[str]]) -> Table:
 def versions(rows: Iterable[dict[str, object]]) -> Table:
     """The versions of a stage, one a line."""
     rows = list(rows)
-    return table([tuple(rows[0]), *(tuple(str(value) for value in row.values()) for row in rows)])
+    made = Table(box=None, pad_edge=False)
+    for name in rows[0]:  # what names a version is always whole
+        widest = max(len(str(row[name])) for row in (*rows, {name: name}))
+        long = name == "summary"
+        made.add_column(name, no_wrap=not long, min_width=None if long else widest, overflow="fold")
+    for row in rows:
+        made.add_row(*[Text(str(value)) for value in row.values()])
+    return made

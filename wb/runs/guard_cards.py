@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from wb.domain.tools import Toolbox
 from wb.guards import examples, runtime, synthesis
 from wb.guards.contract import Contract
 from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
+from wb.rules.items import Item
 from wb.rules.residual import Unguarded
 from wb.rules.rule import RuleSet
-from wb.runs.cards import Badge, Card, Cards, Content, Source, Table, mapping, table
+from wb.runs.cards import Badge, Card, Cards, Content, Quote, Source, Table, mapping, table
 
 NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
 UNCHECKED = "not checked yet"
@@ -71,6 +73,22 @@ def contracts(found: Iterable[Contract]) -> Cards:
         ),
         none="no tool has a rule",
     )
+
+
+def items(found: Iterable[Item], toolbox: Toolbox) -> Table:
+    """The policy items of each tool, with what the document says of them, and why those in the archive are there."""
+    reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
+    rows = (
+        {
+            "tool": f"{one.tool} (reads only)" if one.tool in reading else one.tool,
+            "item": one.name,
+            "references": Quote(" … ".join(said.text for said in one.references)),
+            "rules": ", ".join(one.rules),
+            "archived": one.archived,
+        }
+        for one in found
+    )
+    return table(rows, none="no sentence is policy of a tool")
 
 
 def unguarded(found: Iterable[Unguarded], ruleset: RuleSet) -> Table:

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from wb import paths
 from wb.domain import policy
 from wb.paths import Project, write_whole
-from wb.rules import decisions
+from wb.rules import decisions, sentences
 from wb.runs import artifact, key, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
@@ -93,18 +93,35 @@ def plan(
             declared = sorted({known for n in used for known in n.defaults})
             raise NotebookError(f"a parameter must be one of {declared}; no notebook declares {name!r}")
     steps = tuple(_planned(here, n, values, position >= start) for position, n in enumerate(used))
-    for path in {source.path for step in steps if (source := store.policy_of(here, step.parameters))}:
-        if (beside := paths.decisions(path)).exists():  # its mistakes are told before anything runs
-            decisions.load(beside, policy.load(path))
+    stale(here, steps)  # its mistakes are told before anything runs
     return steps
+
+
+def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
+    """The decisions beside the policies of a run that have no effect, one a line.
+
+    Raises:
+        DecisionError: the decisions have mistakes; all are told.
+    """
+    found = []
+    for path in sorted({source.path for step in steps if (source := store.policy_of(here, step.parameters))}):
+        if (beside := paths.decisions(path)).exists():
+            read = policy.load(path)
+            _, gone = sentences.settled(read, decisions.load(beside, read))
+            for one in gone:
+                said = "has no effect, for no such sentence is there"
+                found.append(f"{beside}: {one.id or 'a decision'} {said}: “{one.text}”")
+    return tuple(found)
 
 
 def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: bool) -> Planned:
     given = {name: notebook.typed(book, name, text) for name, text in values.items() if name in book.defaults}
     parameters = {**book.defaults, **given}
     source = store.policy_of(here, parameters)
-    if source and source.path.parent != here.policies:  # the kernel works in another folder
-        given = {**given, "policy": str(source.path)}
+    if source:  # the kernel works in another folder
+        known = source.path.parent == here.policies.resolve()
+        named = source.path.name if known else str(source.path)
+        given = given if named == parameters["policy"] else {**given, "policy": named}
     if parameters.get("runs"):
         given = {**given, "runs": _runs(str(parameters["runs"]))}
     return Planned(book, {**parameters, **given}, given, runs)

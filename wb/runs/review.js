@@ -58,10 +58,31 @@ function render({ model, el }) {
   message.setAttribute("role", "status");
   message.hidden = true;
   const left = make("div");
-  const root = make("div", "wb-review", legend, make("div", "panes", page, beside), message, left);
+  const working = make("div", "working", "working …");
+  working.setAttribute("role", "status");
+  working.hidden = true;
+  const root = make("div", "wb-review", legend, make("div", "panes", page, beside), working, message, left);
   root.dataset.lmSuppressShortcuts = "true"; // what is typed here is no command of the notebook
   el.append(root);
-  const send = (act, id, more = {}) => model.send({ act, id, ...more });
+  let waiting = 0; // acts that were sent and have no answer yet
+  let offered = null; // the stale decision that is to be used for the sentence that is shown next
+
+  function send(act, id, more = {}) {
+    waiting += 1;
+    working.hidden = false;
+    model.send({ act, id, ...more });
+  }
+
+  function answered() {
+    waiting = Math.max(0, waiting - 1);
+    working.hidden = waiting === 0;
+  }
+
+  function use(row) {
+    offered = row;
+    if (model.get("shown").id === row.near) show();
+    else send("pick", row.near);
+  }
 
   function counts() {
     const rows = model.get("rows");
@@ -101,8 +122,11 @@ function render({ model, el }) {
     const why = make("input", "why");
     why.placeholder = "why: a reason, kept with the decision";
     const text = make("textarea", "rules");
-    text.value = shown.begin;
-    text.rows = Math.min(24, shown.begin.split("\n").length + 1);
+    const again = offered?.near === shown.id ? offered : null;
+    offered = null;
+    why.value = again ? again.why : "";
+    text.value = again?.rules || shown.begin;
+    text.rows = Math.min(24, text.value.split("\n").length + 1);
     text.spellcheck = false;
     const preview = make("div", "preview");
     const act = (name) => () => send(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
@@ -168,6 +192,7 @@ function render({ model, el }) {
             ["now perhaps", row.says],
           ]),
           row.near ? pressed("Look at that sentence", () => send("pick", row.near)) : null,
+          row.near && row.rules ? pressed("Use its rule there", () => use(row)) : null,
         ),
       ),
     );
@@ -175,6 +200,7 @@ function render({ model, el }) {
 
   const heard = { "change:rows": draw, "change:shown": show, "change:preview": foresee, "change:told": tell };
   heard["change:stale"] = old;
+  heard["change:heard"] = answered;
   for (const [what, act] of Object.entries(heard)) model.on(what, act);
   draw();
   old();

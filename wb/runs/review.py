@@ -140,7 +140,8 @@ def rule(one: Rule, ruleset: RuleSet, policy: Policy, in_force: bool = True) -> 
 
 
 def stale(desk: Desk, seen: Look) -> list[dict[str, object]]:
-    """The decisions that fit no sentence as the document now is, each with the sentence that is most like its own."""
+    """The decisions that fit no sentence as the document now is, each with the sentence that is most like its own, and
+    with its rules, to be used for that one."""
     texts = {" ".join(one.text.split()): one.id for one in seen.readings}
     found = []
     for one in seen.stale:
@@ -152,6 +153,7 @@ def stale(desk: Desk, seen: Look) -> list[dict[str, object]]:
                 "why": visible(one.why or ""),
                 "near": texts[near[0]] if near else "",
                 "says": visible(near[0]) if near else "",
+                "rules": _written(one),
             }
         )
     return found
@@ -224,8 +226,15 @@ def begin(reading: Account, policy: Policy) -> str:
 def _begin(decision: Ruling | None, mine: Sequence[Rule], seen: Look, reading: Account, policy: Policy) -> str:
     """What is offered to be edited: a person's rules as they wrote them, else those that were read, else a form."""
     if decision is not None and decision.rules:
-        return rulefile.written(decision.model_dump(include={"predicates", "rules"}, exclude_defaults=True))
+        return _written(decision)
     return written(mine, seen.ruleset) if mine else begin(reading, policy)
+
+
+def _written(decision: Ruling) -> str:
+    """A person's rules as text, "" where there are none."""
+    if not decision.rules:
+        return ""
+    return rulefile.written(decision.model_dump(include={"predicates", "rules"}, exclude_defaults=True))
 
 
 def visible(text: str) -> str:
@@ -276,6 +285,7 @@ def _page() -> type:
         stale = traitlets.List().tag(sync=True)
         told = traitlets.Dict().tag(sync=True)
         file = traitlets.Unicode().tag(sync=True)
+        heard = traitlets.Int().tag(sync=True)  # how many acts were done or refused
 
         def __init__(self, desk: Desk) -> None:
             super().__init__(file=desk.file.name)
@@ -289,6 +299,8 @@ def _page() -> type:
                 self._do(Asked.model_validate(content))
             except (ValueError, OSError) as error:
                 self._tell(f"refused, nothing was written: {error}", False)
+            finally:
+                self.heard += 1
 
         def _do(self, asked: Asked) -> None:
             desk = self.desk

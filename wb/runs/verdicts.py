@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from wb.bench import evaluate, recorded
 from wb.bench.recorded import Judged
 from wb.domain.events import Label
-from wb.domain.session import Judge
+from wb.domain.judging import Judge
 from wb.guards.runtime import CallGuard
 
 SHOWN = 100  # characters of a sentence in a table
@@ -98,7 +98,8 @@ def _right(judged: Sequence[Judged]) -> str:
     counts = evaluate.confusion(recorded.outcomes(judged))
     value, low, high = evaluate.rates(counts)["accuracy"]
     right = f"{counts.tp + counts.tn} of {_many(counts.n, 'labelled call')} decided as labelled"
-    return f"{right}: {100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
+    unsure = f", {counts.undecided} of them undecided, which does not run" * bool(counts.undecided)
+    return f"{right}: {100 * value:.1f} % [{100 * low:.0f}, {100 * high:.0f}]{unsure}"
 
 
 def _counted(what: Iterable[str]) -> Rows:

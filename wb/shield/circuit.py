@@ -10,16 +10,18 @@ definition written out, the oracle of the closed form and the one place with the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from wb.logic import automaton
 from wb.logic import formula as F
-from wb.logic.automaton import Automaton, AutomatonError
+from wb.logic.automaton import AutomatonError
 from wb.logic.formula import Formula
 from wb.logic.objects import Slices, Told
+from wb.rules import residual
 from wb.rules.rule import Rule, RuleSet
 
 Certainty = Literal["decisive", "indecisive", "undecided", "contradictory"]
@@ -81,18 +83,32 @@ def build(
     }
 
 
-def automata(rules: Iterable[Rule]) -> dict[str, Automaton | None]:
+class Monitor(NamedTuple):
+    """An automaton of a rule: `rows[state][letter]` is the next state, `kept[state]` whether the rule is kept there.
+
+    A rule that asks something of each step by itself is kept at a step that does it, whatever was broken before; any
+    other one unless it is permanently violated.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+    kept: tuple[bool, ...]
+
+
+def automata(rules: Iterable[Rule]) -> dict[str, Monitor | None]:
     """Each rule's automaton by rule id; None for a rule over too many predicates, which stays undecided, and for one
     about objects, which has `Slices`."""
     return {rule.id: None if objects(rule.formula) else _compiled(rule.formula) for rule in rules}
 
 
-def _compiled(formula: Formula) -> Automaton | None:
+def _compiled(formula: Formula) -> Monitor | None:
+    each = residual.each_step(formula)
     try:
-        machine = automaton.compile(formula)
+        made = automaton.compile(formula if each is None else F.Eventually(F.And(each, F.Not(F.Next(F.TRUE)))))
     except AutomatonError:
         return None
-    return None if machine.tests else machine
+    kept = made.accepting if each is not None else tuple([verdict is not False for verdict in made.settled])
+    return None if made.tests else Monitor(made.names, made.rows, kept)
 
 
 def objects(formula: Formula) -> bool:
@@ -103,12 +119,12 @@ def objects(formula: Formula) -> bool:
 START = frozenset((0,))  # where every automaton is before the first step
 
 
-def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Kept]:
+def outcomes(machine: Monitor | None, action: str, steps: Sequence[Mapping[str, bool | None]]) -> frozenset[Kept]:
     """How a rule may fare when the action is taken, or left, at the last of the steps.
 
     A step maps predicates to True, False or None; what is None or absent may be either, at each step
-    anew.  A rule is *kept* unless it is permanently violated: what a later step can still mend
-    (RV-LTL's "currently false") is no breach yet.
+    anew.  A rule is *kept* unless this step breaks it, or one that speaks of later steps is permanently violated: what
+    a later step can still mend (RV-LTL's "currently false") is no breach yet.
     """
     states = START
     for step in steps[:-1]:
@@ -116,7 +132,7 @@ def outcomes(machine: Automaton | None, action: str, steps: Sequence[Mapping[str
     return faring(machine, action, states, steps[-1])
 
 
-def advanced(machine: Automaton | None, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[int]:
+def advanced(machine: Monitor | None, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[int]:
     """Where the rule's automaton may be after the step, from where it may have been before it."""
     if machine is None:
         return states
@@ -125,26 +141,46 @@ def advanced(machine: Automaton | None, states: frozenset[int], step: Mapping[st
 
 
 def faring(
-    machine: Automaton | None, action: str, states: frozenset[int], step: Mapping[str, bool | None]
+    machine: Monitor | None,
+    action: str,
+    states: frozenset[int],
+    step: Mapping[str, bool | None],
+    left: Mapping[str, bool | None] = MappingProxyType({}),
 ) -> frozenset[Kept]:
-    """`outcomes` at a step, from where the rule's automaton may be before it."""
+    """`outcomes` at a step, from where the rule's automaton may be before it.
+
+    `left` are the other predicates that are another truth where the action is left: what else the same call does.
+    """
     if machine is None:
         return frozenset((Kept(True, True), Kept(False, True), Kept(True, False)))
-    bit = 1 << machine.names.index(action) if action in machine.names else 0
-    kept = [verdict is not False for verdict in machine.settled]
     return frozenset(
-        Kept(kept[machine.rows[state][letter | bit]], kept[machine.rows[state][letter & ~bit]])
-        for letter in _letters(machine.names, {**step, action: False})
+        Kept(machine.kept[machine.rows[state][taken]], machine.kept[machine.rows[state][without]])
+        for taken, without in _both(machine.names, {**step, action: True}, {**left, action: False})
         for state in states
     )
+
+
+def _both(
+    names: Sequence[str], step: Mapping[str, bool | None], left: Mapping[str, bool | None]
+) -> tuple[tuple[int, int], ...]:
+    """The letters that a step may be, with the action and without it, one pair for every way to fill in unknowns."""
+    pairs = ((0, 0),)
+    for i, name in enumerate(names):
+        taken = _bits(step.get(name), i)
+        ways = [(a, b) for a in taken for b in (_bits(left[name], i) if name in left else (a,))]
+        pairs = tuple([(one | a, other | b) for one, other in pairs for a, b in ways])
+    return pairs
+
+
+def _bits(value: bool | None, i: int) -> tuple[int, ...]:
+    return (0, 1 << i) if value is None else (value << i,)
 
 
 def _letters(names: Sequence[str], step: Mapping[str, bool | None]) -> tuple[int, ...]:
     """The letters that a step may be, one for every way to fill in its unknowns."""
     letters = (0,)
     for i, name in enumerate(names):
-        value = step.get(name)
-        letters = tuple(letter | bit for letter in letters for bit in ((0, 1 << i) if value is None else (value << i,)))
+        letters = tuple(letter | bit for letter in letters for bit in _bits(step.get(name), i))
     return letters
 
 
@@ -160,11 +196,11 @@ class Followed:
     def after(
         self, memory: frozenset[int], letter: tuple, last: float = 0, known: bool = False
     ) -> tuple[tuple, frozenset[int]]:
-        """Whether the rule can still be kept, and where the automaton may be, after a step with those truths."""
+        """Whether the rule is kept, and where the automaton may be, after a step with those truths."""
         then = advanced(self.automaton, memory, dict(zip(self.names, letter, strict=True)))
         if self.automaton is None:
             return (None,), then
-        kept = {self.automaton.settled[state] is not False for state in then}
+        kept = {self.automaton.kept[state] for state in then}
         return (kept.pop() if len(kept) == 1 else None,), then
 
     def still(self, memory: frozenset[int], letter: tuple) -> bool:
@@ -183,14 +219,15 @@ class Followed:
         """What is remembered."""
         return memory
 
-    def faring(self, action: str, slices: Slices, step: Told) -> frozenset[Kept]:
+    def faring(self, acts: Collection[str], slices: Slices, step: Told) -> frozenset[Kept]:
         """`outcomes` at a step, from what was followed before it: of all objects that the action makes a difference to.
 
-        Objects for which the rule is broken either way make none.
+        `acts` are the action and what else the same call does.  Objects for which the rule is broken either way make
+        no difference.
         """
         if self.automaton is None:
-            return faring(None, action, START, {})
-        taken = sum(1 << i for i, name in enumerate(self.names) if F.Atom(name).predicate == action)
+            return faring(None, "", START, {})
+        taken = sum(1 << i for i, name in enumerate(self.names) if F.Atom(name).predicate in acts)
         found = frozenset((Kept(True, True),))
         for memory, letter in slices.ways(step):
             mine = self._faring(taken, memory, dict(zip(self.names, letter, strict=True)))
@@ -199,7 +236,7 @@ class Followed:
         return found
 
     def _faring(self, taken: int, states: frozenset[int], step: Mapping[str, bool | None]) -> frozenset[Kept]:
-        kept, rows = [verdict is not False for verdict in self.automaton.settled], self.automaton.rows
+        kept, rows = self.automaton.kept, self.automaton.rows
         return frozenset(
             [
                 Kept(kept[rows[state][letter]], kept[rows[state][letter & ~taken]])

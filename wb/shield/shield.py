@@ -15,21 +15,18 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from wb.domain import session, validation
+from wb.domain import judging, validation
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
-from wb.logic.automaton import Automaton
 from wb.logic.objects import Among, Slices, Told
 from wb.logic.syntax import render
 from wb.rules import rulefile
-from wb.rules.rule import (
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.truths import (
     AmongReader,
-    Predicate,
     Reader,
-    Rule,
-    RuleSet,
     Sides,
     among,
     counting,
@@ -42,7 +39,7 @@ from wb.rules.rule import (
     unordered,
 )
 from wb.shield import circuit
-from wb.shield.circuit import HARD, Circuit, Inference
+from wb.shield.circuit import HARD, Circuit, Inference, Monitor
 
 KEPT = 4096
 TRIED = 6  # unknown predicates of a circuit whose every completion is tried to tell which of them matter
@@ -60,7 +57,7 @@ class Shield:
     predicates: tuple[Predicate, ...]
     circuits: Mapping[str, Circuit]
     epsilon: float = 0.0
-    machines: Mapping[str, Automaton | None] | None = None
+    machines: Mapping[str, Monitor | None] | None = None
     name: str = "shieldagent"
     toolbox: Toolbox | None = None
     open: Mapping[str, Sequence[Quoted]] = field(default_factory=dict)
@@ -70,6 +67,7 @@ class Shield:
     counted: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
     sides: Mapping[str, Sides] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, Rule] = field(init=False, repr=False, compare=False)
+    made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
     _reads: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -92,6 +90,8 @@ class Shield:
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
         used = {name for i in followed for name in rules[i].predicates}
+        made = {t: tuple([p for p in self.predicates if _made(p, t)]) for t in spoken}
+        object.__setattr__(self, "made", {tool: those for tool, those in made.items() if len(those) > 1})
         object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
         object.__setattr__(self, "followed", followed)
         known = {p.name: p for p in self.predicates}
@@ -104,7 +104,7 @@ class Shield:
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
-        return session.decide(self, trace)
+        return judging.decide(self, trace)
 
     def reads(self, tool: str) -> frozenset[str]:
         """The fields of the state that its rules read: those of all, for they are followed at every step."""
@@ -188,7 +188,8 @@ class ShieldWatch:
         if tool not in shield.tools:
             return Verdict("deny", validation.stranger(tool, shield.tools))
         told = self.read(step)
-        key = (self._at, tuple(told.values()))
+        key = self._at, tuple(told.values()), tool
+        key = (*key, *self._left(step).items()) if step.calls[1:] else key
         alike = not self._slices and not self._minds(step)
         verdict = shield._seen.get(key) if alike else None
         if verdict is None:
@@ -198,7 +199,7 @@ class ShieldWatch:
             )
             if alike:
                 self._keep(key, verdict)
-        return session.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
+        return judging.held(verdict, tool, shield.open[tool]) if tool in shield.open else verdict
 
     def remember(self, step: Step) -> None:
         """Take in a step that is over: its calls were done."""
@@ -254,17 +255,29 @@ class ShieldWatch:
 
     def faring(self, rule: str, action: str, told: Mapping[str, bool | None], step: Step) -> frozenset[circuit.Kept]:
         """How a rule may fare by its id when the action is taken, or left, at the step of which `told` is `read`."""
+        left = self._left(step)
+        left = left if action in left else {}
         call, (*parts, last) = step.calls[-1] if step.calls else None, self._parts(rule, step)
         if rule in self._slices:
             slices = self._slices[rule].fork() if parts else self._slices[rule]
             for part in parts:
                 slices.step(self._of(rule, part, self._told(part, None)))
-            return self.shield.followed[rule].faring(action, slices, self._of(rule, last, self._told(last, call)))
+            now = self._of(rule, last, self._told(last, call))
+            return self.shield.followed[rule].faring({action, *left}, slices, now)
         at, machine = self.states[rule], self.shield.machines[rule]
         for part in parts:
             at = circuit.advanced(machine, at, self._read(part, None))
         now = self._read(last, call) if parts else told
-        return circuit.faring(machine, action, at, self._of(rule, last, now))
+        return circuit.faring(machine, action, at, self._of(rule, last, now), left)
+
+    def _left(self, step: Step) -> dict[str, bool | None]:
+        """What is another truth where the judged call is left: acts that only it does, and tests of it; empty where it
+        does one thing alone."""
+        made = self.shield.made.get(step.calls[-1].tool) if step.calls else None
+        if not made:
+            return {}
+        others = step.calls[:-1]
+        return {p.name: any(one.tool in p.tools for one in others) if p.kind == "action" else None for p in made}
 
     def _told(self, step: Step, call: Call | None) -> dict[str, bool | Among | None]:
         return {name: read(step, call) for name, read in self.shield.about.items()}
@@ -328,6 +341,11 @@ class ShieldWatch:
 
     def _quote(self, name: str) -> str:
         return self.shield.rules[name].quote or self.shield.rules[name].text or name
+
+
+def _made(predicate: Predicate, tool: str) -> bool:
+    """Whether a call of the tool may change the predicate's truth."""
+    return tool in predicate.tools or (predicate.kind == "state" and predicate.reads_call and not predicate.tools)
 
 
 def to_json(shield: Shield) -> dict[str, object]:

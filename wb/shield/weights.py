@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from wb.domain.trace import Trace
-from wb.logic.automaton import Automaton
-from wb.rules.rule import Predicate, Rule, valuation
+from wb.rules.rule import Predicate, Rule
+from wb.rules.truths import valuation
 from wb.shield import circuit
-from wb.shield.circuit import Circuit, Kept
+from wb.shield.circuit import Circuit, Kept, Monitor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,7 +79,7 @@ def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trac
 
 
 def differences(
-    of: Circuit, machines: Mapping[str, Automaton | None], steps: Sequence[Mapping[str, bool | None]]
+    of: Circuit, machines: Mapping[str, Monitor | None], steps: Sequence[Mapping[str, bool | None]]
 ) -> list[int] | None:
     """Per rule: kept with the action taken minus kept with it left (-1, 0, 1); None where one is unknown."""
     row = []
@@ -296,18 +296,18 @@ def _walk(steps: Steps, wrong: Callable[[Steps], list[Rule]], action: str, rng: 
     return None
 
 
-def _broken(of: Circuit, machines: Mapping[str, Automaton | None], laws: Sequence[Rule], steps: Steps) -> list[Rule]:
+def _broken(of: Circuit, machines: Mapping[str, Monitor | None], laws: Sequence[Rule], steps: Steps) -> list[Rule]:
     """The rules broken by taking the action here, and the physical rules broken at all."""
     return [r for r in (*of.rules, *laws) if not all(o.taken for o in _outcomes(of, machines, r, steps))]
 
 
 def _held(
-    of: Circuit, machines: Mapping[str, Automaton | None], laws: Sequence[Rule], focus: Rule, steps: Steps
+    of: Circuit, machines: Mapping[str, Monitor | None], laws: Sequence[Rule], focus: Rule, steps: Steps
 ) -> list[Rule]:
     """The focus rule while taking the action does not break it, and the physical rules that are broken."""
     held = [focus] if _outcomes(of, machines, focus, steps) != {Kept(False, True)} else []
     return held + [r for r in laws if not all(o.taken for o in _outcomes(of, machines, r, steps))]
 
 
-def _outcomes(of: Circuit, machines: Mapping[str, Automaton | None], rule: Rule, steps: Steps) -> frozenset[Kept]:
+def _outcomes(of: Circuit, machines: Mapping[str, Monitor | None], rule: Rule, steps: Steps) -> frozenset[Kept]:
     return circuit.outcomes(machines[rule.id], of.action, steps)

@@ -1,0 +1,612 @@
+"""Agents held to a session's verdicts: only `allow` runs a tool, and whoever was refused is told the sentence and why.
+
+Each ecosystem is tested with the real package; the policy is that of `library`, small enough to be seen through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import io
+import json
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import library
+import pytest
+from library import AGREED, BLOCKED, LOOK, SHORT, Desk
+
+from wb.adapters import enforcement, functions, openai
+from wb.adapters.enforcement import NotAllowed
+from wb.domain.session import Session
+from wb.domain.trace import Verdict
+from wb.guards import compliance
+
+
+class Broken:
+    """A judge whose decision breaks, or that answers no verdict."""
+
+    name, validator = "broken", library.GUARD.validator
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def watch(self) -> Broken:
+        return self
+
+    fork = watch
+
+    def judge(self, step: object) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def remember(self, step: object) -> None:
+        """Nothing."""
+
+    def evidence(self, tool: str) -> str:
+        return ""
+
+    def reads(self, tool: str) -> tuple:
+        return ()
+
+    def minds(self, tool: str) -> bool:
+        return True
+
+
+class Full(io.StringIO):
+    """A log on a full disk."""
+
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+# ---- what is the same for all -----------------------------------------------------------------------
+
+Caller = Callable[[Session, Desk, str, dict], Any]
+
+
+def by_function(session: Session, desk: Desk, tool: str, arguments: dict) -> tuple[bool, str]:
+    """Whether a call was let run, and what the caller is told."""
+    try:
+        return True, str(functions.guard(session)(desk.tools[tool])(**arguments))
+    except NotAllowed as refused:
+        return False, str(refused)
+
+
+def by_coroutine(session: Session, desk: Desk, tool: str, arguments: dict) -> tuple[bool, str]:
+    async def called(**given: Any) -> Any:
+        return desk.tools[tool](**given)
+
+    try:
+        return True, str(asyncio.run(functions.guard(session, tool=tool)(called)(**arguments)))
+    except NotAllowed as refused:
+        return False, str(refused)
+
+
+def asked(*calls: tuple[str, str, object], text: str = "") -> dict[str, Any]:
+    """A message of the assistant with calls: id, tool, arguments as text or to be written as JSON."""
+    return {
+        "role": "assistant",
+        "content": text or None,
+        "tool_calls": [
+            {
+                "id": name,
+                "type": "function",
+                "function": {"name": tool, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            }
+            for name, tool, given in calls
+        ],
+    }
+
+
+def by_openai(session: Session, desk: Desk, tool: str, arguments: dict) -> tuple[bool, str]:
+    (message,) = openai.Tools(session, desk.tools).run([asked(("c", tool, arguments))])
+    assert message["role"] == "tool" and message["tool_call_id"] == "c"
+    return not message["content"].startswith("The call of "), message["content"]
+
+
+def by_openai_async(session: Session, desk: Desk, tool: str, arguments: dict) -> tuple[bool, str]:
+    (message,) = asyncio.run(openai.Tools(session, desk.tools).arun([asked(("c", tool, arguments))]))
+    return not message["content"].startswith("The call of "), message["content"]
+
+
+CALLERS = [by_function, by_coroutine, by_openai, by_openai_async]
+each = pytest.mark.parametrize("call", CALLERS, ids=lambda call: call.__name__)
+
+
+@each
+def test_only_what_is_allowed_runs_and_a_refusal_names_the_sentence_and_what_complies(call: Caller) -> None:
+    session, desk = library.session(), Desk()
+    assert call(session, desk, "lend_book", {"days": 14}) == (True, "lent for 14 days")
+    ran, told = call(session, desk, "lend_book", {"days": 15})
+    assert not ran and f"“{SHORT}”" in told and "days is at most 14" in told
+    ran, told = call(session, desk, "pay_fine", {"reader": "a"})
+    assert not ran and f"“{LOOK}”" in told and "now or earlier get_reader is called" in told
+    assert call(session, desk, "get_reader", {"reader": "a"})[0]
+    assert call(session, desk, "pay_fine", {"reader": "a"}) == (True, "paid")
+    assert desk.done == [("lend_book", 14), ("get_reader", "a"), ("pay_fine", "a")]
+
+
+@each
+@pytest.mark.parametrize(
+    ("tool", "arguments", "state", "told"),
+    [
+        ("burn_book", {}, {"card_blocked": False}, "there is no such tool"),
+        ("lend_book", {"days": 3}, {"card_blocked": True}, f"“{BLOCKED}”"),
+        ("lend_book", {"days": 3}, {}, "Not known: state.card_blocked"),
+        ("lend_book", {"days": 3}, {"card_blocked": "no"}, "state.card_blocked: boolean was required"),
+        ("lend_book", {"days": "3"}, {"card_blocked": False}, "days: integer was required"),
+        ("lend_book", {"days": 3, "note": 7}, {"card_blocked": False}, "note: string was required"),
+        ("close_card", {"reader": "a"}, {"card_blocked": False}, "state.words"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_is_not_known_declared_or_fitting_does_not_run(
+    call: Caller, tool: str, arguments: dict, state: dict, told: str
+) -> None:
+    session, desk = library.session(), Desk()
+    session.state(state)
+    ran, said = call(session, desk, tool, arguments)
+    assert not ran and told in said and not desk.done, said
+
+
+@each
+@pytest.mark.parametrize(
+    ("judge", "log", "told"),
+    [
+        (Broken(RuntimeError("boom")), None, "the decision broke: RuntimeError: boom"),
+        (Broken("allow"), None, "a verdict was required"),
+        (Broken(Verdict("undecided", "perhaps")), None, "perhaps"),
+        (library.GUARD, Full(), "a log that can be written was required"),
+    ],
+    ids=["raises", "no verdict", "undecided", "full log"],
+)
+def test_whatever_breaks_refuses(call: Caller, judge: Any, log: Any, told: str) -> None:
+    session, desk = Session(judge, log=log), Desk()
+    session.state({"card_blocked": False})
+    ran, said = call(session, desk, "lend_book", {"days": 3})
+    assert not ran and told in said and not desk.done
+
+
+@each
+def test_a_guard_that_answers_allow_is_believed(call: Caller) -> None:
+    """The reject of the case before: the same judge, another answer."""
+    desk = Desk()
+    assert call(Session(Broken(Verdict("allow", "fine"))), desk, "lend_book", {"days": 3})[0] and desk.done
+
+
+@each
+def test_a_call_that_failed_was_not_done(call: Caller) -> None:
+    session, desk = library.session(), Desk()
+    try:
+        call(session, desk, "get_reader", {"reader": "nobody"})
+    except KeyError:
+        pass
+    assert not call(session, desk, "pay_fine", {"reader": "a"})[0] and not desk.done
+
+
+@each
+def test_observing_lets_pass_logs_what_it_would_have_said_and_tells_what_was_done(call: Caller) -> None:
+    log = io.StringIO()
+    session, desk = library.session(log=log, observe=True), Desk()
+    assert call(session, desk, "lend_book", {"days": 40})[0] and desk.done == [("lend_book", 40)]
+    assert call(session, desk, "burn_book", {})[0]
+    assert call(session, desk, "pay_fine", {"reader": "a"})[0]
+    rows = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(row["tool"], row["decision"], row["observed"]) for row in rows] == [
+        ("lend_book", "deny", True),
+        ("burn_book", "deny", True),
+        ("pay_fine", "deny", True),
+    ]
+
+
+@each
+@pytest.mark.parametrize("observe", [True, False])
+def test_what_ran_although_it_was_denied_is_told_as_done(call: Caller, observe: bool) -> None:
+    """Who lends takes no fines: where the lending was denied and did not run, a fine may be taken."""
+    text = "ALWAYS (pay_fine IMPLIES NOT ONCE lend_book)"
+    last = dataclasses.replace(library.RULES.rules[0], id="r5", formula=library.parse(text))
+    rules = library.RuleSet(library.PREDICATES, (*library.RULES.rules, last))
+    log = io.StringIO()
+    session, desk = Session(library.airline.guarded("l", library.BOX, rules), log=log, observe=observe), Desk()
+    session.state({"card_blocked": False})
+    for tool, given in (("lend_book", {"days": 40}), ("get_reader", {"reader": "a"}), ("pay_fine", {"reader": "a"})):
+        call(session, desk, tool, given)
+    assert [name for name, _ in desk.done] == ["lend_book"] * observe + ["get_reader", "pay_fine"]
+    decisions = [json.loads(line)["decision"] for line in log.getvalue().splitlines()]
+    assert decisions == ["deny", "allow", "deny" if observe else "allow"]
+
+
+def test_a_log_of_a_session_that_enforces_does_not_speak_of_observing() -> None:
+    log = io.StringIO()
+    by_function(library.session(log=log), Desk(), "lend_book", {"days": 3})
+    assert "observed" not in json.loads(log.getvalue())
+    with pytest.raises(ValueError, match="observe: True or False was required; got 1"):
+        library.session(observe=1)
+
+
+def test_no_session_runs_nothing() -> None:
+    desk = Desk()
+    with pytest.raises(TypeError, match="a session was required; got null"):
+        functions.guard(lambda: None)(desk.lend_book)(days=1)
+    assert not desk.done
+
+
+def test_the_session_of_the_present_conversation_decides() -> None:
+    """Two conversations, told apart by a function: in the one the reader was looked up."""
+    desk, sessions = Desk(), {"a": library.session(), "b": library.session()}
+    present = ["a"]
+    find, pay = (functions.guard(lambda: sessions[present[0]])(desk.tools[name]) for name in ("get_reader", "pay_fine"))
+    find("x")
+    assert pay("x") == "paid"
+    present[0] = "b"
+    with pytest.raises(NotAllowed, match="looked up"):
+        pay("x")
+
+
+# ---- what would comply -------------------------------------------------------------------------------
+
+
+def test_what_would_comply_is_what_the_broken_rules_ask() -> None:
+    assert compliance.required(library.GUARD, "lend_book", ["r1", "r2"]) == (
+        "days is at most 14",
+        "card blocked is false",
+    )
+    assert compliance.required(library.GUARD, "burn_book", ["r1"]) == ()
+    assert compliance.required(library.GUARD, "lend_book", ["r3"]) == (), "a rule that does not bear on the tool"
+    assert compliance.required(Broken(None), "lend_book", ["r1"]) == ()
+
+
+def test_nothing_complies_where_the_guard_allows_nothing() -> None:
+    """A guard whose code denies every call, and a rule that forbids the tool outright."""
+    kept = [
+        dataclasses.replace(entry, source=entry.source.replace("return (True,", "return (False,"))
+        for entry in library.GUARD.guarded
+    ]
+    shut = dataclasses.replace(library.GUARD, guarded=tuple(kept))
+    assert shut.watch().judge is not None and compliance.required(shut, "lend_book", ["r1"]) == ()
+    never = dataclasses.replace(library.RULES.rules[0], formula=library.parse("ALWAYS (NOT lend_book)"))
+    forbidden = library.airline.guarded("f", library.BOX, library.RuleSet(library.PREDICATES, (never,)))
+    assert compliance.required(forbidden, "lend_book", ["r1"]) == ()
+
+
+# ---- functions --------------------------------------------------------------------------------------
+
+
+def test_arguments_are_those_that_the_function_gets() -> None:
+    """By place or by name; a declared default counts, for it is what runs."""
+    session, seen = library.session(), []
+
+    @functions.guard(session, tool="lend_book")
+    def lend(days: int = 30, note: str | None = None, verbose: bool = False) -> None:
+        """Undeclared arguments with defaults do not matter until they are given."""
+        seen.append((days, note, verbose))
+
+    with pytest.raises(NotAllowed, match="14 days"):
+        lend()
+    lend(3), lend(days=4), lend(5, note="x")
+    with pytest.raises(NotAllowed, match="verbose"):
+        lend(6, verbose=True)
+    with pytest.raises(NotAllowed, match="note: string was required; got null"):
+        lend(6, None)
+    with pytest.raises(TypeError, match="missing|unexpected|too many"):
+        lend(1, 2, 3, 4)
+    assert seen == [(3, None, False), (4, None, False), (5, "x", False)]
+
+
+class Days(int):
+    """A number that lies: it compares as short and is long."""
+
+    def __le__(self, other: object) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("days", [float("nan"), Days(40), 2**70, "14", True, None, [14]])
+def test_no_foreign_value_runs(days: object) -> None:
+    desk = Desk()
+    with pytest.raises(NotAllowed):
+        functions.guard(library.session())(desk.lend_book)(days)
+    assert not desk.done
+
+
+def test_functions_that_cannot_be_guarded_are_refused_before_any_call() -> None:
+    def some(*days: int) -> None:
+        """Its arguments have no names."""
+
+    def yields() -> Any:
+        yield 1
+
+    async def ayields() -> Any:
+        yield 1
+
+    for function, why in ((some, "names"), (yields, "yields"), (ayields, "yields")):
+        with pytest.raises(TypeError, match=why):
+            functions.guard(library.session())(function)
+
+
+def named(name: str, *bases: type[BaseException], cause: BaseException | None = None) -> BaseException:
+    """An error of some package, by the name that it gives it."""
+    error = type(name, bases or (Exception,), {})("so it is")
+    error.__cause__ = cause
+    return error
+
+
+UNKNOWN = [
+    TimeoutError("late"),
+    ConnectionResetError(),
+    KeyboardInterrupt(),
+    OSError("the disk"),
+    named("ReadTimeout"),
+    named("TimeoutExpired"),
+    named("RemoteProtocolError"),
+    named("ClosedResourceError"),
+    named("MyError", type(named("ConnectError"))),
+    RuntimeError("no answer").with_traceback(None),
+    ExceptionGroup("both", [ValueError("no"), TimeoutError("late")]),
+]
+UNKNOWN[9].__cause__ = TimeoutError("late")
+
+
+@pytest.mark.parametrize("error", [ValueError("no such reader"), named("NotFound"), KeyError("a"), RuntimeError("no")])
+def test_what_failed_by_itself_was_not_done(error: Exception) -> None:
+    session = library.session()
+
+    @functions.guard(session)
+    def get_reader(reader: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        get_reader("a")
+    with pytest.raises(NotAllowed) as refused:
+        functions.guard(session)(Desk().pay_fine)("a")
+    assert "has no result yet" not in str(refused.value), "it was not looked up, and nothing is awaited"
+
+
+@pytest.mark.parametrize("error", UNKNOWN, ids=lambda error: type(error).__name__)
+def test_what_says_nothing_of_how_a_call_ended_leaves_it_awaited(error: BaseException) -> None:
+    session = library.session()
+
+    @functions.guard(session)
+    def get_reader(reader: str) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        get_reader("a")
+    with pytest.raises(NotAllowed, match="has no result yet"):
+        functions.guard(session)(Desk().pay_fine)("a")
+
+
+def test_a_cancelled_call_leaves_the_session_waiting_and_allows_nothing_that_rests_on_it() -> None:
+    session, desk = library.session(), Desk()
+
+    @functions.guard(session, tool="get_reader")
+    async def slow(reader: str) -> None:
+        await asyncio.sleep(60)
+
+    async def run() -> None:
+        task = asyncio.create_task(slow("a"))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    ran, told = by_function(session, desk, "pay_fine", {"reader": "a"})
+    assert not ran and "has no result yet" in told
+    assert by_function(session, desk, "get_reader", {"reader": "a"})[0]
+    assert by_function(session, desk, "pay_fine", {"reader": "a"})[0], "whatever came of the cancelled one"
+
+
+def test_threads_share_a_session_and_no_call_is_counted_twice() -> None:
+    """Of many lookups and fines at once, each fine that ran had a lookup that had begun."""
+    session, desk, refused = library.session(), Desk(), []
+    pay, find = functions.guard(session)(desk.pay_fine), functions.guard(session)(desk.get_reader)
+
+    def work(number: int) -> None:
+        try:
+            pay(str(number)) if number % 2 else find(str(number))
+        except NotAllowed as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(desk.done) + len(refused) == 40 and len([d for d in desk.done if d[0] == "get_reader"]) == 20
+    first = next((i for i, done in enumerate(desk.done) if done[0] == "pay_fine"), len(desk.done))
+    assert "get_reader" in {name for name, *_ in desk.done[:first]} or first == len(desk.done)
+
+
+def test_what_a_lazy_function_gives_is_not_used_up_and_a_promise_counts_when_it_is_kept() -> None:
+    session = library.session()
+
+    @functions.guard(session, tool="get_reader")
+    def lazy(reader: str) -> Any:
+        return iter([1, 2])
+
+    assert list(lazy("a")) == [1, 2]
+
+    @functions.guard(session, tool="lend_book")
+    def promise(days: int) -> Any:
+        async def later() -> int:
+            return days
+
+        return later()
+
+    assert asyncio.run(promise(3)) == 3
+
+
+# ---- OpenAI -----------------------------------------------------------------------------------------
+
+
+def test_messages_of_the_real_package_are_read() -> None:
+    """The client's own types, as it parses what a server sends."""
+    from openai.types.chat import ChatCompletion
+
+    def completion(message: dict) -> ChatCompletion:
+        choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+        return ChatCompletion.model_validate(
+            {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        )
+
+    session, desk = library.session(), Desk()
+    tools = openai.Tools(session, desk.tools)
+    messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "yes"}]}]
+    calls = asked(
+        ("a", "get_reader", {"reader": "r"}), ("b", "lend_book", {"days": 99}), ("c", "close_card", {"reader": "r"})
+    )
+    messages.append(completion(calls).choices[0].message)
+    found = tools.run(messages)
+    assert [m["tool_call_id"] for m in found] == ["a", "b", "c"]
+    assert json.loads(found[0]["content"]) == {"reader": "r", "level": 2}
+    assert f"“{SHORT}”" in found[1]["content"] and found[2]["content"] == "closed", "the user's yes was heard"
+    messages += found
+    messages.append(completion(asked(("d", "close_card", {"reader": "r"}))).choices[0].message)
+    (again,) = tools.run(messages)
+    assert f"“{AGREED}”" in again["content"] or "state.words" in again["content"], "a yes is used up"
+    assert desk.done == [("get_reader", "r"), ("close_card", "r")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"days": 40, "days": 3}', 'each key once was required; got "days" twice'),
+        ('{"days": NaN}', "a finite number was required; got NaN"),
+        ('{"days": 3', "JSON was required"),
+        ("", "JSON was required"),
+        ("[3]", "a JSON object was required"),
+        ("null", "a JSON object was required"),
+        ('{"days": 1e999}', "a finite number was required"),
+        ('{"days": 3, "note": "\\ud800"}', "whole Unicode characters were required"),
+        ('{"Days": 3}', "Days: one of the arguments"),
+        ('{"days": 3.5}', "integer was required"),
+    ],
+)
+def test_arguments_that_are_not_one_plain_object_are_refused_and_never_repaired(text: str, told: str) -> None:
+    log = io.StringIO()
+    session, desk = library.session(log=log), Desk()
+    for observing in (session, library.session(observe=True)) if "JSON" in told or "each" in told else (session,):
+        (message,) = openai.Tools(observing, desk.tools).run([asked(("c", "lend_book", text))])
+        assert told in message["content"] and not desk.done, "also where it is only observed: there is no call"
+    (row,) = map(json.loads, log.getvalue().splitlines())
+    assert row["decision"] == "deny" and row["tool"] == "lend_book"
+
+
+@pytest.mark.parametrize("run", ["run", "arun"])
+def test_parallel_calls_are_decided_in_order_and_told_by_their_ids(run: str) -> None:
+    """One after the other, the second knows how the first ended; together, it is not known yet."""
+    session, desk = library.session(), Desk()
+    tools = openai.Tools(session, desk.tools)
+    messages = [asked(("a", "get_reader", {"reader": "r"}), ("b", "pay_fine", {"reader": "r"}), text="I look.")]
+    found = tools.run(messages) if run == "run" else asyncio.run(tools.arun(messages))
+    ran = [m["tool_call_id"] for m in found if not m["content"].startswith("The call of")]
+    assert ran == (["a", "b"] if run == "run" else ["a"])
+    assert run == "run" or "get_reader (call a) has no result yet" in found[1]["content"]
+    messages += [*found, asked(("d", "pay_fine", {"reader": "r"}))]
+    (last,) = tools.run(messages)
+    assert last["content"] == "paid", "the result of a was told"
+
+
+def test_an_id_that_stands_twice_runs_once() -> None:
+    session, desk = library.session(), Desk()
+    tools = openai.Tools(session, desk.tools)
+    first, second = tools.run([asked(("a", "lend_book", {"days": 1}), ("a", "lend_book", {"days": 2}))])
+    assert first["content"] == "lent for 1 days" and "an id of its own in its message was required" in second["content"]
+    (third,) = tools.run([asked(), asked(("a", "lend_book", {"days": 3}))])
+    assert third["content"] == "lent for 3 days", "servers that count the calls of each message from nought"
+    assert desk.done == [("lend_book", 1), ("lend_book", 3)]
+
+
+def test_messages_may_not_change_under_the_session() -> None:
+    """A yes that is followed by words that are taken away again would stay a yes."""
+    session, desk = library.session(), Desk()
+    tools = openai.Tools(session, desk.tools)
+    messages: list[Any] = [{"role": "user", "content": "no"}, asked(("a", "lend_book", {"days": 1}))]
+    messages += tools.run(messages)
+    edited = [{"role": "user", "content": "yes"}, *messages[1:], asked(("b", "close_card", {"reader": "r"}))]
+    assert "may only grow" in tools.run(edited)[0]["content"]
+    shorter = [asked(("c", "lend_book", {"days": 1}))]
+    assert "may only grow" in tools.run(shorter)[0]["content"]
+    grown = [*messages, asked(("d", "lend_book", {"days": 1}))]
+    grown[2] = {**grown[2], "content": "(left out)"}
+    assert tools.run(grown)[0]["content"] == "lent for 1 days", "what tools said may be cut"
+    with pytest.raises(ValueError, match="end with one of the assistant"):
+        tools.run(messages)
+    assert desk.done == [("lend_book", 1), ("lend_book", 1)]
+
+
+def test_custom_tool_calls_and_tools_without_a_function_do_not_run() -> None:
+    session, desk = library.session(), Desk()
+    tools = openai.Tools(session, {name: f for name, f in desk.tools.items() if name != "get_reader"})
+    custom = {
+        "role": "assistant",
+        "tool_calls": [{"id": "c", "type": "custom", "custom": {"name": "lend_book", "input": "3"}}],
+    }
+    assert "a function call with arguments by name was required" in tools.run([custom])[0]["content"]
+    found = tools.run([custom, asked(("d", "get_reader", {"reader": "a"}))])
+    assert found[0]["content"] == 'The call failed: there is no function for "get_reader"'
+    assert not by_function(session, desk, "pay_fine", {"reader": "a"})[0], "it was not done"
+
+
+def test_a_function_that_would_only_be_promised_is_told_before_anything_runs() -> None:
+    desk = Desk()
+
+    async def later(reader: str) -> str:
+        return reader
+
+    tools = openai.Tools(library.session(), {**desk.tools, "get_reader": later})
+    messages = [asked(("a", "lend_book", {"days": 1}), ("b", "get_reader", {"reader": "r"}))]
+    with pytest.raises(TypeError, match="use `arun`"):
+        tools.run(messages)
+    assert not desk.done
+    assert [m["content"] for m in asyncio.run(tools.arun(messages))] == ["lent for 1 days", "r"]
+
+
+def test_a_message_that_is_foreign_does_not_run() -> None:
+    desk = Desk()
+    odd = SimpleNamespace(role="assistant", content=None, tool_calls=[SimpleNamespace(id=None, function=None)])
+    (message,) = openai.Tools(library.session(), desk.tools).run([odd])
+    assert "was required" in message["content"] and not desk.done
+
+
+# ---- what is shared ---------------------------------------------------------------------------------
+
+
+def test_a_session_has_one_enforcer_and_a_refusal_says_all_that_is_known() -> None:
+    session = library.session()
+    one = enforcement.enforcer(session)
+    assert one is enforcement.enforcer(lambda: session) is not enforcement.enforcer(library.session())
+    verdict = Verdict("deny", "no", ("r",), quotes=("Some sentence.",))
+    told = enforcement.refusal("t", verdict, ("a is 1",))
+    assert "“Some sentence.”" in told and "can comply only where this holds: a is 1" in told
+    assert "\x1b" not in enforcement.refusal("\x1b[2J", Verdict("deny", "no"))
+    assert "null" in enforcement.refusal(None, Verdict("deny", "no"))
+    assert "because it is not known whether it may run" in enforcement.refusal("t", Verdict("undecided", "perhaps"))
+    assert "because" not in enforcement.refusal("t", Verdict("deny", "no"))
+
+
+def test_what_would_comply_is_found_once_for_the_same_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is slow to say for a large rule: a second refusal for the same rules does not say it anew."""
+    found, real = [], compliance.required
+
+    def counted(*given: Any) -> tuple[str, ...]:
+        found.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(compliance, "required", counted)
+    session, desk = library.session(), Desk()
+    for days in (15, 16, 17):
+        assert "days is at most 14" in by_function(session, desk, "lend_book", {"days": days})[1]
+    assert not by_function(session, desk, "pay_fine", {"reader": "a"})[0] and len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [('{"a": [1]}', {"a": (1,)}), ("12", "12"), ("{a", "{a"), ('{"a": 1, "a": 2}', '{"a": 1, "a": 2}')],
+)
+def test_what_a_tool_answers_in_text_is_read_only_where_it_is_plain_json(text: str, value: object) -> None:
+    assert enforcement.content(text) == value

@@ -1,0 +1,97 @@
+"""Sections, quotations and ids of sentences on documents small enough to be read by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from wb.domain import clauses, document, policy
+from wb.domain.document import Sentence
+from wb.domain.tools import Toolbox
+
+TEXT = "# House\n\nDo not run.\n\n## Pool\n\nYou must:\n\n- swim;\n- sing.\n\nDo not run.\n\n| who | what |\n|---|---|\n| guest | may swim |\n"  # noqa: E501
+
+
+def house(text: str = TEXT) -> policy.Policy:
+    return policy.of_text(text, Toolbox())
+
+
+def test_sections_cover_the_text_and_are_joined_while_they_are_short(monkeypatch) -> None:
+    one = house()
+    whole = one.seen.text
+    assert clauses.sections(one) == ((0, len(whole)),)
+    monkeypatch.setattr(clauses, "SECTION", 10)
+    found = clauses.sections(one)
+    assert found[0][0] == 0 and found[-1][1] == len(whole) and len(found) == 2
+    assert all(end == start for (_, end), (start, _) in zip(found, found[1:], strict=False))
+    assert [whole[start:end].startswith(title) for (start, end), title in zip(found, ("# H", "## P"), strict=True)] == [
+        True,
+        True,
+    ]
+    monkeypatch.setattr(clauses, "SECTION", len(whole))
+    assert len(clauses.sections(one)) == 1
+    monkeypatch.setattr(clauses, "SECTION", len(whole) - 1)
+    assert len(clauses.sections(one)) == 2
+
+
+def test_a_quotation_is_found_wherever_it_stands() -> None:
+    text = 'He  said "no".\nHe said “no”. It\'s on, it’s on.'
+    assert [text[a:b] for a, b in clauses.occurrences('He said "no".', text, 0, len(text))] == [
+        'He  said "no".',
+        "He said “no”.",
+    ]
+    assert len(clauses.occurrences("it's on", text, 0, len(text))) == 1
+    assert clauses.occurrences("aa", "aaa", 0, 3) == ((0, 2), (1, 3)) and clauses.occurrences("aa", "aaa", 1, 3) == (
+        (1, 3),
+    )
+    assert clauses.occurrences(" ", "a b", 0, 3) == () == clauses.occurrences("a.b", "axb", 0, 3)
+
+
+def test_ids_are_of_the_words_and_what_they_are_read_with() -> None:
+    base = Sentence("Do  not run.", 0, 12, "paragraph", ("House",))
+    same = Sentence("Do not\nrun.", 50, 61, "paragraph", ("House",))
+    first, second = clauses.identities([base, same])
+    assert second == f"{first}-2" and len(first) == 12 and clauses.identities([same])[0] == first
+    others = [
+        Sentence("Do not run!", 0, 12, "paragraph", ("House",)),
+        Sentence("Do not run.", 0, 12, "paragraph", ("Pool",)),
+        Sentence("Do not run.", 0, 12, "paragraph", ("House",), stems=("You must:",)),
+        Sentence("Do not run.", 0, 12, "paragraph", ("House",), label="Note"),
+        Sentence("Do not run.", 0, 12, "paragraph", ("House",), column="what"),
+        Sentence("Do not run.", 0, 12, "paragraph", ("House",), row=(("who", "guest"),)),
+    ]
+    assert len({*clauses.identities([base, *others])}) == 7
+
+
+def test_a_clause_has_what_its_sentence_is_read_with() -> None:
+    one = Sentence("run", 3, 6, "item", ("House",), stems=("You must:",), label="Note", row=(("who", "guest"),))
+    made = clauses.clause_of(one, "c1")
+    assert (made.id, made.text, made.start, made.end) == ("c1", "run", 3, 6)
+    assert made.headings == ("House",) and made.context == ("You must:", "Note", "guest")
+    assert clauses.clause_of(Sentence("run", 3, 6, "item")).context == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        (Sentence("x", 0, 1, "paragraph"), ""),
+        (Sentence("x", 0, 1, "paragraph", ("A", "B")), "under A / B"),
+        (Sentence("x", 0, 1, "item", ("A",), stems=("You  must:",)), "under A, in the list “You must:”"),
+        (Sentence("x", 0, 1, "paragraph", label="Note"), "after “Note:”"),
+        (Sentence("x", 0, 1, "gap", label="code"), ""),
+        (Sentence("x", 0, 1, "cell", column="what"), "in the column “what”"),
+        (Sentence("x", 0, 1, "cell", row=(("who", "guest"), ("", "b"), ("z", " "))),
+         "in the row with who “guest”, “b”"),
+    ],
+)  # fmt: skip
+def test_where_a_sentence_stands(sentence: Sentence, words: str) -> None:
+    assert clauses.standing(sentence) == words
+
+
+def test_pieces_are_the_sentences_and_what_was_skipped_in_order() -> None:
+    one = house(f"{TEXT}\n```\nsome code here\n```\n\nThe end is near.\n")
+    found = clauses.pieces(one)
+    assert [p.start for p in found] == sorted(p.start for p in found)
+    (gap,) = (p for p in found if p.kind == "gap" and "some code" in p.text)
+    assert gap.label and gap.headings == ("House", "Pool") and gap.text == one.text[gap.start : gap.end]
+    assert list(clauses.named(one).values()) == [p.text for p in found]
+    assert set(document.SILENT).isdisjoint(p.label for p in found if p.kind == "gap")

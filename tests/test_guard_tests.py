@@ -1,0 +1,178 @@
+"""The runner of guard tests: what passes, fails, is undecided or broke; and the airline's 61 tests against guards that
+know nothing and against an oracle of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airline_oracle import broken
+from conftest import ROOT
+
+from wb.bench import guard_tests, tau_database
+from wb.bench.guard_tests import GuardTest, GuardTestError
+from wb.domain import tools
+from wb.domain.events import Asked, Result, Say
+from wb.domain.trace import Call, Step, Verdict
+from wb.domain.validation import Validator
+
+FOLDER = ROOT / "policies" / "airline"
+TESTS = guard_tests.load(FOLDER / "guard_tests.yaml")
+BY_NAME = {test.name: test for test in TESTS}
+DATABASE = tau_database.load(FOLDER / "database.json")
+VALIDATOR = Validator(tools.parse((FOLDER / "tools.json").read_text("utf-8")))
+
+
+@dataclass
+class Same:
+    """A judge that says the same of every call, and its own watch."""
+
+    verdict: Verdict
+    name: str = "same"
+    validator: Validator = VALIDATOR
+
+    def watch(self) -> Same:
+        return self
+
+    def judge(self, step: Step) -> Verdict:
+        return self.verdict
+
+    def remember(self, step: Step) -> None:
+        pass
+
+    def evidence(self, tool: str) -> str:
+        return ""
+
+    def reads(self, tool: str) -> tuple[str, ...]:
+        return ()
+
+    def minds(self, tool: str) -> bool:
+        return False
+
+
+def counts(verdict: Verdict) -> dict[str, Mapping[str, int]]:
+    return dict(guard_tests.counted(guard_tests.run(Same(verdict), TESTS, DATABASE)))
+
+
+def outcome(**found: int) -> dict[str, int]:
+    return dict.fromkeys(guard_tests.OUTCOMES, 0) | found
+
+
+def test_a_guard_that_allows_everything_fails_every_violation_test() -> None:
+    found = counts(Verdict("allow", "whatever it is"))
+    assert found["allow"] == outcome(passed=25) and found["deny"] == outcome(failed=36)
+
+
+def test_a_guard_that_denies_everything_fails_every_compliance_test() -> None:
+    found = counts(Verdict("deny", "whatever it is"))
+    assert found["allow"] == outcome(failed=25) and found["deny"] == outcome(passed=36)
+
+
+def test_what_is_undecided_or_broke_passes_no_test() -> None:
+    assert counts(Verdict("undecided", "nobody knows"))["all"] == outcome(undecided=61)
+    assert counts(Verdict("deny", "it broke", grade="error"))["all"] == outcome(error=61)
+
+
+def test_a_denial_for_another_sentence_is_told_apart() -> None:
+    test = BY_NAME["book_six_travellers"]
+    for quote, named in ((test.sentence, True), ("Another sentence.", False)):
+        verdict = Verdict("deny", "so it is", ("rule",), quotes=(quote,))
+        (tried,) = guard_tests.run(Same(verdict), [test], DATABASE)
+        assert tried.outcome == "passed" and tried.named is named
+
+
+@pytest.mark.parametrize("test", TESTS, ids=BY_NAME)
+def test_what_happened_before_a_call_can_happen(test: GuardTest) -> None:
+    happened, after = guard_tests.history(test, DATABASE)
+    said = [event.what for event in happened if isinstance(event.what, Say)]
+    assert said == [what for what in test.history if isinstance(what, Say)]
+    results = [event.what for event in happened if isinstance(event.what, Result)]
+    assert len(results) == sum(isinstance(event.what, Asked) for event in happened)
+    assert not any(result.failed for result in results) and after.now == DATABASE.now
+
+
+# What the tools themselves would refuse, whatever a guard says.
+REFUSED = {
+    "book_with_a_friends_card": "payment method credit_card_3501 not found",
+    "book_a_delayed_flight": "flight LW103 not available on date 2026-02-11",
+    "book_a_flight_in_the_air": "flight LW211 not available on date 2026-02-10",
+    "economy_moves_to_a_closed_flight": "flight LW131 not available on date 2026-02-11",
+    "round_trip_keeps_a_leg_paid_by_certificate": "certificate cannot be used to update reservation",
+    "bag_on_a_card_that_is_not_stored": "payment method not found",
+    "a_traveller_is_added": "number of passengers does not match",
+    "a_traveller_is_left_out": "number of passengers does not match",
+}
+
+
+@pytest.mark.parametrize("test", TESTS, ids=BY_NAME)
+def test_the_tools_do_every_call_but_those_that_they_check_themselves(test: GuardTest) -> None:
+    """So that sums, seats and balances are right, and nothing but the handbook speaks against a call."""
+    _, after = guard_tests.history(test, DATABASE)
+    answer = tau_database.call(after, test.call.tool, test.call.arguments or {})
+    assert answer.failed is (test.name in REFUSED)
+    assert not answer.failed or answer.value == f"Error: {REFUSED[test.name]}"
+
+
+# ---- the tests themselves -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", TESTS, ids=BY_NAME)
+def test_a_violation_breaks_its_item_alone_and_a_compliant_call_none(test: GuardTest) -> None:
+    words = {"confirm", "offer_insurance"}  # the dialogue alone tells
+    assert broken(test, DATABASE) == ({test.item} - words if test.expect == "deny" else set())
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+ROW = {"name": "one", "item": "x", "expect": "allow", "history": [], "tool": "think", "arguments": {"thought": "?"}}
+
+
+def written(place: Path, *rows: Mapping[str, Any]) -> Path:
+    path = place / "tests.yaml"
+    path.write_text(json.dumps({"tests": rows}), "utf-8")
+    return path
+
+
+def test_a_file_of_one_test_is_read(tmp_path: Path) -> None:
+    (test,) = guard_tests.load(written(tmp_path, ROW | {"history": [{"user": "Hello"}, {"think": {"thought": "a"}}]}))
+    assert test.history == (Say("user", "Hello"), Call("think", {"thought": "a"}))
+    assert test.call == Call("think", {"thought": "?"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([ROW | {"expect": "maybe"}], "'allow' or 'deny'"),
+        ([ROW | {"expect": "deny"}], "a sentence was required"),
+        ([ROW | {"sentence": "x"}], "a sentence was required"),
+        ([ROW | {"more": 1}], "Extra inputs"),
+        ([ROW | {"history": [{"user": "a", "assistant": "b"}]}], "one key an event"),
+        ([ROW | {"history": [{"user": {}}]}], "a text of user or assistant"),
+        ([ROW | {"history": [{"think": "a"}]}], "a tool's arguments"),
+        ([ROW, {**ROW, "history": [], "arguments": {"thought": "!"}}], "a name of its own"),
+        ([ROW | {"twin": "two"}], "a known twin"),
+    ],
+)
+def test_a_file_that_is_no_file_of_tests_is_refused(rows: list[dict[str, Any]], why: str, tmp_path: Path) -> None:
+    with pytest.raises(GuardTestError, match=why):
+        guard_tests.load(written(tmp_path, *rows))
+
+
+def test_text_that_is_no_yaml_is_refused_and_a_history_that_cannot_happen(tmp_path: Path) -> None:
+    path = tmp_path / "tests.yaml"
+    path.write_text("tests: [", "utf-8")
+    with pytest.raises(GuardTestError, match="YAML was required"):
+        guard_tests.load(path)
+    path = written(tmp_path, ROW | {"history": [{"get_user_details": {"user_id": "nobody"}}]})
+    with pytest.raises(GuardTestError, match="user not found"):
+        guard_tests.run(Same(Verdict("allow", "so it is")), guard_tests.load(path), DATABASE)
+
+
+def test_every_test_stands_on_a_database_of_its_own() -> None:
+    kept = json.dumps([DATABASE.users, DATABASE.reservations])
+    guard_tests.run(Same(Verdict("allow", "so it is")), TESTS, DATABASE)
+    assert json.dumps([DATABASE.users, DATABASE.reservations]) == kept

@@ -1,0 +1,372 @@
+"""The proxy between an agent and an MCP server, with the official SDK: an agent is stopped, told why, and complies.
+
+One test starts real processes, agent, proxy and server; the others connect the same parts inside one process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import library
+import mcp
+import pydantic
+import pytest
+from conftest import ROOT, shared
+from library import LOOK, SHORT, Desk
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError as ServerToolError
+from mcp.types import ToolAnnotations
+
+from wb.adapters import mcp as adapter
+from wb.domain import tools
+from wb.domain.session import Session
+from wb.domain.tools import ToolError
+
+
+class Secret(pydantic.BaseModel):
+    """What a server asks a user for."""
+
+    word: str
+
+
+def text(result: Any) -> str:
+    """What a result says."""
+    return "\n".join(block.text for block in result.content)
+
+
+def upstream(desk: Desk) -> MCPServer:
+    """The library's tools behind MCP, and some that a server may have as well."""
+    server = MCPServer("desk")
+
+    def lend_book(days: int, note: str = "") -> str:
+        return desk.lend_book(days, note)
+
+    def get_reader(reader: str) -> dict[str, Any]:
+        if reader == "nobody":
+            raise ServerToolError("there is no such reader")  # the SDK writes down what else is raised, at length
+        return desk.get_reader(reader)
+
+    async def pay_fine(reader: str) -> str:
+        if reader == "slow":
+            await asyncio.sleep(60)
+        return desk.pay_fine(reader)
+
+    for tool in (lend_book, pay_fine, desk.close_card, desk.burn_book):
+        server.tool(structured_output=False)(tool)
+    server.tool(annotations=ToolAnnotations(read_only_hint=True), structured_output=False)(get_reader)
+
+    def secret() -> str:
+        desk.done.append(("secret",))
+        return "secret"
+
+    server.resource("file://secret")(secret)
+    server.prompt("greet")(secret)
+    return server
+
+
+def behind(
+    session: Session, work: Callable[[mcp.Client, adapter.Proxy], Awaitable[Any]], server: Any, seconds: float = 20
+) -> Any:
+    """What an agent behind the proxy does, all in this process."""
+
+    async def run() -> Any:
+        async with mcp.Client(server, cache=None) as client:
+            proxy = adapter.Proxy(session, client, seconds)
+            async with mcp.Client(proxy.server(), cache=None) as agent:
+                return await work(agent, proxy)
+
+    return asyncio.run(run())
+
+
+# ---- real processes -----------------------------------------------------------------------------------
+
+
+def test_an_agent_behind_the_proxy_is_stopped_and_corrected_by_an_airline_s_guards(tmp_path: Path) -> None:
+    shared("data")
+    done, errors = tmp_path / "done.jsonl", tmp_path / "stderr.txt"
+    done.touch()
+    script = str(ROOT / "tests" / "airline_proxy.py")
+    bags = {"reservation_id": "R1", "total_baggages": 3, "nonfree_baggages": 0, "payment_id": "card1"}
+
+    async def run() -> None:
+        server = mcp.StdioServerParameters(command=sys.executable, args=[script, str(done)])
+        with errors.open("w") as log:
+            async with mcp.Client(mcp.stdio_client(server, errlog=log), cache=None) as agent:
+                assert "update_reservation_baggages" in {tool.name for tool in (await agent.list_tools()).tools}
+                first = await agent.call_tool("update_reservation_baggages", bags)
+                assert first.is_error and not done.read_text()
+                assert "(bags_charged)" in text(first) and "(bags_method)" not in text(first), text(first)
+                second = await agent.call_tool("update_reservation_baggages", {**bags, "nonfree_baggages": 2})
+                assert not second.is_error, text(second)
+                assert [json.loads(line) for line in done.read_text().splitlines()] == [
+                    {"total_baggages": 3, "nonfree_baggages": 2}
+                ]
+                strange = await agent.call_tool("drop_table", {"name": "users"})
+                assert strange.is_error and "there is no such tool" in text(strange)
+                dying = await agent.call_tool("transfer_to_human_agents", {"summary": "x"})
+                assert dying.is_error and "it is not known whether it was done" in text(dying)
+                after = await agent.call_tool("update_reservation_baggages", {**bags, "nonfree_baggages": 2})
+                assert after.is_error and len(done.read_text().splitlines()) == 1
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+    told = errors.read_text()
+    assert "drop_table: there is no such tool in tools.json; its calls are refused" in told
+    assert "book_reservation: the server has no such tool" in told and "Traceback" not in told
+
+
+# ---- calls ------------------------------------------------------------------------------------------
+
+
+def test_calls_pass_only_where_they_are_allowed_and_results_come_back() -> None:
+    session, desk = library.session(), Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        named = {tool.name for tool in (await agent.list_tools()).tools}
+        assert named == {"lend_book", "get_reader", "pay_fine", "close_card", "burn_book"}
+        fine = await agent.call_tool("lend_book", {"days": 3})
+        assert not fine.is_error and text(fine) == "lent for 3 days"
+        long = await agent.call_tool("lend_book", {"days": 15})
+        assert long.is_error and f"“{SHORT}”" in text(long) and "days is at most 14" in text(long)
+        early = await agent.call_tool("pay_fine", {"reader": "a"})
+        assert early.is_error and f"“{LOOK}”" in text(early)
+        failed = await agent.call_tool("get_reader", {"reader": "nobody"})
+        assert failed.is_error and (await agent.call_tool("pay_fine", {"reader": "a"})).is_error, "it was not done"
+        assert json.loads(text(await agent.call_tool("get_reader", {"reader": "a"})))["level"] == 2
+        assert text(await agent.call_tool("pay_fine", {"reader": "a"})) == "paid"
+        unknown = await agent.call_tool("burn_book", {})
+        assert unknown.is_error and "there is no such tool" in text(unknown)
+
+    behind(session, work, upstream(desk))
+    assert desk.done == [("lend_book", 3), ("get_reader", "a"), ("pay_fine", "a")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("lend_book", {"days": "3"}, "days: integer was required"),
+        ("lend_book", {"days": float("nan")}, "finite"),
+        ("lend_book", {}, "days: a value was required"),
+        ("lend_book", None, "days: a value was required"),
+        ("Lend_book", {"days": 3}, "lend_book is spelt otherwise"),
+        ("close_card", {"reader": "a"}, "state.words"),
+    ],
+)
+def test_what_does_not_fit_does_not_reach_the_server(tool: str, arguments: Any, told: str) -> None:
+    desk = Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        params = type("Params", (), {"name": tool, "arguments": arguments})
+        result = await proxy.call_tool(None, params)
+        assert result.is_error and told in text(result), text(result)
+
+    behind(library.session(), work, upstream(desk))
+    assert not desk.done
+
+
+def test_a_server_that_hangs_is_told_in_time_and_its_call_stays_awaited() -> None:
+    session, desk = library.session(), Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        assert not (await agent.call_tool("get_reader", {"reader": "slow"})).is_error
+        late = await agent.call_tool("pay_fine", {"reader": "slow"})
+        assert late.is_error and "it is not known whether it was done: " in text(late), text(late)
+        assert session._late or session._made
+
+    behind(session, work, upstream(desk), seconds=0.3)
+    assert desk.done == [("get_reader", "slow")]
+
+
+def test_a_cancelled_call_leaves_the_session_waiting() -> None:
+    session, desk = library.session(), Desk()
+    started = asyncio.Event()
+
+    async def slow(reader: str) -> str:
+        started.set()
+        await asyncio.sleep(60)
+        return ""
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        task = asyncio.create_task(agent.call_tool("get_reader", {"reader": "a"}))
+        await asyncio.wait_for(started.wait(), 10)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        after = await agent.call_tool("pay_fine", {"reader": "a"})
+        assert after.is_error and "has no result yet" in text(after), text(after)
+
+    server = MCPServer("slow")
+    server.tool(name="get_reader", structured_output=False)(slow)
+    server.tool(structured_output=False)(desk.pay_fine)
+    behind(session, work, server)
+    assert not desk.done
+
+
+def test_parallel_calls_are_each_told_by_their_own_result() -> None:
+    session, desk = library.session(), Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(agent.call_tool("get_reader", {"reader": str(i)})) for i in range(4)]
+        assert [json.loads(text(task.result()))["reader"] for task in asked] == ["0", "1", "2", "3"]
+        assert not (await agent.call_tool("pay_fine", {"reader": "a"})).is_error
+
+    behind(session, work, upstream(desk))
+
+
+def test_observing_passes_and_logs() -> None:
+    log, desk = io.StringIO(), Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        assert not (await agent.call_tool("lend_book", {"days": 40})).is_error
+        assert not (await agent.call_tool("burn_book", {})).is_error
+
+    behind(library.session(log=log, observe=True), work, upstream(desk))
+    rows = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(row["decision"], row["observed"]) for row in rows] == [("deny", True)] * 2
+    assert desk.done == [("lend_book", 40), ("burn_book",)]
+
+
+# ---- what does not pass -----------------------------------------------------------------------------
+
+
+def test_nothing_but_tools_is_offered_or_passed() -> None:
+    desk = Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> tuple[str, ...]:
+        offered = agent.server_capabilities
+        assert offered.tools and not (offered.resources or offered.prompts or offered.completions)
+        for asking in (agent.read_resource("file://secret"), agent.list_resources(), agent.get_prompt("greet")):
+            with pytest.raises(mcp.MCPError, match="not found|Method"):
+                await asking
+        return await proxy.differences()
+
+    told = behind(library.session(), work, upstream(desk))
+    assert not desk.done
+    assert {
+        "resources: offered by the server and not passed on",
+        "prompts: offered by the server and not passed on",
+    } <= {*told}
+
+
+def test_a_server_that_asks_the_agent_s_model_gets_an_error() -> None:
+    """What a server asks its client for (here a text from its user) would be no tool call and pass no guard."""
+    server = MCPServer("asks")
+
+    async def get_reader(reader: str, ctx: Context) -> str:
+        return str((await ctx.elicit("your password?", Secret)).action)
+
+    server.tool(structured_output=False)(get_reader)
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        result = await agent.call_tool("get_reader", {"reader": "a"})
+        assert result.is_error, text(result)
+
+    behind(library.session(), work, server)
+
+
+# ---- lookups ----------------------------------------------------------------------------------------
+
+
+def test_fields_are_looked_up_by_the_server_s_own_read_only_tools() -> None:
+    declared = {**library.TOOLS}
+    level = {"name": "level", "type": "integer"}
+    level["from"] = {"lookup": "get_reader", "arguments": {"reader": "call.reader"}, "path": "level"}
+    declared["state"] = [*library.TOOLS["state"], level]
+    box = tools.parse(json.dumps(declared))
+    high = library.Predicate("high", "state", "", test=library.cel.parse("state.level >= 2"))
+    rule = library.Rule("r9", "Level 2.", library.parse("ALWAYS (pay_fine IMPLIES high)"), "forbid", quote="Level 2.")
+    guard = library.airline.guarded("l", box, library.RuleSet((*library.PREDICATES, high), (rule,)))
+    desk = Desk()
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        asking = adapter._asking(proxy.client, asyncio.get_running_loop(), 10)
+        one = adapter.Proxy(Session(guard, ask=asking, timeout_s=10), proxy.client)
+        async with mcp.Client(one.server(), cache=None) as second:
+            paid = await second.call_tool("pay_fine", {"reader": "a"})
+            assert not paid.is_error, text(paid)
+            none = await second.call_tool("pay_fine", {"reader": "nobody"})
+            assert none.is_error and "state.level" in text(none)
+
+    behind(library.session(), work, upstream(desk))
+    assert desk.done == [("get_reader", "a"), ("pay_fine", "a")]
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        ({"content": [], "structuredContent": {"level": 2}}, {"level": 2}),
+        ({"content": [{"type": "text", "text": "other"}], "structuredContent": [1]}, [1]),
+        ({"content": [{"type": "text", "text": '{"level": 2}'}]}, {"level": 2}),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"content": [{"type": "image", "data": "", "mimeType": "image/png"}]}, None),
+        ({"content": []}, None),
+    ],
+)
+def test_what_a_tool_gave_is_its_structured_content_or_its_text(result: dict, value: object) -> None:
+    assert adapter.given(mcp.types.CallToolResult.model_validate(result)) == value
+
+
+# ---- the tools of both sides ------------------------------------------------------------------------
+
+
+def listed(**tool: Any) -> Any:
+    """A tool as a server lists it."""
+    from mcp.types import Tool
+
+    return Tool.model_validate({"inputSchema": {"type": "object"}, **tool})
+
+
+def schema(**properties: dict) -> dict:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        (
+            {"name": "lend_book", "inputSchema": schema(days={"type": "string"})},
+            'lend_book.days: the server says {"type"',
+        ),
+        ({"name": "lend_book", "inputSchema": schema(weeks={"type": "integer"})}, "weeks: only the server"),
+        ({"name": "lend_book", "inputSchema": schema(days={"type": "integer"})}, "note: only tools.json"),
+        ({"name": "lend_book", "inputSchema": {"properties": {"days": {"type": "integer"}}}}, "tools.json {"),
+        ({"name": "lend-book"}, '"lend-book": there is no such tool in tools.json'),
+        ({"name": "get_reader", "annotations": {"readOnlyHint": False}}, "it changes something"),
+        ({"name": "lend_book", "inputSchema": {"$ref": "#/nowhere"}}, "cannot be read"),
+    ],
+)
+def test_differences_from_tools_json_are_told(tool: dict, told: str) -> None:
+    lines = "\n".join(adapter.different(library.BOX, [listed(**tool)]))
+    assert told.replace('"lend-book"', "lend-book") in lines, lines
+    same = [listed(name=one["name"], inputSchema=one["parameters"]) for one in library.TOOLS["tools"]]
+    assert adapter.different(library.BOX, same) == ()
+
+
+def test_a_server_that_lists_without_end_or_not_at_all_is_refused() -> None:
+    async def endless(context: Any, params: Any) -> Any:
+        return mcp.types.ListToolsResult(tools=[], next_cursor="more")
+
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        with pytest.raises(ToolError, match="a last page among"):
+            await proxy.differences()
+
+    behind(library.session(), work, Server("endless", on_list_tools=endless))
+
+    async def none(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        with pytest.raises(ToolError, match="that lists its tools was required"):
+            await proxy.differences()
+
+    behind(library.session(), none, Server("none"))
+
+
+def test_a_command_that_is_no_server_is_told() -> None:
+    with pytest.raises(ToolError, match="an MCP server that answers was required"):
+        adapter.serve(lambda ask: library.session(), ["/nowhere/at/all"], seconds=5)

@@ -1,0 +1,91 @@
+"""Decisions on recorded calls as rows and tables, counted by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from test_guarding import RULES
+from test_undeclared import TOOLS
+
+from wb.bench.recorded import Judged
+from wb.domain.trace import Verdict
+from wb.guards.runtime import CallGuard
+from wb.runs import verdicts
+
+QUOTES = {"r1": "Only adults may book.", "r2": "x" * 500}
+SENTENCES = {"s1": "Be kind."}
+ALLOW = Verdict("allow", "no rule against it")
+JUDGED = (
+    Judged("a", 0, "book", "allow", ALLOW),
+    Judged("a", 1, "book", "deny", Verdict("deny", "it breaks r1", ("r1",), "proved")),
+    Judged("b", 0, "book", "allow", Verdict("deny", "it breaks r1 and r2", ("r1", "r2"))),
+    Judged("b", 1, "look", None, Verdict("undecided", "not told", missing=("state.age",), open=("s1",))),
+    Judged("b", 2, "", None, Verdict("undecided", "no call for sure", open=("s9",))),
+)
+
+
+def test_a_row_says_all_of_a_decision_and_quotes_what_it_rests_on() -> None:
+    assert verdicts.row(JUDGED[1], QUOTES, SENTENCES) == {
+        "run": "a",
+        "index": 1,
+        "tool": "book",
+        "decision": "deny",
+        "violated": [{"rule": "r1", "quote": "Only adults may book."}],
+        "missing": [],
+        "open": [],
+        "grade": "proved",
+        "reason": "it breaks r1",
+        "label": "deny",
+    }
+    row = verdicts.row(JUDGED[3], QUOTES, SENTENCES)
+    assert row["missing"] == ["state.age"] and row["open"] == [{"sentence": "s1", "text": "Be kind."}]
+    assert "label" not in row and verdicts.row(JUDGED[4], {}, {})["open"] == [{"sentence": "s9", "text": ""}]
+    assert verdicts.row(JUDGED[2], {}, {})["violated"] == [{"rule": "r1", "quote": ""}, {"rule": "r2", "quote": ""}]
+
+
+def test_tables_count_decisions_by_tool_by_label_and_by_what_they_rest_on() -> None:
+    found = dict(verdicts.tables(iter(JUDGED), QUOTES, SENTENCES))
+    assert found["5 calls in 2 runs"] == (
+        ("tool", "calls", "allowed", "denied", "undecided"),
+        ("(not one for sure)", "1", "0", "0", "1"),
+        ("book", "3", "1", "2", "0"),
+        ("look", "1", "0", "0", "1"),
+        ("all", "5", "1", "2", "2"),
+    )
+    (right,) = (title for title in found if "decided as labelled" in title)
+    assert right.startswith("2 of 3 labelled calls decided as labelled: 66.7 % [")
+    assert found[right] == (
+        ("label", "calls", "allowed", "denied", "undecided"),
+        ("to allow", "2", "1", "1", "0"),
+        ("to deny", "1", "0", "1", "0"),
+    )
+    assert found["Rules that were broken"] == (
+        ("times", "what"),
+        ("2", "Only adults may book."),
+        ("1", "x" * verdicts.SHOWN + "…"),
+    )
+    assert found["Open sentences"] == (("times", "what"), ("1", "Be kind."), ("1", "s9"))
+    assert found["Facts that would decide"] == (("times", "what"), ("1", "state.age"))
+
+
+def test_a_table_without_a_row_is_left_out_and_one_is_not_many() -> None:
+    ((title, rows),) = verdicts.tables([Judged("a", 0, "book", None, ALLOW)], {}, {})
+    assert title == "1 call in 1 run" and rows[1:] == (("book", "1", "1", "0", "0"), ("all", "1", "1", "0", "0"))
+    whole = Judged("a", 0, "book", None, Verdict("deny", "no", ("r",)))
+    assert ("1", "y" * verdicts.SHOWN) in dict(verdicts.tables([whole], {"r": "y" * verdicts.SHOWN}, {}))[
+        "Rules that were broken"
+    ]
+
+
+def test_denials_for_want_of_a_guard_are_told_apart() -> None:
+    assert verdicts.denied(JUDGED[1]) == (("book", "deny"),) and verdicts.denied(JUDGED[0]) == ()
+    guard = CallGuard("x", RULES, (), frozenset({"proved", "tested"}), TOOLS)
+    found = verdicts.unguarded(Counter({("book", "deny"): 2, ("look", None): 1, ("other", "allow"): 1}), guard)
+    tools = guard.unguarded
+    counted = {("book", "deny"): 2, ("look", None): 1, ("other", "allow"): 1}
+    total = sum(n for (tool, _), n in counted.items() if tool in tools)
+    assert total and found[0].startswith(f"{total} of 4 denials (2 of them labelled deny) say nothing of the call")
+    assert "no tested or proved guard" in found[0] and verdicts.unguarded(Counter(), guard) == ()
+    (one,) = verdicts.unguarded(Counter({("book", None): 1}), guard)
+    assert one.startswith("1 of 1 denial say nothing")
+    assert verdicts.unguarded(Counter({("other_tool", "deny"): 1}), guard) == ()

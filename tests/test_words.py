@@ -1,0 +1,153 @@
+"""What the words of a sentence tell that nothing was read from: why it may be left aside, or why it stays open."""
+
+from __future__ import annotations
+
+import pytest
+
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.rules import words
+
+BOX = Toolbox(
+    (
+        Tool("book_room", "Book a room.", (Field("guests", "integer"),), keywords=("reserve a suite",)),
+        Tool("send_note", "Send a note.", (Field("text", "string", "words for the reader"),), mutating=False),
+        Tool("cancel_room", "Cancel a room.", (Field("room", "string"),)),
+        Tool("open_vault", "Open the vault."),
+    )
+)
+BEARING = words.Bearing(BOX)
+
+
+def said(text: str, **more: object) -> tuple[str, bool]:
+    return words.verdict(text, BEARING, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("May a guest bring a dog?", "a question"),
+        ("For example, a guest brings a dog.", "an example"),
+        ("E.g. dogs and cats.", "an example"),
+        ('A "guest" is somebody who stays here.', "a definition"),
+        ("Breakfast counts as a meal.", "a definition"),
+        ("The house includes a garden.", "a definition"),
+        ("We recommend the garden.", "advice"),
+        ("Consider visiting the garden.", "advice"),
+        ("Guests need not bring towels.", "an exemption, or a right kept"),
+        ("The house reserves the right to paint its doors.", "an exemption, or a right kept"),
+        ("The garden is green.", "a statement without force, exception or limit"),
+        ("The garden is usually open within a day.", "a statement of what usually is so"),
+        ("Guests may also use the garden.", "a permission"),
+        ("Green gardens", "names a thing, says nothing of it"),
+    ],
+)
+def test_a_sentence_is_left_aside_for_a_reason_in_it(text: str, reason: str) -> None:
+    assert said(text) == (reason, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Guests must pay.", "the words of a constraint that was not read (must)"),
+        ("Guests shall never smoke.", "the words of a constraint that was not read (shall, never)"),
+        ("Must a guest never pay?", "the words of a constraint that was not read (must, never)"),
+        ("For example, you must pay.", "the words of a constraint that was not read (must)"),
+        ("Dogs are not allowed in.", "the words of a constraint that was not read (not allowed, are not allowed)"),
+        ("Refunds are not made.", "the words of a constraint that was not read (are not made)"),
+        ("Tips aren't usually paid out.", "the words of a constraint that was not read (aren't usually paid)"),
+        ("Dogs are not let in.", "the words of a constraint that was not read (are not let)"),
+        ("Probably not.", "the answer to a question that was not read"),
+        ("A: no.", "the answer to a question that was not read"),
+        ("Close the garden at nine.", "an order that was not read (close)"),
+        ("If it rains, close the garden.", "an order that was not read (close)"),
+        ("The room is not green or blue.", "a negation that was not read (not)"),
+        ("Only the garden is green.", "a limit or an exception that was not read (only)"),
+        ("The garden is 5% green.", "a limit or an exception that was not read (5%)"),
+        ("Guests keep dogs outside.", None),
+        ("Users bring a dog.", "says what users do"),
+        ("It also applies to dogs.", "it adds to another sentence"),
+        ("Rule 3 applies to dogs.", "it says where another passage holds (rule 3 applies)"),
+        ("Rooms we book are green.", "says something of what book_room does"),
+        ("Green gardens with trees and some flowers.", "nothing was read from it, and nothing in its words says that it is no constraint"),  # noqa: E501
+        ("Sending a note is nice.", "says what 'sending' is"),
+    ],
+)  # fmt: skip
+def test_a_sentence_stays_open_for_a_reason_in_it(text: str, reason: str | None) -> None:
+    told, aside = said(text)
+    assert not aside and (reason is None or told == reason)
+
+
+def test_what_stands_around_a_sentence_counts() -> None:
+    assert said("The dogs", opening="Guests must not bring:") == (
+        "the words of a constraint that was not read (must)",
+        False,
+    )
+    assert said("Small dogs", title="Prohibited") == ("a thing named under the title 'Prohibited'", False)
+    assert said("Small dogs", title="Welcome") == ("names a thing, says nothing of it", True)
+    assert said("Small dogs and their many owners", fragment=True) == ("names a thing, says nothing of it", True)
+    assert said("Small dogs, 3 of them", fragment=True) == ("a limit without a verb", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "force"),
+    [
+        ("You must pay.", "must"), ("You need not pay.", ""), ("It is not required to pay.", ""),
+        ("It is not limited to dogs.", ""), ("Smoking is prohibited.", "prohibited"),
+        ("Rooms are off-limits.", "off-limits"),
+        ("Please do not smoke.", "please do not"), ("The agent will ask.", "agent will"),
+        ("The agent will be asked.", ""),
+        ("Rooms aren't sold.", "aren't sold"), ("A room that is not sold is free.", ""),
+        ("Ensure that it is shut.", "ensure"),
+        ("We try to ensure peace.", ""), ("🚫 dogs", "🚫"), ("They are to be shut.", "are to be"), ("It is green.", ""),
+        ("You doesn't need to pay.", ""), ("Guests can’t pay.", "can't"), ("**Never** pay.", "never"),
+    ],
+)  # fmt: skip
+def test_words_of_force(text: str, force: str) -> None:
+    assert words.forced(text) == force
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("can’t", "can't"), ("**bold** and `code`", "bold and code"), ("two\n lines", "two lines"),
+        ("can-not", "cannot"), ("_so_", "so"), ("‘quoted’", "'quoted'"), ("ﬁne", "fine"), ("non\u2010stop", "non-stop"),
+    ],
+)  # fmt: skip
+def test_plain_words(text: str, plain: str) -> None:
+    assert words.plain(text) == plain
+
+
+FORMS = """book booked booking books|cancel cancelled cancellation|pay paid pays payment|policy policies|city cities
+    |stop stopped stopping|note notes|child children|open opened opens""".split("|")
+
+
+@pytest.mark.parametrize("line", FORMS)
+def test_forms_of_a_word_share_a_stem(line: str) -> None:
+    assert len({words.stem(word) for word in line.split()}) == 1, [words.stem(word) for word in line.split()]
+
+
+def test_stems_that_differ_and_are_left_out() -> None:
+    assert words.stem("book") != words.stem("boot") and words.stem("class") == "clas"
+    assert words.stems("The user's bookedRooms, and e-mail a_note to it") == ("book", "room", "email", "not")
+
+
+def test_tools_share_words_with_a_text() -> None:
+    assert BEARING.sharing("Guests like it.") == ("book_room",)
+    assert BEARING.sharing("Reserve a suite for them.") == ("book_room",) and not BEARING.sharing("A suite is nice.")
+    assert BEARING.sharing("Open it, or send them away.") == ("send_note", "open_vault")
+    assert BEARING.sharing("The words for a reader.") == () != BEARING.touching("The words for a reader.")
+    assert BEARING.named("Send them away.") == () and BEARING.named("Send them away.", whole=False) == ("send_note",)
+    assert BEARING.named("Send a note.") == ("send_note",) and BEARING.named("Reserve a suite.") == ("book_room",)
+    assert BEARING.named("Cancel or book rooms") == ("book_room", "cancel_room")
+    assert BEARING.permitted("The agent may book rooms.") and BEARING.permitted("You can also reserve a suite.")
+    assert not BEARING.permitted("The agent may rest.") and not BEARING.permitted("Book a room.")
+    assert BEARING.mutating() == ("book_room", "cancel_room", "open_vault")
+    assert BEARING.ordered({"open_vault", "book_room", "x"}) == ("book_room", "open_vault")
+
+
+def test_a_word_of_more_than_half_of_the_tools_names_none() -> None:
+    box = Toolbox(tuple(Tool(f"{verb}_room") for verb in ("book", "cancel", "clean")) + (Tool("send_note"),))
+    assert words.Bearing(box).sharing("The room") == ()
+    assert words.Bearing(Toolbox(box.tools[1:])).sharing("The note") == ("send_note",)
+    half = Toolbox((*box.tools[1:], Tool("sell_note")))
+    assert words.Bearing(half).sharing("The room") == ("cancel_room", "clean_room")

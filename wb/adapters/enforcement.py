@@ -1,0 +1,246 @@
+"""Holding an agent to a session's verdicts: what every adapter shares, whichever ecosystem the call comes from.
+
+A call is asked of the session; only `allow` runs it, and what it gave is told.  Whatever breaks on the way is a refusal
+with its reason: nothing here decides anything.  A call that was allowed and of which nobody says how it ended stays
+awaited: no answer in time, a lost connection and a cancelled task do not say that nothing was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wb.domain import jsonl, schema
+from wb.domain.schema import named
+from wb.domain.session import Session
+from wb.domain.trace import Value, Verdict, permitted
+
+UNCERTAIN = re.compile(  # in the names of errors that say nothing of whether the call was done
+    r"time_?d?_?out|timeout|connect|protocol|network|transport|remote|closed|unavailable|interrupt|cancel", re.I
+)
+COMPLYING = 256  # texts on what would comply that one session keeps
+RUN, CALLS = (
+    secrets.token_hex(6),
+    itertools.count(),
+)  # what names the calls of this process that have no id of their own
+Current = Session | Callable[..., Session]  # a session, or what tells the one of the present conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether a call runs, the verdict on it, and the text of its refusal; empty where it runs."""
+
+    runs: bool
+    verdict: Verdict
+    refusal: str = ""
+
+
+class NotAllowed(PermissionError):
+    """A call that was not run; its message is the refusal, `verdict` the verdict on it."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.refusal)
+        self.verdict = answer.verdict
+
+
+def uncertain(error: BaseException) -> bool:
+    """Whether an error says nothing of whether the call was done: one of the system, of time or of a connection,
+    whichever package's own, or one that comes from such a one."""
+    seen: set[int] = set()
+    rest: list[BaseException | None] = [error]
+    while rest:
+        one = rest.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, OSError) or any(UNCERTAIN.search(kind.__name__) for kind in type(one).__mro__):
+            return True
+        rest += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return False
+
+
+class Enforcer:
+    """One session as adapters use it. Threads may share it; `enforcer` gives each session its one.
+
+    Only text that nobody has told yet is told: `heard` and `steps` are what an adapter remembers of messages.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.lock = session, threading.RLock()
+        self.heard: dict[object, object] = {}  # messages that were told, by what tells them apart
+        self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
+        self._numbers, self._complying, self._used = itertools.count(), {}, Counter()
+
+    def step(self) -> int:
+        """A number for the calls of one message of the assistant."""
+        return next(self._numbers)
+
+    def own(self, call_id: str) -> str:
+        """The id of a call in the session: that of its message, marked where an earlier message had it already."""
+        with self.lock:
+            self._used[call_id] += 1
+            return call_id if self._used[call_id] == 1 else f"{call_id} ({self._used[call_id]})"
+
+    def ask(self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None) -> Answer:
+        """The answer to a call that the agent asks for; a result is told of it if it has an id."""
+        try:
+            verdict = self.session.call(tool, arguments, step, call_id=call_id)
+        except Exception as error:
+            verdict = broken(tool, error)
+        return self.answer(tool, verdict)
+
+    async def ask_async(
+        self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None
+    ) -> Answer:
+        """The same where others go on meanwhile: in a thread, if the session may have to wait for an answer."""
+        if self.session.asks:
+            return await asyncio.to_thread(self.ask, tool, arguments, call_id, step)
+        return self.ask(tool, arguments, call_id, step)
+
+    def unread(self, tool: object, given: object, why: str, step: int | None = None) -> Answer:
+        """The refusal of a call that cannot be read, also where the session only observes: there is no call to pass on.
+
+        The session logs it, by what was given in place of arguments.
+        """
+        try:
+            self.session.call(tool, given if type(given) is str else "", step)
+        except Exception as error:
+            why = f"{why}; {said(error)}"
+        verdict = Verdict("deny", f"{_name(tool)}: {why}", grade="error")
+        return Answer(False, verdict, self._refusal(tool, verdict))
+
+    def answer(self, tool: object, verdict: Verdict) -> Answer:
+        """What becomes of a verdict: the one place where a call is let run."""
+        if permitted(verdict) or self.session.observe:
+            return Answer(True, verdict)
+        return Answer(False, verdict, self._refusal(tool, verdict))
+
+    def done(self, value: object, call_id: str, error: bool = False) -> None:
+        """Tell what a call gave. What cannot be told leaves it awaited, which allows less."""
+        try:
+            self.session.result(value, call_id, error)
+        except Exception:  # the session remembers the call as one whose result never came
+            return
+
+    def failed(self, error: BaseException, call_id: str) -> None:
+        """Tell that a call raised: it was not done, unless nobody can know."""
+        if isinstance(error, Exception) and not uncertain(error):
+            self.done(said(error), call_id, True)
+
+    def _refusal(self, tool: object, verdict: Verdict) -> str:
+        with self.lock:
+            key = (tool, verdict.violated) if type(tool) is str else None
+            comply = self._complying.get(key)
+            if comply is None:
+                comply = _complying(self.session, tool, verdict)
+                if key is not None and len(self._complying) < COMPLYING:
+                    self._complying[key] = comply
+        return refusal(tool, verdict, comply)
+
+
+def enforcer(current: Current, *about: object) -> Enforcer:
+    """The enforcer of a session, or of the one that a function tells of the conversation that the call belongs to.
+
+    Raises:
+        TypeError: it is no session.
+    """
+    session = current if isinstance(current, Session) else current(*about)
+    if not isinstance(session, Session):
+        raise TypeError(f"a session was required; got {schema.got(session)}")
+    kept = vars(session)  # it lives as long as its session
+    return kept.get("enforcer") or kept.setdefault("enforcer", Enforcer(session))
+
+
+def new_id() -> str:
+    """The id of a call that its ecosystem gives none."""
+    return f"{RUN}-{next(CALLS)}"
+
+
+def refusal(tool: object, verdict: Verdict, complying: tuple[str, ...] = ()) -> str:
+    """What an agent is told of a call that did not run: the sentences word for word, the reason, what would comply."""
+    said = {"deny": "not allowed", "undecided": "not allowed, because it is not known whether it may run"}
+    parts = [f"The call of {_name(tool)} was not run: it is {said.get(verdict.decision, 'not allowed')}."]
+    parts.append(f"Reason: {verdict.reason}.")
+    missing = [quote for quote in verdict.quotes if quote not in verdict.reason]
+    parts += [f"Sentence: “{quote}”." for quote in missing]
+    if complying:
+        parts.append(f"It can comply only where this holds: {'; and '.join(complying)}.")
+    if verdict.missing:
+        parts.append(f"Not known: {', '.join(verdict.missing)}.")
+    return " ".join(parts)
+
+
+def broken(tool: object, error: Exception) -> Verdict:
+    """The verdict on a call that could not be decided."""
+    return Verdict("deny", f"{_name(tool)}: the decision broke: {said(error)}", grade="error")
+
+
+def said(error: BaseException) -> str:
+    """What was raised, in a few words, whatever it says of itself."""
+    try:
+        return f"{type(error).__name__}: {error}"[:500]
+    except Exception:
+        return type(error).__name__
+
+
+def parsed(text: object) -> Mapping[str, Value]:
+    """Arguments as a model writes them: one JSON object, each key once, finite numbers, nothing repaired.
+
+    Raises:
+        ValueError: it is none; the message says what was required and got.
+    """
+    if type(text) is not str:
+        raise ValueError(f"the text of a JSON object was required; got {schema.got(text)}")
+    found = jsonl.value(text)
+    if type(found) is not dict:
+        raise ValueError(f"a JSON object was required; got {jsonl.shown(found)}")
+    return found
+
+
+def of(one: Any, key: str) -> Any:
+    """What a message, or a part of one, says under a key, a dict or an object; None where nothing does."""
+    if type(one) is dict:
+        return one.get(key)
+    return one.get(key) if isinstance(one, Mapping) else getattr(one, key, None)
+
+
+def words(content: object) -> str:
+    """The text of a message's content: itself, or the texts of its parts."""
+    if isinstance(content, str):
+        return str(content)
+    parts = content if isinstance(content, list | tuple) else ()
+    texts = [one if isinstance(one, str) else of(one, "text") for one in parts]
+    return "\n".join([text for text in texts if isinstance(text, str)])
+
+
+def content(text: str) -> Value:
+    """What a tool answered in text: the object or list that it is the JSON of, else the text."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return jsonl.value(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _name(tool: object) -> str:
+    return named(tool) if type(tool) is str else f"a tool whose name is {schema.got(tool)}"
+
+
+def _complying(session: Session, tool: object, verdict: Verdict) -> tuple[str, ...]:
+    """What would comply, as far as the guard can say; nothing of it may stand in the way of a refusal."""
+    if not verdict.violated or type(tool) is not str:
+        return ()
+    from wb.guards import compliance  # at the first refusal, so that guards are there sooner
+
+    try:
+        return compliance.required(session.judge, tool, verdict.violated)
+    except Exception:
+        return ()

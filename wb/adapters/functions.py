@@ -1,0 +1,134 @@
+"""Plain Python functions as guarded tools: a decorator.
+
+    @guard(session)
+    def lend_book(days: int) -> str: ...
+
+    lend_book(40)    # NotAllowed: the violated sentence, the reason, what would comply
+
+The function is the tool of its name.  Its arguments are asked for by name, as they would be passed, with the defaults
+of those that the tool declares; each call is a step of its own.  What it returns is told to the session, as JSON where
+pydantic can say it so; what it raises says that it was not done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pydantic
+
+from wb.adapters import enforcement
+from wb.adapters.enforcement import Current, Enforcer, NotAllowed
+
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+JSON: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(Any)
+
+
+def guard[**P, R](session: Current, *, tool: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: the function runs only where the session allows the call.
+
+    `session` is one, or a function without arguments that tells the one of the present conversation; `tool` is the name
+    of the tool, that of the function otherwise.  The function may be a coroutine function.
+
+    Raises:
+        TypeError: it is no function whose parameters have names, or one that yields.
+        NotAllowed: by the function, at a call that does not run.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        name = function.__name__ if tool is None else tool
+        named = _Arguments(function, name)
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def guarded_async(*args: P.args, **options: P.kwargs) -> Any:
+                enforcer, call_id = enforcement.enforcer(session), enforcement.new_id()
+                answer = await enforcer.ask_async(name, named(enforcer, args, options), call_id)
+                if not answer.runs:
+                    raise NotAllowed(answer)
+                return await _finished(enforcer, call_id, function(*args, **options))
+
+            return guarded_async
+
+        @functools.wraps(function)
+        def guarded(*args: P.args, **options: P.kwargs) -> R:
+            enforcer, call_id = enforcement.enforcer(session), enforcement.new_id()
+            answer = enforcer.ask(name, named(enforcer, args, options), call_id)
+            if not answer.runs:
+                raise NotAllowed(answer)
+            try:
+                value = function(*args, **options)
+            except BaseException as error:
+                enforcer.failed(error, call_id)
+                raise
+            if inspect.isawaitable(value):  # it has not run yet
+                return _finished(enforcer, call_id, value)
+            enforcer.done(plain(value), call_id)
+            return value
+
+        return guarded
+
+    return decorate
+
+
+def plain(value: object) -> object:
+    """What a function gave as JSON values: models and what is in lists as pydantic writes them, else as it is."""
+    lists = type(value) in (list, tuple, dict)
+    if not lists and not isinstance(value, pydantic.BaseModel) and not dataclasses.is_dataclass(value):
+        return value  # to look into what yields would be to use it up
+    try:
+        return JSON.dump_python(value, mode="json")
+    except (ValueError, RecursionError):  # PydanticSerializationError is a ValueError
+        return value
+
+
+async def _finished(enforcer: Enforcer, call_id: str, running: Awaitable[Any]) -> Any:
+    """What comes of an allowed call, told to the session; a cancelled one stays awaited."""
+    try:
+        value = await running
+    except BaseException as error:
+        enforcer.failed(error, call_id)
+        raise
+    enforcer.done(plain(value), call_id)
+    return value
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"a function that returns was required; got one that yields: {function!r}")
+    signature = inspect.signature(function)
+    for parameter in signature.parameters.values():
+        if parameter.kind not in NAMED:
+            raise TypeError(f"parameters that have names were required; got {parameter} of {function!r}")
+    return signature
+
+
+class _Arguments:
+    """The arguments of a function by name; a default counts as given where the tool declares the argument and it is
+    not None."""
+
+    def __init__(self, function: Callable[..., Any], tool: str) -> None:
+        self.signature, self.tool = _signature(function), tool
+        self._parameters = tuple(self.signature.parameters.items())
+        self._declared: tuple[object, frozenset[str]] = None, frozenset()  # of the toolbox that was seen last
+
+    def __call__(self, enforcer: Enforcer, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+        """What a call gives; `TypeError` where Python could not make it."""
+        given, found = self.signature.bind(*args, **options).arguments, {}
+        box, declared = self._declared
+        if box is not enforcer.session.judge.validator.toolbox:
+            box = enforcer.session.judge.validator.toolbox
+            declared = frozenset(field.name for one in box.tools if one.name == self.tool for field in one.arguments)
+            self._declared = box, declared
+        for name, parameter in self._parameters:
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                found |= given.get(name, {})
+            elif name in given:
+                found[name] = given[name]
+            elif name in declared and parameter.default is not None:
+                found[name] = parameter.default
+        return found

@@ -1,0 +1,231 @@
+"""LangGraph: a wrapper of tool calls for `ToolNode`, and for whatever else takes `wrap_tool_call`.
+
+    node = tool_node(tools, session)                         # or, with more of one's own:
+    guarded = Guarded(session)
+    node = ToolNode(tools, wrap_tool_call=guarded.wrap, awrap_tool_call=guarded.awrap)
+
+A refused call gets a `ToolMessage` of status `error`, whose text says why; its tool is not called.  The calls of one
+message of the model are one step, and are all decided, in their order, when the first of them comes.  The texts of
+human and model in the state are told to the session, each once: messages are told apart by their ids, which
+`add_messages` gives them.  A call that is made again (a retry, a node that runs anew after an interrupt) is another
+call, decided by what is known then.  Where the message still has the text that its arguments were parsed from, it must
+be plain JSON and say the same; LangChain repairs what a stream left half, and throws the text away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wb.adapters import enforcement
+from wb.adapters.enforcement import Answer, Current, Enforcer, of, words
+from wb.domain import schema
+
+if TYPE_CHECKING:
+    from langgraph.prebuilt import ToolNode
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+
+MODEL = ("ai", "AIMessageChunk")
+SPEAKERS = {"human": "user", "HumanMessageChunk": "user", **dict.fromkeys(MODEL, "assistant")}
+KEPT = 64  # messages of the model whose decisions are kept
+
+
+class _Decided(NamedTuple):
+    """A call of a message as it was judged, its id in the session, and the answer."""
+
+    name: object
+    arguments: object
+    known: str
+    answer: Answer
+
+
+def tool_node(tools: Sequence[Any], session: Current, **options: Any) -> ToolNode:
+    """A `ToolNode` of these tools whose calls the session decides; options are those of `ToolNode`."""
+    from langgraph.prebuilt import ToolNode
+
+    guarded = Guarded(session, options.get("messages_key", "messages"))
+    return ToolNode(tools, wrap_tool_call=guarded.wrap, awrap_tool_call=guarded.awrap, **options)
+
+
+class Guarded:
+    """What stands around each call of a tool.
+
+    `session` is one, or a function that tells the one of a `ToolCallRequest`, such as by its `thread_id`; `messages` is
+    the key of the messages in the graph's state.
+    """
+
+    def __init__(self, session: Current, messages: str = "messages") -> None:
+        self.session, self.messages = session, messages
+
+    def wrap(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+        """The result of an allowed call, or a message that says why it was not made."""
+        enforcer = enforcement.enforcer(self.session, request)
+        decided = self._decide(enforcer, request)
+        if not decided.answer.runs:
+            return _refused(request, decided.answer)
+        try:
+            result = execute(request)
+        except BaseException as error:
+            _raised(enforcer, error, decided.known)
+            raise
+        _told(enforcer, result, decided.known)
+        return result
+
+    async def awrap(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        """The same for a graph that runs asynchronously."""
+        enforcer = enforcement.enforcer(self.session, request)
+        waits = enforcer.session.asks
+        decided = await asyncio.to_thread(self._decide, enforcer, request) if waits else self._decide(enforcer, request)
+        if not decided.answer.runs:
+            return _refused(request, decided.answer)
+        try:
+            result = await execute(request)
+        except BaseException as error:
+            _raised(enforcer, error, decided.known)
+            raise
+        _told(enforcer, result, decided.known)
+        return result
+
+    def _decide(self, enforcer: Enforcer, request: ToolCallRequest) -> _Decided:
+        """What was decided of the call, with those of its message."""
+        call, state = request.tool_call, request.state
+        messages = state if isinstance(state, list | tuple) else of(state, self.messages) or ()
+        with enforcer.lock:
+            at = next((i for i in range(len(messages) - 1, -1, -1) if _asks(messages[i], call["id"])), None)
+            problem = "" if at is not None else "the message that asks for it was required in the state"
+            problem = problem or _hear(enforcer, messages[: at + 1])
+            if problem and not enforcer.session.observe:
+                return _unread(enforcer, call, problem)
+            if at is None:
+                return _asked(enforcer, call, enforcer.step())
+            if sum(one["id"] == call["id"] for one in messages[at].tool_calls) > 1:
+                return _unread(enforcer, call, "an id of its own in its message was required")
+            waiting = _message(enforcer, messages[at])
+            found = waiting.pop(call["id"], None)
+            if found is None:  # it was made before
+                return _asked(enforcer, call, enforcer.step())
+        if not found.answer.runs or (found.name == call["name"] and _same(found.arguments, call["args"])):
+            return found
+        if found.arguments is None:  # no JSON, and only observed
+            return found
+        enforcer.done("it was not made", found.known, True)
+        if enforcer.session.observe:
+            return _asked(enforcer, call, enforcer.step())
+        return _unread(enforcer, call, "the call as it was decided was required; got another name or other arguments")
+
+
+def _message(enforcer: Enforcer, message: Any) -> dict[object, _Decided]:
+    """The calls of a message that were decided and not made yet, by their ids; all are decided the first time."""
+    waiting = enforcer.steps.get(message.id)
+    if waiting is None:
+        while len(enforcer.steps) >= KEPT:
+            del enforcer.steps[next(iter(enforcer.steps))]
+        step = enforcer.step()
+        waiting = enforcer.steps[message.id] = {}
+        for call in message.tool_calls:
+            problem = _raw(message, call)
+            waiting[call["id"]] = _unread(enforcer, call, problem) if problem else _asked(enforcer, call, step)
+    return waiting
+
+
+def _asked(enforcer: Enforcer, call: Any, step: int) -> _Decided:
+    known = enforcer.own(str(call["id"]))
+    arguments = _plain(call["args"])
+    return _Decided(call["name"], arguments, known, enforcer.ask(call["name"], call["args"], known, step))
+
+
+def _unread(enforcer: Enforcer, call: Any, why: str) -> _Decided:
+    return _Decided(call["name"], _plain(call["args"]), "", enforcer.unread(call["name"], "", why))
+
+
+def _plain(arguments: object) -> object:
+    """The arguments as nobody can change them any more; None where they are no JSON."""
+    try:
+        return schema.plain(arguments)
+    except ValueError:
+        return None
+
+
+def _same(judged: object, present: object) -> bool:
+    found = _plain(present)
+    return judged is not None and found is not None and schema.same(judged, found)
+
+
+def _asks(message: Any, call_id: object) -> bool:
+    """Whether a message of the model asks for the call."""
+    return of(message, "type") in MODEL and any(call["id"] == call_id for call in of(message, "tool_calls") or ())
+
+
+def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:
+    """Tell the session what is new in the messages; why they cannot be those of the conversation so far."""
+    for message in messages:
+        role = SPEAKERS.get(of(message, "type"))
+        if role is None:
+            continue
+        name, text = message.id, words(message.content)
+        if type(name) is not str or not name:
+            return "messages with ids were required: let `add_messages` keep them in the state"
+        known = enforcer.heard.get(name)
+        if known is not None and known != text:
+            return f"message {schema.named(name)} is not as the session was told of it"
+        if known is None:
+            try:
+                if text:
+                    enforcer.session.say(role, text)
+            except Exception as error:
+                return f"what was said cannot be told to the session: {enforcement.said(error)}"
+            enforcer.heard[name] = text
+    return ""
+
+
+def _raw(message: Any, call: Any) -> str:
+    """Why the text that the arguments were parsed from does not say the same; empty where it does or is not there."""
+    written = [
+        (raw.get("id"), of(raw.get("function"), "arguments"))
+        for raw in message.additional_kwargs.get("tool_calls", ())
+        if isinstance(raw, dict)
+    ]
+    written += [(raw.get("id"), raw.get("args")) for raw in getattr(message, "tool_call_chunks", ())]
+    for name, text in written:
+        if name != call["id"] or not isinstance(text, str):
+            continue
+        try:
+            if not _same(enforcement.parsed(text), call["args"]):
+                return "arguments as the model wrote them were required; got others"
+        except ValueError as error:
+            return str(error)
+    return ""
+
+
+def _refused(request: ToolCallRequest, answer: Answer) -> Any:
+    from langchain_core.messages import ToolMessage
+
+    call = request.tool_call
+    return ToolMessage(answer.refusal, name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def _raised(enforcer: Enforcer, error: BaseException, known: str) -> None:
+    """A call that raised was not done; one that an interrupt left may have been."""
+    from langgraph.errors import GraphBubbleUp
+
+    if not isinstance(error, GraphBubbleUp):
+        enforcer.failed(error, known)
+
+
+def _told(enforcer: Enforcer, result: Any, known: str) -> None:
+    """Tell what a call gave: the text of its message; null where there is none."""
+    told = [one for each in (result if isinstance(result, list) else [result]) for one in _messages(each)]
+    if len(told) != 1:
+        enforcer.done(None, known)
+        return
+    enforcer.done(enforcement.content(words(told[0].content)), known, told[0].status == "error")
+
+
+def _messages(result: Any) -> list[Any]:
+    """The tool messages in what a tool gave: itself, or those of a `Command`."""
+    if of(result, "type") == "tool":
+        return [result]
+    update = of(result, "update")
+    inside = of(update, "messages") if isinstance(update, dict) else update
+    return [one for one in (inside if isinstance(inside, list) else ()) if of(one, "type") == "tool"]

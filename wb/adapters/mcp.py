@@ -1,0 +1,225 @@
+"""A proxy between an agent and an MCP server, by the official SDK: tools are listed through, calls pass the guards.
+
+The agent starts the proxy as its server, over standard input and output; the proxy starts or reaches the real one.  One
+connection is one conversation.
+
+| of MCP | what the proxy does |
+|---|---|
+| `tools/list` | asks the server anew each time and passes its tools on, page by page |
+| `tools/call` | asks the session; an allowed call is passed on, a refused one gets a result with `isError`: why |
+| resources, prompts, completion, logging | neither offered nor passed: no rule speaks of them; told at the start |
+| what the server asks the agent for (sampling, elicitation, roots) | answered with an error |
+| progress, notifications | not passed |
+
+A conversation has no words here, so that fields told by what somebody said are unknown.  Read-only tools that a field
+is looked up by are asked of the same server.  A server that dies, hangs or answers what is no result leaves the call
+awaited: nobody knows whether it was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from wb.adapters import enforcement
+from wb.adapters.enforcement import Enforcer
+from wb.domain import mcp as drafting
+from wb.domain.session import Session
+from wb.domain.tools import Toolbox, ToolError
+from wb.domain.trace import Value
+from wb.domain.validation import stranger
+
+SECONDS = 60.0  # for one answer of the server
+FEATURES = ("resources", "prompts", "completions", "logging")  # what a server may offer beside tools
+SAID = {"title", "description", "default", "keywords", "examples", "x-name"}  # what a schema says and does not ask
+Ask = Callable[[str, dict[str, Value]], object]
+
+
+def serve(
+    make: Callable[[Ask], Session],
+    server: str | Sequence[str],
+    *,
+    seconds: float = SECONDS,
+    tell: Callable[[str], object] = lambda line: print(line, file=sys.stderr, flush=True),
+) -> None:
+    """Speak MCP over standard input and output until the agent hangs up.
+
+    `make` makes the session, of what answers its lookups; `server` is an address (Streamable HTTP) or a command with
+    its arguments.  `tell` gets a line for each thing that a person should know: what is not passed on, and where the
+    server's tools are not those of `tools.json`.
+
+    Raises:
+        ToolError: no server answers there.
+    """
+    asyncio.run(_serve(make, server, seconds, tell))
+
+
+async def _serve(
+    make: Callable[[Ask], Session], server: str | Sequence[str], seconds: float, tell: Callable[[str], object]
+) -> None:
+    import mcp
+    from mcp.server.stdio import stdio_server
+
+    transport: Any = server
+    if not isinstance(server, str):
+        transport = mcp.StdioServerParameters(command=server[0], args=list(server[1:]))
+    client = mcp.Client(transport, cache=None, read_timeout_seconds=seconds)
+    try:
+        async with asyncio.timeout(seconds):
+            await client.__aenter__()
+    except Exception as error:  # a broad catch: whatever a foreign server makes the SDK raise becomes a message
+        raise ToolError(f"an MCP server that answers was required; got {_told(error)}") from None
+    try:
+        session = make(_asking(client, asyncio.get_running_loop(), seconds))
+        proxy = Proxy(session, client, seconds)
+        for line in await proxy.differences():
+            tell(line)
+        mine = proxy.server()
+        async with stdio_server() as (reading, writing):
+            await mine.run(reading, writing, mine.create_initialization_options())
+    finally:
+        await client.__aexit__(None, None, None)
+
+
+class Proxy:
+    """One conversation between an agent and the server that a client of the SDK is connected to."""
+
+    def __init__(self, session: Session, client: Any, seconds: float = SECONDS) -> None:
+        self.enforcer: Enforcer = enforcement.enforcer(session)
+        self.client, self.seconds = client, seconds
+
+    def server(self) -> Any:
+        """The server that the agent speaks with."""
+        from mcp.server.lowlevel import Server
+
+        return Server("wb", on_list_tools=self.list_tools, on_call_tool=self.call_tool)
+
+    async def list_tools(self, context: Any, params: Any) -> Any:
+        """The tools of the server as they are now, one page."""
+        return await self.client.list_tools(cursor=params.cursor if params is not None else None)
+
+    async def call_tool(self, context: Any, params: Any) -> Any:
+        """The result of an allowed call, or why it was not made."""
+        arguments = {} if params.arguments is None else params.arguments
+        call_id = enforcement.new_id()
+        answer = await self.enforcer.ask_async(params.name, arguments, call_id)
+        if not answer.runs:
+            return _failed(answer.refusal)
+        try:
+            async with asyncio.timeout(self.seconds):
+                result = await self.client.call_tool(params.name, arguments)
+        except Exception as error:  # whatever it was, it does not say whether the call was done
+            return _failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
+        self.enforcer.done(given(result), call_id, bool(result.is_error))
+        return result
+
+    async def differences(self) -> tuple[str, ...]:
+        """What of the server is not passed on, and where its tools are not those of `tools.json`.
+
+        Raises:
+            ToolError: it does not list its tools.
+        """
+        offered = self.client.server_capabilities
+        told = [f"{name}: offered by the server and not passed on" for name in FEATURES if getattr(offered, name, None)]
+        tools, cursor = [], None
+        try:
+            async with asyncio.timeout(self.seconds):
+                for _ in range(drafting.PAGES):
+                    page = await self.client.list_tools(cursor=cursor)
+                    tools += page.tools
+                    if (cursor := page.next_cursor) is None:
+                        break
+                else:
+                    raise ToolError(f"a last page among {drafting.PAGES} was required; got cursor after cursor")
+        except Exception as error:
+            raise ToolError(f"an MCP server that lists its tools was required; got {_told(error)}") from None
+        if any(tool.output_schema for tool in tools):  # what the SDK checks results with is slow to load
+            await asyncio.to_thread(importlib.import_module, "jsonschema")
+        return (*told, *different(self.enforcer.session.judge.validator.toolbox, tools))
+
+
+def different(toolbox: Toolbox, listed: Sequence[Any]) -> tuple[str, ...]:
+    """Where the tools that a server lists are not those of the toolbox, a line each."""
+    known, found = {tool.name: tool for tool in toolbox.tools}, {tool.name for tool in listed}
+    lines = [f"{name}: the server has no such tool" for name in known if name not in found]
+    for tool in listed:
+        mine = known.get(tool.name)
+        if mine is None:
+            lines.append(f"{stranger(tool.name, known)} in tools.json; its calls are refused")
+            continue
+        draft = drafting.draft(tool)
+        if draft.mistake:
+            lines.append(f"{tool.name}: the schema of its arguments cannot be read: {draft.mistake}")
+            continue
+        theirs, ours = _arguments(draft.row["parameters"]), _arguments(mine.schema)
+        lines += [f"{tool.name}.{name}: only the server has this argument" for name in theirs if name not in ours]
+        lines += [f"{tool.name}.{name}: only tools.json has this argument" for name in ours if name not in theirs]
+        lines += [
+            f"{tool.name}.{name}: the server says {_shown(theirs[name])}, tools.json {_shown(ours[name])}"
+            for name in theirs
+            if name in ours and theirs[name] != ours[name]
+        ]
+        hint = draft.row.get("mutating")
+        if hint is True and mine.mutating is False:
+            lines.append(f"{tool.name}: the server says that it changes something, tools.json that it does not")
+    return tuple(lines)
+
+
+def given(result: Any) -> Value:
+    """What a tool gave: its structured content, else its text, which may be the JSON of an object or list; null where
+    it is neither."""
+    if result.structured_content is not None:
+        return result.structured_content
+    texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
+    return enforcement.content("\n".join(texts)) if texts else None
+
+
+def _asking(client: Any, loop: asyncio.AbstractEventLoop, seconds: float) -> Ask:
+    """What answers a session's lookups: the server's own read-only tools."""
+
+    def ask(tool: str, arguments: dict[str, Value]) -> object:
+        asked = asyncio.run_coroutine_threadsafe(client.call_tool(tool, arguments), loop)
+        result = asked.result(seconds)
+        if result.is_error:
+            raise LookupError(f"{tool} answered an error: {given(result)}"[:300])
+        return given(result)
+
+    return ask
+
+
+def _arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a schema asks of each argument, without what is only said of it, and whether it must be there."""
+    required = schema.get("required", ())
+    return {
+        name: (name in required, _plain(one) if isinstance(one, Mapping) else one)
+        for name, one in schema.get("properties", {}).items()
+    }
+
+
+def _plain(schema: Any) -> Any:
+    """A schema as JSON, without the words that ask nothing."""
+    if isinstance(schema, Mapping):
+        return {key: _plain(one) for key, one in schema.items() if key not in SAID}
+    return [_plain(one) for one in schema] if isinstance(schema, list | tuple) else schema
+
+
+def _shown(argument: tuple[bool, Any]) -> str:
+    required, schema = argument
+    return f"{json.dumps(schema, sort_keys=True)[:200]}{', required' if required else ''}"
+
+
+def _failed(text: str) -> Any:
+    from mcp import types
+
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def _told(error: BaseException) -> str:
+    """What went wrong: the first single error of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return "no answer in time" if isinstance(error, TimeoutError) else enforcement.said(error)

@@ -1,0 +1,200 @@
+"""Guard tests: calls written by hand with what led to them, each to be allowed or denied (ToolGuard, Sec. 3.2).
+
+A file (YAML or JSON) is an object whose `tests` are a list.  A test has a `name`, the `item` of the gold that it is
+about, `expect` (allow or deny), the `sentence` that a denied call breaks, `history`, `tool` and `arguments`; `twin`
+names the test that is to be decided the other way.  The history is a list of one-key objects: `user` and `assistant`
+are texts, any other key is a tool with its arguments, whose call was done.
+
+Each test runs in a session of its own on a database of its own (`wb.bench.tau_database`): what the history calls is
+done there, read-only tools answer from it, its clock is the session's.  The guard judges the last call alone; what
+came before happened, whatever it says of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from wb.bench import tau_database
+from wb.bench.tau_database import Database
+from wb.domain import toolfile
+from wb.domain.events import Asked, Event, Label, Result, Say, State
+from wb.domain.jsonl import Strict
+from wb.domain.judging import Judge
+from wb.domain.session import Session
+from wb.domain.tools import ToolError
+from wb.domain.trace import Call, Value, Verdict
+
+Outcome = Literal["passed", "failed", "undecided", "error"]
+OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "undecided", "error")
+SPEAKERS = ("user", "assistant")
+
+
+class GuardTestError(ValueError):
+    """A file of guard tests is not what it must be; the message says where, what was required and what was got."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardTest:
+    """A call and what led to it. `history` holds a text by its speaker or a call that was done; `sentence` is what the
+    call breaks, word for word, empty where it is to be allowed."""
+
+    name: str
+    item: str
+    expect: Label
+    history: tuple[Say | Call, ...]
+    call: Call
+    sentence: str = ""
+    twin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A test and a guard's verdict on its call."""
+
+    test: GuardTest
+    verdict: Verdict
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the verdict is the expected one; a call that was denied because something broke is an *error*,
+        whatever was expected, and one that is undecided neither passes nor fails."""
+        if self.verdict.grade == "error":
+            return "error"
+        if self.verdict.decision == "undecided":
+            return "undecided"
+        return "passed" if self.verdict.decision == self.test.expect else "failed"
+
+    @property
+    def named(self) -> bool:
+        """Whether the call was denied for the sentence that it breaks."""
+        return self.verdict.decision == "deny" and self.test.sentence in self.verdict.quotes
+
+
+class _Row(Strict):
+    name: str = pydantic.Field(min_length=1)
+    item: str
+    expect: Literal["allow", "deny"]
+    twin: str = ""
+    sentence: str = ""
+    history: tuple[dict[str, Any], ...]
+    tool: str
+    arguments: dict[str, Any]
+
+    @pydantic.model_validator(mode="after")
+    def _checked(self) -> _Row:
+        if (self.expect == "deny") is not bool(self.sentence):
+            raise ValueError("a sentence was required where a call is to be denied, and nowhere else")
+        for happened in self.history:
+            if len(happened) != 1:
+                raise ValueError(f"one key an event was required; got {sorted(happened)}")
+            ((kind, told),) = happened.items()
+            if type(told) is not (str if kind in SPEAKERS else dict):
+                raise ValueError(f"a text of {' or '.join(SPEAKERS)}, or a tool's arguments, was required; got {kind}")
+        return self
+
+
+class _File(Strict):
+    tests: tuple[_Row, ...]
+
+
+def load(path: str | Path) -> tuple[GuardTest, ...]:
+    """The tests of a file.
+
+    Raises:
+        GuardTestError: it is not of the form above, or a name stands there twice or names no twin.
+        OSError: there is no such file.
+    """
+    try:
+        rows = _File.model_validate(toolfile.document(Path(path).read_bytes(), str(path))).tests
+    except pydantic.ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise GuardTestError(f"{path}: {where}: {problem['msg']}; got {str(problem['input'])[:80]}") from None
+    except ToolError as error:
+        raise GuardTestError(str(error)) from None
+    names = Counter(row.name for row in rows)
+    for row in rows:
+        if names[row.name] > 1 or (row.twin and row.twin not in names):
+            raise GuardTestError(f"{path}: a name of its own and a known twin were required; got {row.name}")
+    return tuple(
+        GuardTest(
+            row.name,
+            row.item,
+            row.expect,
+            tuple(_happened(*next(iter(one.items()))) for one in row.history),
+            Call(row.tool, row.arguments),
+            row.sentence,
+            row.twin,
+        )
+        for row in rows
+    )
+
+
+def _happened(kind: str, told: Any) -> Say | Call:
+    return Say(kind, told) if kind in SPEAKERS else Call(kind, told)
+
+
+def run(judge: Judge, tests: Iterable[GuardTest], database: Database) -> tuple[Tried, ...]:
+    """The guard's verdict on the call of every test, each on the database as it is at first."""
+    return tuple(Tried(test, tried(judge, test, database)) for test in tests)
+
+
+def tried(judge: Judge, test: GuardTest, database: Database) -> Verdict:
+    """The guard's verdict on the call of one test.
+
+    Raises:
+        GuardTestError: a call of the history is one that the tools refuse.
+    """
+    events, after = history(test, database)
+
+    def ask(tool: str, arguments: dict[str, Value]) -> Value:
+        answer = tau_database.call(after, tool, arguments)
+        if answer.failed:
+            raise LookupError(answer.value)  # so that what was asked for is unknown
+        return answer.value
+
+    session = Session(judge, run=test.name, ask=ask, clock=lambda: after.now)
+    session.replay(events)
+    session.state(tau_database.told(after, database, test.call))
+    return session.call(test.call.tool, test.call.arguments)
+
+
+def history(test: GuardTest, database: Database) -> tuple[tuple[Event, ...], Database]:
+    """What happened before the call, as events, and the database after it.
+
+    Raises:
+        GuardTestError: a call of the history is one that the tools refuse.
+    """
+    now, after, found = database.now, database, []
+    for step, what in enumerate(test.history):
+        if isinstance(what, Say):
+            found.append(Event(test.name, what, step, now))
+            continue
+        state = State(tau_database.told(after, database, what))
+        answer = tau_database.call(after, what.tool, what.arguments or {})
+        if answer.failed:
+            raise GuardTestError(f"{test.name}: a call that the tools do was required; got {answer.value}")
+        after = answer.database
+        found += [Event(test.name, one, step, now) for one in (state, Asked(what), Result(answer.value))]
+    return tuple(found), after
+
+
+def counted(tried: Iterable[Tried]) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """How often each outcome came: of all tests, of those to be allowed and those to be denied, and by tool."""
+    rows = tuple(tried)
+    yield "all", _counts(rows)
+    for label in ("allow", "deny"):
+        yield label, _counts(row for row in rows if row.test.expect == label)
+    for tool in sorted({row.test.call.tool for row in rows}):
+        yield tool, _counts(row for row in rows if row.test.call.tool == tool)
+
+
+def _counts(rows: Iterable[Tried]) -> dict[str, int]:
+    found = Counter(row.outcome for row in rows)
+    return {outcome: found[outcome] for outcome in OUTCOMES}
