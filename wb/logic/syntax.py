@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from wb.logic import formula as F
@@ -208,9 +209,9 @@ def _parenthesised(node: Formula, child: Formula, side: int) -> bool:
     return inner.binding <= outer.binding or outer.binding > 2
 
 
-def _tokens(text: str) -> list[_Token]:
-    """The tokens of a text, closed by an empty one."""
-    tokens, at = [], 0
+def _tokens(text: str) -> Iterator[_Token]:
+    """The tokens of a text one by one, closed by an empty one: what is refused early costs little."""
+    at = 0
     while True:
         found = TOKEN.match(text, at)
         if found is None:
@@ -218,9 +219,9 @@ def _tokens(text: str) -> list[_Token]:
             hint = "; a count or a time is written COUNT[<= 3], ONCE[<= 24h]" * (text[at] == "[")
             raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}{hint}")
         word = found.group(1) or found.group(2) or ""
-        tokens.append(_Token(re.sub(r" *([(),]) *", r"\1", word).replace(",", ", "), found.end() - len(word)))
+        yield _Token(re.sub(r" *([(),]) *", r"\1", word).replace(",", ", "), found.end() - len(word))
         if not word:
-            return tokens
+            return
         at = found.end()
 
 
@@ -245,6 +246,8 @@ def _after_operand(text: str, token: _Token, operands: list, waiting: list[_Open
     if op is not None and issubclass(op.node, F.Binary):
         _reduce(text, operands, waiting, op)
         waiting.append(_Open(op, token.at))
+        if len(waiting) > 3 * MAX_DEPTH:  # more than the parentheses and operators of any formula within the bounds
+            raise _error(text, token.at, f"at most {MAX_DEPTH} nested operators; got more")
         return False
     if token.text not in (")", ""):
         raise _error(
