@@ -101,3 +101,11 @@ def session(**options: object) -> Session:
     one = Session(GUARD, **options)
     one.state({"card_blocked": False})
     return one
+
+
+def paid_once(atomic: bool) -> Session:
+    """A desk that takes one fine, whose tool may be atomic."""
+    box = tools.parse(json.dumps([{"name": "pay_fine", "atomic": atomic}]))
+    pays = Predicate("pay_fine", "action", "", tools=("pay_fine",))
+    once = Rule("r", "", parse("ALWAYS (pay_fine IMPLIES NOT PREVIOUSLY ONCE pay_fine)"), "forbid", quote="One fine.")
+    return Session(airline.guarded("desk", box, RuleSet((pays,), (once,))))

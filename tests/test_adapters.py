@@ -6,6 +6,7 @@ Each ecosystem is tested with the real package; the policy is that of `library`,
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import io
 import json
@@ -377,6 +378,26 @@ def test_what_says_nothing_of_how_a_call_ended_leaves_it_awaited(error: BaseExce
         get_reader("a")
     with pytest.raises(NotAllowed, match="has no result yet"):
         functions.guard(session)(Desk().pay_fine)("a")
+
+
+@each
+@pytest.mark.parametrize("error", [ValueError("no"), KeyError("id"), named("IncompleteRead"), EOFError(), *UNKNOWN[:2]])
+def test_what_fails_in_a_tool_that_changes_something_may_have_been_done(call: Caller, error: Exception) -> None:
+    """An error at reading the answer comes after the deed; only of an atomic tool its own say that nothing was done."""
+    errors: list[Exception] = []
+
+    def pay_fine() -> str:
+        if errors:
+            raise errors.pop()
+        return "paid"
+
+    desk, sure = SimpleNamespace(tools={"pay_fine": pay_fine}), type(error) in (ValueError, KeyError)
+    for atomic in (False, True):
+        session = library.paid_once(atomic)
+        errors.append(error)
+        with contextlib.suppress(type(error)):
+            call(session, desk, "pay_fine", {})
+        assert call(session, desk, "pay_fine", {})[0] is (atomic and sure) and not errors
 
 
 def test_a_cancelled_call_leaves_the_session_waiting_and_allows_nothing_that_rests_on_it() -> None:

@@ -154,6 +154,26 @@ def test_what_fails_was_not_done(sync: bool) -> None:
 
 
 @both
+@pytest.mark.parametrize("handled", [True, False])
+def test_what_fails_in_a_tool_that_changes_something_may_have_been_done(sync: bool, handled: bool) -> None:
+    def pay_fine(again: bool = False) -> str:
+        """Take a fine."""
+        if not again:
+            raise ValueError("the answer cannot be read")
+        return "paid"
+
+    for atomic in (False, True):
+        session = library.paid_once(atomic)
+        node = adapter.tool_node([StructuredTool.from_function(pay_fine)], session, handle_tool_errors=handled)
+        if handled:
+            run(agent(node, [says(call("pay_fine", {})), DONE]), sync=sync)
+        else:
+            with pytest.raises(ValueError, match="cannot be read"):
+                run(agent(node, [says(call("pay_fine", {}))]), sync=sync)
+        assert (session.call("pay_fine").decision == "allow") is atomic
+
+
+@both
 def test_observing_lets_pass_and_logs(sync: bool) -> None:
     log, desk = io.StringIO(), Desk()
     script = [says(call("lend_book", {"days": 99}, "a"), call("burn_book", {}, "b")), DONE]

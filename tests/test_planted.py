@@ -380,6 +380,20 @@ DEFECTS = (
         "test_adapters.py::test_what_says_nothing_of_how_a_call_ended_leaves_it_awaited",
     ),
     Defect(
+        "an error of any tool says that nothing was done",
+        "wb/adapters/enforcement",
+        "if tool in self._sure():",
+        "if True:",
+        "test_adapters.py::test_what_fails_in_a_tool_that_changes_something_may_have_been_done",
+    ),
+    Defect(
+        "words before a turn become a step after it",
+        "wb/domain/session",
+        "self._words, self._told = None, False  # words right before it are its own",
+        "pass",
+        "test_session.py::test_what_was_said_or_known_before_a_turn_is_no_step_after_it",
+    ),
+    Defect(
         "what passed between two calls is forgotten",
         "wb/domain/session",
         "self._passed.append(before)",

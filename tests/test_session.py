@@ -618,3 +618,32 @@ def test_more_things_than_can_be_followed_allow_nothing() -> None:
         assert one.turn(either("ask", "delete")).decision == "allow"
     assert one.turn(either("ask", "delete")).decision == "allow"
     assert "more than 16 things" in one.call("look").reason
+
+
+@KINDS
+@pytest.mark.parametrize("before", ["words", "state", "both", "nothing"])
+def test_what_was_said_or_known_before_a_turn_is_no_step_after_it(kind, before: str) -> None:
+    """The turn is the step before the next call, whatever came between the two."""
+    for turned, decision in (("ask", "deny"), ("look", "allow")):
+        rule = Rule("r", "", parse("ALWAYS (file IMPLIES NOT PREVIOUSLY ask)"), "forbid")
+        one = Session(kind(RuleSet(PREDICATES, (rule,))))
+        one.state({**FINE, "age": 3} if before in ("state", "both") else FINE)
+        if before in ("words", "both"):
+            one.say("assistant", "I see to it.")
+        assert one.turn(either(turned)).decision == "allow"
+        one.say("user", "Good.")
+        one.state(FINE)
+        verdict = one.call("file")
+        assert verdict.decision == decision, verdict.reason
+
+
+@KINDS
+def test_a_state_right_before_a_turn_counts(kind) -> None:
+    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES HISTORICALLY adult)"), "forbid"),))
+    for age, decision in ((30, "allow"), (3, "deny")):
+        one = Session(kind(rules))
+        one.state({**FINE, "age": age})
+        assert one.turn(either("ask")).decision == "allow"
+        one.state(FINE)
+        verdict = one.call("file")
+        assert (verdict.decision == "allow") is (decision == "allow"), verdict.reason

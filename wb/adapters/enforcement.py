@@ -2,7 +2,9 @@
 
 A call is asked of the session; only `allow` runs it, and what it gave is told.  Whatever breaks on the way is a refusal
 with its reason: nothing here decides anything.  A call that was allowed and of which nobody says how it ended stays
-awaited: no answer in time, a lost connection and a cancelled task do not say that nothing was done.
+awaited: no answer in time, a lost connection and a cancelled task do not say that nothing was done.  Nor does any
+other error of a tool that may change something, such as one at reading the answer, unless `tools.json` says that the
+tool is atomic.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from wb.domain.session import Session
 from wb.domain.trace import Value, Verdict, permitted
 
 UNCERTAIN = re.compile(  # in the names of errors that say nothing of whether the call was done
-    r"time_?d?_?out|timeout|connect|protocol|network|transport|remote|closed|unavailable|interrupt|cancel", re.I
+    r"time_?d?_?out|timeout|connect|protocol|network|transport|remote|closed|unavailable|interrupt|cancel|incomplete|eof|"
+    r"broken|stream|payload|bad_?status|abort",
+    re.I,
 )
 COMPLYING = 256  # texts on what would comply that one session keeps
 RUN, CALLS = (
@@ -77,6 +81,7 @@ class Enforcer:
         self.heard: dict[object, object] = {}  # messages that were told, by what tells them apart
         self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
         self._numbers, self._complying, self._used = itertools.count(), {}, Counter()
+        self._certain: tuple[object, frozenset[str]] = None, frozenset()  # of the toolbox that was seen last
 
     def step(self) -> int:
         """A number for the calls of one message of the assistant."""
@@ -129,10 +134,23 @@ class Enforcer:
         except Exception:  # the session remembers the call as one whose result never came
             return
 
-    def failed(self, error: BaseException, call_id: str) -> None:
+    def failed(self, tool: object, error: BaseException, call_id: str) -> None:
         """Tell that a call raised: it was not done, unless nobody can know."""
         if isinstance(error, Exception) and not uncertain(error):
-            self.done(said(error), call_id, True)
+            self.refused(tool, said(error), call_id)
+
+    def refused(self, tool: object, value: object, call_id: str) -> None:
+        """Tell that a call ended in an error of its tool: it was not done where the tool changes nothing or is atomic,
+        else it stays awaited."""
+        if tool in self._sure():
+            self.done(value, call_id, True)
+
+    def _sure(self) -> frozenset[str]:
+        """The tools whose own errors say that nothing was done."""
+        box = self.session.judge.validator.toolbox
+        if self._certain[0] is not box:
+            self._certain = box, frozenset(one.name for one in box.tools if one.mutating is False or one.atomic)
+        return self._certain[1]
 
     def _refusal(self, tool: object, verdict: Verdict) -> str:
         with self.lock:

@@ -104,7 +104,11 @@ def _told(enforcer: Enforcer, message: Any) -> None:
     known = enforcer.heard.pop(("call", message.tool_call_id), None)
     if known is None or (message.error is not None and message.error.type in UNCERTAIN):
         return
-    enforcer.done(enforcement.content(words(message.content)), known, message.error is not None)
+    value = enforcement.content(words(message.content))
+    if message.error is not None:
+        enforcer.refused(message.function, value, known)
+    else:
+        enforcer.done(value, known)
 
 
 def _own(history: Sequence[ChatMessage]) -> bool:

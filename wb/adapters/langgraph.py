@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wb.adapters import enforcement
@@ -67,9 +68,9 @@ class Guarded:
         try:
             result = execute(request)
         except BaseException as error:
-            _raised(enforcer, error, decided.known)
+            _raised(enforcer, decided.name, error, decided.known)
             raise
-        _told(enforcer, result, decided.known)
+        _told(enforcer, decided.name, result, decided.known)
         return result
 
     async def awrap(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
@@ -82,9 +83,9 @@ class Guarded:
         try:
             result = await execute(request)
         except BaseException as error:
-            _raised(enforcer, error, decided.known)
+            _raised(enforcer, decided.name, error, decided.known)
             raise
-        _told(enforcer, result, decided.known)
+        _told(enforcer, decided.name, result, decided.known)
         return result
 
     def _decide(self, enforcer: Enforcer, request: ToolCallRequest) -> _Decided:
@@ -205,21 +206,22 @@ def _refused(request: ToolCallRequest, answer: Answer) -> Any:
     return ToolMessage(answer.refusal, name=call["name"], tool_call_id=call["id"], status="error")
 
 
-def _raised(enforcer: Enforcer, error: BaseException, known: str) -> None:
-    """A call that raised was not done; one that an interrupt left may have been."""
+def _raised(enforcer: Enforcer, tool: object, error: BaseException, known: str) -> None:
+    """A call that raised was not done, as far as that can be known; one that an interrupt left may have been."""
     from langgraph.errors import GraphBubbleUp
 
     if not isinstance(error, GraphBubbleUp):
-        enforcer.failed(error, known)
+        enforcer.failed(tool, error, known)
 
 
-def _told(enforcer: Enforcer, result: Any, known: str) -> None:
+def _told(enforcer: Enforcer, tool: object, result: Any, known: str) -> None:
     """Tell what a call gave: the text of its message; null where there is none."""
     told = [one for each in (result if isinstance(result, list) else [result]) for one in _messages(each)]
     if len(told) != 1:
         enforcer.done(None, known)
         return
-    enforcer.done(enforcement.content(words(told[0].content)), known, told[0].status == "error")
+    tell = partial(enforcer.refused, tool) if told[0].status == "error" else enforcer.done
+    tell(enforcement.content(words(told[0].content)), known)
 
 
 def _messages(result: Any) -> list[Any]:

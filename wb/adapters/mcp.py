@@ -114,7 +114,10 @@ class Proxy:
                 result = await self.client.call_tool(params.name, arguments)
         except Exception as error:  # whatever it was, it does not say whether the call was done
             return _failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
-        self.enforcer.done(given(result), call_id, bool(result.is_error))
+        if result.is_error:
+            self.enforcer.refused(params.name, given(result), call_id)
+        else:
+            self.enforcer.done(given(result), call_id)
         return result
 
     async def differences(self) -> tuple[str, ...]:

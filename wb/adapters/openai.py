@@ -75,7 +75,7 @@ class Tools:
             try:
                 value = function(**json.loads(call.text))
             except BaseException as error:
-                enforcer.failed(error, call.known)
+                enforcer.failed(call.name, error, call.known)
                 if not isinstance(error, Exception):
                     raise
                 found.append(_message(call, f"The call failed: {enforcement.said(error)}"))
@@ -108,7 +108,7 @@ class Tools:
             else:
                 value = await asyncio.to_thread(functools.partial(function, **json.loads(call.text)))
         except BaseException as error:
-            enforcer.failed(error, call.known)
+            enforcer.failed(call.name, error, call.known)
             if not isinstance(error, Exception):
                 raise
             return _message(call, f"The call failed: {enforcement.said(error)}")

@@ -371,6 +371,9 @@ class Session:
     def turn(self, recognition: Recognition) -> Verdict:
         """The verdict on a turn in free text, which may be several things; done if it is allowed, as one of these."""
         self._begin(None)
+        if self._told and not all(same(one.state, self._state) for one in recognition.steps):
+            self._remember(Step((), self._state, each=()))  # what was known before it
+        self._words, self._told = None, False  # words right before it are its own
         if self._lookups is not None:
             told = [self._lookups.untold(Known(dict(one.state))).values for one in recognition.steps]
             steps = [replace(one, state=known) for one, known in zip(recognition.steps, told, strict=True)]

@@ -21,6 +21,9 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         an argument of the newest call of that tool that was done with those arguments; without one, what is there, or
         a literal in CEL that fits the field, such as "0", "false" or "'none'"
 
+A tool may say `"atomic": true`: where it ends in an error of its own, nothing was done.  Of every other tool that may
+change something an error leaves open whether it did.
+
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.
 Where it says how the arguments of a lookup follow from a call of such a tool (`{"set": {"id": "call.order"}}`), that
@@ -159,8 +162,9 @@ class Field:
 class Tool:
     """One action that the agent can take. `examples` are requests that would lead to it.
 
-    `mutating`: whether it changes anything outside the conversation; None where nobody says.  `schema` is the JSON
-    schema of all arguments together, as it was read; it does not count when tools are compared.
+    `mutating`: whether it changes anything outside the conversation; None where nobody says.  `atomic`: whether nothing
+    was done where it ends in an error of its own.  `schema` is the JSON schema of all arguments together, as it was
+    read; neither that nor `atomic`, which no rule reads, counts when tools are compared.
     """
 
     name: str
@@ -170,6 +174,7 @@ class Tool:
     examples: tuple[str, ...] = ()
     mutating: bool | None = None
     schema: Schema = dataclass_field(default_factory=Schema, compare=False, repr=False)
+    atomic: bool = dataclass_field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +316,7 @@ class _Function(_Row):
         None, validation_alias=pydantic.AliasChoices("parameters", "inputSchema", "input_schema")
     )
     mutating: bool | None = None
+    atomic: bool = False
     annotations: _Annotations | None = None
 
 
@@ -349,6 +355,7 @@ def _tool(row: object, where: str) -> Tool:
         tuple(map(str, read.examples)),
         read.mutating if hint is None else not hint,
         Schema(row[schemas[0]]) if schemas and row[schemas[0]] is not None else Schema(),
+        read.atomic,
     )
 
 
