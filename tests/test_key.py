@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wb.domain import policy
 from wb.runs import key
 from wb.runs.key import Inputs, SourceError
 
@@ -115,6 +116,23 @@ def test_a_changed_or_added_policy_file_counts(policies, name):
     before = key.policy("rules", policies).digest
     (policies / "rules" / name).write_text("changed", "utf-8")
     assert key.policy("rules", policies).digest != before
+
+
+def test_a_link_to_a_document_has_the_tools_that_stand_beside_the_link(tmp_path):
+    """As everything that reads the policy has it: a guard is made of the tools that its key is made of."""
+    for name, tool in (("there", "lend"), ("here", "pay")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tools.json").write_text(f'[{{"name": "{tool}"}}]', "utf-8")
+    (tmp_path / "there" / "real.md").write_text("Pay once.", "utf-8")
+    (tmp_path / "here" / "link.md").symlink_to(tmp_path / "there" / "real.md")
+    found = key.policy(str(tmp_path / "here" / "link.md"), tmp_path / "none")
+    assert found.name == "link" and policy.load(found.path).toolbox.tools[0].name == "pay"
+    (tmp_path / "there" / "tools.json").write_text("[]", "utf-8")
+    assert key.policy(str(tmp_path / "here" / "link.md"), tmp_path / "none") == found
+    (tmp_path / "here" / "tools.json").write_text("[]", "utf-8")
+    assert key.policy(str(tmp_path / "here" / "link.md"), tmp_path / "none").digest != found.digest
+    (tmp_path / "folder").symlink_to(tmp_path / "here", target_is_directory=True)
+    assert key.policy(str(tmp_path / "folder"), tmp_path / "none").name == "folder"
 
 
 def test_a_document_counts_with_the_tools_beside_it_only(policies):

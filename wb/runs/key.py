@@ -78,9 +78,11 @@ def policy(value: str, policies: Path) -> Source:
         SourceError: there is none.
     """
     try:
-        path = paths.policy(value, policies).resolve()
+        path = paths.policy(value, policies)
     except FileNotFoundError as error:
         raise SourceError(str(error)) from None
+    # a link keeps its own name and what stands beside it, as all that reads the policy has it
+    path = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
     beside = [path, path.with_name("tools.json"), paths.decisions(path)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
