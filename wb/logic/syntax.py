@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from wb.logic import formula as F
@@ -89,6 +88,7 @@ COUNT = re.compile(
     rf"COUNT\[ *(?P<sign><=|>=) *(?P<times>[0-9]+) *(?:, *(?P<within>{_TIME}) *)?\]|"
     rf"(?P<op>[^\[]+)\[ *<= *(?P<bound>{_TIME}) *\]"
 )
+SPACED = re.compile(r" *([(),]) *")
 MOST_TIMES = 1000  # that are counted within a time
 OPERAND = "a predicate, true, false, a prefix operator such as NOT, or '('"
 
@@ -209,9 +209,9 @@ def _parenthesised(node: Formula, child: Formula, side: int) -> bool:
     return inner.binding <= outer.binding or outer.binding > 2
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    """The tokens of a text one by one, closed by an empty one: what is refused early costs little."""
-    at = 0
+def _tokens(text: str) -> list[_Token]:
+    """The tokens of a text, closed by an empty one."""
+    tokens, at = [], 0
     while True:
         found = TOKEN.match(text, at)
         if found is None:
@@ -219,9 +219,10 @@ def _tokens(text: str) -> Iterator[_Token]:
             hint = "; a count or a time is written COUNT[<= 3], ONCE[<= 24h]" * (text[at] == "[")
             raise _error(text, at, f"a formula has letters, digits, _ and operator signs; got {_named(text[at])}{hint}")
         word = found.group(1) or found.group(2) or ""
-        yield _Token(re.sub(r" *([(),]) *", r"\1", word).replace(",", ", "), found.end() - len(word))
+        said = SPACED.sub(r"\1", word).replace(",", ", ") if "(" in word or "," in word else word
+        tokens.append(_Token(said, found.end() - len(word)))
         if not word:
-            return
+            return tokens
         at = found.end()
 
 
