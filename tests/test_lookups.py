@@ -597,7 +597,7 @@ WRONG = {
     "a later field": ({"lookup": "get", "arguments": {"id": "state.later"}}, "state fields declared before, []"),
     "no list": ({"result": "get", "changed_by": "set"}, "must be of tools that are declared; got str"),
     "a strange user of words": ({"said": "user", "used_by": ["nobody"]}, "got ['nobody']"),
-    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['arguments', 'used_by'] was required"),
+    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['arguments', 'to', 'used_by'] was required"),
     "a strange changer": ({"result": "get", "changed_by": ["nobody"]}, "got ['nobody']"),
     "another argument of what is changed": (
         {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": {"set": {"name": "call.id"}}},

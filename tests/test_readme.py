@@ -130,10 +130,14 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
     ]
     shown = re.findall(r'^\| `((?!"from")".*?"|\{.*?\})` \|', readme.README.read_text("utf-8"), re.MULTILINE)
     told = {"name": "old", "type": "string"}
-    fields = [{"name": f"f{i}", "type": "string", "from": json.loads(text)} for i, text in enumerate(shown)]
+    sources = [json.loads(text) for text in shown]
+    fields = [
+        {"name": f"f{i}", "type": "object" if "to" in source else "string", "from": source}
+        for i, source in enumerate(sources)
+    ]
     box = tools.parse(json.dumps({"tools": listed, "state": [told, *fields]}))
     kinds = [field.source.kind for field in box.state if field.source is not None]
-    assert set(kinds) == set(get_args(get_type_hints(tools.Source)["kind"])) and kinds.count("said") == 2
+    assert set(kinds) == set(get_args(get_type_hints(tools.Source)["kind"])) and kinds.count("said") == 3
     assert [[*dict(field.source.objects)] for field in box.state[1:]].count(["lend_book"]) == 1
     with pytest.raises(tools.ToolError, match="declared before"):
         tools.parse(json.dumps({"tools": listed, "state": fields}))

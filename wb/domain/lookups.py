@@ -169,7 +169,8 @@ class Lookups:
         declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
         self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
-        self._speakers = {one.source.of for one in self._fields.values() if one.source.kind == "said"}
+        said = [one.source for one in self._fields.values() if one.source.kind == "said"]
+        self._speakers = {one.of for one in said} | {one.to for one in said if one.to}
         self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
         fields = tuple(self._fields.values())
         reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
@@ -443,6 +444,7 @@ class Lookups:
                     questions.append(asked)
                     again = True
                 if why:
+                    why = "; ".join([why, *[strange[name] for name in one.source.reads if name in strange]])
                     told = known.strange.get(one.name)
                     strange[one.name] = f"{why}; {told}" if told else why
                 else:
@@ -537,9 +539,23 @@ class Lookups:
             texts = tuple([text for at, text in seen.value if at > used])
             many = len(texts) > TEXTS
             return self._fitting(one, texts, f"at most {TEXTS} texts of {one.source.of} were required; got more" * many)
+        if one.source.to:
+            return self._fitting(one, *self._answered(seen, self._said.get(one.source.to), used))
         if one.name not in seen.read:
             seen.read[one.name] = self._fitting(one, seen.value[-1][1], "")
         return seen.read[one.name]
+
+    def _answered(self, seen: _Seen, other: _Seen | None, used: int) -> tuple[Value, str]:
+        """What somebody said last, what another one said right before it, and what since."""
+        own, others = list(seen.value), list(other.value) if other is not None else []
+        many = max(len(own), len(others)) > TEXTS  # what was said before these is forgotten
+        later = _after(others, own[-1][0])
+        answer = _after(own, others[-1][0] if others else 0)
+        question = _after(others, own[-1][0] if own else 0)
+        if many and not (own and others):
+            return None, f"at most {TEXTS} texts without an answer were required; got more"
+        parts = {"question": question, "answer": [one for one in answer if one[0] > used], "later": later}
+        return {name: "\n".join([text for _, text in each]) for name, each in parts.items()}, ""
 
     def _looked_up(
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
@@ -626,6 +642,13 @@ def needed(validator: Validator) -> bool:
 def _tools(source: Source) -> tuple[str, ...]:
     """The tools whose result it is."""
     return (source.of, *source.or_of)
+
+
+def _after(texts: list[tuple[int, str]], at: int) -> list[tuple[int, str]]:
+    """The texts since then, which are taken out."""
+    first = next((i for i in range(len(texts), 0, -1) if texts[i - 1][0] <= at), 0)
+    texts[first:], taken = [], texts[first:]
+    return taken
 
 
 def _told_of(one: _Field, call: Call) -> Hashable | None:

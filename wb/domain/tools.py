@@ -13,6 +13,9 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         the newest text of that speaker, until one of these tools is called; of an array, all texts
     "from": {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"pay": {"id": "call.order"}}}
         the same, used up of each object by itself: by calls of these tools that name it
+    "from": {"said": "user", "to": "assistant", "used_by": ["pay"]}
+        of an object: `answer`, what user said last and has not been used up, `question`, what assistant said right
+        before it, and `later`, what assistant said since; each one text, of several with line breaks
     "from": {"result": "get_user", "path": "level"}
         the newest result of that tool, or of several in a list, or a part of it
     "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
@@ -118,6 +121,7 @@ class Source:
     may change it, None for all that may change anything, or that use up what was said; `given_by` those whose result is
     what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
     `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
+    What was said may be an answer `to` somebody.
     """
 
     kind: Literal["clock", "said", "result", "lookup", "done"]
@@ -129,6 +133,7 @@ class Source:
     otherwise: facts.Node | None = None
     or_of: tuple[str, ...] = ()
     objects: tuple[tuple[str, Arguments], ...] = ()
+    to: str = ""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -374,7 +379,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
 
 _LISTS = ("changed_by", "given_by", "used_by")
 _KEYS = {
-    "said": {"used_by", "arguments"},
+    "said": {"used_by", "arguments", "to"},
     "result": {"path", "changed_by"},
     "lookup": {"arguments", "path", "changed_by", "given_by"},
     "done": {"arguments", "path", "otherwise"},
@@ -409,7 +414,14 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by", hint)
         given.told(arguments, {}, f"{where}.arguments")
         given.apart(arguments, objects, {}, f"{where}.used_by")
-        return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
+        to = row.get("to", "")
+        if "to" in row and (not isinstance(to, str) or to in ("", of)):
+            raise ToolError(f"{where}.to: another speaker, such as 'assistant', was required; got {_shape(to)}")
+        if bool(to) is not (field.type == "object"):
+            wanted = 'an object with "question", "answer" and "later"' if to else 'a text, an array, or "to" beside it,'
+            raise ToolError(f"{where}: {wanted} was required; got {field.type}")
+        used_by = tuple(row.get("used_by", ()))
+        return Source("said", of, arguments=arguments, changed_by=used_by, objects=objects, to=to)
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
     changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
