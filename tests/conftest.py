@@ -70,6 +70,13 @@ def handbook(tmp_path_factory):
     return artifacts, subprocess.CompletedProcess(*json.loads(said.read_text("utf-8")))
 
 
+@pytest.fixture(scope="session")
+def vectors(tmp_path_factory) -> Path:
+    """Where all tests keep embeddings, with the run of the handbook: a text is computed once, whoever comes first."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "handbook-run" / "cache" / "embeddings"
+
+
 # Files whose tests take minutes, longest first: a worker that starts them late is waited for.
 LONG = (
     "test_browser test_airline_run test_planted test_nagini test_build test_faults test_run_with_model "

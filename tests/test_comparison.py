@@ -66,8 +66,8 @@ def policy() -> Policy:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> LLM:
-    return LLM(Offline(BOX, Encoder(cache=tmp_path_factory.mktemp("vectors"))))
+def engine(vectors: Path) -> LLM:
+    return LLM(Offline(BOX, Encoder(cache=vectors)))
 
 
 @pytest.fixture(scope="module")

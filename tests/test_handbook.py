@@ -27,8 +27,8 @@ def handbook():
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return Encoder(cache=tmp_path_factory.mktemp("vectors"))
+def encoder(vectors):
+    return Encoder(cache=vectors)
 
 
 @pytest.fixture(scope="module")

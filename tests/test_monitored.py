@@ -105,10 +105,10 @@ def test_the_hand_written_rules_can_be_kept_and_say_what_they_forbid():
     assert report.findings == ()
 
 
-def test_the_web_rules_monitor_the_two_hundred_cases_without_an_error(tmp_path):
+def test_the_web_rules_monitor_the_two_hundred_cases_without_an_error(vectors):
     """Each user meets every tool, one after the other: whatever the turn is taken for, its rules have been followed."""
     handbook = policy.load("web_tasks")
-    engine = LLM(Offline(handbook.toolbox, Encoder(cache=tmp_path)))
+    engine = LLM(Offline(handbook.toolbox, Encoder(cache=vectors)))
     ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
     cases = mind2web.of_policy("web_tasks", "all").cases
     runs = [

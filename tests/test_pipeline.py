@@ -397,7 +397,7 @@ def test_ctrl_c_says_what_was_kept_and_the_same_command_goes_on(tmp_path):
 
 def test_a_run_that_nobody_watches_is_never_silent_for_five_seconds(tmp_path):
     here = tiny.project(tmp_path / "p")
-    edit(here.notebooks / "02_count.ipynb", "n = count", "import time; time.sleep(11)\\nn = count")
+    edit(here.notebooks / "02_count.ipynb", "n = count", "import time; time.sleep(6)\\nn = count")
     run = start(here, "--to", "2")
     began, gaps = time.monotonic(), []
     for _ in run.stderr:

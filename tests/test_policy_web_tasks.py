@@ -79,8 +79,8 @@ def handbook() -> Policy:
 
 
 @pytest.fixture(scope="module")
-def engine(handbook: Policy, tmp_path_factory: pytest.TempPathFactory) -> LLM:
-    return LLM(Offline(handbook.toolbox, Encoder(cache=tmp_path_factory.mktemp("vectors"))))
+def engine(handbook: Policy, vectors: Path) -> LLM:
+    return LLM(Offline(handbook.toolbox, Encoder(cache=vectors)))
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Recognition of tools from free text: by the toolbox's own words, whatever the domain."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -45,8 +47,8 @@ GARDEN = Toolbox(
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
-    return Encoder(cache=tmp_path_factory.mktemp("vectors"))
+def encoder(vectors: Path) -> Encoder:
+    return Encoder(cache=vectors)
 
 
 @pytest.fixture(scope="module")
