@@ -10,6 +10,8 @@ import contextlib
 import dataclasses
 import io
 import json
+import sqlite3
+import subprocess
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -398,6 +400,66 @@ def test_what_fails_in_a_tool_that_changes_something_may_have_been_done(call: Ca
         with contextlib.suppress(type(error)):
             call(session, desk, "pay_fine", {})
         assert call(session, desk, "pay_fine", {})[0] is (atomic and sure) and not errors
+
+
+class OwnError(Exception):
+    """One of the package that the tool is from."""
+
+
+@each
+@pytest.mark.parametrize(
+    ("error", "own"),
+    [
+        (OwnError("no such fine"), True),
+        (LookupError("no"), True),
+        (MemoryError(), False),
+        (json.JSONDecodeError("what came cannot be read", "", 0), False),
+        (UnicodeDecodeError("utf-8", b"x", 0, 1, "what came cannot be read"), False),
+        (sqlite3.OperationalError("the disk went"), False),
+        (subprocess.CalledProcessError(1, "pay"), False),
+    ],
+)
+def test_only_an_atomic_tool_s_own_error_says_that_nothing_was_done(call: Caller, error: Exception, own: bool) -> None:
+    errors = [error]
+
+    def pay_fine() -> str:
+        if errors:
+            raise errors.pop()
+        return "paid"
+
+    session, desk = library.paid_once(True), SimpleNamespace(tools={"pay_fine": pay_fine})
+    with contextlib.suppress(type(error)):
+        call(session, desk, "pay_fine", {})
+    assert call(session, desk, "pay_fine", {})[0] is own and not errors
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"role": "user", "content": "Yes."}, "Yes."),
+        ({"role": "user", "name": "helper", "content": "Yes."}, "helper: Yes."),
+        ({"role": "assistant", "name": "helper", "content": "Yes."}, "Yes."),
+        (
+            {"role": "user", "content": [{"type": "text", "text": "Yes."}, {"type": "input_audio"}]},
+            "Yes.\n[input_audio, not read]",
+        ),
+        ({"role": "user", "content": [{"type": "image_url"}]}, "[image_url, not read]"),
+        ({"role": "user", "content": [{"type": "tool_result", "text": "Yes."}]}, "[tool_result, not read]"),
+        ({"role": "user", "content": [{"type": "text", "text": {"value": "No."}}]}, "[text, not read]"),
+        ({"role": "user", "content": {"type": "text", "text": "No."}}, "No."),
+        ({"role": "assistant", "content": [{"type": "thinking", "text": "?"}, {"type": "tool_use"}, "Well."]}, "Well."),
+        ({"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}, "I cannot."),
+        ({"role": "assistant", "content": None, "refusal": "I cannot."}, "I cannot."),
+        ({"role": "assistant", "content": None, "audio": {"transcript": "Or not?"}}, "Or not?"),
+        ({"role": "user", "content": "Yes.", "audio": {"id": "a"}}, "Yes.\n[audio, not read]"),
+    ],
+)
+def test_what_is_no_text_in_a_message_is_marked(message: dict, said: str) -> None:
+    record = io.StringIO()
+    session = library.session(record=record)
+    openai.Tools(session, {}).run([message, asked(text="Now.")])
+    told = [json.loads(line)["say"]["text"] for line in record.getvalue().splitlines() if "say" in json.loads(line)]
+    assert told == [said, "Now."]
 
 
 def test_a_cancelled_call_leaves_the_session_waiting_and_allows_nothing_that_rests_on_it() -> None:

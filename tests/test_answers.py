@@ -23,6 +23,7 @@ from wb.rules.rule import Predicate, Rule, RuleSet
 
 TEXT = {"type": "string"}
 REPLY = {name: TEXT for name in answers.TEXTS}
+ACTS = {"may_cancel": "cancel"}
 SAID = {"said": "user", "to": "assistant", "used_by": ["cancel"]}
 ASKS = {**{name: f"state.reply.{name}" for name in answers.TEXTS}, "id": "call.id"}
 
@@ -30,10 +31,14 @@ ASKS = {**{name: f"state.reply.{name}" for name in answers.TEXTS}, "id": "call.i
 def box(said: object = SAID, **field: object) -> tools.Toolbox:
     """A tool that cancels what it names, and whether that was agreed to."""
     reply = {"name": "reply", "type": "object", "properties": REPLY, "from": said} | field
-    agreed = {"name": "agreed", "type": "boolean", "from": {"lookup": "says_yes", "arguments": ASKS, "changed_by": []}}
+    agreed = {
+        "name": "agreed",
+        "type": "boolean",
+        "from": {"lookup": "may_cancel", "arguments": ASKS, "changed_by": []},
+    }
     asked = {"type": "object", "properties": {**REPLY, "id": TEXT}, "required": [*REPLY, "id"]}
     cancel = {"name": "cancel", "parameters": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}
-    fact = {"name": "says_yes", "mutating": False, "parameters": asked}
+    fact = {"name": "may_cancel", "mutating": False, "parameters": asked}
     return tools.parse(json.dumps({"tools": [cancel, fact], "state": [reply, agreed]}))
 
 
@@ -43,7 +48,7 @@ PREDICATES = (
 )
 RULES = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (cancel IMPLIES agreed)"), "forbid", quote="Ask first."),))
 GUARD = airline.guarded("rides", box(), RULES)
-OFFLINE = answers.reader(LLM(Offline()))
+OFFLINE = answers.reader(LLM(Offline()), ACTS)
 
 
 class Says:
@@ -74,12 +79,13 @@ def talk(session: Session, *turns: str) -> Session:
     [
         (["A: Shall I cancel r1?", "U: Yes."], "allow"),
         (["U: Please cancel r1.", "A: It costs 3.", "A: Shall I cancel r1?", "U: Yes.", "U: Go ahead."], "allow"),
-        (["A: Shall I cancel r1?", "U: Yes.", "A: I do it now."], "allow"),
+        (["A: Shall I cancel r1?", "U: Yes.", "A: It costs 900 now. I cancel r1."], "undecided"),
+        (["A: Shall I keep r1?", "U: Yes."], "undecided"),
         (["A: Shall I cancel r1?", "U: No."], "deny"),
         (["A: Shall I cancel r2?", "U: Yes."], "undecided"),
         (["A: Shall I cancel r1?", "U: Yes.", "A: Shall I cancel r1 with a fee?"], "undecided"),
         (["A: Shall I cancel r1?", "U: No.", "U: Yes."], "undecided"),
-        (["A: Shall I cancel r1?", "U: Yes.", "A: And r2?", "U: No."], "deny"),
+        (["A: Shall I cancel r1?", "U: Yes.", "A: And r2?", "U: No."], "undecided"),
         (["A: Shall I cancel r1?", "U: No.", "A: Shall I look at r2?", "U: Yes."], "undecided"),
         (["U: Yes.", "A: Shall I cancel r1?"], "undecided"),
         (["U: Yes."], "undecided"),
@@ -103,10 +109,10 @@ def test_a_yes_is_used_up_by_the_call_that_it_belongs_to() -> None:
 
 def test_the_engine_is_told_who_said_what_and_a_record_holds_what_it_gave(tmp_path: Path) -> None:
     engine, record = Says({"agrees": "yes", "reason": "it says so"}), io.StringIO()
-    session = Session(GUARD, ask=answers.reader(LLM(engine)), record=record)
+    session = Session(GUARD, ask=answers.reader(LLM(engine), ACTS), record=record)
     talk(session, "U: Hi.", "A: It costs 3.", "A: Shall I?", "U: Well.", "U: Yes.", "A: Now.", "A: Then.")
     assert session.call("cancel", {"id": "r1"}).decision == "allow"
-    texts = {"question": "It costs 3.\nShall I?", "answer": "Well.\nYes.", "later": "Now.\nThen."}
+    texts = {"question": "It costs 3.\nShall I?", "answer": "Well.\nYes.", "later": "Now.\nThen.", "act": "cancel"}
     assert engine.asked == [{**texts, "about": {"id": "r1"}}]
     (tmp_path / "run.jsonl").write_text(record.getvalue(), "utf-8")
     (verdict,) = Session(GUARD).replay(events.stream(tmp_path / "run.jsonl"))
@@ -118,18 +124,18 @@ def test_the_engine_is_told_who_said_what_and_a_record_holds_what_it_gave(tmp_pa
     [{"agrees": "unclear", "reason": "if"}, {"agrees": "maybe"}, {"agrees": True}, {}, ModelError("it is away")],
 )
 def test_what_the_engine_does_not_say_is_no_yes(reply: object) -> None:
-    session = Session(GUARD, ask=answers.reader(LLM(Says(reply, reply))))
+    session = Session(GUARD, ask=answers.reader(LLM(Says(reply, reply)), ACTS))
     verdict = talk(session, "A: Shall I cancel r1?", "U: Yes.").call("cancel", {"id": "r1"})
-    assert verdict.decision == "undecided" and "says_yes" in verdict.reason
+    assert verdict.decision == "undecided" and "may_cancel" in verdict.reason
 
 
 def test_other_lookups_are_somebody_else_s() -> None:
-    ask = answers.reader(LLM(Says()), otherwise=lambda tool, arguments: [tool, arguments])
+    ask = answers.reader(LLM(Says()), ACTS, otherwise=lambda tool, arguments: [tool, arguments])
     assert ask("get", {"id": 1}) == ["get", {"id": 1}]
-    with pytest.raises(ValueError, match="only says_yes is answered here; got get"):
+    with pytest.raises(ValueError, match=r"only \['may_cancel'\] are answered here; got get"):
         OFFLINE("get", {})
     with pytest.raises(ValueError, match=r"the texts .* were required; got \['answer'\]"):
-        OFFLINE("says_yes", {"answer": "yes"})
+        OFFLINE("may_cancel", {"answer": "yes"})
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import whole
 
-from wb.domain import judging, session
+from wb.domain import events, judging, session
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, permitted
@@ -647,3 +647,15 @@ def test_a_state_right_before_a_turn_counts(kind) -> None:
         one.state(FINE)
         verdict = one.call("file")
         assert (verdict.decision == "allow") is (decision == "allow"), verdict.reason
+
+
+@KINDS
+def test_a_record_of_a_turn_in_free_text_holds_that_there_was_one(kind, tmp_path) -> None:
+    """What it was taken for is no event: a session that goes on from the record allows nothing."""
+    record = tmp_path / "run.jsonl"
+    one = Session(kind(), record=record)
+    one.state(FINE)
+    assert one.turn(either("ask")).decision == "allow" and one.call("look").decision == "allow"
+    other = Session(kind())
+    (verdict,) = other.replay(events.stream(record))
+    assert verdict.decision == "undecided" and "a turn in free text" in verdict.reason

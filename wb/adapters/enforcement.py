@@ -25,10 +25,29 @@ from wb.domain.session import Session
 from wb.domain.trace import Value, Verdict, permitted
 
 UNCERTAIN = re.compile(  # in the names of errors that say nothing of whether the call was done
-    r"time_?d?_?out|timeout|connect|protocol|network|transport|remote|closed|unavailable|interrupt|cancel|incomplete|eof|"
+    r"time[ _]?d?[ _]?out|connect|protocol|network|transport|remote|closed|unavailable|interrupt|cancel|incomplete|eof|"
     r"broken|stream|payload|bad_?status|abort",
     re.I,
 )
+SPOKEN = ("text", "input_text", "output_text", "refusal")  # parts of messages that are words
+UNSPOKEN = (  # what a model thinks and asks for, which nobody hears
+    *("reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "tool_call_chunk", "function_call"),
+    *("server_tool_call", "server_tool_use", "invalid_tool_call"),
+)
+PLAIN = (
+    ValueError,
+    TypeError,
+    LookupError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    ZeroDivisionError,
+    OverflowError,
+    AssertionError,
+    NotImplementedError,
+    RuntimeError,
+)  # of values, and of nothing outside
 COMPLYING = 256  # texts on what would comply that one session keeps
 RUN, CALLS = (
     secrets.token_hex(6),
@@ -70,6 +89,16 @@ def uncertain(error: BaseException) -> bool:
     return False
 
 
+def its_own(error: BaseException, function: object) -> bool:
+    """Whether an error is a tool's own: one that Python raises of values, or of the package that the function is from.
+    That of another package, which the tool uses, says nothing."""
+    kind = type(error)
+    if kind.__module__ == "builtins":
+        return kind in PLAIN
+    package = str(getattr(function, "__module__", None) or "").partition(".")[0]
+    return bool(package) and kind.__module__.partition(".")[0] == package
+
+
 class Enforcer:
     """One session as adapters use it. Threads may share it; `enforcer` gives each session its one.
 
@@ -81,7 +110,7 @@ class Enforcer:
         self.heard: dict[object, object] = {}  # messages that were told, by what tells them apart
         self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
         self._numbers, self._complying, self._used = itertools.count(), {}, Counter()
-        self._certain: tuple[object, frozenset[str]] = None, frozenset()  # of the toolbox that was seen last
+        self._certain: Any = None, ()  # of the toolbox that was seen last
 
     def step(self) -> int:
         """A number for the calls of one message of the assistant."""
@@ -134,22 +163,24 @@ class Enforcer:
         except Exception:  # the session remembers the call as one whose result never came
             return
 
-    def failed(self, tool: object, error: BaseException, call_id: str) -> None:
-        """Tell that a call raised: it was not done, unless nobody can know."""
+    def failed(self, tool: object, error: BaseException, call_id: str, function: object = None) -> None:
+        """Tell that a call raised: it was not done where the tool changes nothing, or is atomic and the error is its
+        own, unless nobody can know; else it stays awaited. `function` is what was called, where that is known."""
         if isinstance(error, Exception) and not uncertain(error):
-            self.refused(tool, said(error), call_id)
+            self.refused(tool, said(error), call_id, its_own(error, function))
 
-    def refused(self, tool: object, value: object, call_id: str) -> None:
-        """Tell that a call ended in an error of its tool: it was not done where the tool changes nothing or is atomic,
-        else it stays awaited."""
-        if tool in self._sure():
+    def refused(self, tool: object, value: object, call_id: str, own: bool) -> None:
+        """Tell that a call ended in an error, of its tool's `own` or of whatever the tool uses."""
+        reads, atomic = self._sure()
+        if tool in reads or (own and tool in atomic):
             self.done(value, call_id, True)
 
-    def _sure(self) -> frozenset[str]:
-        """The tools whose own errors say that nothing was done."""
+    def _sure(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The tools that change nothing, and those whose own errors say that nothing was done."""
         box = self.session.judge.validator.toolbox
         if self._certain[0] is not box:
-            self._certain = box, frozenset(one.name for one in box.tools if one.mutating is False or one.atomic)
+            reads = frozenset(one.name for one in box.tools if one.mutating is False)
+            self._certain = box, (reads, frozenset(one.name for one in box.tools if one.atomic))
         return self._certain[1]
 
     def _refusal(self, tool: object, verdict: Verdict) -> str:
@@ -230,12 +261,28 @@ def of(one: Any, key: str) -> Any:
 
 
 def words(content: object) -> str:
-    """The text of a message's content: itself, or the texts of its parts."""
+    """The text of a message's content: itself, or the texts of its parts, with a mark for what is no text: a picture or
+    a recording may say anything."""
     if isinstance(content, str):
         return str(content)
-    parts = content if isinstance(content, list | tuple) else ()
-    texts = [one if isinstance(one, str) else of(one, "text") for one in parts]
-    return "\n".join([text for text in texts if isinstance(text, str)])
+    parts = content if isinstance(content, list | tuple) else () if content is None else (content,)
+    return "\n".join([text for text in map(_text, parts) if text])
+
+
+def spoken(message: Any, role: str) -> str:
+    """What a message says: its content; of a user who has a name, with that, for it may be another than the user."""
+    text, name = words(of(message, "content")), of(message, "name")
+    return f"{schema.named(str(name))}: {text}" if role == "user" and name and text else text
+
+
+def _text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    kind = of(part, "type")
+    if kind in UNSPOKEN:
+        return ""
+    text = of(part, "refusal") if kind == "refusal" else of(part, "text")
+    return text if isinstance(text, str) and kind in (None, *SPOKEN) else f"[{schema.named(str(kind))}, not read]"
 
 
 def content(text: str) -> Value:

@@ -50,7 +50,7 @@ def guard[**P, R](session: Current, *, tool: str | None = None) -> Callable[[Cal
                 answer = await enforcer.ask_async(name, named(enforcer, args, options), call_id)
                 if not answer.runs:
                     raise NotAllowed(answer)
-                return await _finished(enforcer, name, call_id, function(*args, **options))
+                return await _finished(enforcer, name, function, call_id, function(*args, **options))
 
             return guarded_async
 
@@ -63,10 +63,10 @@ def guard[**P, R](session: Current, *, tool: str | None = None) -> Callable[[Cal
             try:
                 value = function(*args, **options)
             except BaseException as error:
-                enforcer.failed(name, error, call_id)
+                enforcer.failed(name, error, call_id, function)
                 raise
             if inspect.isawaitable(value):  # it has not run yet
-                return _finished(enforcer, name, call_id, value)
+                return _finished(enforcer, name, function, call_id, value)
             enforcer.done(plain(value), call_id)
             return value
 
@@ -86,12 +86,12 @@ def plain(value: object) -> object:
         return value
 
 
-async def _finished(enforcer: Enforcer, tool: str, call_id: str, running: Awaitable[Any]) -> Any:
+async def _finished(enforcer: Enforcer, tool: str, function: object, call_id: str, running: Awaitable[Any]) -> Any:
     """What comes of an allowed call, told to the session; a cancelled one stays awaited."""
     try:
         value = await running
     except BaseException as error:
-        enforcer.failed(tool, error, call_id)
+        enforcer.failed(tool, error, call_id, function)
         raise
     enforcer.done(plain(value), call_id)
     return value

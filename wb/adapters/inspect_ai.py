@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from inspect_ai.tool import ToolCall, ToolCallView
 
 USERS = ("input", "operator")
+OWN = ("unknown", "parsing")  # what a tool says by `ToolError`, or that it was not called
 UNCERTAIN = ("timeout", "cancelled", "limit")  # errors that do not say that a call was not done
 
 
@@ -106,7 +107,7 @@ def _told(enforcer: Enforcer, message: Any) -> None:
         return
     value = enforcement.content(words(message.content))
     if message.error is not None:
-        enforcer.refused(message.function, value, known)
+        enforcer.refused(message.function, value, known, message.error.type in OWN)
     else:
         enforcer.done(value, known)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wb.adapters import enforcement
@@ -164,7 +163,7 @@ def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:
         role = SPEAKERS.get(of(message, "type"))
         if role is None:
             continue
-        name, text = message.id, words(message.content)
+        name, text = message.id, enforcement.spoken(message, role)
         if type(name) is not str or not name:
             return "messages with ids were required: let `add_messages` keep them in the state"
         known = enforcer.heard.get(name)
@@ -220,8 +219,11 @@ def _told(enforcer: Enforcer, tool: object, result: Any, known: str) -> None:
     if len(told) != 1:
         enforcer.done(None, known)
         return
-    tell = partial(enforcer.refused, tool) if told[0].status == "error" else enforcer.done
-    tell(enforcement.content(words(told[0].content)), known)
+    value = enforcement.content(words(told[0].content))
+    if told[0].status == "error":  # of which error it was made is not told
+        enforcer.refused(tool, value, known, False)
+    else:
+        enforcer.done(value, known)
 
 
 def _messages(result: Any) -> list[Any]:

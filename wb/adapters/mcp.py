@@ -115,7 +115,8 @@ class Proxy:
         except Exception as error:  # whatever it was, it does not say whether the call was done
             return _failed(f"{params.name} was called, and it is not known whether it was done: {_told(error)}")
         if result.is_error:
-            self.enforcer.refused(params.name, given(result), call_id)
+            value = given(result)
+            self.enforcer.refused(params.name, value, call_id, not enforcement.UNCERTAIN.search(str(value)))
         else:
             self.enforcer.done(given(result), call_id)
         return result

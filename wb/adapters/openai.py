@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wb.adapters import enforcement
-from wb.adapters.enforcement import Answer, Current, Enforcer, of, words
+from wb.adapters.enforcement import Answer, Current, Enforcer, of, spoken
 from wb.adapters.functions import JSON, plain
 from wb.domain import schema
 
@@ -75,7 +75,7 @@ class Tools:
             try:
                 value = function(**json.loads(call.text))
             except BaseException as error:
-                enforcer.failed(call.name, error, call.known)
+                enforcer.failed(call.name, error, call.known, function)
                 if not isinstance(error, Exception):
                     raise
                 found.append(_message(call, f"The call failed: {enforcement.said(error)}"))
@@ -108,7 +108,7 @@ class Tools:
             else:
                 value = await asyncio.to_thread(functools.partial(function, **json.loads(call.text)))
         except BaseException as error:
-            enforcer.failed(call.name, error, call.known)
+            enforcer.failed(call.name, error, call.known, function)
             if not isinstance(error, Exception):
                 raise
             return _message(call, f"The call failed: {enforcement.said(error)}")
@@ -134,7 +134,7 @@ class Tools:
 
 def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:
     """Tell the session what is new in the messages; why they cannot be those of the conversation so far."""
-    said = [(role, words(of(one, "content"))) for one in messages if (role := of(one, "role")) in SPEAKERS]
+    said = [(role, _spoken(one, role)) for one in messages if (role := of(one, "role")) in SPEAKERS]
     with enforcer.lock:
         before = enforcer.heard.setdefault("messages", [])
         if said[: len(before)] != before:
@@ -147,6 +147,14 @@ def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:
         except Exception as error:
             return f"what was said cannot be told to the session: {enforcement.said(error)}"
         return ""
+
+
+def _spoken(message: Any, role: str) -> str:
+    """What a message says, also where that stands beside its content."""
+    audio = of(message, "audio")
+    heard = None if audio is None else of(audio, "transcript") or "[audio, not read]"
+    beside = [one for one in (of(message, "refusal"), heard) if isinstance(one, str)]
+    return "\n".join(filter(None, (spoken(message, role), *beside)))
 
 
 def _asked(call: Any, known: str, again: bool) -> _Asked:

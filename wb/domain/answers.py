@@ -1,17 +1,18 @@
-"""Whether what somebody said is a yes: a named fact with an engine, for sessions that look it up.
+"""Whether what somebody said is a yes to an act: named facts with an engine, for sessions that look them up.
 
-`tools.json` declares the fact as a read-only tool that no agent has, and a field of the state as what it gives:
+`tools.json` declares each fact as a read-only tool that no agent has, and a field of the state as what it gives:
 
-    {"name": "says_yes", "mutating": false, "parameters": …}                            four texts, given by the field
+    {"name": "may_cancel", "mutating": false, "parameters": …}          three texts, and what the yes must be about
     {"name": "reply", "type": "object", …, "from": {"said": "user", "to": "assistant", "used_by": ["cancel"]}}
-    {"name": "agreed", "type": "boolean", "from": {"lookup": "says_yes", "arguments": {"id": "call.id",
+    {"name": "agreed", "type": "boolean", "from": {"lookup": "may_cancel", "arguments": {"id": "call.id",
         "question": "state.reply.question", "answer": "state.reply.answer", "later": "state.reply.later"}}}
 
-    session = guards.session(ask=answers.reader(llm))
+    session = guards.session(ask=answers.reader(llm, {"may_cancel": "cancel"}))
 
-Every argument but these three texts is something that the yes must be about.  The engine is the session's `ask`
-function, so that what it gives is on record, has a time limit and names itself in the log as the field's origin; it is
-trusted, not proved.  One prompt role, `read_answer`, answers; the offline engine knows a closed list of phrases.
+The act is said in the words that a question has for it; every argument but these three texts is a detail that the yes
+must be about.  The engine is the session's `ask` function, so that what it gives is on record, has a time limit and
+names itself in the log as the field's origin; it is trusted, not proved.  One prompt role, `read_answer`, answers; the
+offline engine knows a closed list of phrases and one form of question.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class AnswerRead(pydantic.BaseModel):
     reason: str
 
 
-def reader(llm: LLM, fact: str = "says_yes", otherwise: Ask | None = None) -> Ask:
-    """What a session asks: the fact of that name is read by the engine, every other lookup is `otherwise`'s.
+def reader(llm: LLM, acts: Mapping[str, str], otherwise: Ask | None = None) -> Ask:
+    """What a session asks: `acts` names the facts and the act of each; every other lookup is `otherwise`'s.
 
     The function gives True or False.
 
@@ -47,23 +48,24 @@ def reader(llm: LLM, fact: str = "says_yes", otherwise: Ask | None = None) -> As
             lookup.
         ModelError: by the function; no usable reply.
     """
+    known = dict(acts)
 
     def ask(tool: str, arguments: dict[str, Value]) -> object:
-        if tool != fact:
-            if otherwise is None:
-                raise ValueError(f"only {fact} is answered here; got {tool}")
-            return otherwise(tool, arguments)
-        return _read(llm, fact, arguments)
+        if tool in known:
+            return _read(llm, known[tool], arguments)
+        if otherwise is None:
+            raise ValueError(f"only {sorted(known)} are answered here; got {tool}")
+        return otherwise(tool, arguments)
 
     return ask
 
 
-def _read(llm: LLM, fact: str, arguments: Mapping[str, Value]) -> bool:
+def _read(llm: LLM, act: str, arguments: Mapping[str, Value]) -> bool:
     texts = {name: arguments.get(name) for name in TEXTS}
     if not all(type(text) is str for text in texts.values()):
-        raise ValueError(f"{fact}: the texts {list(TEXTS)} were required; got {sorted(arguments)}")
+        raise ValueError(f"the texts {list(TEXTS)} were required; got {sorted(arguments)}")
     about = {name: value for name, value in arguments.items() if name not in TEXTS}
-    found = llm.ask("read_answer", AnswerRead, **texts, about=about)
+    found = llm.ask("read_answer", AnswerRead, **texts, act=act, about=about)
     if found.agrees == "unclear":
         raise ValueError(f"whether the answer is a yes is unclear: {found.reason[:300]}")
     return found.agrees == "yes"

@@ -369,7 +369,10 @@ class Session:
 
     @_alone
     def turn(self, recognition: Recognition) -> Verdict:
-        """The verdict on a turn in free text, which may be several things; done if it is allowed, as one of these."""
+        """The verdict on a turn in free text, which may be several things; done if it is allowed, as one of these.
+
+        A record holds that there was one and no more: what is replayed from it is lost from there on.
+        """
         self._begin(None)
         if self._told and not all(same(one.state, self._state) for one in recognition.steps):
             self._remember(Step((), self._state, each=()))  # what was known before it
@@ -382,6 +385,8 @@ class Session:
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", self._spoilt, grade=verdict.grade)
         done = recognition.sure and verdict.decision == "allow"
+        if self._record_to is not None:  # what it was recognised as is no event: whoever reads the record knows no more
+            self._happened(Lost("a turn in free text, which no record holds"))
         if verdict.decision == "allow" and recognition.steps:
             self._remember_one([self._validator.step(step) for step in recognition.steps])
         if self._lookups is not None and (done or not recognition.sure):

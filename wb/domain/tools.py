@@ -24,8 +24,8 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         an argument of the newest call of that tool that was done with those arguments; without one, what is there, or
         a literal in CEL that fits the field, such as "0", "false" or "'none'"
 
-A tool may say `"atomic": true`: where it ends in an error of its own, nothing was done.  Of every other tool that may
-change something an error leaves open whether it did.
+A tool may say `"atomic": true`: where it ends in an error of its own, nothing was done.  Every other error of a tool
+that may change something leaves open whether it did.
 
 Arguments are CEL over `call` and the state fields before this one; `path` is one in the result.  What was seen counts
 until a tool runs that may change it: those that `changed_by` lists, else all but those with `"mutating": false`.

@@ -1,7 +1,8 @@
 """Whether an answer is a yes, without a model: a closed list of phrases, and nothing that is not on it.
 
-A baseline. It says yes or no only to a question that asks one thing, names every detail that the yes must be about
-word for word, and was not followed by another one.
+A baseline.  It says yes only to a question of one form, of which each word is accounted for: an opening such as "Shall
+I", the act, and the details, joined by small words.  Which part a detail plays is not read: of two texts, or two
+numbers, either may be meant, and nothing is said.
 """
 
 from __future__ import annotations
@@ -19,22 +20,24 @@ NO = (
     "never mind|nevermind|i disagree|i decline|declined"
 )
 FILLER = "please|thanks|thank you|thank you very much|many thanks|with it|then"
-OTHERWISE = re.compile(
-    r"\b(?:or|not|never|without|instead|unless|except)\b|n't\b"
-)  # in a question: a yes says too little
+OPENING = (
+    "(?:shall|should|may) i|do you want me to|would you like me to|do you confirm that i (?:may|should|shall)|"
+    "is it (?:ok|okay|all right) (?:if i|to)"
+)
+SMALL = frozenset("the a an your this of for to from on at with in by now please".split())
+QUESTIONS = "?？؟⁇⁈⁉‽"  # in any script: one question asks one thing
+WORD = re.compile(r"[\w@#/:+.-]*\w")
 
 
 def read(inputs: Mapping[str, object]) -> dict[str, object]:
     """The reply to the prompt `read_answer`."""
-    question, answer = str(inputs["question"]), str(inputs["answer"])
-    if _only(NO, answer):
-        return {"agrees": "no", "reason": "it says no and nothing else"}
-    if not _only(YES, answer):
-        return {"agrees": "unclear", "reason": "it is not in the list of phrases that say nothing but yes or no"}
-    why = _misput(question, inputs["about"])
-    if not why and "?" in str(inputs["later"]):
-        why = "another question was asked since"
-    return {"agrees": "unclear" if why else "yes", "reason": why or "it says yes and nothing else"}
+    answer, later = str(inputs["answer"]), str(inputs["later"])
+    said = "no" if _only(NO, answer) else "yes" if _only(YES, answer) else ""
+    why = "" if said else "it is not in the list of phrases that say nothing but yes or no"
+    why = why or _misput(str(inputs["question"]), str(inputs["act"]), inputs["about"])
+    if not why and later.strip():
+        why = "something was said since, which may change what was asked"
+    return {"agrees": "unclear" if why else said, "reason": why or f"it says {said} and nothing else"}
 
 
 def _only(phrases: str, said: str) -> bool:
@@ -46,16 +49,28 @@ def _only(phrases: str, said: str) -> bool:
     return all(known.fullmatch(part) for part in parts) and not all(spare.fullmatch(part) for part in parts)
 
 
-def _misput(question: str, about: object) -> str:
-    """Why a yes to the question is none to an action with these details; empty where it is."""
-    question = re.sub(r"\byes or no\b", "", question.casefold().replace("’", "'"))
-    asked = [one for one in re.split(r"(?<=[.!?])\s+|\n+", question) if one.rstrip().endswith("?")]
-    if len(asked) != 1:
-        return f"one question was required; got {len(asked)}"
-    if OTHERWISE.search(asked[0]):
-        return "the question is of more than one thing, or of what is not done"
-    for name, value in about.items() if isinstance(about, Mapping) else ():
-        text = str(value).casefold() if type(value) in (str, int) else ""
-        if not text or not re.search(rf"(?<![\w.,-]){re.escape(text)}(?!\w|[.,-]\w)", question):
-            return f"the question does not name {name}"
+def _misput(question: str, act: str, about: object) -> str:
+    """Why a yes to the question is none to the act with these details; empty where it is."""
+    details = [str(value) for value in about.values() if type(value) in (str, int)] if isinstance(about, dict) else []
+    if not details or len(details) != len(about) or len({type(value) for value in about.values()}) != len(details):
+        return "details, at most one text and one whole number, were required, so that none passes for another"
+    does, words = act.casefold().split(), [word for detail in details for word in detail.split()]
+    if not does or not all(map(WORD.fullmatch, (*does, *words))):
+        return "an act and details in words were required"
+    plain = {word.casefold() for word in words}
+    if len(plain) < len(words) or plain & (SMALL | {*does} | {*re.findall(r"[a-z]+", OPENING)}):
+        return "details of other words than those around them were required"
+    if sum(question.count(mark) for mark in QUESTIONS) != 1:
+        return "one question was required"
+    joined = (
+        f"(?: (?:{'|'.join(sorted(SMALL))}|(?-i:{'|'.join(re.escape(' '.join(one.split())) for one in details)})))*"
+    )
+    act = " (?:(?:the|your|this|a|an) )?".join(map(re.escape, does))
+    asked = rf"(?:^|[.!] )(?:{OPENING})(?: now| go ahead and)* {act}({joined}) ?\?"
+    found = re.search(rf"{asked}(?: ?\((?:yes/no|yes or no)\))?$", " ".join(question.split()), re.IGNORECASE)
+    if found is None:
+        return "a question of the act, as in 'Shall I cancel r1?', was required at the end, and no other words in it"
+    named = [re.findall(rf"(?<= ){re.escape(' '.join(one.split()))}(?= )", f"{found[1]} ") for one in details]
+    if any(len(each) != 1 for each in named):
+        return "a question that names each detail once was required"
     return ""
