@@ -118,6 +118,13 @@ def test_a_changed_or_added_policy_file_counts(policies, name):
     assert key.policy("rules", policies).digest != before
 
 
+@pytest.mark.parametrize("name", ["decisions.jsonl", ".hidden"])
+def test_logs_and_recordings_beside_a_policy_do_not_count(policies, name):
+    before = key.policy("rules", policies).digest
+    (policies / "rules" / name).write_text("{}", "utf-8")
+    assert key.policy("rules", policies).digest == before
+
+
 def test_a_link_to_a_document_has_the_tools_that_stand_beside_the_link(tmp_path):
     """As everything that reads the policy has it: a guard is made of the tools that its key is made of."""
     for name, tool in (("there", "lend"), ("here", "pay")):

@@ -336,6 +336,8 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
 def _stale(here: Project, version: Version) -> str:
     """Why a version is none that was made here with the modules and prompts of today; empty where it is one."""
     modules: Mapping[str, str] = version.manifest["modules"]
+    if version.manifest["mode"] == "changed":
+        return "a version of one policy was required; what it is made of changed while it was made: run it again"
     if version.manifest["mode"] != "batch":
         return "a version of `wb run` was required; somebody stepped through this one"
     if not version.ours:

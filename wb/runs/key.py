@@ -68,11 +68,14 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+RECORDED = ".jsonl"
+
+
 def policy(value: str, policies: Path) -> Source:
     """The policy that a parameter names, found as `wb.paths.policy` finds it, like all that reads it.
 
     Its digest covers the files at the top of the folder, or the document with the `tools.json` and the decisions
-    beside it.
+    beside it; not logs, records and recordings (`.jsonl`), which are told apart or none of a policy.
 
     Raises:
         SourceError: there is none.
@@ -85,7 +88,9 @@ def policy(value: str, policies: Path) -> Source:
     path = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
     beside = [path, path.with_name("tools.json"), paths.decisions(path)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
-    found = {p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".")}
+    found = {
+        p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".") and p.suffix != RECORDED
+    }
     return Source(path.name if path.is_dir() else path.stem, digest(found), path)
 
 
