@@ -19,13 +19,16 @@ from typing import Any
 
 import library
 import pytest
+from bench import airline
 from library import AGREED, BLOCKED, LOOK, SHORT, Desk
 
 from wb.adapters import enforcement, functions, openai
 from wb.adapters.enforcement import NotAllowed
+from wb.domain import tools
 from wb.domain.session import Session
 from wb.domain.trace import Verdict
 from wb.guards import compliance
+from wb.rules.rule import Predicate, RuleSet
 
 
 class Broken:
@@ -460,6 +463,33 @@ def test_what_is_no_text_in_a_message_is_marked(message: dict, said: str) -> Non
     openai.Tools(session, {}).run([message, asked(text="Now.")])
     told = [json.loads(line)["say"]["text"] for line in record.getvalue().splitlines() if "say" in json.loads(line)]
     assert told == [said, "Now."]
+
+
+def test_what_was_judged_is_what_runs_whoever_changes_it_meanwhile() -> None:
+    """A list that another task changes once the call is decided, before a coroutine begins."""
+    seen = []
+
+    class Changing(Session):
+        def call(self, tool: str, arguments: Any, *rest: Any, **options: Any) -> Any:
+            verdict = super().call(tool, arguments, *rest, **options)
+            days.append(99), parts["n"].append(99)
+            return verdict
+
+    days, parts = [3], {"n": [1]}
+    given = {"type": "object", "properties": {"days": {"type": "array"}, "parts": {"type": "object"}}}
+    box = tools.parse(json.dumps([{"name": name, "parameters": given} for name in ("soon", "late")]))
+    acts = tuple(Predicate(one.name, "action", "", tools=(one.name,)) for one in box.tools)
+    session = Changing(airline.guarded("desk", box, RuleSet(acts, ())))
+
+    def soon(days: list, parts: dict) -> None:
+        seen.append((days, parts))
+
+    async def late(days: list, parts: dict) -> None:
+        seen.append((days, parts))
+
+    functions.guard(session)(soon)(days, parts)
+    asyncio.run(functions.guard(session)(late)(days, parts=parts))
+    assert seen == [([3], {"n": [1]}), ([3, 99], {"n": [1, 99]})]
 
 
 def test_a_cancelled_call_leaves_the_session_waiting_and_allows_nothing_that_rests_on_it() -> None:

@@ -28,15 +28,15 @@ SAID = {"said": "user", "to": "assistant", "used_by": ["cancel"]}
 ASKS = {**{name: f"state.reply.{name}" for name in answers.TEXTS}, "id": "call.id"}
 
 
-def box(said: object = SAID, **field: object) -> tools.Toolbox:
+def box(said: object = SAID, asks: object = ASKS, **field: object) -> tools.Toolbox:
     """A tool that cancels what it names, and whether that was agreed to."""
     reply = {"name": "reply", "type": "object", "properties": REPLY, "from": said} | field
     agreed = {
         "name": "agreed",
         "type": "boolean",
-        "from": {"lookup": "may_cancel", "arguments": ASKS, "changed_by": []},
+        "from": {"lookup": "may_cancel", "arguments": asks, "changed_by": []},
     }
-    asked = {"type": "object", "properties": {**REPLY, "id": TEXT}, "required": [*REPLY, "id"]}
+    asked = {"type": "object", "properties": {**REPLY, "id": TEXT}, "required": [*asks]}
     cancel = {"name": "cancel", "parameters": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}
     fact = {"name": "may_cancel", "mutating": False, "parameters": asked}
     return tools.parse(json.dumps({"tools": [cancel, fact], "state": [reply, agreed]}))
@@ -147,11 +147,28 @@ def test_other_lookups_are_somebody_else_s() -> None:
         (SAID, {"type": "string"}, "an object with"),
         (SAID, {"type": "array"}, "an object with"),
         ({"said": "user"}, {}, "a text, an array"),
+        ({"said": "user", "to": "assistant"}, {}, "so that a yes is used up"),
+        ({**SAID, "used_by": []}, {}, "so that a yes is used up"),
+        ({**SAID, "used_by": ["cancel", "may_cancel"]}, {}, "of which none is read-only"),
     ],
 )
 def test_a_field_that_is_no_answer_is_refused(said: object, field: dict, told: str) -> None:
     with pytest.raises(ToolError, match=told):
         box(said, **field)
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        {**ASKS, "question": "state.reply.answer"},
+        {**ASKS, "later": "state.reply.answer"},
+        {**ASKS, "id": "state.reply.question"},
+        {name: text for name, text in ASKS.items() if name != "later"},
+    ],
+)
+def test_parts_of_an_exchange_under_other_names_or_alone_are_refused(asks: dict) -> None:
+    with pytest.raises(ToolError, match="the parts of one exchange by their names"):
+        box(asks=asks)
 
 
 def test_more_texts_than_are_kept_are_not_taken_for_all() -> None:

@@ -659,3 +659,8 @@ def test_a_record_of_a_turn_in_free_text_holds_that_there_was_one(kind, tmp_path
     other = Session(kind())
     (verdict,) = other.replay(events.stream(record))
     assert verdict.decision == "undecided" and "a turn in free text" in verdict.reason
+
+
+def test_a_turn_whose_state_is_none_is_refused() -> None:
+    with pytest.raises(SessionError, match="a mapping of fields"):
+        Session(GUARD).turn(Recognition((Step((), [1]),), ""))

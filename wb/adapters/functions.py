@@ -47,21 +47,23 @@ def guard[**P, R](session: Current, *, tool: str | None = None) -> Callable[[Cal
             @functools.wraps(function)
             async def guarded_async(*args: P.args, **options: P.kwargs) -> Any:
                 enforcer, call_id = enforcement.enforcer(session), enforcement.new_id()
-                answer = await enforcer.ask_async(name, named(enforcer, args, options), call_id)
+                given = named(enforcer, args, options)
+                answer = await enforcer.ask_async(name, given, call_id)
                 if not answer.runs:
                     raise NotAllowed(answer)
-                return await _finished(enforcer, name, function, call_id, function(*args, **options))
+                return await _finished(enforcer, name, function, call_id, function(**given))
 
             return guarded_async
 
         @functools.wraps(function)
         def guarded(*args: P.args, **options: P.kwargs) -> R:
             enforcer, call_id = enforcement.enforcer(session), enforcement.new_id()
-            answer = enforcer.ask(name, named(enforcer, args, options), call_id)
+            given = named(enforcer, args, options)
+            answer = enforcer.ask(name, given, call_id)
             if not answer.runs:
                 raise NotAllowed(answer)
             try:
-                value = function(*args, **options)
+                value = function(**given)
             except BaseException as error:
                 enforcer.failed(name, error, call_id, function)
                 raise
@@ -108,8 +110,8 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 class _Arguments:
-    """The arguments of a function by name; a default counts as given where the tool declares the argument and it is
-    not None."""
+    """The arguments of a function by name, as they are judged and as it gets them; a default counts as given where the
+    tool declares the argument and it is not None."""
 
     def __init__(self, function: Callable[..., Any], tool: str) -> None:
         self.signature, self.tool = _signature(function), tool
@@ -131,4 +133,13 @@ class _Arguments:
                 found[name] = given[name]
             elif name in declared and parameter.default is not None:
                 found[name] = parameter.default
-        return found
+        return {name: _held(value) for name, value in found.items()}
+
+
+def _held(value: Any, deep: int = 64) -> Any:
+    """A value that nobody changes while the call is judged and until it runs: lists and dicts anew."""
+    if type(value) is dict and deep:
+        return {name: _held(one, deep - 1) for name, one in value.items()}
+    if type(value) is list and deep:
+        return [_held(one, deep - 1) for one in value]
+    return value

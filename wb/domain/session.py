@@ -373,6 +373,8 @@ class Session:
 
         A record holds that there was one and no more: what is replayed from it is lost from there on.
         """
+        if not all(isinstance(one.state, Mapping) for one in recognition.steps):
+            raise SessionError("turns whose state is a mapping of fields were required; got another one")
         self._begin(None)
         if self._told and not all(same(one.state, self._state) for one in recognition.steps):
             self._remember(Step((), self._state, each=()))  # what was known before it

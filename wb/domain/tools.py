@@ -421,6 +421,11 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
             wanted = 'an object with "question", "answer" and "later"' if to else 'a text, an array, or "to" beside it,'
             raise ToolError(f"{where}: {wanted} was required; got {field.type}")
         used_by = tuple(row.get("used_by", ()))
+        if to and (not used_by or [name for name in used_by if named[name].mutating is False]):
+            raise ToolError(
+                f"{where}.used_by: the tools that an answer belongs to, of which none is read-only, were required, so "
+                f"that a yes is used up; got {_shape(row.get('used_by', ()))}"
+            )
         return Source("said", of, arguments=arguments, changed_by=used_by, objects=objects, to=to)
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
@@ -439,6 +444,7 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         raise ToolError(f"{where}.path: {mistakes[0]}")
     arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
     otherwise = _otherwise(row["otherwise"], field, before, f"{where}.otherwise") if "otherwise" in row else None
+    _exchanged(arguments, before, f"{where}.arguments")
     objects = _objects(row.get("changed_by", ()), dict(arguments), f"{where}.changed_by")
     declared = arguments_of(named[of])
     wanted = {name: (types.of_schema(declared.get(name), name), f"{name} of {of}") for name, _ in arguments}
@@ -451,6 +457,20 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         if tool not in dict(objects):
             _one_object(arguments, named[tool], f"{where}.given_by")
     return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
+
+
+PARTS = ("question", "answer", "later")  # of what somebody said to another one
+
+
+def _exchanged(arguments: Arguments, before: Sequence[Field], where: str) -> None:
+    """Refuse parts of an exchange that are given by another one's name, or without the others."""
+    exchanges = {field.name for field in before if field.source is not None and field.source.to}
+    paths = {name: node.names for name, node in arguments if isinstance(node, facts.Path)}
+    taken = {name: names for name, names in paths.items() if names[0] == "state" and names[1] in exchanges}
+    for name, names in taken.items():
+        if names[2:] != (name,) or not {*PARTS} <= taken.keys() or len({other[1] for other in taken.values()}) > 1:
+            wanted = f"the parts of one exchange by their names, {list(PARTS)}, all of them, were required"
+            raise ToolError(f"{where}.{name}: {wanted}; got {'.'.join(map(str, names))}")
 
 
 def _one_object(arguments: Arguments, tool: Tool, where: str) -> None:
