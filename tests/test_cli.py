@@ -208,3 +208,9 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     )
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "a place that can be read and written was required" in done.stderr and "WB_ARTIFACTS" in done.stderr
+
+
+def test_the_package_is_the_command():
+    """Where the environment's folder of commands is not at hand."""
+    done = subprocess.run([sys.executable, "-m", "wb", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "Usage" in done.stdout
