@@ -801,3 +801,28 @@ def test_a_recorded_lookup_serves_the_next_call_alone() -> None:
     spy = Spy()
     list(recorded.judge(spy, [Event("r", what) for what in (told, asked, Result(None), asked)]))
     assert [step.state.get("order") for step in spy.asked] == [{"version": 5}, None]
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+@pytest.mark.parametrize("values", [(1, 1), (1, 2)])
+def test_of_two_readings_under_way_together_nobody_knows_which_is_newer(order: str, values: tuple) -> None:
+    """Unless they give the same; one that was asked for after both had come is newer for sure."""
+    one = Session(Spy())
+    for name in "ab":
+        one.call("get", {"id": "x"}, call_id=name)
+    given = dict(zip("ab", values, strict=True))
+    for name in order:
+        one.result({"version": given[name]}, name)
+    found = known(one, "get", id="x")
+    assert found.get("order") == ({"version": 1} if values == (1, 1) else None)
+    one.call("get", {"id": "x"}, call_id="c"), one.result({"version": 3}, "c")
+    assert known(one, "get", id="x")["order"] == {"version": 3}
+
+
+def test_of_three_readings_the_last_two_may_be_apart_and_still_not_be_known() -> None:
+    one = Session(Spy())
+    one.call("get", {"id": "x"}, call_id="a"), one.call("get", {"id": "x"}, call_id="b")
+    one.result({"version": 1}, "b"), one.call("get", {"id": "x"}, call_id="c"), one.result({"version": 2}, "c")
+    assert known(one, "get", id="x")["order"] == {"version": 2}, "asked for after the other had come"
+    one.result({"version": 3}, "a")
+    assert "order" not in known(one, "get", id="x"), "the first may have been the last to read"

@@ -664,3 +664,12 @@ def test_a_record_of_a_turn_in_free_text_holds_that_there_was_one(kind, tmp_path
 def test_a_turn_whose_state_is_none_is_refused() -> None:
     with pytest.raises(SessionError, match="a mapping of fields"):
         Session(GUARD).turn(Recognition((Step((), [1]),), ""))
+
+
+def test_a_step_without_end_allows_nothing_and_costs_no_more_and_more() -> None:
+    one = ready(GUARD)
+    verdicts = [one.call("look", step=1) for _ in range(300)]
+    assert [permitted(verdict) for verdict in verdicts] == [True] * 256 + [False] * 44
+    assert "at most 256 calls and states of one step" in verdicts[-1].reason
+    assert not permitted(one.call("look", step=2)), "what came of it is not known"
+    assert len(one._asked) <= session.TOGETHER

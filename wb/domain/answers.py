@@ -5,7 +5,8 @@
     {"name": "may_cancel", "mutating": false, "parameters": …}          three texts, and what the yes must be about
     {"name": "reply", "type": "object", …, "from": {"said": "user", "to": "assistant", "used_by": ["cancel"]}}
     {"name": "agreed", "type": "boolean", "from": {"lookup": "may_cancel", "arguments": {"id": "call.id",
-        "question": "state.reply.question", "answer": "state.reply.answer", "later": "state.reply.later"}}}
+        "question": "state.reply.question", "answer": "state.reply.answer", "later": "state.reply.later"},
+        "changed_by": []}}
 
     session = guards.session(ask=answers.reader(llm, {"may_cancel": "cancel"}))
 

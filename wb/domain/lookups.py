@@ -59,7 +59,7 @@ class Filled(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """A result, when its call was asked for, and what came of it for the fields that were read of it.
+    """A result, when its call was asked for and when it came, and what came of it for the fields that were read of it.
 
     `problem` is why it is no value.
     """
@@ -68,6 +68,7 @@ class _Seen:
     asked: int
     origin: str
     problem: str = ""
+    over: int = 0
     read: dict[str, tuple[Value, str]] = field(default_factory=dict)
 
 
@@ -286,6 +287,7 @@ class Lookups:
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
+        seen.over = self._now
         self._see(call.tool, call.arguments, seen)
         if alone:
             self._now += 1
@@ -377,8 +379,8 @@ class Lookups:
     def _result(self, one: _Field, tool: str, seen: _Seen) -> None:
         """A result that a field is, if it is one of the newest call."""
         before = self._newest.get(one.name)
-        if tool in _tools(one.source) and (before is None or before.asked <= seen.asked):
-            self._newest[one.name] = seen
+        if tool in _tools(one.source):
+            self._newest[one.name] = _newer(before, seen)
 
     def _was_done(self, name: int | str, call: Call, at: int, awaited: bool = False) -> None:
         """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
@@ -765,10 +767,24 @@ def _key(arguments: Mapping[str, Value]) -> Hashable | None:
     return None if any(value is None for _, value in key) else key
 
 
+def _newer(before: _Seen | None, seen: _Seen) -> _Seen:
+    """Of two results that which was asked for later; of calls that were under way together and gave different values
+    nobody knows which is."""
+    if before is None:
+        return seen
+    early, late = (before, seen) if before.asked <= seen.asked else (seen, before)
+    if early.over < late.asked:
+        return late
+    if not early.problem and not late.problem and schema.same(early.value, late.value):
+        late.over = max(early.over, late.over)
+        return late
+    why = f"a call under way together with it gave another value ({early.origin})"
+    return replace(late, problem=why, over=max(early.over, late.over), read={})
+
+
 def _keep(kept: dict, key: Hashable, seen: _Seen) -> None:
     """Keep the newest, and so many of them."""
-    before = kept.pop(key, None)
-    kept[key] = seen if before is None or before.asked <= seen.asked else before
+    kept[key] = _newer(kept.pop(key, None), seen)
     while len(kept) > KEPT:
         del kept[next(iter(kept))]
 

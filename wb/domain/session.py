@@ -31,6 +31,7 @@ WRITTEN = 64  # verdicts whose record is kept as text
 Clock = Callable[[], object]  # the time now: ISO 8601, or a `datetime` with a time zone
 STRICT = json.JSONEncoder(allow_nan=False).encode
 PASSED = 64  # states told one after the other that are kept; with more, the present step is over
+TOGETHER = 256  # calls and states of one step that are told apart: each is judged with all before it
 UNANSWERED = 1024  # calls of earlier steps whose results are still waited for; older ones are forgotten
 
 
@@ -210,8 +211,12 @@ class Session:
             self._begin(step)
             now = None
         elif self._passed or self._asked_in is not self._state:
-            self._asked += tuple([Step((), state) for state in moments(self._passed, self._state)])
+            if not self._asked[TOGETHER - 1 :]:
+                self._asked += tuple([Step((), state) for state in moments(self._passed, self._state)])
             self._pass((self._asked_in, *self._passed), each=())
+        full = self._asked[TOGETHER - 1 :] != ()
+        if full and not self._spoilt:
+            self._lose(f"at most {TOGETHER} calls and states of one step were required; got more")
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         state, strange, origins, time = self._state, self._strange, {}, None
         if self._outside:
@@ -244,7 +249,8 @@ class Session:
             self._present = Step(judging.calls if allowed else calls, known, text)
         self._asked_in, self._told = self._state, False
         self._made[name] = call, allowed
-        self._asked += (judging if now is None else Step((call,), state, text),)
+        if not full:  # with more, nothing is allowed any more
+            self._asked += (judging if now is None else Step((call,), state, text),)
         if waits:
             self._waiting[call_id] = call
         if self._lookups is not None and allowed:
