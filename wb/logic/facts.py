@@ -475,10 +475,10 @@ def kind(node: Node) -> Kind | None:
 
 def steps(node: Node, items: int) -> int:
     """At most how many steps an evaluation takes where no list that is gone through has more than so many items."""
+    if isinstance(node, Macro):
+        return 1 + steps(node.over, items) + items * (1 + steps(node.body, items))
     own = 1 + sum(steps(child, items) for child in children(node))
     match node:
-        case Macro(_, over, _, body):
-            return 1 + steps(over, items) + items * (1 + steps(body, items))
         case Within() | Function("sum" | "min" | "max"):
             return own + items
         case Comparison("==" | "!=", left, right) | Arithmetic("+", left, right):

@@ -253,4 +253,9 @@ def told_by(predicate: Predicate) -> tuple[str, ...]:
 
 def valuation(predicates: tuple[Predicate, ...], step: Step, call: Call | None = None) -> dict[str, bool | None]:
     """The truth of every predicate at one step, by name."""
-    return {predicate.name: truth(predicate, step, call) for predicate in predicates}
+    return {name: read(step, call) for name, read in readers(predicates).items()}
+
+
+def readers(predicates: Iterable[Predicate]) -> dict[str, Reader]:
+    """What reads each predicate's truth, by its name, made ready once for many steps."""
+    return {predicate.name: reader(predicate) for predicate in predicates}

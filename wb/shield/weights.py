@@ -26,7 +26,7 @@ import numpy as np
 
 from wb.domain.trace import Trace
 from wb.rules.rule import Predicate, Rule
-from wb.rules.truths import valuation
+from wb.rules.truths import readers
 from wb.shield import circuit
 from wb.shield.circuit import Circuit, Kept, Monitor
 
@@ -61,12 +61,12 @@ def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trac
     A trace on which some rule of the circuit is unknown teaches nothing about its weights and is
     counted as undecided.
     """
-    machines = circuit.automata(of.rules)
+    machines, reads = circuit.automata(of.rules), readers(predicates)
     rows, labels, undecided = [], [], 0
     for trace in traces:
-        steps = [valuation(tuple(predicates), step) for step in trace.steps]
-        if trace.denied is None or not steps[-1].get(of.action):
+        if trace.denied is None or of.action not in reads or not reads[of.action](trace.steps[-1], None):
             continue
+        steps = [{name: read(step, None) for name, read in reads.items()} for step in trace.steps]
         row = differences(of, machines, steps)
         if row is None:
             undecided += 1
