@@ -1,4 +1,4 @@
-"""Replies that a language model wrote for a retail policy, blind to its gold: read again, and executed on the gold's calls.
+"""Replies that a language model wrote for a retail policy, blind to its gold: read again, and executed on its calls.
 
     python tests/bench/written.py
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,8 +22,9 @@ from bench import airline
 
 from wb.domain import events
 from wb.domain import policy as documents
+from wb.domain.events import Run
 from wb.domain.policy import Clause, Policy
-from wb.domain.session import Session
+from wb.guards.runtime import CallGuard
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
@@ -127,40 +128,49 @@ def alone(ruleset: RuleSet, clauses: Iterable[str]) -> RuleSet:
     return replace(ruleset, rules=rules).without_unused()
 
 
-def decided(ruleset: RuleSet, runs: Iterable[str], open_: Mapping[str, Sequence[Account]] = {}) -> dict[str, str]:  # noqa: B006
-    """The decision on the last call of each run of the gold, by guards of code that says the rules."""
-    source, wanted = read().source, set(runs)
-    guard = replace(airline.guarded("retail", source.toolbox, ruleset), open=open_)
-    return {
-        run.id: Session(guard).replay(run.events)[-1].decision for run in events.read(CALLS) if run.id in wanted
-    }
+@cache
+def runs() -> dict[str, Run]:
+    """The gold's runs, by name."""
+    return {run.id: run for run in events.read(CALLS)}
+
+
+def decided(guard: CallGuard, *names: str) -> tuple[str, ...]:
+    """The decision on the last call of each of these runs."""
+    return tuple(guard.session().replay(runs()[name].events)[-1].decision for name in names)
 
 
 def judged(ruleset: RuleSet) -> dict[str, str]:
     """Each gold rule that a guard can hold, by the rules of its sentence alone: *right* denies the violating call and
     allows the complying one, *inverted* the other way round, *absent* has no rule, else what came of both calls."""
-    found = {}
-    for name, clause in gold().items():
+    sentences_of, found = gold(), {}
+    for clause in dict.fromkeys(sentences_of.values()):
         mine = alone(ruleset, [clause])
-        if not mine.rules:
-            found[name] = "absent"
-            continue
-        said = decided(mine, kinds := [f"{name}-violating", f"{name}-complying"])
-        came = said[kinds[0]], said[kinds[1]]
-        found[name] = {("deny", "allow"): "right", ("allow", "deny"): "inverted"}.get(came, " / ".join(came))
+        guard = airline.guarded("retail", read().source.toolbox, mine) if mine.rules else None
+        for name in [name for name, of in sentences_of.items() if of == clause]:
+            came = decided(guard, f"{name}-violating", f"{name}-complying") if guard else ()
+            told = {(): "absent", ("deny", "allow"): "right", ("allow", "deny"): "inverted"}
+            found[name] = told.get(came, " / ".join(came))
     return found
+
+
+def in_force() -> dict[str, str]:
+    """The decision on the last call of each run of a gold rule, by the rules that stayed and the open sentences."""
+    one = read()
+    guard = airline.guarded("retail", one.source.toolbox, one.kept)
+    guard = replace(guard, open=sentences.open_on(one.accounts))
+    names = [f"{name}-{kind}" for name in gold() for kind in ("violating", "complying")]
+    return dict(zip(names, decided(guard, *names), strict=True))
 
 
 def main() -> None:
     one = read()
-    print(f"sentences {sentences.counted(one.accounts)}; rules written {len(one.written.rules)}, kept {len(one.kept.rules)}")
+    print(f"sentences {sentences.counted(one.accounts)}")
+    print(f"rules written {len(one.written.rules)}, kept {len(one.kept.rules)}")
     for name, ruleset in (("as written", one.written), ("kept", one.kept)):
         came = judged(ruleset)
         print(f"{name}: {dict(Counter(came.values()))} of {len(came)} gold rules")
         print("   ", {gold_rule: what for gold_rule, what in came.items() if what not in ("right", "absent")})
-    every = [f"{name}-{kind}" for name in gold() for kind in ("violating", "complying")]
-    said = decided(one.kept, every, sentences.open_on(one.accounts))
-    print("in force:", dict(Counter((run.rpartition("-")[2], what) for run, what in said.items())))
+    print("in force:", dict(Counter((run.rpartition("-")[2], what) for run, what in in_force().items())))
 
 
 if __name__ == "__main__":

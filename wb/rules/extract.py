@@ -411,7 +411,8 @@ def _read_with(home: document.Sentence | Clause) -> tuple[str, tuple[str, ...]]:
 def _left(drafts: Sequence[RuleDraft], home: document.Sentence | Clause, policy: Policy) -> tuple[str, ...]:
     """Why the rules of the drafts do not account for a sentence; empty if they do."""
     rules, partial = collect(drafts, ()), _partial(drafts)
-    return accounting.unaccounted(*_read_with(home), rules.rules, rules.predicates, policy.toolbox, partial=partial)
+    told = *_read_with(home), rules.rules, rules.predicates, policy.toolbox
+    return accounting.unaccounted(*told, headings=home.headings, partial=partial)
 
 
 def _partial(drafts: Sequence[RuleDraft]) -> bool:
