@@ -28,12 +28,13 @@ def test_every_statement_finds_the_reply_that_was_written_for_it() -> None:
 
 def test_the_rules_as_they_were_written_are_mostly_right_and_none_is_inverted() -> None:
     came = written.judged(written.read().written)
-    assert Counter(came.values()) == {
-        "right": 28,
-        "deny / undecided": 3,
-        "undecided / undecided": 3,  # two fields compared, which no sentence is read into: the second reply left it out
-        "deny / deny": 1,  # of the same order: the form of a reply has no objects
+    assert {name: what for name, what in came.items() if what != "right"} == {
+        "R06.1": "deny / undecided",  # a second rule of its sentence has no field
+        "R21.2": "deny / deny",  # of the same order: the form of a reply has no objects
+        "R24.1": "deny / undecided",  # the sentence says more than the gold: another option, which has no field
+        "R33.1": "deny / undecided",
     }
+    assert len(came) == 35
 
 
 def test_of_the_rules_that_stay_none_is_inverted_and_few_are_left() -> None:
@@ -47,7 +48,7 @@ def test_of_the_rules_that_stay_none_is_inverted_and_few_are_left() -> None:
     }
     came = written.judged(one.kept)
     assert {name for name, what in came.items() if what == "right"} == IN_FORCE
-    assert Counter(came.values()) == {"right": 4, "absent": 28, "undecided / undecided": 3}
+    assert Counter(came.values()) == {"right": 4, "absent": 31}
 
 
 def test_no_violating_call_is_allowed_and_each_rule_in_force_denies_its_own() -> None:

@@ -206,6 +206,12 @@ def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
+def between(predicates: Iterable[Predicate]) -> bool:
+    """Whether a test compares two fields: no sentence is read into that, and no other answer would say the same."""
+    found = [fact for p in predicates if p.test is not None for _, fact in _leaves(p.test, True)]
+    return any(isinstance(fact, Comparison) and len(set(facts.paths(fact))) > 1 for fact in found)
+
+
 def together(opening: str, items: Iterable[str]) -> str:
     """Why the items of a list have to be read together, as one condition; empty where each says its own.
 

@@ -373,7 +373,10 @@ def _faults(read: Mapping[str, _Read], policy: Policy) -> dict[str, tuple[str, .
         homes.setdefault(_home(one.clause, policy), []).append(one)
     for home, those in homes.items():
         drafts = [draft for one in those for draft in one.drafts]
-        if drafts and not any(one.undecided for one in those) and not accounting.unreadable(*_read_with(home)):
+        helpless = accounting.unreadable(*_read_with(home)) or accounting.between(
+            p for d in drafts for p in d.predicates
+        )
+        if drafts and not any(one.undecided for one in those) and not helpless:
             left = _left(drafts, home, policy)
             found |= {one.clause.id: left for one in those if left}
     return found
