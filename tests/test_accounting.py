@@ -288,6 +288,78 @@ def test_a_tool_that_the_sentence_does_not_name_is_not_what_it_is_about() -> Non
         assert any("open_vault" in one for one in why) == named and bool(why) == named
 
 
+def test_the_headings_name_the_rest_of_a_tool_that_the_sentence_begins_to_name() -> None:
+    """A heading gives no word of the sentence a meaning, and one further up gives no tool to a section of another."""
+    resident = Predicate("resident", "state", "", test=cel.parse("state.resident"))
+    rule = Rule("r", "", parse("ALWAYS (act IMPLIES NOT resident)"), "forbid")
+    for said, tool, headings, fine in (
+        ("No books for residents.", "lend_book", ("Lend",), True),
+        ("No books for residents.", "lend_book", (), False),
+        ("No books for residents.", "lend_book", ("Visits",), False),
+        ("Not for residents.", "lend_book", ("House", "Lend a book"), True),
+        ("Not for residents.", "lend_book", ("Lend a book", "Vault"), False),
+        ("Not for residents.", "open_vault", ("Lend a book", "Vault"), False),
+        ("No smoking for residents.", "lend_book", ("Lend a book",), False),
+        ("Residents must not borrow.", "open_vault", ("Open the vault",), False),
+    ):
+        act = Predicate("act", "action", "", tools=(tool,))
+        why = accounting.unaccounted(said, (), (rule,), (act, resident), BOX, headings=headings)
+        assert (why == ()) is fine, (said, tool, headings, why)
+
+
+@pytest.mark.parametrize(
+    ("said", "forms", "fine"),
+    [
+        (
+            "Lend a book if and only if the reader is a resident.",
+            ["{} IMPLIES resident", "resident IMPLIES F {}"],
+            True,
+        ),
+        ("Lend a book if and only if the reader is a resident.", ["{} IMPLIES resident"], False),
+        ("Lend a book if and only if the reader is a resident.", ["resident IMPLIES F {}"], False),
+        ("Lend a book if and only if the reader is a resident.", ["{} IMPLIES resident", "adult IMPLIES F {}"], False),
+        (
+            "Lend a book if and only if the reader is a resident.",
+            ["{} IMPLIES NOT resident", "NOT resident IMPLIES F {}"],
+            False,
+        ),
+        (
+            "Lend a book if, and only if, the reader is a resident.",
+            ["{} IMPLIES resident", "resident IMPLIES F {}"],
+            False,
+        ),
+        ("Lend a book only if the reader is a resident.", ["{} IMPLIES resident"], True),
+        ("In particular, do not lend a book to a resident.", ["{} IMPLIES NOT resident"], True),
+        ("Do not lend a book, in particular to a resident.", ["{} IMPLIES NOT resident"], False),
+        ("In particular, remember to lend a book only to a resident.", ["{} IMPLIES resident"], True),
+        ("Do not lend a book to a resident who can remember.", ["{} IMPLIES NOT resident"], False),
+        ("Remember not to lend a book to a resident.", ["{} IMPLIES NOT resident"], False),
+    ],
+)
+def test_both_ways_and_openings_are_read_where_they_say_no_more(said: str, forms: list[str], fine: bool) -> None:
+    resident = Predicate("resident", "state", "", test=cel.parse("state.resident"))
+    adult = Predicate("adult", "state", "", test=cel.parse("state.age >= 18"))
+    written = [form.format("act").replace(" F ", " EVENTUALLY ") for form in forms]
+    rules = [Rule(f"r{k}", "", parse(f"ALWAYS ({form})"), "forbid") for k, form in enumerate(written)]
+    assert (accounting.unaccounted(said, (), rules, (ACT, resident, adult), BOX) == ()) is fine
+
+
+@pytest.mark.parametrize(
+    ("said", "test", "fine"),
+    [
+        ("To lend a book, the user must provide a desk.", 'call.desk != ""', True),
+        ("To lend a book, the user must provide a desk.", 'call.desk == ""', False),
+        ("To lend a book, the user must provide a desk.", 'call.desk == "front"', False),
+        ("Do not lend a book without a desk.", 'call.desk != ""', True),
+        ("Do not lend a book without a desk.", 'call.desk == ""', False),
+    ],
+)
+def test_an_argument_that_is_no_empty_text_was_given(said: str, test: str, fine: bool) -> None:
+    named = Predicate("desk", "state", "", tools=("lend_book",), test=cel.parse(test))
+    rule = Rule("r", "", parse("ALWAYS (act IMPLIES desk)"), "oblige")
+    assert (accounting.unaccounted(said, (), (rule,), (ACT, named), BOX) == ()) is fine
+
+
 def test_a_word_that_only_looks_negated_hides_no_wrong_sign() -> None:
     """Two negations ("not", "unless") ask for the fact; a rule that forbids it is not the sentence's."""
     box = tools.Toolbox((BOX.tool("lend_book"),), (tools.Field("insured", "boolean", "the reader is insured"),))

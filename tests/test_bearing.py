@@ -14,7 +14,7 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step
 from wb.guards import contract, decided
 from wb.guards.runtime import CallGuard, Guarded
-from wb.logic import cel, facts
+from wb.logic import cel, decide, facts
 from wb.logic import formula as F
 from wb.logic.syntax import parse
 from wb.rules import decisions as rule_decisions
@@ -115,6 +115,11 @@ THROUGH_THE_PAST = [
     ("ALWAYS (cancel(o) IMPLIES ONCE charge(o))", "charge 1 allow | cancel 1 allow | cancel 2 deny", "cancel"),
     ("ALWAYS (cancel(o) IMPLIES NOT ONCE charge(o))", "charge 1 allow | cancel 1 deny | cancel 2 allow", "cancel"),
     ("ALWAYS (cancel(o) IMPLIES NOT PREVIOUSLY ONCE charge(o))", "charge 1 allow | cancel 1 deny", "cancel"),
+    (
+        "ALWAYS (cancel(o) IMPLIES NOT NEXT EVENTUALLY cancel(o))",
+        "cancel 1 allow | cancel 2 allow | charge 1 allow | cancel 1 deny | cancel 1 deny",
+        "cancel",
+    ),
 ]
 
 
@@ -124,6 +129,13 @@ def test_a_call_that_breaks_a_rule_through_its_past_part_is_guarded(rule: str, s
     assert [t.name for t in BOX.tools if residual.bearing(rules.rules[0], t.name, rules) is not None] == tools.split()
     assert residual.unguarded(BOX, rules) == ()
     assert [(got, wanted) for got, wanted in decisions(rules, story) if got != wanted] == []
+
+
+def test_a_rule_about_later_steps_is_guarded_only_where_its_past_form_says_the_same() -> None:
+    once = parse("ALWAYS (cancel IMPLIES NOT NEXT EVENTUALLY cancel)")
+    assert decide.equivalent(once, F.Always(residual.each_step(once)))
+    for other in ("NOT NEXT cancel", "NOT NEXT EVENTUALLY charge", "NEXT ALWAYS NOT cancel", "NEXT EVENTUALLY cancel"):
+        assert residual.each_step(parse(f"ALWAYS (cancel IMPLIES {other})")) is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import prompt_path
@@ -13,7 +14,7 @@ from loopback import Say, Scripted
 from test_bad_replies import AGE, AGED, ANSWERED, BOX, GOLD, GOLDEN, HOUSE, QUOTED, action, rule, state
 from test_quotations import Answers
 
-from wb.domain import policy
+from wb.domain import policy, tools
 from wb.logic import syntax
 from wb.models import client
 from wb.models.client import LLM
@@ -84,6 +85,13 @@ def test_nothing_is_asked_again_where_no_answer_could_help_or_the_model_has_said
     clause = policy.Clause("c1", odd.text, 0, len(odd.text))
     extract.rules([clause], odd, LLM(engine, workers=1), norms.constrains)
     assert [name for name, _ in engine.asked] == ["extract_rules"], "'save' has no reading, whatever the rules are"
+    two = {**AGED, "predicates": [AGED["predicates"][0], state("age_at_least_16", "state.age >= state.limit")]}
+    box = replace(BOX, state=(*BOX.state, tools.Field("limit", "integer", "the limit")))
+    engine, house = Answers(extract_rules=told(two)), policy.of_text(AGE, box)
+    found = extract.rules([policy.Clause("c1", AGE, 0, len(AGE))], house, LLM(engine, workers=1), norms.constrains)
+    assert [name for name, _ in engine.asked] == ["extract_rules"] and len(found.rules) == 1, "no other test says it"
+    (one,) = sentences.classify(house, [policy.Clause("c1", AGE, 0, len(AGE))], found)
+    assert one.cls == "open" and "a person may write it: state.age >= state.limit" in one.reason
     doubt = {
         "statements": [
             {"id": "c1", "rules": [WRONG], "undecided": ["I do not know"]},

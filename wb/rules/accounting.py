@@ -58,6 +58,8 @@ _QUANTITY_OR = re.compile(
     r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
     re.I,
 )
+_BOTH_WAYS = re.compile(r"\bif and only if\b", re.I)
+_OPENING = re.compile(r"\A(?:in particular,\s+)?(?:(?:please |always )?remember to(?= [a-z]))?", re.I)
 _THAN = re.compile(
     rf"\b(?:than|exceed\w*)\s+(?!(?:[$€£]?\s?\d|(?:a|an|the)? ?(?:{'|'.join(NUMBERS)})\b))",
     re.I,
@@ -143,6 +145,7 @@ _DIMENSIONS = frozenset(
 _ASIDE = re.compile(
     r"[,.;:(]|\b(?:to|for|from|with|without|in|on|at|of|by|that|which|who|whose|when|if|and|or)\b", re.I
 )
+_GIVEN = "give gives given provide provides provided"  # what is said of an argument that is no empty text
 _FAMILIES = (
     {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
     {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
@@ -159,25 +162,28 @@ def unaccounted(
     predicates: Sequence[Predicate],
     toolbox: Toolbox,
     *,
+    headings: Sequence[str] = (),
     partial: bool = False,
 ) -> tuple[str, ...]:
     """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do.
 
-    Of `partial` rules, which lack a tool or a field, the words and numbers are not counted, only their shape and signs.
+    A tool that the sentence names in part may be named in full by the `headings` above it.  Of `partial` rules, which
+    lack a tool or a field, the words and numbers are not counted, only their shape and signs.
     """
     if strange := unreadable(text, context):
         return strange
-    said = words.plain(" ".join((*context, text)))
+    said = words.plain(" ".join((*context, _opened(text))))
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
-    if foreign := _foreign(rules, used):
+    if foreign := _foreign(rules, used) or _one_way(said, rules):
         return foreign
+    said = _BOTH_WAYS.sub("only if", said)
     carried = _carried(used, toolbox)
     if partial:
         return (*_shape(said, rules, used), *_units(said, used, toolbox), *_signs(said, rules, used, carried))
     return (
         *_left_over(said, carried),
         *_numbers(said, used),
-        *_not_said(said, used, toolbox),
+        *_not_said(said, used, toolbox, headings),
         *_shape(said, rules, used),
         *_others(said, used, toolbox),
         *_units(said, used, toolbox),
@@ -190,7 +196,7 @@ def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
     """Why no rules at all would account for a sentence: what it is written or joined with; empty if some may."""
     whole = " ".join((*context, text))
     said = words.plain(whole)
-    strange = characters(whole) or _operators(said)
+    strange = characters(whole) or _operators(words.plain(" ".join((*context, _opened(text)))))
     if strange:
         return strange
     if re.search(r"\?\W*\Z", said):
@@ -198,6 +204,12 @@ def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
     if found := _UNFINISHED.search(_JOINED.sub("", words.plain(text)) if context else words.plain(text)):
         return (f"it does not end here: its last word is {found.group().strip()!r}",)
     return ()
+
+
+def between(predicates: Iterable[Predicate]) -> bool:
+    """Whether a test compares two fields: no sentence is read into that, and no other answer would say the same."""
+    found = [fact for p in predicates if p.test is not None for _, fact in _leaves(p.test, True)]
+    return any(isinstance(fact, Comparison) and len(set(facts.paths(fact))) > 1 for fact in found)
 
 
 def together(opening: str, items: Iterable[str]) -> str:
@@ -347,6 +359,7 @@ def _inner(test: Fact) -> Iterator[Fact]:
 
 def _operators(said: str) -> tuple[str, ...]:
     """Operators that no reading stands for, or more of them than one."""
+    said = _BOTH_WAYS.sub("only if", said)
     unread = tuple(dict.fromkeys(m.group().lower() for m in _UNREAD.finditer(said)))
     if unread:
         return (f"not accounted for: {', '.join(map(repr, unread))}",)
@@ -355,6 +368,27 @@ def _operators(said: str) -> tuple[str, ...]:
     if len(several) > 1:
         return (f"more than one exception or condition: {', '.join(map(repr, several))}",)
     return ()
+
+
+def _opened(text: str) -> str:
+    """A sentence without the words it opens with that join it to the one before, or call it to mind."""
+    return _OPENING.sub("", text)
+
+
+def _one_way(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:
+    """ "If and only if" says two things: the act asks for the fact, and the fact for the act, at some time."""
+    if not _BOTH_WAYS.search(said):
+        return ()
+    asked = {(left, right) for rule in rules for left, right in _implied(rule.formula)}
+    if len(rules) == len(asked) == 2 and any((right, F.Eventually(left)) in asked for left, right in asked):
+        return ()
+    return ("not accounted for: 'if and only if'",)
+
+
+def _implied(formula: Formula) -> Iterator[tuple[Formula, Formula]]:
+    match formula:
+        case F.Always(F.Implies(left, right)):
+            yield left, right
 
 
 def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
@@ -368,7 +402,16 @@ def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
         for field in fields(p, toolbox):
             texts += [field.name, field.description, *field.keywords]
         texts += [str(literal.value) for literal in _literals(p)]
+        texts += [_GIVEN for _, fact in _leaves(p.test, True) if _given(fact)]
     return _stems(" ".join(texts))
+
+
+def _given(fact: Fact | None) -> bool:
+    """Whether a fact is that an argument of the call is no empty text."""
+    match fact:
+        case Comparison("!=", Path(("call", _)), Scalar("")):
+            return True
+    return False
 
 
 def _literals(predicate: Predicate) -> tuple[Scalar, ...]:
@@ -434,14 +477,18 @@ def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     return (f"not accounted for: {', '.join(repr(w) for w in dict.fromkeys(left))}",) if left else ()
 
 
-def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """The tools that the rules speak of, and the fields that they read, although the sentence does not name them."""
-    spoken = _stems(said)
+def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]) -> tuple[str, ...]:
+    """The tools that the rules speak of, and the fields that they read, although the sentence does not name them.
+
+    Of a tool's name or keyword the sentence or the heading next above it has a word, and all those above it the rest.
+    """
+    spoken, titled = _stems(said), _stems(words.plain(" / ".join(headings)))
+    nearest = spoken | _stems(words.plain(" / ".join(headings[-1:])))
     found = []
     for name in dict.fromkeys(name for p in used if p.kind == "action" for name in p.tools):
         tool = next((t for t in toolbox.tools if t.name == name), None)
         told = [_content(tool.name), *map(_content, tool.keywords)] if tool is not None else []
-        if not any(one and one <= spoken for one in told):
+        if not any(one & nearest and one <= spoken | titled for one in told):
             found.append(name)
     for p in used:
         for field in fields(p, toolbox):
@@ -672,5 +719,5 @@ def _truth(fact: Fact | None) -> bool:
 def _affirms(fact: Fact | None) -> bool:
     match fact:
         case Comparison(op, _, Scalar(value)):
-            return (op == "==") == (value is not False)
+            return (op == "==") == (value is not False and value != "")
     return True

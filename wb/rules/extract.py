@@ -373,7 +373,10 @@ def _faults(read: Mapping[str, _Read], policy: Policy) -> dict[str, tuple[str, .
         homes.setdefault(_home(one.clause, policy), []).append(one)
     for home, those in homes.items():
         drafts = [draft for one in those for draft in one.drafts]
-        if drafts and not any(one.undecided for one in those) and not accounting.unreadable(*_read_with(home)):
+        helpless = accounting.unreadable(*_read_with(home)) or accounting.between(
+            p for d in drafts for p in d.predicates
+        )
+        if drafts and not any(one.undecided for one in those) and not helpless:
             left = _left(drafts, home, policy)
             found |= {one.clause.id: left for one in those if left}
     return found
@@ -411,7 +414,8 @@ def _read_with(home: document.Sentence | Clause) -> tuple[str, tuple[str, ...]]:
 def _left(drafts: Sequence[RuleDraft], home: document.Sentence | Clause, policy: Policy) -> tuple[str, ...]:
     """Why the rules of the drafts do not account for a sentence; empty if they do."""
     rules, partial = collect(drafts, ()), _partial(drafts)
-    return accounting.unaccounted(*_read_with(home), rules.rules, rules.predicates, policy.toolbox, partial=partial)
+    told = *_read_with(home), rules.rules, rules.predicates, policy.toolbox
+    return accounting.unaccounted(*told, headings=home.headings, partial=partial)
 
 
 def _partial(drafts: Sequence[RuleDraft]) -> bool:

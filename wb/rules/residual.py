@@ -154,8 +154,11 @@ def each_step(formula: Formula) -> Formula | None:
     """What the formula asks of each step, in past form; None where it speaks of later steps.
 
     `NOT a WUNTIL z` is `ALWAYS(a IMPLIES ONCE z)`: the first `a` needs a `z` no later, and then all do.
+    `ALWAYS(a IMPLIES NOT NEXT EVENTUALLY a)` is `ALWAYS(a IMPLIES COUNT[<= 1] a)`: no `a` has another one after it.
     """
     match formula:
+        case f.Always(f.Implies(f.Atom() as first, f.Not(f.Next(f.Eventually(second))))) if first == second:
+            return f.Implies(first, f.Not(f.at_least(2, first)))
         case f.Always(body) if not any(isinstance(s, f.FUTURE) for s in f.subformulas(body)):
             return body
         case f.Not(f.Eventually(body)) if not any(isinstance(s, f.FUTURE) for s in f.subformulas(body)):

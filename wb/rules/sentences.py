@@ -349,7 +349,8 @@ def _read(
         ):
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates, refused=bool(reasons))
-    left = "; ".join(accounting.unaccounted(sentence.said, context, rules, predicates, bearing.toolbox))
+    read = sentence.said, context, rules, predicates, bearing.toolbox
+    left = "; ".join(accounting.unaccounted(*read, headings=sentence.headings))
     if not any(_breakable(rule) for rule in rules):
         around = (
             sentence.label,

@@ -1,0 +1,177 @@
+"""Replies that a language model wrote for a retail policy, blind to its gold: read again, and executed on its calls.
+
+    python tests/bench/written.py
+
+The replies are in `tests/fixtures/retail_replies`; the document, its tools and its gold are read from `../shared/data`.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: E402
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+
+from bench import airline
+
+from wb.domain import events
+from wb.domain import policy as documents
+from wb.domain.events import Run
+from wb.domain.policy import Clause, Policy
+from wb.guards.runtime import CallGuard
+from wb.models.client import LLM
+from wb.models.endpoint import Reply
+from wb.models.ledger import ModelError
+from wb.models.prompt import Prompt
+from wb.offline import norms
+from wb.paths import digest
+from wb.rules import check, extract, sentences
+from wb.rules.rule import RuleSet
+from wb.rules.sentences import Account
+
+FILE = airline.ROOT / "tests" / "fixtures" / "retail_replies" / "replies.jsonl"
+DOCUMENT = airline.SHARED / "policies" / "retail"
+CALLS = airline.ROOT / "tests" / "gold" / "calls_retail.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of the replies: all rules as they were written, those that stayed, and each sentence's class."""
+
+    source: Policy
+    clauses: tuple[Clause, ...]
+    written: RuleSet
+    kept: RuleSet
+    accounts: tuple[Account, ...]
+
+
+class Reader:
+    """The model that wrote the replies, as an engine: it says of a statement what it said then, whichever stand beside
+    it, and nothing where another question is asked."""
+
+    name = "reader"
+
+    def __init__(self, source: Policy) -> None:
+        self.source, self.rows = source, [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+        self.said = {
+            key: one
+            for row in self.rows
+            if row["prompt"] == "extract_rules"
+            for one in row["reply"]["statements"]
+            for key in [row["about"][one["id"]]]
+        }
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Reply:
+        """The reply to `extract_policies`, `extract_rules` or `correct_rules`.
+
+        Raises:
+            ModelError: nobody wrote a reply to this.
+        """
+        if prompt.name == "extract_policies":
+            (row,) = (row for row in self.rows if row["prompt"] == prompt.name)
+            return Reply({"policies": [self._quoted(one) for one in row["reply"]["policies"]]})
+        if prompt.name == "extract_rules":
+            asked = {statement["id"]: key(statement) for statement in inputs["statements"]}
+            return Reply({"statements": [{**self.said[k], "id": i} for i, k in asked.items() if k in self.said]})
+        about = {"statement": key(inputs.get("statement", {}))}
+        about |= {name: digest(inputs.get(name))[:16] for name in ("answer", "faults")}
+        for row in self.rows:
+            if row["prompt"] == prompt.name and row.get("about") == about:
+                return Reply(row["reply"])
+        raise ModelError(f"nobody was asked this when the replies were written: {prompt.name} {about}")
+
+    def _quoted(self, policy: Mapping[str, object]) -> dict[str, object]:
+        start, end = policy["description"]
+        return {**policy, "description": self.source.text[start:end]}
+
+
+def key(statement: Mapping[str, object]) -> str:
+    """What a statement is known by: its words and all that it is read with, not its number."""
+    return digest({name: value for name, value in statement.items() if name != "id"})[:16]
+
+
+@cache
+def read() -> Reading:
+    """The replies, read as notebook 01 reads them."""
+    source = documents.load(DOCUMENT)
+    llm = LLM(Reader(source))
+    found = extract.policies(source, llm, norms.constrains)
+    written = extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
+    classed = sentences.classify(source, found.clauses, written)
+    kept = sentences.enforced(written, classed)
+    accounts = sentences.questioned(classed, check.questions(check.check(kept), kept), (), source.toolbox)
+    return Reading(source, found.clauses, written, sentences.enforced(written, accounts), accounts)
+
+
+def gold() -> dict[str, str]:
+    """The clause of each gold rule that a guard can hold: `R15.2`, `c13`."""
+    rows, clauses = json.loads((DOCUMENT / "gold.json").read_text("utf-8")), read().clauses
+    found = {}
+    for row in rows:
+        text, _, number = row["text"].partition("#")
+        those = [c.id for c in clauses if text.strip().lower() in c.text.lower()]
+        for n, one in enumerate(row["rules"], 1):
+            if one["guardable"]:
+                found[f"{row['id']}.{n}"] = those[int(number or 1) - 1] if those else ""
+    return found
+
+
+def alone(ruleset: RuleSet, clauses: Iterable[str]) -> RuleSet:
+    """The rules of these clauses."""
+    rules = tuple(r for r in ruleset.rules if r.clause in set(clauses))
+    return replace(ruleset, rules=rules).without_unused()
+
+
+@cache
+def runs() -> dict[str, Run]:
+    """The gold's runs, by name."""
+    return {run.id: run for run in events.read(CALLS)}
+
+
+def decided(guard: CallGuard, *names: str) -> tuple[str, ...]:
+    """The decision on the last call of each of these runs."""
+    return tuple(guard.session().replay(runs()[name].events)[-1].decision for name in names)
+
+
+def judged(ruleset: RuleSet) -> dict[str, str]:
+    """Each gold rule that a guard can hold, by the rules of its sentence alone: *right* denies the violating call and
+    allows the complying one, *inverted* the other way round, *absent* has no rule, else what came of both calls."""
+    sentences_of, found = gold(), {}
+    for clause in dict.fromkeys(sentences_of.values()):
+        mine = alone(ruleset, [clause])
+        guard = airline.guarded("retail", read().source.toolbox, mine) if mine.rules else None
+        for name in [name for name, of in sentences_of.items() if of == clause]:
+            came = decided(guard, f"{name}-violating", f"{name}-complying") if guard else ()
+            told = {(): "absent", ("deny", "allow"): "right", ("allow", "deny"): "inverted"}
+            found[name] = told.get(came, " / ".join(came))
+    return found
+
+
+def in_force() -> dict[str, str]:
+    """The decision on the last call of each run of a gold rule, by the rules that stayed and the open sentences."""
+    one = read()
+    guard = airline.guarded("retail", one.source.toolbox, one.kept)
+    guard = replace(guard, open=sentences.open_on(one.accounts))
+    names = [f"{name}-{kind}" for name in gold() for kind in ("violating", "complying")]
+    return dict(zip(names, decided(guard, *names), strict=True))
+
+
+def main() -> None:
+    one = read()
+    print(f"sentences {sentences.counted(one.accounts)}")
+    print(f"rules written {len(one.written.rules)}, kept {len(one.kept.rules)}")
+    for name, ruleset in (("as written", one.written), ("kept", one.kept)):
+        came = judged(ruleset)
+        print(f"{name}: {dict(Counter(came.values()))} of {len(came)} gold rules")
+        print("   ", {gold_rule: what for gold_rule, what in came.items() if what not in ("right", "absent")})
+    print("in force:", dict(Counter((run.rpartition("-")[2], what) for run, what in in_force().items())))
+
+
+if __name__ == "__main__":
+    main()

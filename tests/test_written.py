@@ -1,0 +1,58 @@
+"""A model's own replies for a retail policy, read again and executed on the gold's calls: how much of them is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bench import written
+from conftest import shared
+
+from wb.rules import sentences
+
+shared("data", "policies", "retail")
+IN_FORCE = {"R10.1", "R23.1", "R26.1", "R32.1"}
+
+
+def test_the_replies_hold_no_sentence_of_the_document() -> None:
+    kept = " ".join(written.FILE.read_text("utf-8").split())
+    long = [s.text for s in written.read().source.sentences if len(s.text) > 60]
+    assert len(long) > 30 and not [text for text in long if " ".join(text.split()) in kept]
+
+
+def test_every_statement_finds_the_reply_that_was_written_for_it() -> None:
+    one = written.read()
+    assert len(one.clauses) == 34
+    unanswered = {u.clause for u in one.written.undecided if "nobody was asked" in u.reason or "no reply" in u.reason}
+    assert unanswered == {"c17", "c27"}  # the checks find other faults with them than when the replies were written
+
+
+def test_the_rules_as_they_were_written_are_mostly_right_and_none_is_inverted() -> None:
+    came = written.judged(written.read().written)
+    assert {name: what for name, what in came.items() if what != "right"} == {
+        "R06.1": "deny / undecided",  # a second rule of its sentence has no field
+        "R21.2": "deny / deny",  # of the same order: the form of a reply has no objects
+        "R24.1": "deny / undecided",  # the sentence says more than the gold: another option, which has no field
+        "R33.1": "deny / undecided",
+    }
+    assert len(came) == 35
+
+
+def test_of_the_rules_that_stay_none_is_inverted_and_few_are_left() -> None:
+    one = written.read()
+    assert sentences.counted(one.accounts) == {
+        "rule": 4,
+        "open": 38,
+        "not a constraint": 17,
+        "duty": 0,
+        "waived": 0,
+    }
+    came = written.judged(one.kept)
+    assert {name for name, what in came.items() if what == "right"} == IN_FORCE
+    assert Counter(came.values()) == {"right": 4, "absent": 31}
+
+
+def test_no_violating_call_is_allowed_and_each_rule_in_force_denies_its_own() -> None:
+    said = written.in_force()
+    assert len(said) == 70 and {said[f"{name}-violating"] for name in IN_FORCE} == {"deny"}
+    assert Counter(said.values()) == {"undecided": 65, "deny": 5}
+    assert not [run for run, what in said.items() if what == "deny" and run.endswith("-complying")]
