@@ -30,6 +30,7 @@ from wb.domain.trace import Call, Value
 
 BOOKED = ("HATHAT", "HATHAU", "HATHAV")  # what new reservations are called, in order
 CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
+HANDS_OVER = "transfer_to_human_agents"  # the tool that ends a conversation
 BAG, INSURANCE = 50, 30  # US dollars: a bag that is charged, insurance for one passenger
 LONGEST, ARITHMETIC = 300, set("0123456789+-*/(). ")
 OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {

@@ -168,14 +168,16 @@ class LLM:
 def connect(
     model: str,
     *,
-    offline: Engine,
+    offline: Engine | None,
     replies_dir: str | Path,
     ledger: Ledger | None = None,
     workers: int = 4,
     progress: OnProgress | None = None,
     environment: Mapping[str, str] | None = None,
+    temperature: float = 0.0,
 ) -> LLM:
-    """The model of that name: `offline` is the engine given, any other name is asked at the endpoint.
+    """The model of that name: `offline` is the engine given, any other name is asked at the endpoint, at that
+    temperature.
 
     The endpoint is told by the environment (default: the process's): OPENAI_BASE_URL, OPENAI_API_KEY;
     WB_REPLIES (auto, replay, record); the budget WB_MAX_CALLS, WB_MAX_TOKENS, WB_MAX_COST, shared by all
@@ -206,6 +208,7 @@ def connect(
         price=_price(env.get("WB_PRICE", "")),
         timeout_s=_number(env, "WB_TIMEOUT", float) or 120.0,
         max_tokens=_number(env, "WB_REPLY_TOKENS", int) or 4096,
+        temperature=temperature,
         spending=Path(env["WB_SPENDING"]) if env.get("WB_SPENDING") else None,
     )
     named = _number(env, "WB_WORKERS", int)
