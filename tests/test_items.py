@@ -22,7 +22,7 @@ from wb.offline import norms
 from wb.rules import decisions, extract, items, sentences
 from wb.rules.items import Item
 
-FIXTURES = Path(__file__).parent / "fixtures" / "mapping"
+FIXTURES = documents.place("airline")
 SHED = """# Handbook of the machine shed
 
 The shed is open on weekdays.
@@ -254,7 +254,7 @@ def test_items_come_back_from_json() -> None:
 
 AIRLINE = documents.load("airline")
 TITLE, *PARTS = re.split(r"(?m)^(?=## )", AIRLINE.text)
-OTHER, SAME = ((FIXTURES / name).read_text("utf-8") for name in ("other_domain.md", "same_domain.md"))
+OTHER, SAME = ((FIXTURES / name).read_text("utf-8") for name in ("added_other_domain.md", "added_same_domain.md"))
 TABLE_3 = {
     "plain": (TITLE, *PARTS),
     "other domain behind": (TITLE, *PARTS, "\n", OTHER),

@@ -1,4 +1,4 @@
-"""The command line: `wb run`, `judge`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`, `check`.
+"""The command line: `wb run`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`, `check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -25,6 +25,7 @@ from wb import paths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wb.bench.experiment import Setting
     from wb.build import Built
     from wb.domain.session import Session
     from wb.paths import Project
@@ -200,6 +201,60 @@ def diff(
         display.console().print(display.table(rows))
     if not any(found):
         print("nothing differs")
+
+
+@app.command()
+def live(
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A name under policies/, or a folder, with tasks.")],
+    model: Annotated[
+        str, typer.Option(metavar="M", help="The agent's model at an OpenAI-compatible endpoint; 'offline': scripts.")
+    ] = "offline",
+    user: Annotated[str | None, typer.Option(metavar="M", help="The simulated user's model; the agent's.")] = None,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="S", help="original, policy_reminder, mapping_reminder or toolguards; all of them."),
+    ] = None,
+    trials: Annotated[int, typer.Option(metavar="N", help="Trials of each task.")] = 1,
+    task: Annotated[list[str] | None, typer.Option(metavar="T", help="A task by name; all of them.")] = None,
+    turns: Annotated[int, typer.Option(metavar="N", help="At most this many turns of the agent.")] = 30,
+    guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
+) -> None:
+    """Let an agent and a simulated user talk about the tasks beside a policy, and count which the agent does.
+
+    The guards are those of the newest finished run of the policy; nothing is built. What is finished is kept: the same
+    command goes on where the last one ended, and more trials are added to those that are there.
+    """
+    from wb.bench import experiment
+    from wb.bench import live as runs
+    from wb.bench import trials as counted
+    from wb.runs import display
+    from wb.runs.pipeline import Notice
+
+    if trials < 1:
+        raise ValueError(f"--trials of 1 or more were required; got {trials}")
+    if unknown := [one for one in strategy or () if one not in runs.STRATEGIES]:
+        raise ValueError(f"--strategy must be one of {list(runs.STRATEGIES)}; got {unknown[0]!r}")
+    made = _setting(policy, guard, model, user or model, turns)
+    place = experiment.folder(paths.project().artifacts, made)
+    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or runs.STRATEGIES)), trials, task or ())
+    with _stoppable(), display.Display(["live"], display.console(error=True)) as tell:
+
+        def told(done: int, of: int) -> None:
+            tell(Notice("live", "running", note=f"trials: {done} of {of}"))
+
+        found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
+    rows = [{name: _cell(value) for name, value in row.items()} for row in counted.table(found.trials)]
+    if rows:
+        display.console().print(display.table([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
+    for name, why in found.open.items():
+        print(f"open: {name}: {why}", file=sys.stderr)
+    print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
+    print(f"{'results':17}{place / counted.RESULTS}")
+    print(f"{'conversations':17}{place / 'runs.jsonl'}")
+    if found.stopped:
+        raise ValueError(f"{found.stopped}; the same command goes on from here")
+    if found.open:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -395,6 +450,28 @@ def _built(policy: str, model: str | None) -> Built:
     told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one ({sooner})"
     print(told, file=sys.stderr)
     return building.build(policy, model or "offline")
+
+
+def _setting(policy: str, guard: str, model: str, user: str, turns: int) -> Setting:
+    """What live runs of a policy depend on, with the guards of its newest finished run."""
+    from wb import build as building
+    from wb.bench import experiment, mapping
+    from wb.domain import policy as documents
+    from wb.rules import items
+
+    built = building.finished(policy)
+    source, place = documents.load(policy), documents.place(policy)
+    mapped = mapping.by_hand(place, source.text)
+    if not mapped:
+        mapped = items.from_json(built.versions["05_tool_guards"].read("items.json"))
+    version = f"{guard} of {built.versions[building.PROOFS].key}"
+    return experiment.setting(
+        source, place, built.guard(guard), version, mapped=mapped, model=model, user_model=user, turns=turns
+    )
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:

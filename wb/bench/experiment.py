@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wb import paths
-from wb.bench import live, tasks, trials
+from wb.bench import guard_tests, live, tasks, tau_database, trials
 from wb.bench.live import Agent, Bounds, Strategy, User, World
 from wb.bench.tasks import Task, Tasks
 from wb.bench.tau_database import Database
@@ -74,6 +74,31 @@ class Setting:
             "prompts": {name: prompt.load(name).digest for name in PROMPTS},
             "mapped": paths.digest([[one.tool, one.name, [r.text for r in one.references]] for one in self.mapped]),
         }
+
+
+def setting(
+    source: Policy,
+    place: Path,
+    judge: Judge,
+    guards: str,
+    mapped: Sequence[Item],
+    model: str,
+    user_model: str,
+    turns: int,
+) -> Setting:
+    """The setting of a policy's folder, with the tasks and the database that stand there.
+
+    Raises:
+        TaskError: there are no tasks, or they are not what they must be.
+        DatabaseError: the database is not what it must be.
+        OSError: there is none.
+    """
+    here = place if place.is_dir() else place.parent
+    listed, database = tasks.load(tasks.place(here)), tau_database.load(here / guard_tests.DATABASE)
+    bounds = Bounds(turns=turns)
+    return Setting(
+        source, trials.sources(place), listed, database, judge, guards, tuple(mapped), model, user_model, bounds
+    )
 
 
 class Planned(NamedTuple):
@@ -130,6 +155,18 @@ def plan(setting: Setting, strategies: Sequence[Strategy], many: int, names: Seq
     kept = [strategy for strategy in strategies if not strategy.endswith("_reminder")]
     scripts = [Planned(strategy, GIVES_IN, one, 1) for strategy in kept for one in chosen]
     return (*scripts, *(Planned("original", REFUSES, one, 1) for one in chosen if "original" in kept))
+
+
+def workers(environment: Mapping[str, str] | None = None) -> int:
+    """How many trials go on at a time: WB_WORKERS, 4 without it.
+
+    Raises:
+        ValueError: it is no number from 1.
+    """
+    said = (os.environ if environment is None else environment).get("WB_WORKERS") or "4"
+    if not said.isdecimal() or int(said) < 1:
+        raise ValueError(f"WB_WORKERS must be a number from 1; got {said!r}")
+    return int(said)
 
 
 def run(

@@ -13,7 +13,7 @@ came before happened, whatever it says of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from wb.domain.trace import Call, Value, Verdict
 Outcome = Literal["passed", "failed", "undecided", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "undecided", "error")
 SPEAKERS = ("user", "assistant")
+FILE, DATABASE = "guard_tests.yaml", "database.json"
 
 
 class GuardTestError(ValueError):
@@ -193,6 +194,42 @@ def counted(tried: Iterable[Tried]) -> Iterator[tuple[str, Mapping[str, int]]]:
         yield label, _counts(row for row in rows if row.test.expect == label)
     for tool in sorted({row.test.call.tool for row in rows}):
         yield tool, _counts(row for row in rows if row.test.call.tool == tool)
+
+
+def rows(place: Path, judges: Iterable[Judge]) -> list[dict[str, object]]:
+    """A row for each of the guards (the paper's Table 4): tests passed, the share of them over tools (least, most,
+    mean), and failures: calls to be allowed that were denied, calls to be denied that were allowed, and others, which
+    are undecided or broke. None where no tests and database stand in the policy's folder or beside its document.
+
+    Raises:
+        GuardTestError, DatabaseError: a file is not what it must be.
+    """
+    folder = place if place.is_dir() else place.parent
+    if not (folder / FILE).is_file() or not (folder / DATABASE).is_file():
+        return []
+    tests, database = load(folder / FILE), tau_database.load(folder / DATABASE)
+    return [summed(judge.name, run(judge, tests, database)) for judge in judges]
+
+
+def summed(guard: str, tried: Sequence[Tried]) -> dict[str, object]:
+    """One row of `rows`."""
+    shares = [
+        found["passed"] / sum(found.values())
+        for tool in sorted({row.test.call.tool for row in tried})
+        for found in [_counts(row for row in tried if row.test.call.tool == tool)]
+    ]
+    failed = Counter(row.test.expect for row in tried if row.outcome == "failed")
+    return {
+        "guard": guard,
+        "tests": len(tried),
+        "passed": sum(row.outcome == "passed" for row in tried),
+        "TPR min": min(shares, default=None),
+        "TPR max": max(shares, default=None),
+        "TPR mean": sum(shares) / len(shares) if shares else None,
+        "compliance failed": failed["allow"],
+        "violation failed": failed["deny"],
+        "other": sum(row.outcome in ("undecided", "error") for row in tried),
+    }
 
 
 def _counts(rows: Iterable[Tried]) -> dict[str, int]:

@@ -42,6 +42,7 @@ STRATEGIES: tuple[Strategy, ...] = ("original", "policy_reminder", "mapping_remi
 End = Literal["user", "handed over", "turns", "time", "tokens", "no reply"]
 REGULAR: tuple[End, ...] = ("user", "handed over")  # a task may be done; at any other end it is not
 Message = Mapping[str, Any]  # of OpenAI's chat: role, content, tool_calls or tool_call_id
+TURNS = 30  # of the agent, at most
 SORRY = "I am sorry, I cannot do that."
 
 
@@ -68,7 +69,7 @@ class Bounds:
     """Where a conversation ends without being done: after so many turns of the agent, seconds, or tokens of prompts and
     replies. The last two are looked at between turns, so that one turn may go beyond them."""
 
-    turns: int = 30
+    turns: int = TURNS
     seconds: float = 900.0
     tokens: int = 300_000
 

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from wb.rules.items import Item
+from wb.rules.items import Item, Reference
 
 GOLD = "gold.json"
 Span = tuple[int, int]
@@ -84,6 +84,28 @@ def gold(place: Path, text: str) -> dict[str, list[list[Span]]]:
         for tool in (*item["mutating"], *item["read_only"]):
             found.setdefault(tool, []).append(spans)
     return found
+
+
+def by_hand(place: Path, text: str) -> tuple[Item, ...]:
+    """The items of the gold in a policy's folder or beside its document, of each tool, without those that no guard of a
+    call can hold to; none where there is no gold.
+
+    Raises:
+        ValueError: a reference does not stand in the text, or more than once.
+    """
+    gold(place, text)  # so that a wrong one is told
+    path = (place if place.is_dir() else place.parent) / GOLD
+    return tuple(
+        Item(
+            tool,
+            item["name"],
+            item["description"],
+            tuple(Reference(said, text.index(said), text.index(said) + len(said)) for said in item["references"]),
+        )
+        for item in (json.loads(path.read_text("utf-8"))["items"] if path.is_file() else ())
+        for tool in (*item["mutating"], *item["read_only"])
+        if item.get("kind") != "archived"
+    )
 
 
 def spans(items: Iterable[Item]) -> dict[str, list[list[Span]]]:

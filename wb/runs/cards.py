@@ -213,6 +213,24 @@ class Cards(_Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Stack(_Shown):
+    """Several things that belong together, one under the other."""
+
+    parts: tuple[_Shown, ...]
+
+    def html(self) -> str:
+        """The parts as HTML."""
+        return "\n".join(part.html() for part in self.parts)
+
+    def markdown(self) -> str:
+        """The parts as Markdown."""
+        return "\n\n".join(part.markdown() for part in self.parts)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.parts))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Note(_Shown):
     """A sentence."""
 

@@ -124,6 +124,8 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
         given = given if named == parameters["policy"] else {**given, "policy": named}
     if parameters.get("runs"):
         given = {**given, "runs": _runs(str(parameters["runs"]))}
+    if parameters.get("live"):
+        given = {**given, "live": _live(str(parameters["live"]), source.path if source else here.policies)}
     return Planned(book, {**parameters, **given}, given, runs)
 
 
@@ -133,6 +135,15 @@ def _runs(files: str) -> str:
 
     found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
     recorded.read(found)
+    return found
+
+
+def _live(files: str, policy: Path) -> str:
+    """Files of results of live runs by their full paths, read once to find their mistakes before anything runs."""
+    from wb.bench import trials
+
+    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
+    trials.read(found, policy)
     return found
 
 

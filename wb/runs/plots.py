@@ -206,6 +206,25 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
     return _dressed(figure, f"Methods on the {split} cases (hollow: published)", height=420)
 
 
+def pass_k(runs: Runs) -> Figure:
+    """How likely it is that k trials of a task all succeed (ToolGuard, Fig. 2). Values: lists of `{"k", "pass"}`."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for look, name, points in _laid(runs):
+        figure.add_scatter(
+            x=[point["k"] for point in points],
+            y=[point["pass"] for point in points],
+            mode="lines+markers",
+            name=name,
+            line={"color": look.colour, "dash": look.dash, "width": look.width},
+            marker={"size": look.size, "symbol": look.symbol},
+        )
+    figure.update_xaxes(title="k trials of one task", dtick=1)
+    figure.update_yaxes(title="all k done", range=[-0.03, 1.03], tickformat=".0%")
+    return _dressed(figure, "pass^k on wishes that go against the policy")
+
+
 def _per_round(runs: Runs, key: str, title: str, unit: str) -> Figure:
     import plotly.graph_objects as go
 

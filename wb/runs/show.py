@@ -14,7 +14,7 @@ from wb.domain.trace import Verdict
 from wb.logic import cel, syntax
 from wb.rules import understood
 from wb.rules.rule import Rule, RuleSet
-from wb.runs.cards import Badge, Card, Cards, Note, Quote, Source, Table, mapping, table
+from wb.runs.cards import Badge, Card, Cards, Note, Quote, Source, Stack, Table, mapping, table
 
 RATES = ("accuracy", "precision", "recall", "fpr")
 METHOD = ("method", "split", "n", *RATES, "undecided", "queries", "seconds")
@@ -226,6 +226,11 @@ def pairs(rows: Iterable[Mapping[str, object]]) -> Table:
 def findings(lines: Iterable[str], none: str = "nothing was found") -> Table:
     """What a stage found to be other than it should be, one a row."""
     return table(({"finding": line} for line in lines), none=none)
+
+
+def stack(*parts: Table | Cards | Card | Note) -> Stack:
+    """Several things that belong together, one under the other."""
+    return Stack(parts)
 
 
 def note(text: str) -> Note:

@@ -159,11 +159,13 @@ def policy_of(here: Project, parameters: Mapping[str, object]) -> key.Source | N
 
 
 def keyed(parameters: Mapping[str, object], source: key.Source | None) -> dict[str, object]:
-    """Parameters as a key covers them: the policy by its name, not by where it lies; runs by what their files hold."""
+    """Parameters as a key covers them: the policy by its name, not by where it lies; runs, recorded and live, by what
+    their files hold."""
     named = {"policy": source.name} if source else {}
-    if parameters.get("runs"):
-        files = [Path(name) for name in str(parameters["runs"]).split(",")]
-        named["runs"] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in files)
+    for name in ("runs", "live"):
+        if parameters.get(name):
+            files = [Path(one) for one in str(parameters[name]).split(",")]
+            named[name] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in files)
     return {**parameters, **named}
 
 
