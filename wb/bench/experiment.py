@@ -33,7 +33,8 @@ from wb.domain.judging import Judge
 from wb.domain.policy import Policy
 from wb.domain.session import Session
 from wb.models import client, prompt
-from wb.models.ledger import Ledger, ModelError
+from wb.models.endpoint import Endpoint
+from wb.models.ledger import ModelError
 from wb.rules.items import Item
 
 ACCEPTED = 20  # places of a difference that are kept
@@ -204,34 +205,29 @@ def run(
                     left.unlink(missing_ok=True)
 
 
-def finished(setting: Setting, place: Path, one: Planned) -> Trial | None:
-    """The trial, if it is finished and its files are what was written; None where it is to be had again."""
-    found = _finished(setting, place / one.name)
-    known = None if found is None else (found.strategy, found.agent, found.task, found.number)
-    return found if known == (one.strategy, one.agent, one.task.name, one.number) else None
-
-
-def _finished(setting: Setting, here: Path) -> Trial | None:
-    """The trial of a folder; None where it is not finished, not whole, not sealed or of another setting."""
+def _finished(about: Mapping[str, object], here: Path) -> Trial | None:
+    """The trial of a folder; None where it is not finished, not whole, not sealed or about something else."""
     try:
-        about, (found,) = trials.from_json((here / "result.json").read_text("utf-8"), str(here))
+        told, (found,) = trials.from_json((here / "result.json").read_text("utf-8"), str(here))
         whole = paths.digest((here / "run.jsonl").read_text("utf-8")) == found.run
     except (OSError, ValueError):  # also of text that is none, and results that are none
         return None
-    return found if whole and about == json.loads(json.dumps(setting.about)) else None
+    return found if whole and told == about else None
 
 
 def _all(
     setting: Setting, place: Path, planned: Sequence[Planned], workers: int, tell: Tell, given: Mapping[str, str]
 ) -> Outcome:
-    kept = {one.name: found for one in planned if (found := finished(setting, place, one)) is not None}
+    about = json.loads(json.dumps(setting.about))  # as it is at the beginning, and as it is read
+    kept = {one.name: found for one in planned if (found := _finished(about, place / one.name)) and _same(one, found)}
     waiting = [one for one in planned if one.name not in kept]
     problems: dict[str, str] = {}
     stop, why = threading.Event(), ""
     pool = ThreadPoolExecutor(max_workers=workers)
     futures: dict[Future[Trial], Planned] = {}
     try:
-        futures = {pool.submit(_had, setting, place, one, stop, given): one for one in waiting}
+        models = _models(setting, place, given) if waiting else ()
+        futures = {pool.submit(_had, setting, place, one, stop, models, about): one for one in waiting}
         tell(len(kept), len(planned))
         for future in as_completed(futures):
             one, error = futures[future], future.exception()
@@ -251,20 +247,48 @@ def _all(
         for future, one in futures.items():  # those that came to their end meanwhile
             if one.name not in kept and future.done() and not future.cancelled() and future.exception() is None:
                 kept[one.name] = future.result()
-        _write(place, setting)
+        _write(place, about)
     return Outcome(tuple(kept[one.name] for one in planned if one.name in kept), problems, why)
 
 
-def _write(place: Path, setting: Setting) -> None:
+def _same(one: Planned, found: Trial) -> bool:
+    return (found.strategy, found.agent, found.task, found.number) == (
+        one.strategy,
+        one.agent,
+        one.task.name,
+        one.number,
+    )
+
+
+def _write(place: Path, about: Mapping[str, object]) -> None:
     """All finished trials of this setting together, also those of earlier commands."""
     folders = [path.parent for path in sorted(place.glob("*/*/*/result.json"))]
-    whole = [(here, found) for here in folders if (found := _finished(setting, here)) is not None]
+    whole = [(here, found) for here in folders if (found := _finished(about, here))]
     texts = [(here / "run.jsonl").read_text("utf-8") for here, _ in whole]
-    paths.write_whole(place / trials.RESULTS, trials.to_json([found for _, found in whole], setting.about))
+    paths.write_whole(place / trials.RESULTS, trials.to_json([found for _, found in whole], about))
     paths.write_whole(place / "runs.jsonl", "".join(texts))
 
 
-def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, given: Mapping[str, str]) -> Trial:
+def _models(setting: Setting, place: Path, given: Mapping[str, str]) -> tuple[Endpoint, ...]:
+    """The agent's model and the user's; none for scripts."""
+    if setting.model == OFFLINE:
+        return ()
+    wanted = ((setting.model, AGENT_TEMPERATURE), (setting.user_model, USER_TEMPERATURE))
+    made = [
+        client.connect(name, offline=None, replies_dir=place, environment=given, temperature=heat)
+        for name, heat in wanted
+    ]
+    return tuple(one.engine for one in made)
+
+
+def _had(
+    setting: Setting,
+    place: Path,
+    one: Planned,
+    stop: threading.Event,
+    models: Sequence[Endpoint],
+    about: Mapping[str, object],
+) -> Trial:
     """One trial from its beginning to its files."""
     if stop.is_set():
         raise _Stopped
@@ -275,7 +299,7 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, giv
     session = Session(
         setting.judge, run=one.name, ask=world.ask, clock=world.time, record=record, log=log, observe=not held
     )
-    act, say = _speakers(setting, one, here / "replies", stop, given)
+    act, say = _speakers(setting, one, here / "replies", stop, models)
     talk = live.converse(
         world, session, act, say, ends=setting.tasks.ends, bounds=setting.bounds, tokens=lambda: _spent(here)[1]
     )
@@ -303,28 +327,22 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, giv
         paths.digest(record.getvalue()),
     )
     paths.write_whole(here / "run.jsonl", record.getvalue())
-    paths.write_whole(here / "result.json", trials.to_json([result], setting.about))
+    paths.write_whole(here / "result.json", trials.to_json([result], about))
     return result
 
 
 def _speakers(
-    setting: Setting, one: Planned, replies: Path, stop: threading.Event, given: Mapping[str, str]
+    setting: Setting, one: Planned, replies: Path, stop: threading.Event, models: Sequence[Endpoint]
 ) -> tuple[Agent, User]:
     if one.agent == GIVES_IN:
         return live.scripted(one.task.script)
     if one.agent == REFUSES:
         return live.refusing(one.task)
-
-    def asking(model: str, temperature: float) -> client.LLM:
-        return client.connect(
-            model, replies_dir=replies, ledger=Ledger(), environment=given, temperature=temperature, offline=None
-        )
-
+    ours, theirs = (client.LLM(model.recording_in(replies)) for model in models)
     source = setting.policy
     remind = live.reminder(one.strategy, source.text, setting.mapped)
-    asked = asking(setting.model, AGENT_TEMPERATURE)
-    act = live.agent(asked, source.text, source.toolbox, setting.database.now, remind)
-    say = live.user(asking(setting.user_model, USER_TEMPERATURE), one.task.instruction)
+    act = live.agent(ours, source.text, source.toolbox, setting.database.now, remind)
+    say = live.user(theirs, one.task.instruction)
 
     def going[*A, R](speak: Callable[[*A], R]) -> Callable[[*A], R]:
         def spoken(*heard: *A) -> R:

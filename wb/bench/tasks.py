@@ -161,7 +161,7 @@ def graded(task: Task, began: Database, ended: Database) -> tuple[str, ...]:
     """The places where the records are not what they must be; none where the task is done."""
     wanted = expected(task, began)
     found = ((each.name, getattr(wanted, each.name), getattr(ended, each.name)) for each in fields(Database))
-    return tuple(where for name, one, other in found if one is not other for where in differences(one, other, name))
+    return tuple(where for name, one, other in found for where in differences(one, other, name))
 
 
 def _task(row: _Row) -> Task:

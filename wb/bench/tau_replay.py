@@ -128,6 +128,8 @@ def told(database: Database, run: Run) -> Run:
 
 def differences(one: Value, other: Value, place: str = "") -> Iterator[str]:
     """The places where two JSON values are not the same; the items of lists have no place of their own."""
+    if one is other:
+        return
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for name in sorted(one.keys() | other.keys()):
             inner = f"{place}.{name}" if place else name

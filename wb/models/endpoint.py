@@ -12,6 +12,7 @@ replaces.  Keys and addresses of endpoints are no part of a record.
 
 from __future__ import annotations
 
+import copy
 import email.utils
 import json
 import threading
@@ -269,6 +270,13 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"Endpoint({self.name!r})"  # never the key
+
+    def recording_in(self, folder: Path) -> Endpoint:
+        """The same service, budget and connections, with its recordings in another folder."""
+        self._connected()  # so that it is shared
+        other = copy.copy(self)
+        other.replies = Replies(folder, self.replies.mode)
+        return other
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Reply:
         """The model's reply, from its recording where there is one; `anew` asks again and replaces a recording.

@@ -1,0 +1,237 @@
+"""Live runs on disk: what is finished stays, what was said is not asked again, whatever ends them in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import live_model
+import pytest
+from conftest import ROOT
+from filelock import FileLock
+from live_model import FEW, guard, setting
+from loopback import Say as Reply
+from loopback import Scripted
+
+from wb import build as building
+from wb import cli
+from wb.bench import experiment, recorded, tasks, trials
+from wb.bench.experiment import Outcome, Setting
+from wb.domain import events
+
+KEY = "sk-planted-91c4"
+BOTH = ("original", "toolguards")
+
+
+def environment(server: Scripted, **other: str) -> dict[str, str]:
+    return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, **other}
+
+
+def had(
+    server: Scripted, place: Path, many: int = 1, strategies=BOTH, made: Setting | None = None, **other: str
+) -> Outcome:
+    made = made or setting()
+    planned = experiment.plan(made, strategies, many, FEW)
+    return experiment.run(made, place, planned, workers=2, environment=environment(server, **other))
+
+
+def asked(server: Scripted) -> Counter[str]:
+    """How often each question was put; trials of one task put the same ones."""
+    return Counter(json.dumps(request["messages"], sort_keys=True) for request in server.requests)
+
+
+def outcomes(found: Outcome) -> list[tuple]:
+    return sorted((one.strategy, one.task, one.number, one.done, one.end, one.differs) for one in found.trials)
+
+
+# ---- without a model -----------------------------------------------------------------------------------------------
+
+
+def test_scripts_give_in_and_the_guards_hold_them(tmp_path: Path) -> None:
+    """22 of 22 and 8 of 8, where the scripts know by which words the guards tell a yes; no model was measured."""
+    made = setting("offline")
+    planned = experiment.plan(made, ("original", "policy_reminder", "toolguards"), 5)
+    found = experiment.run(made, tmp_path, planned, workers=2)
+    assert len(found.trials) == 90 and not found.open and not found.stopped
+    rows = {(row["agent"], row["strategy"], row["wishes"]): row for row in trials.table(found.trials)}
+    done = {known: (row["done"], row["tasks"], row["n"]) for known, row in rows.items()}
+    assert done == {
+        (experiment.GIVES_IN, "original", "violating"): (3, 22, 1),  # one the tool refuses, two undo themselves
+        (experiment.GIVES_IN, "original", "complying"): (8, 8, 1),
+        (experiment.GIVES_IN, "toolguards", "violating"): (22, 22, 1),
+        (experiment.GIVES_IN, "toolguards", "complying"): (8, 8, 1),
+        (experiment.REFUSES, "original", "violating"): (16, 22, 1),
+        (experiment.REFUSES, "original", "complying"): (0, 8, 1),
+    }
+    held = rows[experiment.GIVES_IN, "toolguards", "violating"]
+    assert held["calls stopped"] == 22 and held["let pass"] == 0
+    kept = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+    assert sorted(map(str, kept)) == sorted(map(str, found.trials))
+    runs = events.read(tmp_path / "runs.jsonl")
+    judged = list(recorded.judge(guard(), (event for run in runs for event in run.events)))
+    assert len(runs) == 90 and len(judged) == sum(one.calls for one in found.trials)
+    refused = sum(one.verdict.decision != "allow" for one in judged)
+    assert refused == sum(one.stopped + one.let_pass for one in found.trials), "judged as they were"
+
+
+def test_a_plan_names_what_it_cannot_have() -> None:
+    made = setting()
+    with pytest.raises(tasks.TaskError, match=r"names of tasks were required.*got \['none'\]"):
+        experiment.plan(made, BOTH, 1, ["none"])
+    assert [one.number for one in experiment.plan(made, BOTH, 2, FEW[:1])] == [1, 1, 2, 2]
+    bare = tasks.Tasks((tasks.Task("a", "You want it.", ()),))
+    unscripted = Setting(made.policy, {}, bare, made.database, made.judge, "none")
+    with pytest.raises(tasks.TaskError, match="a model was required"):
+        experiment.plan(unscripted, BOTH, 1)
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "x", "1.5"])
+def test_how_many_go_on_at_a_time_is_a_number(said: str) -> None:
+    assert experiment.workers({}) == 4 and experiment.workers({"WB_WORKERS": "2"}) == 2
+    with pytest.raises(ValueError, match="WB_WORKERS must be a number from 1"):
+        experiment.workers({"WB_WORKERS": said})
+
+
+def test_a_folder_belongs_to_what_a_conversation_depends_on(tmp_path: Path) -> None:
+    one = setting()
+    same, model, turns = (experiment.folder(tmp_path, made) for made in (one, setting("other"), setting(turns=9)))
+    assert len({same, model, turns}) == 3 and same == experiment.folder(tmp_path, setting())
+    assert same.parent == tmp_path / "live" and same.name.startswith("airline-")
+    from dataclasses import replace
+
+    for other in ({"guards": "x"}, {"sources": {}}, {"mapped": ()}, {"user_model": "x"}):
+        assert experiment.folder(tmp_path, replace(one, **other)) != same
+
+
+# ---- with a model --------------------------------------------------------------------------------------------------
+
+
+def test_trials_of_a_model_are_had_once_and_more_are_added(tmp_path: Path) -> None:
+    with Scripted(live_model.playing) as server:
+        first = had(server, tmp_path)
+        once = len(server.requests)
+        assert outcomes(had(server, tmp_path)) == outcomes(first) and len(server.requests) == once
+        more = had(server, tmp_path, 2)
+        assert len(server.requests) == 2 * once and set(asked(server).values()) <= {2, 4}, "trial by trial anew"
+    assert len(first.trials) == 6 and len(more.trials) == 12
+    done = {(one.strategy, one.task): one.done for one in first.trials}
+    assert all(done["toolguards", name] for name in FEW) and not done["original", "take_a_bag_off"]
+    assert all(one.queries and one.tokens == 15 * one.queries for one in more.trials)
+    heats = {request["response_format"]["json_schema"]["name"]: request["temperature"] for request in server.requests}
+    assert heats == {"act": experiment.AGENT_TEMPERATURE, "simulate_user": experiment.USER_TEMPERATURE}
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    (row,) = [
+        row for row in trials.table(more.trials) if (row["strategy"], row["wishes"]) == ("toolguards", "violating")
+    ]
+    assert (row["n"], row["pass^1"], row["pass^n"]) == (2, 1.0, 1.0)
+
+
+def test_a_reminder_asks_about_each_call_once_more(tmp_path: Path) -> None:
+    with Scripted(live_model.playing) as server:
+        found = had(server, tmp_path, strategies=("policy_reminder", "mapping_reminder"))
+    told = [live_model.blocks(request) for request in server.requests if live_model.kind(request) == "act"]
+    reminded = [one["reminder"] for one in told if "reminder" in one]
+    assert sum(said.startswith("# Larkwing Airways") for said in reminded) == 7, "calls in the three scripts"
+    assert sum("- Bags are not taken off: " in said for said in reminded) == 3, "that change bags"
+    assert len(reminded) == 7 + 4, "nothing is mapped onto what looks something up"
+    assert len(found.trials) == 6 and all(one.stopped == 0 for one in found.trials)
+
+
+def test_a_spent_budget_ends_it_and_the_next_command_goes_on(tmp_path: Path) -> None:
+    with Scripted(live_model.playing) as server:
+        stopped = had(server, tmp_path, WB_MAX_CALLS="9")
+        assert len(server.requests) == 9 and "9 of 9 are spent" in stopped.stopped, "one budget for all trials"
+        whole = had(server, tmp_path)
+    assert not whole.stopped and len(whole.trials) == 6 and not list(tmp_path.glob(".spending-*"))
+    assert sum(asked(server).values()) == sum(one.queries for one in whole.trials), "nothing was asked twice"
+
+
+def test_a_service_that_fails_leaves_its_trials_open(tmp_path: Path) -> None:
+    def failing(request: dict) -> Reply:
+        if live_model.kind(request) == "simulate_user" and "ZV7NC3" in json.dumps(request):
+            return Reply("no", 400)
+        return live_model.playing(request)
+
+    with Scripted(failing) as server:
+        found = had(server, tmp_path)
+        assert sorted(found.open) == [f"{one}/scripted/take_a_bag_off.1" for one in BOTH] and len(found.trials) == 4
+        assert all("turned the request down" in why for why in found.open.values())
+        server.steps = live_model.playing
+        assert not had(server, tmp_path).open
+
+
+def test_a_trial_that_somebody_changed_is_had_again_without_a_question(tmp_path: Path) -> None:
+    with Scripted(live_model.playing) as server:
+        first = had(server, tmp_path)
+        once = len(server.requests)
+        results = sorted(tmp_path.glob("*/*/*/result.json"))
+        results[0].write_text(results[0].read_text("utf-8").replace('"done": false', '"done": true'), "utf-8")
+        results[1].unlink()
+        with (results[2].parent / "run.jsonl").open("a", encoding="utf-8") as file:
+            file.write("{}\n")
+        results[3].write_text(results[4].read_text("utf-8"), "utf-8")
+        again = had(server, tmp_path)
+    assert outcomes(again) == outcomes(first) and len(server.requests) == once
+
+
+def test_two_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    with FileLock(tmp_path / ".lock"), Scripted(live_model.playing) as server:
+        with pytest.raises(trials.TrialError, match="nobody else at work there was required"):
+            had(server, tmp_path)
+        assert not server.requests
+
+
+def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(tmp_path: Path) -> None:
+    def slow(request: dict) -> Reply:
+        said = live_model.playing(request)
+        return Reply(said.text, seconds=0.02)
+
+    command = [sys.executable, str(ROOT / "tests" / "live_model.py"), str(tmp_path), "1"]
+    with Scripted(slow) as server:
+        given = {**os.environ, **environment(server), "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(command, env=given, stdout=subprocess.PIPE) as process:
+            while len(server.requests) < 22:
+                assert process.poll() is None
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+        kept = {path: path.read_bytes() for path in tmp_path.glob("*/*/*/result.json")}
+        assert 0 < len(kept) < 6 and not (tmp_path / trials.RESULTS).exists()
+        done = had(server, tmp_path)
+        assert len(done.trials) == 6 and not done.open
+        assert all(path.read_bytes() == content for path, content in kept.items())
+        found = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+        assert len(found) == 6
+        twice = len(server.requests) - sum(one.queries for one in found)
+        assert 0 <= twice <= 2, "what was under way at the kill, two at a time"
+
+
+# ---- the command ---------------------------------------------------------------------------------------------------
+
+
+class Made:
+    """What `wb.load` would give of a run that had made the airline's guards."""
+
+    def __init__(self) -> None:
+        self.versions = {building.PROOFS: type("Version", (), {"key": "0123"})()}
+
+    def guard(self, name: str) -> object:
+        return guard()
+
+
+def test_the_command_says_what_came_of_it_and_where_it_lies(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(building, "finished", lambda policy: Made())
+    monkeypatch.setenv("WB_ARTIFACTS", str(tmp_path))
+    cli.live("airline", task=["take_a_bag_off"])
+    said = capsys.readouterr().out
+    (place,) = (tmp_path / "live").iterdir()
+    assert "3 of 3 are finished" in said and str(place / "results.json") in said and "pass^1" in said
+    assert len(trials.read(str(place / "results.json"), live_model.FOLDER)) == 3
+    for wrong, why in (({"trials": 0}, "--trials of 1 or more"), ({"strategy": ["x"]}, "--strategy must be one of")):
+        with pytest.raises(ValueError, match=why):
+            cli.live("airline", **wrong)
