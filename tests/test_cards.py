@@ -170,3 +170,10 @@ def test_signs_of_markdown_are_escaped(sign: str) -> None:
 
 def test_a_table_is_a_frame() -> None:
     assert isinstance(cards.table([{"a": 1}]), Table) and cards.table([{"a": 1}]).frame["a"][0] == 1
+
+
+def test_a_stack_shows_its_parts_in_their_order_in_each_form() -> None:
+    both = cards.Stack((Note("first <b>"), cards.table([{"x": 1}], title="second")))
+    assert bare(both.html()).index("first &lt;b&gt;") < bare(both.html()).index("second")
+    assert both.markdown() == f"{both.parts[0].markdown()}\n\n{both.parts[1].markdown()}"
+    assert repr(both).startswith("first <b>\n\nsecond") and both._repr_html_() == both.html()

@@ -65,6 +65,17 @@ def test_a_recorded_answer_is_not_asked_again(tmp_path) -> None:
     assert (second.usage.calls, second.usage.replayed, len(server.requests)) == (0, 1, 1)
 
 
+def test_recordings_may_lie_in_folders_of_their_own_under_one_budget(tmp_path) -> None:
+    with Scripted([GOOD, GOOD, GOOD]) as server:
+        model = endpoint(server, tmp_path / "a", budget=Budget(calls=2))
+        other = model.recording_in(tmp_path / "b")
+        assert ask(model).usage.calls == ask(other).usage.calls == 1 and ask(other).usage.replayed == 1
+        assert other.replies.folder == tmp_path / "b" and model.replies.folder == tmp_path / "a"
+        with pytest.raises(BudgetSpent):
+            ask(model.recording_in(tmp_path / "c"))
+    assert len(list(tmp_path.glob("*/*.json"))) == 2 == len(server.requests)
+
+
 @pytest.mark.parametrize(
     ("step", "said"),
     [

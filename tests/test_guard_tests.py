@@ -77,6 +77,22 @@ def test_what_is_undecided_or_broke_passes_no_test() -> None:
     assert counts(Verdict("deny", "it broke", grade="error"))["all"] == outcome(error=61)
 
 
+def test_what_failed_is_told_apart_in_one_row_a_guard(tmp_path: Path) -> None:
+    assert guard_tests.rows(tmp_path, [Same(Verdict("allow", "so it is"))]) == []
+    allowing, denying, unsure = guard_tests.rows(
+        FOLDER, [Same(Verdict(said, "so it is"), said) for said in ("allow", "deny", "undecided")]
+    )
+    assert guard_tests.rows(FOLDER / "policy.md", [Same(Verdict("allow", "so it is"), "allow")]) == [allowing]
+    counts = ("guard", "tests", "passed", "compliance failed", "violation failed", "other")
+    assert [allowing[name] for name in counts] == ["allow", 61, 25, 0, 36, 0]
+    assert [denying[name] for name in counts] == ["deny", 61, 36, 25, 0, 0]
+    assert [unsure[name] for name in counts] == ["undecided", 61, 0, 0, 0, 61] and unsure["TPR max"] == 0
+    shares = [6 / 17, 5 / 11, 5 / 13, 3 / 7, 2 / 5, 4 / 8]  # to be allowed, of each of the six tools
+    assert allowing["TPR mean"] == pytest.approx(sum(shares) / 6)
+    assert (allowing["TPR min"], allowing["TPR max"]) == (min(shares), max(shares))
+    assert denying["TPR min"] == 1 - max(shares) and guard_tests.summed("x", ())["TPR mean"] is None
+
+
 def test_a_denial_for_another_sentence_is_told_apart() -> None:
     test = BY_NAME["book_six_travellers"]
     for quote, named in ((test.sentence, True), ("Another sentence.", False)):

@@ -64,6 +64,7 @@ FIGURES = [
     (plots.loss, CIRCUITS),
     (plots.weights, CIRCUITS),
     (plots.confusion, METHODS),
+    (plots.pass_k, [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]),
 ]
 
 

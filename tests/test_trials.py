@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from wb.bench import trials
 from wb.bench.trials import Trial, TrialError
-from wb.runs import plots
+from wb.paths import Project
+from wb.runs import pipeline, plots, store
 
 ABOUT = {"policy": "p"}
 
@@ -120,3 +122,18 @@ def test_the_digests_of_what_stands_beside_a_policy_tell_files_apart(folder: Pat
     (folder / "other.txt").write_text("x", "utf-8")
     assert sorted(trials.sources(folder)) == ["database.json", "policy.md", "tasks.yaml"]
     assert sorted(trials.sources(folder / "other.txt")) == ["database.json", "other.txt", "policy.md", "tasks.yaml"]
+
+
+def test_a_run_is_given_results_by_their_full_path_and_keyed_by_what_they_hold(folder: Path, monkeypatch) -> None:
+    (folder / "tools.json").write_text('[{"name": "book_hall"}]', "utf-8")
+    path, here = Path(kept(folder)), Project(ROOT, folder / "artifacts")
+    monkeypatch.chdir(folder)
+    last = pipeline.plan(here, {"policy": str(folder), "live": path.name})[-1]
+    assert last.stage == "07_evaluation" and last.given["live"] == str(path.resolve())
+    first = store.keyed(last.parameters, None)["live"]
+    assert str(folder) not in first and first.startswith("results.json:")
+    path.write_text(trials.to_json(SOME[:2], ABOUT | {"sources": trials.sources(folder)}), "utf-8")
+    assert store.keyed(last.parameters, None)["live"] != first
+    path.write_text("{}", "utf-8")
+    with pytest.raises(TrialError, match="that `wb live` wrote were required"):
+        pipeline.plan(here, {"policy": str(folder), "live": path.name})

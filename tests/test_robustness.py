@@ -1,0 +1,73 @@
+"""Other text around a document: each order, against the same gold, and nothing where there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wb.bench import robustness
+from wb.domain import policy as documents
+from wb.domain.policy import Policy
+from wb.models import client
+from wb.offline import engine as offline
+from wb.offline import norms
+
+TEXT = "# Shed\n\n## Lending\n\nOnly machines with a green label may be lent. Never lend a saw to a child.\n"
+OTHER = "## Rain\n\nNever lend a machine when it rains.\n"
+TOOLS = [
+    {
+        "name": "lend_machine",
+        "description": "Lend a machine to a member.",
+        "mutating": True,
+        "parameters": {"type": "object", "properties": {"machine_id": {"type": "string"}}},
+    }
+]
+ITEMS = [
+    {"name": text, "references": [text], "mutating": ["lend_machine"], "read_only": []}
+    for text in ("Only machines with a green label may be lent.", "Never lend a saw to a child.")
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "policy.md").write_text(TEXT, "utf-8")
+    (tmp_path / "tools.json").write_text(json.dumps(TOOLS), "utf-8")
+    return tmp_path
+
+
+def rows(folder: Path) -> list[dict[str, object]]:
+    source: Policy = documents.load(folder)
+    engine = client.connect("offline", offline=offline.Offline(source.toolbox), replies_dir=folder)
+    return robustness.rows(folder, source, engine, norms.constrains)
+
+
+def test_without_a_gold_or_a_text_to_add_there_is_nothing_to_measure(folder: Path) -> None:
+    assert rows(folder) == []
+    (folder / "gold.json").write_text(json.dumps({"items": ITEMS}), "utf-8")
+    assert rows(folder) == []
+    (folder / "gold.json").unlink()
+    (folder / "added_other_domain.md").write_text(OTHER, "utf-8")
+    assert rows(folder) == []
+
+
+def test_each_text_stands_behind_and_in_front_and_what_is_found_in_it_costs_precision(folder: Path) -> None:
+    (folder / "gold.json").write_text(json.dumps({"items": ITEMS}), "utf-8")
+    (folder / "added_other_domain.md").write_text(OTHER, "utf-8")
+    found = rows(folder)
+    assert [(row["document"], row["matched"]) for row in found] == [
+        (said, by)
+        for said in ("as it stands", "other domain behind", "other domain in front")
+        for by in ("exact", "overlap")
+    ]
+    alone, behind, front = found[0], found[2], found[4]
+    assert (alone["P"], alone["R"], alone["common"]) == (1.0, 1.0, 2)
+    assert behind["R"] == front["R"] == 1.0 and behind["P"] < 1.0 > front["P"], "of the tool, and of no item"
+
+
+def test_a_text_that_says_what_the_document_says_is_refused(folder: Path) -> None:
+    (folder / "gold.json").write_text(json.dumps({"items": ITEMS}), "utf-8")
+    (folder / "added_same_domain.md").write_text(TEXT, "utf-8")
+    with pytest.raises(ValueError, match="stand in the document once"):
+        rows(folder)
