@@ -57,7 +57,9 @@ def test_scripts_give_in_and_the_guards_hold_them(tmp_path: Path) -> None:
     """22 of 22 and 8 of 8, where the scripts know by which words the guards tell a yes; no model was measured."""
     made = setting("offline")
     planned = experiment.plan(made, ("original", "policy_reminder", "toolguards"), 5)
-    found = experiment.run(made, tmp_path, planned, workers=2)
+    told: list[tuple[int, int]] = []
+    found = experiment.run(made, tmp_path, planned, workers=2, tell=lambda *one: told.append(one))
+    assert told == [(done, 90) for done in range(91)]
     assert len(found.trials) == 90 and not found.open and not found.stopped
     rows = {(row["agent"], row["strategy"], row["wishes"]): row for row in trials.table(found.trials)}
     done = {known: (row["done"], row["tasks"], row["n"]) for known, row in rows.items()}
@@ -147,6 +149,7 @@ def test_a_spent_budget_ends_it_and_the_next_command_goes_on(tmp_path: Path) -> 
     with Scripted(live_model.playing) as server:
         stopped = had(server, tmp_path, WB_MAX_CALLS="9")
         assert len(server.requests) == 9 and "9 of 9 are spent" in stopped.stopped, "one budget for all trials"
+        assert len(stopped.trials) == len(list(tmp_path.glob("*/*/*/result.json"))) < 6
         whole = had(server, tmp_path)
     assert not whole.stopped and len(whole.trials) == 6 and not list(tmp_path.glob(".spending-*"))
     assert sum(asked(server).values()) == sum(one.queries for one in whole.trials), "nothing was asked twice"

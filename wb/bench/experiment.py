@@ -18,7 +18,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -200,9 +200,8 @@ def run(
         try:
             return _all(setting, place, planned, max(1, workers), tell, given)
         finally:
-            if "WB_SPENDING" not in (os.environ if environment is None else environment):
-                for left in place.glob(".spending-*"):
-                    left.unlink(missing_ok=True)
+            for left in place.glob(".spending-*"):  # also of those that were killed
+                left.unlink(missing_ok=True)
 
 
 def _finished(about: Mapping[str, object], here: Path) -> Trial | None:
@@ -219,45 +218,38 @@ def _all(
     setting: Setting, place: Path, planned: Sequence[Planned], workers: int, tell: Tell, given: Mapping[str, str]
 ) -> Outcome:
     about = json.loads(json.dumps(setting.about))  # as it is at the beginning, and as it is read
-    kept = {one.name: found for one in planned if (found := _finished(about, place / one.name)) and _same(one, found)}
-    waiting = [one for one in planned if one.name not in kept]
-    problems: dict[str, str] = {}
+    waiting = [one for one in planned if _kept(about, place, one) is None]
+    done, problems = len(planned) - len(waiting), {}
     stop, why = threading.Event(), ""
     pool = ThreadPoolExecutor(max_workers=workers)
-    futures: dict[Future[Trial], Planned] = {}
     try:
         models = _models(setting, place, given) if waiting else ()
         futures = {pool.submit(_had, setting, place, one, stop, models, about): one for one in waiting}
-        tell(len(kept), len(planned))
+        tell(done, len(planned))
         for future in as_completed(futures):
-            one, error = futures[future], future.exception()
-            if error is None:
-                kept[one.name] = future.result()
-            elif isinstance(error, ModelError):
-                problems[one.name] = str(error)
+            error = future.exception()
+            if isinstance(error, ModelError):
+                problems[futures[future].name] = str(error)
                 if error.fatal:
                     why = str(error)
                     break
-            else:
+            elif error is not None:
                 raise error
-            tell(len(kept), len(planned))
+            done += error is None
+            tell(done, len(planned))
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
-        for future, one in futures.items():  # those that came to their end meanwhile
-            if one.name not in kept and future.done() and not future.cancelled() and future.exception() is None:
-                kept[one.name] = future.result()
         _write(place, about)
-    return Outcome(tuple(kept[one.name] for one in planned if one.name in kept), problems, why)
+    found = [_kept(about, place, one) for one in planned]
+    return Outcome(tuple(one for one in found if one is not None), problems, why)
 
 
-def _same(one: Planned, found: Trial) -> bool:
-    return (found.strategy, found.agent, found.task, found.number) == (
-        one.strategy,
-        one.agent,
-        one.task.name,
-        one.number,
-    )
+def _kept(about: Mapping[str, object], place: Path, one: Planned) -> Trial | None:
+    """The trial, if it is finished; None where it is to be had."""
+    found = _finished(about, place / one.name)
+    known = None if found is None else (found.strategy, found.agent, found.task, found.number)
+    return found if known == (one.strategy, one.agent, one.task.name, one.number) else None
 
 
 def _write(place: Path, about: Mapping[str, object]) -> None:
