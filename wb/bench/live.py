@@ -154,7 +154,7 @@ def converse(
     bounds, ends, began = bounds or Bounds(), frozenset(ends), time.monotonic()
     box: Toolbox = session.judge.validator.toolbox
     tools = openai.Tools(session, {tool.name: world.function(tool.name) for tool in box.tools})
-    messages: list[Message] = []
+    declared, messages = {field.name for field in box.state}, []
 
     def over(end: End, turns: int, why: str = "") -> Conversation:
         tools.run([*messages, {"role": "assistant", "content": ""}])  # so that the session hears the last words
@@ -184,7 +184,7 @@ def converse(
             continue
         done = len(world.done)
         messages.append(_asking(turn.call, f"call-{number}"))
-        session.state(world.told(turn.call))
+        session.state({name: value for name, value in world.told(turn.call).items() if name in declared})
         messages += tools.run(messages)
         if ends.intersection(world.done[done:]):
             return over("handed over", number)
