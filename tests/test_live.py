@@ -88,6 +88,18 @@ def test_an_agent_may_do_something_else_after_a_refusal() -> None:
     assert kept.decisions == ["allow", "deny", "allow"] and tasks.graded(one, DATABASE, talk.database) == ()
 
 
+def test_a_call_that_the_tool_refuses_was_not_done_and_can_be_made_again_after_another_yes() -> None:
+    one = BY_NAME["book_with_insurance"]
+    *before, book = one.script
+    wrong = Call(book.tool, {**book.arguments, "payment_methods": [{"payment_id": "credit_card_3121", "amount": 99}]})
+    kept = Kept()
+    talk = kept.had(live.scripted((*before, wrong, book, *before[-2:], book)))
+    told = [message["content"] for message in talk.messages if message["role"] == "tool"]
+    assert "payment amount does not add up" in told[-3] and "HATHAT" in told[-1]
+    assert kept.decisions[-3:] == ["allow", "undecided", "allow"], "the call used the yes up"
+    assert tasks.graded(one, DATABASE, talk.database) == () and kept.world.done.count(book.tool) == 1
+
+
 @pytest.mark.parametrize("test", TESTS, ids=lambda one: one.name)
 def test_a_call_is_decided_as_in_the_guard_tests(test: guard_tests.GuardTest) -> None:
     kept = Kept(observe=True)  # what stands in the history happened, whatever the guard says
