@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -113,7 +114,7 @@ class Planned(NamedTuple):
     @property
     def name(self) -> str:
         """Its folder in that of its setting, and the name of its run."""
-        return f"{self.strategy}/{self.agent.replace(' ', '_').replace('/', '_')}/{self.task.name}.{self.number}"
+        return f"{self.strategy}/{re.sub(r'[^A-Za-z0-9_-]+', '_', self.agent)}/{self.task.name}.{self.number}"
 
 
 class Outcome(NamedTuple):
