@@ -193,6 +193,24 @@ def test_two_do_not_work_in_one_folder(tmp_path: Path) -> None:
         assert not server.requests
 
 
+def test_an_interrupt_ends_it_with_what_is_finished_written_down(tmp_path: Path) -> None:
+    def interrupted(done: int, of: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with Scripted(live_model.playing) as server:
+        made = setting()
+        planned = experiment.plan(made, BOTH[1:], 1, FEW)
+        with pytest.raises(KeyboardInterrupt):
+            experiment.run(
+                made, tmp_path, planned, workers=1, tell=interrupted, environment=environment(server, WB_WORKERS="1")
+            )
+        kept = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+        assert 1 <= len(kept) < 3
+        whole = had(server, tmp_path, strategies=BOTH[1:])
+        assert len(whole.trials) == 3 and len(server.requests) == sum(one.queries for one in whole.trials)
+
+
 def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(tmp_path: Path) -> None:
     def slow(request: dict) -> Reply:
         said = live_model.playing(request)
