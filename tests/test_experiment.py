@@ -114,6 +114,11 @@ def test_a_folder_belongs_to_what_a_conversation_depends_on(tmp_path: Path) -> N
         assert experiment.folder(tmp_path, replace(one, **other)) != same
 
 
+def test_a_model_does_not_talk_with_a_script() -> None:
+    with pytest.raises(ValueError, match="for neither, were required; got 'm' and 'offline'"):
+        experiment.setting(setting().policy, live_model.FOLDER, guard(), "x", model="m")
+
+
 # ---- with a model --------------------------------------------------------------------------------------------------
 
 

@@ -38,8 +38,8 @@ from wb.models.endpoint import Endpoint
 from wb.models.ledger import ModelError
 from wb.rules.items import Item
 
-ACCEPTED = 20  # places of a difference that are kept
-AGENT_TEMPERATURE, USER_TEMPERATURE = 0.0, 1.0  # as τ-bench asks; what differs between trials is the user
+PLACES = 20  # of a difference, that are kept
+AGENT_TEMPERATURE, USER_TEMPERATURE = 0.0, 1.0  # what differs between the trials of a task is the user
 PROMPTS = ("act", "simulate_user")
 GIVES_IN, REFUSES = "script that gives in", "script that refuses"
 OFFLINE = "offline"
@@ -83,10 +83,11 @@ def setting(
     place: Path,
     judge: Judge,
     guards: str,
-    mapped: Sequence[Item],
-    model: str,
-    user_model: str,
-    turns: int,
+    *,
+    mapped: Sequence[Item] = (),
+    model: str = OFFLINE,
+    user_model: str = OFFLINE,
+    turns: int = live.TURNS,
 ) -> Setting:
     """The setting of a policy's folder, with the tasks and the database that stand there.
 
@@ -94,7 +95,10 @@ def setting(
         TaskError: there are no tasks, or they are not what they must be.
         DatabaseError: the database is not what it must be.
         OSError: there is none.
+        ValueError: one of agent and user is to be a model and the other one a script.
     """
+    if (model == OFFLINE) is not (user_model == OFFLINE):
+        raise ValueError(f"models for agent and user, or for neither, were required; got {model!r} and {user_model!r}")
     here = place if place.is_dir() else place.parent
     listed, database = tasks.load(tasks.place(here)), tau_database.load(here / guard_tests.DATABASE)
     bounds = Bounds(turns=turns)
@@ -301,23 +305,23 @@ def _had(
     refused = sum(decision != "allow" for decision in decided)
     queries, tokens = _spent(here)
     result = Trial(
-        one.task.name,
-        one.task.kind,
-        one.strategy,
-        one.agent,
-        one.number,
-        talk.end in live.REGULAR and not differs,
-        talk.end,
-        differs[:ACCEPTED],
-        talk.turns,
-        len(decided),
-        refused if held else 0,
-        0 if held else refused,
-        queries,
-        tokens,
-        round(time.monotonic() - began, 3),
-        talk.why,
-        paths.digest(record.getvalue()),
+        task=one.task.name,
+        kind=one.task.kind,
+        strategy=one.strategy,
+        agent=one.agent,
+        number=one.number,
+        done=talk.end in live.REGULAR and not differs,
+        end=talk.end,
+        differs=differs[:PLACES],
+        turns=talk.turns,
+        calls=len(decided),
+        stopped=refused if held else 0,
+        let_pass=0 if held else refused,
+        queries=queries,
+        tokens=tokens,
+        seconds=round(time.monotonic() - began, 3),
+        why=talk.why,
+        run=paths.digest(record.getvalue()),
     )
     paths.write_whole(here / "run.jsonl", record.getvalue())
     paths.write_whole(here / "result.json", trials.to_json([result], about))
