@@ -163,6 +163,14 @@ def test_a_spent_budget_ends_it_and_the_next_command_goes_on(tmp_path: Path) -> 
     assert sum(asked(server).values()) == sum(one.queries for one in whole.trials), "nothing was asked twice"
 
 
+def test_a_model_that_is_not_there_is_not_asked_for_by_every_trial(tmp_path: Path) -> None:
+    with Scripted(lambda request: Reply("no such model", 404), models=("alpha",)) as server:
+        found = had(server, tmp_path, 10)
+        assert not found.trials and "model must be one that the endpoint serves (alpha)" in found.stopped
+        assert 1 <= len(server.requests) < 30, "of sixty"
+    assert trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER) == ()
+
+
 def test_a_service_that_fails_leaves_its_trials_open(tmp_path: Path) -> None:
     def failing(request: dict) -> Reply:
         if live_model.kind(request) == "simulate_user" and "ZV7NC3" in json.dumps(request):
