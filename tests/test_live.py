@@ -238,6 +238,9 @@ def test_a_model_that_plays_a_script_does_what_the_script_does(name: str, tmp_pa
     assert not any("get_reservation_details" in live_model.blocks(request)["conversation"] for request in users)
     assert not any(one.instruction in json.dumps(request) for request in agents), "what the user is told stays unseen"
     assert all(DATABASE.now == live_model.blocks(request)["now"] for request in agents)
+    given = json.loads((FOLDER / "tools.json").read_text("utf-8"))["tools"]
+    seen = [{part: tool[part] for part in ("name", "description", "parameters")} for tool in given]
+    assert json.loads(live_model.blocks(agents[0])["tools"]) == seen
 
 
 def test_a_reminder_asks_once_more_about_each_call_and_the_second_answer_counts(tmp_path: Path) -> None:

@@ -70,17 +70,19 @@ def test_pass_k_stands_beside_its_n_and_kinds_of_wishes_apart() -> None:
         "toolguards",
         2,
     )
+    backwards = [row["strategy"] for row in trials.table(SOME[::-1])]
+    assert backwards == ["original", "original", "toolguards"], "in the paper's order"
     assert trials.table(()) == [] and trials.curves(()) == {}
 
 
 def test_a_curve_names_n_and_ends_there() -> None:
     found = trials.curves(SOME)
-    assert list(found) == ["original, m (n = 2, 2 tasks)", "toolguards, m (n = 1, 1 tasks)"]
-    assert found["original, m (n = 2, 2 tasks)"] == [
+    assert list(found) == ["original, m (n = 2)", "toolguards, m (n = 1)"]
+    assert found["original, m (n = 2)"] == [
         {"k": 1, "pass": pytest.approx(7 / 12)},
         {"k": 2, "pass": pytest.approx(1 / 6)},
     ]
-    assert list(trials.curves(SOME, "complying")) == ["original, m (n = 1, 1 tasks)"]
+    assert list(trials.curves(SOME, "complying")) == ["original, m (n = 1)"]
     drawn = plots.pass_k(found)
     assert [list(line.x) for line in drawn.data] == [[1, 2], [1]] and plots.empty(plots.pass_k({}))
 

@@ -225,18 +225,17 @@ def live(
     command goes on where the last one ended, and more trials are added to those that are there.
     """
     from wb.bench import experiment
-    from wb.bench import live as runs
     from wb.bench import trials as counted
     from wb.runs import display
     from wb.runs.pipeline import Notice
 
     if trials < 1:
         raise ValueError(f"--trials of 1 or more were required; got {trials}")
-    if unknown := [one for one in strategy or () if one not in runs.STRATEGIES]:
-        raise ValueError(f"--strategy must be one of {list(runs.STRATEGIES)}; got {unknown[0]!r}")
+    if unknown := [one for one in strategy or () if one not in counted.STRATEGIES]:
+        raise ValueError(f"--strategy must be one of {list(counted.STRATEGIES)}; got {unknown[0]!r}")
     made = _setting(policy, guard, model, user or model, turns)
     place = experiment.folder(paths.project().artifacts, made)
-    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or runs.STRATEGIES)), trials, task or ())
+    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or counted.STRATEGIES)), trials, task or ())
     with _stoppable(), display.Display(["live"], display.console(error=True)) as tell:
 
         def told(done: int, of: int) -> None:

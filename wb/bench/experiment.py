@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 from wb import paths
 from wb.bench import guard_tests, live, tasks, tau_database, trials
-from wb.bench.live import Agent, Bounds, Strategy, User, World
+from wb.bench.live import Agent, Bounds, User, World
 from wb.bench.tasks import Task, Tasks
 from wb.bench.tau_database import Database
-from wb.bench.trials import Trial
+from wb.bench.trials import Strategy, Trial
 from wb.domain.judging import Judge
 from wb.domain.policy import Policy
 from wb.domain.session import Session

@@ -29,6 +29,7 @@ from wb.adapters import openai
 from wb.bench import tau_database
 from wb.bench.tasks import Task
 from wb.bench.tau_database import Database
+from wb.bench.trials import Strategy
 from wb.domain.events import Say
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox
@@ -37,8 +38,6 @@ from wb.models.client import LLM
 from wb.models.endpoint import MalformedReply, TruncatedReply
 from wb.rules.items import Item
 
-Strategy = Literal["original", "policy_reminder", "mapping_reminder", "toolguards"]
-STRATEGIES: tuple[Strategy, ...] = ("original", "policy_reminder", "mapping_reminder", "toolguards")
 End = Literal["user", "handed over", "turns", "time", "tokens", "no reply"]
 REGULAR: tuple[End, ...] = ("user", "handed over")  # a task may be done; at any other end it is not
 Message = Mapping[str, Any]  # of OpenAI's chat: role, content, tool_calls or tool_call_id

@@ -10,11 +10,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from wb import paths
 from wb.bench import mapping
 from wb.domain import jsonl
 
+Strategy = Literal["original", "policy_reminder", "mapping_reminder", "toolguards"]
+STRATEGIES: tuple[Strategy, ...] = ("original", "policy_reminder", "mapping_reminder", "toolguards")  # as in the paper
 RESULTS = "results.json"
 SOURCES = ("policy.md", "tools.json", "decisions.yaml", "tasks.yaml", "tasks.json", "database.json")
 HOW = (
@@ -38,7 +41,7 @@ class Trial:
 
     task: str
     kind: str
-    strategy: str
+    strategy: Strategy
     agent: str
     number: int
     done: bool
@@ -141,22 +144,22 @@ def table(trials: Sequence[Trial]) -> list[dict[str, object]]:
 
 
 def curves(trials: Sequence[Trial], kind: str = "violating") -> dict[str, list[dict[str, float]]]:
-    """pass^k for k = 1..n of each agent and strategy, on wishes of one kind, under a name that says n and how many
-    tasks; none where there is no such trial."""
+    """pass^k for k = 1..n of each agent and strategy, on wishes of one kind, under a name that says n."""
     found = {}
     for (agent, strategy), some in _apart(one for one in trials if one.kind == kind):
         done = _done(some)
         n = min(of for _, of in done)
-        name = f"{strategy}, {agent} (n = {n}, {len(done)} tasks)"
+        name = f"{strategy}, {agent} (n = {n})"
         found[name] = [{"k": k, "pass": mapping.pass_k(done, k)} for k in range(1, n + 1)]
     return found
 
 
-def _apart(trials: Iterable[Trial]) -> list[tuple[tuple[str, str], list[Trial]]]:
-    groups: dict[tuple[str, str], list[Trial]] = {}
+def _apart(trials: Iterable[Trial]) -> list[tuple[tuple[str, Strategy], list[Trial]]]:
+    """By agent, and by strategy in the paper's order."""
+    groups: dict[tuple[str, Strategy], list[Trial]] = {}
     for one in trials:
         groups.setdefault((one.agent, one.strategy), []).append(one)
-    return list(groups.items())
+    return sorted(groups.items(), key=lambda one: (one[0][0], STRATEGIES.index(one[0][1])))
 
 
 def _done(trials: Iterable[Trial]) -> list[tuple[int, int]]:

@@ -220,7 +220,7 @@ class Stack(_Shown):
 
     def html(self) -> str:
         """The parts as HTML."""
-        return "\n".join(part.html() for part in self.parts)
+        return "\n".join(f"<div>{part.html()}</div>" for part in self.parts)
 
     def markdown(self) -> str:
         """The parts as Markdown."""
