@@ -23,8 +23,8 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from wb.bench import baselines
-from wb.domain import policy
+from wb.bench import baselines, live
+from wb.domain import answers, policy
 from wb.domain.policy import Clause  # noqa: E402
 from wb.domain.trace import Verdict  # noqa: E402
 from wb.domain.turns import Observation, Recognition, recognise  # noqa: E402
@@ -75,6 +75,8 @@ class Walk:
     drafts: tuple[Draft, ...]
     recognised: tuple[Recognition, ...]
     verdicts: dict[str, tuple[Verdict, ...]]
+    talk: tuple[str, str]
+    agreed: bool
 
 
 def walk(llm: LLM, vectors: Path) -> Walk:
@@ -99,11 +101,24 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         drafts,
         recognise(OBSERVATIONS, source.toolbox, llm),
         {g.name: g.decide_all(traces) for g in guards},
+        talk(source, llm),
+        answers.reader(llm, {"may_lend": "lend"})("may_lend", AGREED) is True,
     )
 
 
+AGREED = {"question": "Shall I lend you the atlas?", "answer": "Oh yes, please do.", "later": "", "item": "atlas"}
+
+
+def talk(source: policy.Policy, llm: LLM) -> tuple[str, str]:
+    """What a simulated user says first, and the tool that an agent then calls."""
+    word = live.user(llm, "You want to borrow an atlas.")([])
+    agent = live.agent(llm, source.text, source.toolbox, "2026-05-04T09:00:00Z")
+    turn = agent([{"role": "user", "content": word.text}])
+    return word.text, turn.call.tool if turn.call else ""
+
+
 @cache
-def answers() -> dict:
+def replies() -> dict:
     """What the scripted model says, by prompt."""
     return yaml.safe_load((FOLDER / "answers.yaml").read_text("utf-8"))
 
@@ -134,7 +149,7 @@ def said(name: str, blocks: dict, again: bool):
     """The answer to one question, or of one statement of several."""
     from loopback import Say
 
-    for entry in answers()[name]:
+    for entry in replies()[name]:
         if all(words in str(blocks.get(block, "")) for block, words in entry["when"].items()):
             return Say(entry["first"] if "first" in entry and not again else json.dumps(entry["reply"]))
     return Say(f"the scripted model has no answer to {name} about {blocks}", 400)

@@ -77,6 +77,10 @@ def test_every_constraint_of_the_document_became_a_rule_with_its_verbatim_text(w
     assert parse("ALWAYS (waive_fee IMPLIES ONCE ask_librarian)") in [rule.formula for rule in walk.rules.rules]
 
 
+def test_a_conversation_is_begun_and_an_answer_read(walked) -> None:
+    assert walked[0].talk == ("I should like to borrow an atlas.", "lend_item") and walked[0].agreed
+
+
 def test_a_malformed_reply_of_the_recording_was_asked_for_again(walked) -> None:
     asked_again = [event for event in walked[1].events if "asked again" in event]
     assert len(asked_again) == 1 and "extract_rules" in asked_again[0] and "'limit'" in asked_again[0]
