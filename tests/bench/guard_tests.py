@@ -70,9 +70,8 @@ def main() -> None:
         for title, folder in list(titles.items())["--reviewed-only" in sys.argv :]:
             judge, read = guard(folder, proved)
             rows = guard_tests.run(judge, tests, database)
-            print(
-                f"{title}: {dict(Counter(one.cls for one in read))}; {dict(Counter(one.grade for one in judge.guarded))}"
-            )
+            classes, grades = Counter(one.cls for one in read), Counter(one.grade for one in judge.guarded)
+            print(f"{title}: {dict(classes)}; {dict(grades)}")
             for name, found in guard_tests.counted(rows):
                 print(f"  {name}: " + ", ".join(f"{many} {outcome}" for outcome, many in found.items() if many))
             print(f"  denied for the sentence of the test: {sum(row.named for row in rows)}")
