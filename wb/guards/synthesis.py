@@ -24,9 +24,10 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
-from wb.guards import decided, examples, faults, sandbox, trial
+from wb.guards import decided, examples, faults, parts, sandbox, trial
 from wb.guards.contract import Contract, Parameter, VacuousContract
 from wb.guards.examples import Example
+from wb.guards.parts import Part
 from wb.guards.runtime import Guarded
 from wb.guards.sandbox import Answered, Argument, UnsafeSource
 from wb.guards.trial import TrialFailed
@@ -67,11 +68,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed."""
+    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed, and its
+    policy items as they were judged apart, where they were."""
 
     contract: Contract
     attempts: tuple[Attempt, ...]
     passed: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     @property
     def source(self) -> str:
@@ -90,6 +93,7 @@ class Draft:
 
 
 PROOF = "proof"
+SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
 DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
@@ -180,7 +184,7 @@ def guarded(draft: Draft) -> Guarded:
         source = contracts.assemble(draft.source, draft.contract)
     except VacuousContract:
         source = draft.source
-    return Guarded(draft.contract, source, grade, reason)
+    return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason))
 
 
 TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
