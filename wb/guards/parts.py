@@ -13,7 +13,6 @@ a tool stands there: one that does not is an item of its own.
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -118,14 +117,24 @@ def conjunction(required: Contract, sources: Sequence[str]) -> str:
     Raises:
         UnsafeSource: a source is no guard, or they are too large together.
     """
-    body: list[ast.stmt] = list(sandbox.parse("def last():\n    return (True, 'allowed')\n").body[0].body)
+    text = f"{required.signature}\n    return (True, 'allowed')\n"
     for source in reversed(sources):
-        body = _then(sandbox.check(source).body, body)
-    tree = sandbox.parse(f"{required.signature}\n    pass\n")
-    tree.body[0].body = body
-    text = sandbox.text(tree)
+        function, rest = sandbox.check(source), sandbox.check(text)
+        allowing = sum(isinstance(node, ast.Return) and not _denies(node) for node in ast.walk(function))
+        if allowing * sum(1 for _ in ast.walk(rest)) > sandbox.LARGEST:
+            raise sandbox.UnsafeSource(f"at most {sandbox.LARGEST} nodes of syntax were required; got more together")
+        rest.body = _then(function.body, rest.body)
+        text = sandbox.text(rest)
     sandbox.check(text)
     return text
+
+
+def _denies(node: ast.Return) -> bool:
+    """Whether an answer is a denial whatever the arguments are."""
+    match node.value:
+        case ast.Tuple([ast.Constant(False), _]):
+            return True
+    return False
 
 
 def _then(body: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -136,12 +145,10 @@ def _then(body: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
             case ast.If(test, inner, orelse):
                 found.append(ast.If(test, _then(inner, rest), _then(orelse, rest)))
             case ast.Return(ast.Tuple([ast.Constant(True), _])):
-                found += copy.deepcopy(rest)
-            case ast.Return(ast.Tuple([ast.Constant(False), _])):
-                found.append(statement)
-            case ast.Return(ast.Tuple([decision, reason])):
+                found += rest
+            case ast.Return(ast.Tuple([decision, reason])) if not _denies(statement):
                 denied = ast.Return(ast.Tuple([ast.Constant(False), reason], ast.Load()))
-                found += [ast.If(ast.UnaryOp(ast.Not(), decision), [denied], []), *copy.deepcopy(rest)]
+                found += [ast.If(ast.UnaryOp(ast.Not(), decision), [denied], []), *rest]
             case _:
                 found.append(statement)
     return found

@@ -85,6 +85,8 @@ def items(found: Iterable[Item], toolbox: Toolbox) -> Table:
             "item": one.name,
             "references": Quote(" … ".join(said.text for said in one.references)),
             "rules": ", ".join(one.rules),
+            "complies": Source("; ".join(one.compliance)) if one.compliance else "",
+            "violates": Source("; ".join(one.violations)) if one.violations else "",
             "archived": one.archived,
         }
         for one in found
