@@ -36,6 +36,7 @@ NONE = (
     "At most 20 % of the fine is waived.",
     "At most 2.5 litres.",
     "A reader may borrow not over 5 items.",
+    "A loan may be changed up to 24 hours before its end.",
     "",
 )
 

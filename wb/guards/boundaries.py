@@ -58,7 +58,7 @@ _NEGATION = re.compile(
 )
 _EXCEPTION = re.compile(
     r"\b(?:unless|except\w*|otherwise|other than|save for|instead|rather|apart from|but|twice|times|each|every|per|"
-    r"total|together|until|whichever|even)\b|%",
+    r"total|together|until|whichever|even|before|prior|ahead|ago)\b|%",
     re.I,
 )
 _ASKS = re.compile(r"\b(?:needs?|requires?|required|asks?|if|when|where|whose|once|for|of|with)\b", re.I)
@@ -214,10 +214,10 @@ def questions(readings: Iterable[Account], ruleset: RuleSet, toolbox: Toolbox) -
     found: dict[str, str] = {}
     for reading in readings:
         for tool in reading.tools:
-            asked = _asked(reading, tool, ruleset, toolbox)
-            if asked is None:
+            told = apart(reading, tool, ruleset, toolbox)
+            if told is None:
                 continue
-            required, one, bound = asked
+            required, one, bound = told
             try:
                 fine = illustrated(required, one, bound) is not None
             except (TooMany, UnsafeSource):
@@ -235,11 +235,11 @@ def examples_of(item: Item, readings: Iterable[Account], ruleset: RuleSet, toolb
     bad: list[str] = []
     for reading in readings:
         mine = any(one.start <= reading.start < one.end for one in item.references)
-        asked = _asked(reading, item.tool, ruleset, toolbox) if mine else None
-        if asked is None:
+        found = apart(reading, item.tool, ruleset, toolbox) if mine else None
+        if found is None:
             continue
         try:
-            told = illustrated(*asked)
+            told = illustrated(*found)
         except (TooMany, UnsafeSource):
             continue
         if told is not None:
@@ -248,7 +248,7 @@ def examples_of(item: Item, readings: Iterable[Account], ruleset: RuleSet, toolb
     return replace(item, compliance=(*item.compliance, *good), violations=(*item.violations, *bad))
 
 
-def _asked(
+def apart(
     reading: Account, tool: str, ruleset: RuleSet, toolbox: Toolbox
 ) -> tuple[Contract, Parameter, Boundary] | None:
     """The guard of the rules of a sentence for a tool, and what the sentence tells apart of one of its inputs."""
