@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pydantic
 
@@ -265,6 +266,13 @@ def concerning(
     for item in decided.rest(contract).items:
         wanted |= _sources(ancestors[item.rule], ancestors, frozenset())
     return tuple(clause for clause in clauses if clause.id in wanted)
+
+
+def concerned(
+    ruleset: RuleSet, clauses: Sequence[Clause], before: RuleSet | None = None
+) -> Callable[[Contract], tuple[Clause, ...]]:
+    """`concerning`, of a contract alone."""
+    return partial(concerning, ruleset=ruleset, clauses=clauses, before=before)
 
 
 def _sources(rule: Rule, ancestors: Mapping[str, Rule], seen: frozenset[str]) -> set[str]:

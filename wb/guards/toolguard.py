@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
@@ -33,6 +34,11 @@ Concerning = Callable[[Contract], Sequence[Clause]]
 def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
     """The drafts after language checks, tests and at most `max_rounds` repairs."""
     return synthesise(drafts, TESTED, revise, max_rounds=max_rounds)
+
+
+def settling(*, max_rounds: int = 3) -> Settle:
+    """`candidates`, of drafts and their author alone."""
+    return partial(candidates, max_rounds=max_rounds)
 
 
 def divided(drafts: Sequence[Draft], mapped: Sequence[Item], readings: Sequence[Account]) -> tuple[Draft, ...]:

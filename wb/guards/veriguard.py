@@ -10,8 +10,9 @@ broken is denied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade, Quoted
@@ -48,6 +49,11 @@ def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_ro
         return [found.get(i) for i in range(len(rows))]
 
     return synthesise(drafts, (*TESTED, proof(verifier)), ask, max_rounds=max_rounds)
+
+
+def settling(verifier: Verifier, *, max_rounds: int = 3) -> Callable[[Sequence[Draft], Revise], tuple[Draft, ...]]:
+    """`prove`, of drafts and their author alone."""
+    return partial(prove, verifier=verifier, max_rounds=max_rounds)
 
 
 def proof(verifier: Verifier) -> Check:
