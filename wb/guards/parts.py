@@ -98,7 +98,7 @@ def _part(name: str, group: Sequence[Account], texts: Mapping[str, str]) -> Part
 
 def _name(text: str) -> str:
     """What an item is called that nobody named: its first words."""
-    return " ".join(re.findall(r"[\w'$%-]+", text)[:8]) or text[:40]
+    return " ".join(re.findall(r"[\w'$%-]+", text)[:8]) or "without a word"
 
 
 def alone(required: Contract, rules: Iterable[str]) -> Contract:
