@@ -146,7 +146,7 @@ class Built:
                 said[e.contract.tool],
                 e.grade,
                 new.grade,
-                runtime.claimed(new, len(waiting.get(e.contract.tool, ()))),
+                runtime.claim(new.grade, len(e.contract.items), len(waiting.get(e.contract.tool, ()))),
                 "; ".join(filter(None, (why, new.reason or e.reason))),
                 foreign,
             )
