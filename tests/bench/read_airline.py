@@ -32,6 +32,7 @@ from wb.domain import policy as documents
 from wb.domain.events import Asked, Event, Result, Run, Say, State
 from wb.domain.policy import Policy
 from wb.domain.trace import Call, Value, Verdict
+from wb.guards import runtime
 from wb.guards.runtime import CallGuard
 from wb.rules import decisions
 from wb.rules.rule import RuleSet
@@ -274,7 +275,7 @@ def main() -> None:
                 for rule in one.rules:
                     saying[rule].append(one.id)
             print(f"{title}: sentences {dict(Counter(one.cls for one in read))}")
-            print(f"  guards {dict(Counter(judge.claims().values()))}")
+            print(f"  guards {runtime.counted(judge.claims().values())}")
             for lookups in (True, False):
                 print(f"  {'with lookups' if lookups else 'from recorded results alone'}")
                 for calls, said in table(judged(judge, saying, lookups)).items():
