@@ -460,8 +460,8 @@ DEFECTS = (
     Defect(
         "a row without a seal counts as proved",
         "wb/guards/evidence",
-        "if all(row.get(name) == value for name, value in _sealed(entry, evidence).items()):",
-        "if True:",
+        "sealed = all(row.get(name) == value for name, value in _sealed(entry, evidence).items())",
+        "sealed = True",
         "test_evidence.py::test_a_forged_row_is_worth_tested_at_most",
     ),
     Defect(

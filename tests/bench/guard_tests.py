@@ -29,13 +29,14 @@ from wb.guards import contract, evidence, runtime
 from wb.guards.runtime import CallGuard
 from wb.rules import decisions, rulefile, sentences
 from wb.rules.rule import RuleSet
+from wb.rules.sentences import Account
 from wb.runs import pipeline
 
 FOLDER = ROOT / "policies" / "airline"
 
 
-def guard(policy: Path, proved: bool) -> tuple[CallGuard, Counter[str]]:
-    """The guards of a run of the policy, and how many of its sentences are of which class."""
+def guard(policy: Path, proved: bool) -> tuple[CallGuard, tuple[Account, ...]]:
+    """The guards of a run of the policy, and what became of its sentences."""
     here = paths.project()
     steps = pipeline.plan(here, {"policy": str(policy), "model": "offline"}, last="6" if proved else "5")
     made = {stage[:2]: version for stage, version in pipeline.run(here, steps, lambda event: None).items()}
@@ -45,7 +46,7 @@ def guard(policy: Path, proved: bool) -> tuple[CallGuard, Counter[str]]:
     waiting = sentences.open_on(read)
     kept = evidence.from_rows(rows, contract.contracts(box, rules), rules, waiting)
     accepted = frozenset({"proved"} if proved else {"tested", "proved"})
-    return runtime.CallGuard("guards", rules, kept, accepted, box, waiting), Counter(one.cls for one in read)
+    return runtime.CallGuard("guards", rules, kept, accepted, box, waiting), read
 
 
 def prove() -> None:
@@ -67,9 +68,10 @@ def main() -> None:
         (bare / "decisions.yaml").unlink()
         titles = {"as it is read": bare, "as a person decided": FOLDER}
         for title, folder in list(titles.items())["--reviewed-only" in sys.argv :]:
-            judge, classes = guard(folder, proved)
+            judge, read = guard(folder, proved)
             rows = guard_tests.run(judge, tests, database)
-            print(f"{title}: {dict(classes)}; {dict(Counter(one.grade for one in judge.guarded))}")
+            classes, grades = Counter(one.cls for one in read), Counter(one.grade for one in judge.guarded)
+            print(f"{title}: {dict(classes)}; {dict(grades)}")
             for name, found in guard_tests.counted(rows):
                 print(f"  {name}: " + ", ".join(f"{many} {outcome}" for outcome, many in found.items() if many))
             print(f"  denied for the sentence of the test: {sum(row.named for row in rows)}")

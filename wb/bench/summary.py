@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wb.domain.tools import Toolbox
-from wb.guards import examples, sandbox
+from wb.guards import examples, parts, sandbox
 from wb.guards.contract import Contract, Parameter
-from wb.guards.runtime import Guarded, claim
+from wb.guards.runtime import Guarded, claimed
 from wb.logic import cel, facts
 from wb.logic import formula as f
 from wb.rules import residual, sentences
@@ -33,7 +33,8 @@ MOST = 50_000  # combinations of values that are tried before a question is left
 @dataclass(frozen=True, slots=True)
 class ToolFate:
     """One tool: the rules and open sentences that bear on it, what may be said of its guard (`runtime.claim`: `grade`),
-    whether it can ever be allowed and denied, and the facts without which it is never allowed (`needs`)."""
+    whether it can ever be allowed and denied, the facts without which it is never allowed (`needs`), and what may be
+    said of its policy items (`parts.said`)."""
 
     tool: str
     fate: Fate
@@ -43,6 +44,7 @@ class ToolFate:
     allows: Allows
     denies: Denies
     needs: tuple[str, ...] = ()
+    items: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +147,13 @@ def _tool(
         return ToolFate(name, "blocked", (), opened, "none", "never", "can")
     rules = tuple(dict.fromkeys(item.rule for item in entry.contract.items))
     allows, denies, needs = reach(entry.contract, ruleset, toolbox)
-    grade = claim(entry.grade, len(entry.contract.items), len(opened))
+    grade, items = claimed(entry, len(opened)), parts.said(entry.parts)
     if entry.grade not in accepted:
-        return ToolFate(name, "blocked", rules, opened, grade, "never", "can")
+        return ToolFate(name, "blocked", rules, opened, grade, "never", "can", items=items)
     if opened:
         allows, needs = "never", ()
     fate: Fate = "free" if not rules and not opened else "blocked" if allows in ("never", "only if told") else "guarded"
-    return ToolFate(name, fate, rules, opened, grade, allows, denies, needs)
+    return ToolFate(name, fate, rules, opened, grade, allows, denies, needs, items)
 
 
 def reach(required: Contract, ruleset: RuleSet, toolbox: Toolbox) -> tuple[Allows, Denies, tuple[str, ...]]:

@@ -1,21 +1,23 @@
 """What a kept guard rests on, and the seal that shows it: evidence that carries itself.
 
 A guard is judged once and run for months, so what is kept of it binds everything that its grade speaks of: the
-source, the contract, the rules with their predicates, the open sentences that bear on the tool, the grade and the
-prover.  The seal over all of it is made with a key that lies outside the project (`wb.paths.seal`).  A row that
-does not carry it may have been written by anybody: its guard is tried on the examples that its contract gives,
-and is worth *tested* at most.
+source, the contract, the rules with their predicates, the open sentences that bear on the tool, the grade, the policy
+items with theirs, and the prover.  The seal over all of it is made with a key that lies outside the project
+(`wb.paths.seal`).  A row that does not carry it may have been written by anybody: its guard is tried on the examples
+that its contract gives, and is worth *tested* at most; of its items nothing is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from wb import paths
 from wb.domain.trace import Quoted
-from wb.guards import nagini, sandbox
+from wb.guards import nagini, parts, sandbox
 from wb.guards.contract import Contract, VacuousContract, assemble
 from wb.guards.examples import examples, failures
+from wb.guards.parts import Part
 from wb.guards.runtime import Guarded, digest
 from wb.guards.sandbox import UnsafeSource
 from wb.rules import rulefile
@@ -32,7 +34,7 @@ PARTS = {
 
 
 def to_rows(guards: Sequence[Guarded], ruleset: RuleSet, open: Open) -> list[dict[str, object]]:
-    """Guards as they are kept: tool, grade, reason, source, the digests of what they rest on, and the seal."""
+    """Guards as they are kept: tool, grade, reason, source, items, the digests of what they rest on, and the seal."""
     rules = _rules(ruleset)
     return [_sealed(entry, _evidence(entry.contract, rules, open)) for entry in guards]
 
@@ -51,18 +53,28 @@ def _guarded(row: Row, contract: Contract, evidence: Mapping[str, object]) -> Gu
     source, grade = str(row["source"]), row["grade"]
     if digest(source) != row["sha256"]:
         return Guarded(contract, source, "error", "the source was changed after it was judged")
+    entry = Guarded(contract, source, grade, str(row["reason"]), _parts(row))
+    sealed = all(row.get(name) == value for name, value in _sealed(entry, evidence).items())
     if grade not in ("proved", "tested"):
-        return Guarded(contract, source, "error", str(row["reason"]) or "it was never accepted")
+        why = entry.reason or "it was never accepted"
+        return replace(entry, grade="error", reason=why, parts=entry.parts if sealed else ())
     if not _states(source, contract):
         return Guarded(contract, source, "error", f"it was {grade} against another contract")
-    entry = Guarded(contract, source, grade, str(row["reason"]))
-    if all(row.get(name) == value for name, value in _sealed(entry, evidence).items()):
+    if sealed:
         return entry
     told = row.get("evidence")
     known = told if isinstance(told, Mapping) else {}
     differ = [name for part, name in PARTS.items() if known.get(part) != evidence[part]]
     why = f"changed since it was judged: {', '.join(differ)}" if differ else "its seal is not one of this key"
     return _tried(Guarded(contract, source, "tested", f"{why}; `wb verify` proves it again"))
+
+
+def _parts(row: Row) -> tuple[Part, ...]:
+    """The policy items of a row, none where they are not what they must be: what is not sealed may be anything."""
+    try:
+        return parts.from_json(row.get("items", ()))
+    except (AttributeError, TypeError, ValueError):
+        return ()
 
 
 def _tried(entry: Guarded) -> Guarded:
@@ -81,6 +93,7 @@ def _sealed(entry: Guarded, evidence: Mapping[str, object]) -> dict[str, object]
         "tool": entry.contract.tool,
         "grade": entry.grade,
         "reason": entry.reason,
+        "items": parts.to_json(entry.parts),
         "source": entry.source,
         "sha256": digest(entry.source),
         "evidence": dict(evidence),

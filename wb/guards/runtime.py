@@ -21,8 +21,9 @@ from wb.domain.session import Session
 from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
-from wb.guards import sandbox
+from wb.guards import parts, sandbox
 from wb.guards.contract import Contract, Parameter
+from wb.guards.parts import Part
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
 from wb.logic.formula import PAST, TIME, Atom, Formula, Since, atoms, bodies, instance, subformulas
@@ -60,16 +61,24 @@ Named = tuple[tuple[str, evaluation.Read], ...]  # what a formula calls an objec
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """One tool's guard: the source that was judged, how well (`grade`), and why not better."""
+    """One tool's guard: the source that was judged, how well (`grade`), why not better, and its policy items, each with
+    a grade of its own."""
 
     contract: Contract
     source: str
     grade: Grade
     reason: str = ""
+    parts: tuple[Part, ...] = ()
 
 
-def claim(grade: str, rules: int, open: int) -> str:
-    """What may be said of a tool's guard of that grade, given how many rules and open sentences bear on the tool.
+def claimed(entry: Guarded, open: int) -> str:
+    """What may be said of a tool's guard, given how many open sentences bear on the tool: `claim`."""
+    return claim(entry.grade, len(entry.contract.items), open, entry.parts)
+
+
+def claim(grade: str, rules: int, open: int, items: Iterable[Part] = ()) -> str:
+    """What may be said of a tool's guard of that grade, given how many rules and open sentences bear on the tool, and
+    its policy items where they are known.
 
     *proved* (*tested*) only if it has rules and no open sentence bears on it; *free* where neither does; *no rule*
     where only open sentences do.  A guard that is neither is what its grade says, such as *error*.
@@ -80,7 +89,10 @@ def claim(grade: str, rules: int, open: int) -> str:
         return "no rule" if open else "free"
     if not open:
         return grade
-    return f"{grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open"
+    of_each = parts.said(items)
+    return f"{grade} for {rules} rule{'s' * (rules != 1)}, {open} sentence{'s' * (open != 1)} open" + (
+        f": {of_each}" if of_each else ""
+    )
 
 
 def counted(claims: Iterable[str]) -> dict[str, int]:
@@ -354,7 +366,7 @@ class Loaded:
     ) -> None:
         self.entry, self.reason, contract = entry, reason, entry.contract
         self.program: Program | None = None
-        self.grade = claim(entry.grade, len(contract.items), waiting)
+        self.grade = claimed(entry, waiting)
         self.evidence = digest(entry.source)
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
@@ -527,9 +539,12 @@ def _refused(entry: Guarded, accepted: frozenset[Grade]) -> str:
     """Why a guard may not run; empty where it may be tried."""
     if entry.grade in accepted:
         return ""
-    return (
-        f"its guard is {entry.grade}, {' or '.join(sorted(accepted))} was required ({entry.reason or 'no reason kept'})"
-    )
+    failed = [
+        f"its item {one.name!r} is {one.grade}: “{' '.join(one.sentences)}”"
+        for one in parts.failed(entry.parts, accepted)
+    ]
+    why = f"its guard is {entry.grade}, {' or '.join(sorted(accepted))} was required"
+    return "; ".join((f"{why} ({entry.reason or 'no reason kept'})", *failed))
 
 
 def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: DeclaredValues) -> Own | None:

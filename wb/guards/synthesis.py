@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pydantic
 
@@ -24,9 +25,10 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
-from wb.guards import decided, examples, faults, sandbox, trial
+from wb.guards import decided, examples, faults, parts, sandbox, trial
 from wb.guards.contract import Contract, Parameter, VacuousContract
 from wb.guards.examples import Example
+from wb.guards.parts import Part
 from wb.guards.runtime import Guarded
 from wb.guards.sandbox import Answered, Argument, UnsafeSource
 from wb.guards.trial import TrialFailed
@@ -67,11 +69,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed."""
+    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed, and its
+    policy items as they were judged apart, where they were."""
 
     contract: Contract
     attempts: tuple[Attempt, ...]
     passed: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     @property
     def source(self) -> str:
@@ -90,6 +94,7 @@ class Draft:
 
 
 PROOF = "proof"
+SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
 DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
@@ -180,7 +185,7 @@ def guarded(draft: Draft) -> Guarded:
         source = contracts.assemble(draft.source, draft.contract)
     except VacuousContract:
         source = draft.source
-    return Guarded(draft.contract, source, grade, reason)
+    return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason))
 
 
 TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
@@ -261,6 +266,13 @@ def concerning(
     for item in decided.rest(contract).items:
         wanted |= _sources(ancestors[item.rule], ancestors, frozenset())
     return tuple(clause for clause in clauses if clause.id in wanted)
+
+
+def concerned(
+    ruleset: RuleSet, clauses: Sequence[Clause], before: RuleSet | None = None
+) -> Callable[[Contract], tuple[Clause, ...]]:
+    """`concerning`, of a contract alone."""
+    return partial(concerning, ruleset=ruleset, clauses=clauses, before=before)
 
 
 def _sources(rule: Rule, ancestors: Mapping[str, Rule], seen: frozenset[str]) -> set[str]:

@@ -1,27 +1,92 @@
 """ToolGuard: per tool, examples first, then code, then tests, repaired until they pass (Sec. 3.2).
 
 A candidate is *tested*: it is right on every example computed from the rules, which is evidence and no
-proof.  `veriguard` takes the candidates on to proofs.
+proof.  `veriguard` takes the candidates on to proofs.  A guard that is not accepted as a whole is judged item by
+item: one function a policy item, and the tool's guard their conjunction (Sec. 3.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
+from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Quoted
-from wb.guards import evidence
+from wb.guards import evidence, parts
 from wb.guards.contract import Contract
 from wb.guards.evidence import Open
 from wb.guards.examples import examples
+from wb.guards.parts import Part
 from wb.guards.runtime import CallGuard, Guarded
-from wb.guards.synthesis import TESTED, Attempt, Draft, Revise, guarded, synthesise
+from wb.guards.sandbox import UnsafeSource
+from wb.guards.synthesis import SILENT, TESTED, Attempt, Draft, Revise, guarded, reviser, synthesise, write
+from wb.models.client import LLM
+from wb.rules.items import Item
 from wb.rules.rule import RuleSet
+from wb.rules.sentences import Account
+
+Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]
+Concerning = Callable[[Contract], Sequence[Clause]]
 
 
 def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
     """The drafts after language checks, tests and at most `max_rounds` repairs."""
     return synthesise(drafts, TESTED, revise, max_rounds=max_rounds)
+
+
+def settling(*, max_rounds: int = 3) -> Settle:
+    """`candidates`, of drafts and their author alone."""
+    return partial(candidates, max_rounds=max_rounds)
+
+
+def divided(drafts: Sequence[Draft], mapped: Sequence[Item], readings: Sequence[Account]) -> tuple[Draft, ...]:
+    """The drafts with their policy items, nothing judged of these yet."""
+    return tuple(replace(one, parts=parts.parts(one.contract, mapped, readings)) for one in drafts)
+
+
+def item_by_item(
+    drafts: Sequence[Draft], concerning: Concerning, toolbox: Toolbox, llm: LLM, settle: Settle
+) -> tuple[Draft, ...]:
+    """The drafts; of those that were not accepted, each item judged apart, and what is accepted put together again.
+
+    An item has the contract of its rules alone; its function is written from its sentences (`concerning`) and settled
+    as a whole guard is.  Where all items are accepted, their conjunction is settled in the guard's place.  A guard of
+    one item is what was judged already; of one that the prover alone gave no answer on, nobody is asked again.
+    """
+    return tuple(_apart(one, concerning, toolbox, llm, settle) if _divides(one) else one for one in drafts)
+
+
+def _divides(draft: Draft) -> bool:
+    judged = any(c.message != SILENT for c in draft.complaints)
+    return judged and sum(bool(part.rules) for part in draft.parts) > 1
+
+
+def _apart(draft: Draft, concerning: Concerning, toolbox: Toolbox, llm: LLM, settle: Settle) -> Draft:
+    """A draft whose items were judged apart; with their conjunction as its newest attempt, where that is accepted."""
+    judged: list[Part] = []
+    settled: list[Draft] = []
+    for part in draft.parts:
+        if part.rules:
+            required = parts.alone(draft.contract, part.rules)
+            told = {required.tool: concerning(required)}
+            (own,) = settle(write([required], told, toolbox, llm), reviser(told, llm))
+            entry = guarded(own)
+            settled.append(own)
+            (part,) = parts.under([part], entry.grade, entry.reason)
+        judged.append(part)
+    draft = replace(draft, parts=tuple(judged))
+    if any(one.complaints for one in settled):
+        return draft
+    try:
+        source = parts.conjunction(draft.contract, [one.source for one in settled])
+    except UnsafeSource:
+        return draft
+    dissent = tuple(dict.fromkeys(said for one in settled for said in one.dissent))
+    again = replace(draft, attempts=(*draft.attempts, Attempt(source, dissent=dissent)), passed=())
+    (whole,) = settle([again], lambda rows: [None] * len(rows))
+    return draft if whole.complaints else whole
 
 
 def tested_guard(

@@ -10,20 +10,31 @@ broken is denied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Quoted
+from wb.domain.trace import Grade, Quoted
 from wb.guards import contract as contracts
-from wb.guards import examples, sandbox, trial
+from wb.guards import examples, parts, sandbox, trial
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
 from wb.guards.runtime import CallGuard, Guarded
-from wb.guards.synthesis import DISPUTED, PROOF, TESTED, Attempt, Check, Complaint, Draft, Revise, checked, synthesise
+from wb.guards.synthesis import (
+    DISPUTED,
+    PROOF,
+    SILENT,
+    TESTED,
+    Attempt,
+    Check,
+    Complaint,
+    Draft,
+    Revise,
+    checked,
+    synthesise,
+)
 from wb.rules.rule import RuleSet
-
-SILENT = "the prover gave no answer; no values that break the rules were found by running the code"
 
 
 def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_rounds: int = 3) -> tuple[Draft, ...]:
@@ -38,6 +49,11 @@ def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_ro
         return [found.get(i) for i in range(len(rows))]
 
     return synthesise(drafts, (*TESTED, proof(verifier)), ask, max_rounds=max_rounds)
+
+
+def settling(verifier: Verifier, *, max_rounds: int = 3) -> Callable[[Sequence[Draft], Revise], tuple[Draft, ...]]:
+    """`prove`, of drafts and their author alone."""
+    return partial(prove, verifier=verifier, max_rounds=max_rounds)
 
 
 def proof(verifier: Verifier) -> Check:
@@ -70,7 +86,9 @@ def _graded(entry: Guarded, draft: Draft | None) -> Guarded:
     if draft is None:
         return entry
     said = "; ".join(complaint.said or complaint.message for complaint in draft.complaints)
-    return replace(entry, grade="tested" if draft.complaints else "proved", reason=said)
+    grade: Grade = "tested" if draft.complaints else "proved"
+    items = parts.under(parts.at_most(entry.parts, "tested", said), grade, said)
+    return replace(entry, grade=grade, reason=said, parts=items)
 
 
 def proved_guard(

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from wb.domain.tools import Toolbox
-from wb.guards import examples, runtime, synthesis
+from wb.guards import examples, parts, runtime, synthesis
 from wb.guards.contract import Contract
 from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
+from wb.guards.parts import Part
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
 from wb.rules.items import Item
@@ -42,7 +43,7 @@ def draft(one: Draft, open: int = 0) -> Card:
     `open` is how many open sentences bear on its tool.  Before any check there is nothing to say.
     """
     made = synthesis.guarded(one)
-    said = runtime.claim(made.grade, len(one.contract.items), open) if one.passed or one.complaints else UNCHECKED
+    said = runtime.claimed(made, open) if one.passed or one.complaints else UNCHECKED
     card = guard(made, one.complaints, claim=said)
     return Card(card.title, card.badge, (*card.parts, ("attempts", str(len(one.attempts)))))
 
@@ -84,6 +85,8 @@ def items(found: Iterable[Item], toolbox: Toolbox) -> Table:
             "item": one.name,
             "references": Quote(" … ".join(said.text for said in one.references)),
             "rules": ", ".join(one.rules),
+            "complies": Source("; ".join(one.compliance)) if one.compliance else "",
+            "violates": Source("; ".join(one.violations)) if one.violations else "",
             "archived": one.archived,
         }
         for one in found
@@ -117,13 +120,38 @@ def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence
     shown = [
         {
             "tool": row["tool"],
-            "claim": Badge(runtime.claim(str(row["grade"]), len(row["rules"]), len(open.get(str(row["tool"]), ())))),
+            "claim": Badge(
+                runtime.claim(
+                    str(row["grade"]),
+                    len(row["rules"]),
+                    len(open.get(str(row["tool"]), ())),
+                    _items(row),
+                )
+            ),
+            "items": parts.said(_items(row)),
             **{name: len(row[name]) for name in ("rules", "examples", "attempts")},
             "why not better": row["reason"],
         }
         for row in rows
     ]
     return table(sorted(shown, key=lambda row: not row["rules"]), none="the policy has no tools")
+
+
+def parted(entries: Iterable[Guarded]) -> Table:
+    """The policy items of all guards, a row each, with what each is worth; those that are not proved come first."""
+    rows = [
+        {
+            "tool": entry.contract.tool,
+            "item": one.name,
+            "grade": Badge(parts.WORDS[one.grade]),
+            "sentences": Quote(" … ".join(one.sentences)),
+            "rules": ", ".join(one.rules),
+            "why not better": one.reason,
+        }
+        for entry in entries
+        for one in entry.parts
+    ]
+    return table(sorted(rows, key=lambda row: row["grade"].text == "proved"), none="no tool has a policy item")
 
 
 def claims(guard: CallGuard) -> Table:
@@ -139,6 +167,7 @@ def abilities(tools: Iterable[object]) -> Table:
             "tool": row["tool"],
             "fate": Badge(str(row["fate"])),
             "claim": Badge(str(row["grade"])),
+            "items": row.get("items", ""),
             "rules": len(row["rules"]),
             "open": len(row["open"]),
             "allows": row["allows"],
@@ -155,7 +184,8 @@ def grades(entries: Iterable[Guarded], title: str = "", open: Mapping[str, Seque
     rows = [
         {
             "tool": one.contract.tool,
-            "claim": Badge(runtime.claim(one.grade, len(one.contract.items), len(open.get(one.contract.tool, ())))),
+            "claim": Badge(runtime.claimed(one, len(open.get(one.contract.tool, ())))),
+            "items": parts.said(one.parts),
             "rules": len(one.contract.items),
             "why not better": one.reason,
         }
@@ -207,6 +237,11 @@ def fates(judged: Iterable[JudgedMutant], title: str = "") -> Table:
         title=title,
         none="no fault was planted",
     )
+
+
+def _items(row: Mapping[str, object]) -> tuple[Part, ...]:
+    """The policy items of a candidate as it is kept."""
+    return parts.from_json(row.get("items", ()))
 
 
 def _complaint(complaint: Complaint) -> Content:

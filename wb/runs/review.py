@@ -21,6 +21,7 @@ import pydantic
 
 from wb.domain.clauses import pieces
 from wb.domain.policy import Clause, Policy
+from wb.guards import boundaries
 from wb.logic import cel, syntax
 from wb.rules import check, decisions, entries, rulefile, sentences, understood
 from wb.rules.decisions import DecisionError, Ruling
@@ -80,7 +81,8 @@ def look(desk: Desk) -> Look:
     ruleset = decisions.join(desk.extracted, made, desk.policy.toolbox)
     classed = sentences.classify(desk.policy, desk.clauses, ruleset, made)
     kept = sentences.enforced(ruleset, classed)
-    asked = check.questions(check.check(kept, seconds=CHECK_S), kept)
+    own = boundaries.questions(classed, kept, desk.policy.toolbox)
+    asked = check.together(check.questions(check.check(kept, seconds=CHECK_S), kept), own)
     return Look(stamp, made, stale, ruleset, sentences.questioned(classed, asked, made, desk.policy.toolbox))
 
 
