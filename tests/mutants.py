@@ -86,6 +86,8 @@ FIRST = {
     "logic/types": "types facts",
     "logic/windows": "windows",
     "logic/values": "evaluation times types facts random_facts conformance",
+    "rules/naming": "naming items",
+    "rules/passages": "passages items",
     "rules/rule": "rulefile gate show",
     "rules/truths": "values same_object guarding shield",
     "runs/cards": "cards show report",
