@@ -67,6 +67,7 @@ FAIL_CLOSED = {
 # Modules that no test file names or imports, or of which another one asks more at once: what is tried first.
 FIRST = {
     "build": "build",
+    "cli": "cli toolfile check corrections build",
     "domain/clauses": "clauses extract quotations account",
     "domain/extraction": "extraction document hostile_documents account",
     "domain/functions": "sources",

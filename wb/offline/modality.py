@@ -159,7 +159,7 @@ def under_stem(stem: str, item: str) -> str:
     if re.match(r"(?:if|when|unless|before|after|where|for)\b", opening, re.I) and split(opening) is None:
         return f"{opening}, {lowered}"
     following = re.search(
-        r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: \w+)?"
+        r"\b(?:do |any of |all of |one of |each of |either of )*(?:the |these )?following(?: (?!is\b|are\b|appl)\w+)?"
         r"(?: (?:is|are) true| apply| applies)?\b|\bone of these\b",
         opening,
         re.I,
