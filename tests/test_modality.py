@@ -134,7 +134,13 @@ CUES = {
     *("You must go.", "Lamps shall.", "It may go, unless it rains."),
 }
 NO_CUES = {
-    *("No key is needed.", "Leaving requires no key.", "You may go.", "You may go without asking.", "It will not rain."),
+    *(
+        "No key is needed.",
+        "Leaving requires no key.",
+        "You may go.",
+        "You may go without asking.",
+        "It will not rain.",
+    ),
     *("A member need not pay.", "Lamps here.", "You may take up to it.", "Dogs may be walked.", "Lamps are red."),
     "You may walk home with them all and only then.",
 }

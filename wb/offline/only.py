@@ -181,7 +181,7 @@ def _modifiers(noun: str) -> tuple[str, list[Condition]]:
     """A noun without what stands behind or before it, and that as a condition on it."""
     plain = re.sub(r"\A(?:the|an?|those|such)\s+", "", noun.strip(), flags=re.I)
     behind = re.match(
-        r"(?P<head>[\w'-]+(?:\s+[\w'-]+)?)\s+(?P<post>(?:\w+ed|from|in|on|with|without|by|of|within|under|over)\b.+)",
+        r"(?P<head>[\w'-]+(?:\s+[\w'-]+)?)\s+(?P<post>(?:\w{2,}ed|from|in|on|with|without|by|of|within|under|over)\b.+)",
         plain,
     )
     if behind:
