@@ -34,6 +34,8 @@ from wb.bench.evaluate import wilson
 COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "pyproject.toml")
 LIMIT_S = 100  # of processor time for one test; three times that by the clock
 MEMORY = 6 << 30  # bytes that they may take
+PROFILE = ("-x", "--hypothesis-profile=mutant")
+RED = re.compile(r"^(?:FAILED|ERROR) (tests/\w+\.py(?:::\w+)*)", re.M)  # without the values it was tried with
 # The modules that stand between a sentence and a verdict, each with the tests that reach it, the quickest first.
 FAIL_CLOSED = {
     "adapters/enforcement": "adapters",
@@ -331,13 +333,22 @@ def tests_of(module: str) -> list[str]:
     )
 
 
+@cache
+def green(copy: Copy, test: str) -> bool:
+    """Whether a test that killed a mutant passes where nothing is planted, so that it noticed the mutant."""
+    return copy.run(test.removeprefix("tests/"), options=PROFILE, limit_s=LIMIT_S)[0] == 0
+
+
 def fate(copy: Copy, mutant: Mutant, tests: Sequence[str]) -> str:
     """What became of the mutant: *survived* where no test is red, *killed*, or *overran* a test's time (a kill too)."""
     if not tests:
         return "survived"
     file = f"wb/{mutant.module}.py"
     with copy.planted(file, mutant.put((copy.folder / file).read_text("utf-8"))):
-        code, output = copy.run(*tests, options=("-x", "--hypothesis-profile=mutant"), limit_s=LIMIT_S)
+        code, output = copy.run(*tests, options=PROFILE, limit_s=LIMIT_S)
+    for test in RED.findall(output) if code == pytest.ExitCode.TESTS_FAILED else ():
+        if not green(copy, test):
+            raise ValueError(f"a test that is green where nothing is planted was required; got {test}")
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise ValueError(f"tests of {mutant.module} that can be run were required; got {tests}\n{output[-500:]}")
     return {0: "survived", -signal.SIGALRM: "overran", -signal.SIGPROF: "overran"}.get(code, "killed")
