@@ -61,7 +61,7 @@ FAIL_CLOSED = {
     "domain/trace": "bearing values session recorded",
     "shield/shield": "shield session same_object hostile_calls",
     "rules/sentences": "sentences accounting account decisions",
-    "rules/accounting": "accounting account",
+    "rules/accounting": "unreadable accounting account",
     "logic/semantics": "past windows objects steps automaton monitored",
     "logic/objects": "objects windows same_object",
     "logic/facts": "facts evaluation rulefile",

@@ -124,5 +124,4 @@ def test_a_source_is_refused_with_its_reason_or_accepted() -> None:
     assert faults.verdict(stated.format("Result()[0]")) == "accepted"
     assert faults.verdict(stated.format("True")).startswith("refused: an Ensures that some answer breaks")
     assert faults.verdict("def policy(:").startswith("refused: line 1: Python was required")
-    for text, words in (("x + 1", "a condition with a truth value"), ("y", "a contract over plain values")):
-        assert words in faults.verdict(stated.format(f"{text} == 'a' and Result()[0] > {text}")), text
+    assert "a contract over plain values" in faults.verdict(stated.format("y and Result()[0]"))
