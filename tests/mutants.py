@@ -31,7 +31,7 @@ from conftest import ROOT, SHARED
 
 from wb.bench.evaluate import wilson
 
-COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "pyproject.toml")
+COPIED = ("wb", "tests", "prompts", "policies", "notebooks", "pyproject.toml", "README.md", "LOG.md")
 LIMIT_S = 100  # of processor time for one test; three times that by the clock
 MEMORY = 6 << 30  # bytes that they may take
 PROFILE = ("-x", "--hypothesis-profile=mutant")

@@ -177,3 +177,44 @@ def test_recorded_calls_that_are_decided_otherwise_are_named_with_both_verdicts(
         }
         for run, was, now in expected
     ]
+
+
+def test_what_changed_is_told_in_tables_with_their_counts_and_as_json() -> None:
+    changes = difference.sentences(OLD, NEW)
+    (title, (head, *rows)), (went, (rule, *both)) = difference.tables(changes, ())
+    assert title == "4 sentences not as before" and head == ("sentence", "what", "was", "is", "text")
+    assert rows == [
+        ("Only adults pay.", "read otherwise", "rule", "rule", "Only adults pay."),
+        ("Only grown adults lend.", "changed", "rule", "rule", "Only grown adults lend."),
+        ("Be kind.", "new", "", "rule", "Be kind."),
+        ("We are old.", "gone", "rule", "", "We are old."),
+    ]
+    assert went == "Rules that went (-) and came (+)" and rule == ("rule",)
+    assert both == [
+        ("- ALWAYS (pay IMPLIES adult) where adult: state.age >= 18",),
+        ("+ ALWAYS (pay IMPLIES adult) where adult: state.age >= 21",),
+    ]
+    same = replace(changes[0], before=("x", "y"), after=("y", "x"))
+    assert [title for title, _ in difference.tables([same], ())] == ["1 sentence not as before"]
+    assert difference.tables((), ()) == ()
+    long, fits = "w" * (difference.SHOWN + 1), "w" * difference.SHOWN
+    followed = [
+        difference.Followed("lend", "proved", "free", (long, "b"), ()),
+        difference.Followed("p", "", "", (), (fits,)),
+    ]
+    ((title, (_, one, other)),) = difference.tables((), followed)
+    assert title == "2 guards not as before" and one == ("lend", "proved", "free", f"{long[:-2]}…", "")
+    assert other[4] == fits and len(one[3]) == difference.SHOWN
+    told = difference.to_json(changes, followed)
+    assert [(row["what"], row["old"] and row["old"]["id"]) for row in told["sentences"]][2:] == [
+        ("new", None),
+        ("gone", "We are old."),
+    ]
+    assert told["sentences"][0]["new"] == {
+        "id": "Only adults pay.",
+        "text": "Only adults pay.",
+        "class": "rule",
+        "rules": ("ALWAYS (pay IMPLIES adult) where adult: state.age >= 21",),
+    }
+    assert told["guards"][0] == {"tool": "lend", "before": "proved", "after": "free", "gone": (long, "b"), "new": ()}
+    assert told["calls"] == [] and json.loads(json.dumps(told))

@@ -65,3 +65,13 @@ def test_a_table_shows_its_cells_as_they_are(rows):
     console = Console(file=io.StringIO(), width=80)
     console.print(display.table(rows))
     assert all(cell in console.file.getvalue() for row in rows for cell in row)
+
+
+def test_versions_are_listed_whole_and_only_their_summary_is_folded():
+    made = display.versions({"key": key, "n": 12, "summary": "word " * 20} for key in ("a" * 12, "b" * 30))
+    out = io.StringIO()
+    Console(file=out, width=60).print(made)
+    lines = out.getvalue().splitlines()
+    assert lines[0].split() == ["key", "n", "summary"] and len(lines) > 5
+    assert lines[1].startswith(f"{'a' * 12} ") and any(line.startswith("b" * 30) for line in lines)
+    assert sum(line.count("word") for line in lines) == 40 and all(len(line) <= 60 for line in lines)

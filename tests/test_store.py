@@ -177,3 +177,24 @@ def test_a_session_is_keyed_by_the_cells_that_were_executed(tmp_path):
         and len({tuple(v.manifest["cells"]) for v in found}) == 3
         and all(len(v.manifest["cells"]) == 4 for v in found)
     )
+
+
+def test_a_key_names_a_policy_and_runs_by_what_they_are_and_not_by_where_they_lie(here, tmp_path):
+    from wb.runs import key
+
+    for name, text in (("a.jsonl", "1"), ("b.jsonl", "2")):
+        (tmp_path / name).write_text(text, "utf-8")
+    runs = f"{tmp_path}/a.jsonl,{tmp_path}/b.jsonl"
+    found = store.keyed({"policy": "elsewhere/bank", "runs": runs, "k": 3}, key.Source("bank", "d", tmp_path))
+    digests = [key.file_digest(tmp_path / name)[:16] for name in ("a.jsonl", "b.jsonl")]
+    assert found == {"policy": "bank", "runs": f"a.jsonl:{digests[0]},b.jsonl:{digests[1]}", "k": 3}
+    assert digests[0] != digests[1] and store.keyed({"k": 3, "runs": ""}, None) == {"k": 3, "runs": ""}
+    assert store.described(None) == {"name": None, "digest": ""}
+    assert store.described(key.Source("bank", "d", tmp_path)) == {"name": "bank", "digest": "d"}
+
+
+def test_a_stage_has_a_folder_for_what_may_be_deleted_and_one_for_replies(here):
+    stage = store.open("01_a", parameters={})
+    made = stage.cache("deep/proofs")
+    assert made.is_dir() and made == here.artifacts / "cache" / "deep" / "proofs" == stage.cache("deep/proofs")
+    assert stage.replies == here.replies

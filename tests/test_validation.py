@@ -227,3 +227,32 @@ def test_nothing_is_required_of_arguments_that_nobody_told() -> None:
 def test_a_key_twice_in_tools_json_is_refused_with_its_line(text: str, line: int) -> None:
     with pytest.raises(tools.ToolError, match=rf"each key once was required; got .* twice \(at line {line}\)"):
         tools.parse(text)
+
+
+SAME = [
+    (1, 1, True),
+    (1, 2, False),
+    (1, True, False),
+    (1, 1.0, False),
+    (1, "1", False),
+    (None, None, True),
+    ((1, (2, "a")), (1, (2, "a")), True),
+    ((1, (2, "a")), (1, (2, "b")), False),
+    ((1,), (1, 2), False),
+    ((), {}, False),
+    ({"a": 1, "b": (True,)}, {"b": (True,), "a": 1}, True),
+    ({"a": 1, "b": (True,)}, {"b": (1,), "a": 1}, False),
+    ({"a": 1}, {"a": 1, "b": 1}, False),
+    ({"a": 1}, {"b": 1}, False),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), SAME)
+def test_two_values_are_the_same_in_json_or_not(one: object, other: object, expected: bool) -> None:
+    assert schema.same(one, other) is schema.same(other, one) is expected
+
+
+def test_a_schema_that_cannot_be_read_says_why() -> None:
+    assert schema.problem({"type": "integer"}) == "" == schema.problem({})
+    assert schema.problem({"type": "number!"}).startswith("cannot be read: #/type: ")
+    assert schema.problem({"pattern": "("}).startswith("cannot be read: ")
