@@ -165,3 +165,77 @@ def test_a_predicate_says_its_words() -> None:
     assert vocabulary.keywords("booked rooms, booked " + " ".join(f"x{c}" for c in "bcdefghij")) == (
         "book", "room", "xb", "xc", "xd", "xe", "xf", "xg",
     )  # fmt: skip
+
+
+def flag(name: str, description: str = "", *keywords: str) -> Field:
+    return Field(name, "boolean", description, keywords=keywords)
+
+
+def number(name: str, description: str = "", kind: str = "integer") -> Field:
+    return Field(name, kind, description)
+
+
+BETTER = [  # a phrase, the fields in any order, the one that it is read as, and whether as it stands
+    ("has a card", [flag("card"), flag("valid_card")], "state.card", True),
+    ("has a valid card", [flag("card"), flag("valid_card")], "state.valid_card", True),
+    ("has a valid card", [flag("card")], "state.card", True),
+    ("has a card", [flag("valid_card")], "state.valid_card", True),  # half of its name
+    ("has a card", [flag("valid_club_card")], "", True),  # a third of its name
+    ("has a driving licence", [flag("permit", "", "driving licence"), flag("licence")], "state.permit", True),
+    ("has a driving licence", [flag("permit", "driving licence")], "", True),  # told, and neither name nor keyword
+    (
+        "has a driving licence",
+        [flag("permit", "driving licence"), flag("driving_licence_old")],
+        "state.driving_licence_old",
+        True,
+    ),
+    ("is a member", [flag("member", "pays a fee"), flag("member_fee", "member")], "state.member", True),
+    ("no card", [flag("no_card"), flag("card")], "state.no_card", True),
+    ("has a card", [flag("no_card")], "state.no_card", False),
+    ("is a guest", [number("guest")], "", True),
+    ("more than 3 boats", [number("count", "of boats"), number("boats_owned")], "state.boats_owned <= 3", False),
+    ("more than 3 boats", [number("count", "of boats"), number("count_2", "of cars")], "state.count <= 3", False),
+    ("more than $3", [number("fee"), number("age")], "state.fee <= 3", False),
+    ("more than $3", [number("count"), number("number", "in euros")], "state.number <= 3", False),
+    ("more than $3 for boats", [number("fee"), number("boat_fee")], "state.boat_fee <= 3", False),
+    ("over 18 days", [number("days"), number("age")], "state.days <= 18", False),
+    ("at least 2.5 boats", [number("boats", "", "number")], "state.boats >= 2.5", True),
+    ("at least 9223372036854775807 boats", [number("boats")], "state.boats >= 9223372036854775807", True),
+    ("at least 9223372036854775808 boats", [number("boats")], "", True),  # no number of 64 bits
+    ("more than 3 boats", [flag("boats"), number("boats_named", "", "string")], "", False),
+    ("at most $18", [number("costs", "", "array"), number("fee")], "state.fee <= 18", True),
+]
+
+
+@pytest.mark.parametrize(("text", "fields", "test", "positive"), BETTER)
+def test_of_several_fields_the_one_that_fits_best_is_read(text: str, fields: list, test: str, positive: bool) -> None:
+    for order in (fields, fields[::-1]):
+        found = vocabulary.literal(Phrase(text), Toolbox((), tuple(order)))
+        shown = cel.render(found.predicate.test) if found.predicate.test else ""
+        assert (shown, found.positive) == (test, positive)
+
+
+def named(name: str, description: str = "", *keywords: str) -> Tool:
+    return Tool(name, description, (), keywords)
+
+
+CLOSER = [  # a phrase, tools in any order, and the ones that it names
+    ("open an account", [named("open_account"), named("open_savings_account")], ["open_account"]),
+    ("open a savings account", [named("open_account"), named("open_savings_account")], ["open_savings_account"]),
+    ("open account number", [named("open_account"), named("open_account_number")], ["open_account_number"]),
+    ("send the report", [named("send_mail", "", "report"), named("send_note", "Send a report.")], ["send_mail"]),
+    ("send the report", [named("send_note", "Send a report.")], []),  # told of, and not its thing
+    ("send the report", [named("send", "Send a report.")], ["send"]),  # unless it has no other
+    ("post the report", [named("send_note", "Post a report.", "report")], ["send_note"]),
+    ("send the report", [named("send_note", "", "report card")], []),  # a part of a keyword is none
+    ("lodge a guest", [named("house_guest", "Lodge a guest."), named("lodge_guest")], ["lodge_guest"]),
+    ("take any action", [named("a"), named("b")], ["a", "b"]),
+    ("take any action now or later", [named("a"), named("b")], []),
+    ("take a photo", [named("take_photo"), named("use_tool")], ["take_photo"]),
+]
+
+
+@pytest.mark.parametrize(("phrase", "tools", "expected"), CLOSER)
+def test_of_several_tools_the_one_that_fits_best_is_named(phrase: str, tools: list, expected: list) -> None:
+    for order in (tools, tools[::-1]):
+        assert sorted(vocabulary.tools_for(phrase, Toolbox(tuple(order))).tools) == expected

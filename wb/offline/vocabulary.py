@@ -260,7 +260,8 @@ _MONEY = frozenset(
 )
 _AGE = frozenset(lexicon.root(w) for w in "age old year aged".split())
 _IMPLIED = frozenset(lexicon.root(w) for w in "year old older younger age aged per total".split())
-_HOLDING = frozenset(lexicon.root(w) for w in "hold own possess have get remain become active valid currently".split())
+_HAVING = frozenset(lexicon.root(w) for w in "hold own possess have get remain become".split())
+_HOLDING = _HAVING | {lexicon.root(w) for w in "active valid currently".split()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,10 +285,12 @@ def literal(
     if quantity is not None and quantity.value is not None:
         return _numeric(phrase, quantity, candidates, around)
     words = [lexicon.root(w) for w in lexicon.content(phrase.text)]
-    wanted = [w for w in words if w not in _HOLDING] or words
     if changes(tools):
         candidates = _candidates(toolbox, ())
-    found = _enumerated(phrase, candidates, around) or _flag(wanted, negation.signs(phrase.text), candidates, around)
+    signs = negation.signs(phrase.text)
+    found = _enumerated(phrase, candidates, around)
+    for left in (_HAVING, _HOLDING):  # "a valid card" is a field of that name before it is any card
+        found = found or _flag([w for w in words if w not in left] or words, signs, candidates, around)
     if found is not None:
         return found
     opposite = negation.opposite(phrase.text)
