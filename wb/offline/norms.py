@@ -182,7 +182,7 @@ def read(text: str) -> list[Norm]:
         subject,
         flags=re.I,
     )
-    none = re.match(r"(?:no|neither|none of(?: the| these| those| our)?)\s+(?=\w)", subject, re.I)
+    none = re.match(r"(?:no|neither|none of(?: the| these| those| our)?)\s+(?!one\b)(?=\w)", subject, re.I)
     nobody = re.match(r"(?:nobody|no one)\b|nothing\b", subject, re.I)
     if none or nobody or re.match(r"not\b", subject, re.I):
         if sentence.force not in ("permit", "oblige") or not (none or nobody):
