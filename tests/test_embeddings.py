@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wb.models import embeddings
 from wb.models.embeddings import EmbeddingError, Encoder
 
 TEXTS = ["the invoice is paid", "the bill has been settled", "a heron stands in the reeds"]
@@ -86,3 +87,15 @@ def test_no_text_gives_no_rows(warm: Encoder) -> None:
 def test_a_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match="an embedding model was required.*got 'no/such-model-at-all'"):
         Encoder("no/such-model-at-all", cache=tmp_path).encode(["x"])
+
+
+def test_a_few_texts_more_are_not_told_of_and_many_are(warm: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(warm, "_tell", lambda done, of: told.append((done, of)))
+    network = warm._network
+    warm.encode(["a new text"])
+    assert told == [] and warm._network is network, "what was loaded once is kept"
+    monkeypatch.setattr(embeddings, "LONG", 2)
+    warm.encode(["another new text", "and one more"])
+    assert told == [(0, 2), (2, 2)]
+    assert warm.encode([]).shape == (0, 0) and warm.similarity([], TEXTS).shape == (0, 3)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 from hostile_documents import pdf_of
+from markdown_it import MarkdownIt
 
 from wb.domain import extraction
 from wb.domain.extraction import ExtractionError
@@ -217,3 +219,16 @@ LONG = "a line of a paragraph that is as long as lines of it are"
 )
 def test_lines_are_joined_where_a_sentence_goes_on(lines: list[str], expected: list[str]) -> None:
     assert re.split("\n\n", extraction._paragraphs("\n".join(lines)).rstrip("\n")) == expected
+
+
+LINES = ["a", "- a", "  b", "1. a", "> a", "> - b", "***", "```", "# a", "| a |", "|---|", "", "===", "    c", "[a]: b"]
+
+
+def test_blocks_end_where_the_library_ends_them() -> None:
+    """Every text of three of these lines; what is added to its parser only notes where text begins."""
+    ours = extraction.parser(False, True)
+    plain = MarkdownIt("commonmark").enable("table").disable(["code", "html_block", "inline"])
+    for lines in product(LINES, repeat=3):
+        text = "\n".join(lines)
+        found, wanted = ours.parse(text, {"lines": {}}), plain.parse(text)
+        assert [(t.type, t.map, t.content) for t in found] == [(t.type, t.map, t.content) for t in wanted], text

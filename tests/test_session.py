@@ -99,6 +99,27 @@ def test_a_second_call_of_a_step_is_judged_by_its_own_arguments(kind) -> None:
 
 
 @KINDS
+def test_a_step_that_words_ended_is_over_until_another_one_began(kind) -> None:
+    one = ready(kind())
+    assert permitted(one.call("look", step=1))
+    one.say("assistant", "That was it.")
+    one.say("assistant", "And this.")
+    late = one.call("look", step=1)
+    assert late.decision == "undecided" and "step 1 was over before this call" in late.reason
+    assert permitted(one.call("look", step=2)) and permitted(one.call("look", step=1))
+
+
+def test_what_a_session_is_given_is_of_the_right_kind() -> None:
+    with pytest.raises(ValueError, match="observe: True or False was required; got 1"):
+        Session(GUARD, observe=1)
+    one = Session(GUARD)
+    assert not one.asks
+    for role, text in ((1, "a"), ("user", None)):
+        with pytest.raises(SessionError, match="two texts, who spoke and what, were required"):
+            one.say(role, text)
+
+
+@KINDS
 def test_calls_of_one_step_share_it_and_others_do_not(kind) -> None:
     one = ready(kind())
     assert permitted(one.call("file", step="s"))

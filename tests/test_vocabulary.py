@@ -192,6 +192,8 @@ BETTER = [  # a phrase, the fields in any order, the one that it is read as, and
     ("is a member", [flag("member", "pays a fee"), flag("member_fee", "member")], "state.member", True),
     ("no card", [flag("no_card"), flag("card")], "state.no_card", True),
     ("has a card", [flag("no_card")], "state.no_card", False),
+    ("has a card", [flag("card", "the user has one, and is not a guest")], "state.card", True),
+    ("has a card", [flag("card", "the user has none")], "state.card", False),
     ("is a guest", [number("guest")], "", True),
     ("more than 3 boats", [number("count", "of boats"), number("boats_owned")], "state.boats_owned <= 3", False),
     ("more than 3 boats", [number("count", "of boats"), number("count_2", "of cars")], "state.count <= 3", False),
