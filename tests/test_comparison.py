@@ -1,6 +1,7 @@
 """Methods side by side: who ran has figures on every split, who did not has a reason."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,21 @@ def test_differences_name_both_methods() -> None:
 def test_a_turn_that_may_be_several_things_is_not_sure() -> None:
     either = Recognition((Step((Call("lend"),)), Step((Call("ring"),))), "either")
     assert Turns((either,), 0, 0.0).sure == 0
+
+
+def test_the_headline_is_accuracy_and_recall_by_split(turns: Turns) -> None:
+    found = compare.headline(compare.measured(CardGuard(), RUNS, turns), RUNS)
+    rates = {f"{rate}_{split}" for rate in ("accuracy", "recall") for split in ("all", "tuned", "other")}
+    assert set(found) <= rates and {name for name in found if "accuracy" in name} == {n for n in rates if "acc" in n}
+    assert set(found.values()) == {1.0}
+    wrong = [replace(outcome, verdict=Verdict("allow", "x")) for outcome in turned(turns)]
+    assert compare.headline(Measured("x", tuple(wrong), 0, 0.0), RUNS)["recall_all"] == 0.0
+
+
+def turned(turns: Turns) -> list[Scored]:
+    return list(compare.measured(CardGuard(), RUNS, turns).outcomes)
+
+
+def test_turns_say_how_many_are_sure(turns: Turns) -> None:
+    assert str(turns) == "4 of 4 turns are one thing for sure"
+    assert str(Turns((), 0, 0.0)) == "there is no free-text turn"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.bench import compare, evaluate, recorded
+from wb.bench import compare, evaluate, mind2web, recorded
 from wb.bench.recorded import Judged, RunsError
 from wb.domain import events, judging, session
 from wb.domain.events import EventError
@@ -18,6 +18,8 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Observation, Recognition
 from wb.domain.validation import Validator
+from wb.models.client import LLM
+from wb.offline.engine import Offline
 
 
 def text(*lines: dict) -> str:
@@ -353,3 +355,12 @@ class _Engine:
     class ledger:
         class total:
             queries = 0
+
+
+def test_without_recorded_runs_a_policy_is_measured_on_its_own_benchmark(tmp_path: Path) -> None:
+    (tmp_path / "policy.md").write_text("Ask first.", "utf-8")
+    assert recorded.benchmark(tmp_path) == mind2web.Benchmark() == recorded.benchmark(tmp_path, "tuned")
+    box = Toolbox((Tool("pay"),))
+    assert recorded.learning(tmp_path, box, LLM(Offline(box))) == mind2web.Labelled(())
+    tuned = recorded.benchmark("web_tasks", "tuned")
+    assert tuned == mind2web.of_policy("web_tasks", "tuned") and {case.id for case in tuned.cases} == tuned.tuned

@@ -132,3 +132,34 @@ def test_the_lines_count_what_the_summary_holds() -> None:
     assert said["tools"] == "2: 0 free, 0 guarded, 2 blocked"
     assert said["can never allow"] == "1: ring" and said["only if told"] == "1: lend (sober)"
     assert said["proved"] == "1 of 1 tools with rules, no open sentence bearing on them"
+
+
+def test_a_tool_whose_guard_was_never_made_is_blocked_and_what_is_told_is_told() -> None:
+    rules = ruleset("adult")
+    found = summary.summary("p", "offline", BOX, (opened("s", "lend"),), rules, rules, guarded(rules)[1:])
+    lend, ring = found.tools
+    assert lend == summary.ToolFate("lend", "blocked", (), ("s",), "none", "never", "can") and ring.fate == "free"
+
+
+def test_what_a_declared_field_tells_nobody_has_to_name() -> None:
+    for body, telling in (
+        ("adult", True),
+        ("few", True),
+        ("near", True),
+        ("sober", False),
+        ("ONCE ring", True),
+        ("ONCE sing", False),
+        ("ONCE carded", True),
+        ("ONCE sober", False),
+        ("ONCE (ring AND sober)", False),
+        ("ONCE few", True),
+        ("odd", False),
+        ("ONCE odd", False),
+        ("apart", True),
+    ):
+        odd = Predicate("odd", "state", "", test=cel.parse("state.unheard == true"))
+        apart = Predicate("apart", "state", "", test=cel.parse("state.age - 3 >= size(call.books)"), tools=("lend",))
+        text = f"ALWAYS (lend IMPLIES ({body}))"
+        rules = RuleSet((*PREDICATES, odd, apart), (Rule("r", text, semantics.parse(text), "forbid"),))
+        (made,) = (one for one in contract.contracts(BOX, rules) if one.tool == "lend")
+        assert all(summary.told(p, rules, BOX) for p in made.parameters) == telling, body

@@ -11,6 +11,7 @@ from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
 from wb.guards import contract, sandbox, synthesis, toolguard, veriguard
 from wb.guards.nagini import Objection, Proof
+from wb.guards.runtime import Guarded
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
 from wb.models.client import LLM
@@ -217,3 +218,41 @@ def test_a_counterexample_says_what_the_rules_require_there(name: str, required:
     broken = values["age"] < 18 or (values["level"] != "gold" and values["count_guests"] > 5)
     assert broken is not allowed and sandbox.load(WRONG[name]).run(**values)[0] is broken
     assert veriguard.counterexample(BOOK, RIGHT) is None
+
+
+SOURCE_OF = "def policy_{}(adult: bool) -> Tuple[bool, str]:\n    return (adult, 'x')\n"
+
+
+def adults_alone(name: str):
+    """The contract of a tool that adults alone may use."""
+    act = Predicate("act", "action", "", tools=(name,))
+    adult = Predicate("adult", "state", "", test=cel.parse("state.adult"))
+    rule = Rule("r", "", semantics.parse("ALWAYS (act IMPLIES adult)"), "forbid")
+    return contract.contract(Tool(name), RuleSet((act, adult), (rule,)), (Field("adult", "boolean"),))
+
+
+class Prescribed:
+    """A prover whose answers are given beforehand: those of the sources, then those of their probes."""
+
+    def __init__(self, *statuses: str) -> None:
+        self.statuses, self.asked = statuses, []
+
+    def verify(self, sources: list[str]) -> list[Proof]:
+        self.asked += sources
+        return [Proof(status) for status in self.statuses]
+
+
+def test_kept_guards_are_what_the_prover_says_today() -> None:
+    made = {name: adults_alone(name) for name in ("a", "b", "c", "d")}
+    kept = [
+        Guarded(made["a"], SOURCE_OF.format("a"), "proved"),
+        Guarded(made["b"], SOURCE_OF.format("b"), "tested", "not proved"),
+        Guarded(made["c"], SOURCE_OF.format("c"), "error", "no code"),
+        Guarded(made["d"], SOURCE_OF.format("d"), "tested", f"{synthesis.DISPUTED} it is wrong"),
+    ]
+    prover = Prescribed("timeout", "proved", "proved", "proved")
+    first, second, third, fourth = veriguard.again(kept, prover)
+    assert len(prover.asked) == 4 and (third, fourth) == (kept[2], kept[3])
+    assert (first.grade, bool(first.reason)) == ("tested", True)
+    assert (second.grade, second.reason) == ("proved", "")
+    assert veriguard.again([kept[2]], Prescribed()) == (kept[2],)
