@@ -232,3 +232,26 @@ def test_blocks_end_where_the_library_ends_them() -> None:
         text = "\n".join(lines)
         found, wanted = ours.parse(text, {"lines": {}}), plain.parse(text)
         assert [(t.type, t.map, t.content) for t in found] == [(t.type, t.map, t.content) for t in wanted], text
+
+
+CLOSED = [  # with the ends that may be left out, and without
+    "<ul><li>a</li><li>b</li></ul>",
+    "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>",
+    "<ol><li><p>a</p></li><li><p>b</p></li></ol>",
+    "<dl><dt>a</dt><dd>b</dd><dd>c</dd><dt>d</dt><dd>e</dd></dl>",
+    "<dl><dt><i>a</i></dt><dd><p>b</p></dd></dl>",
+    "<ul><li><dl><dt>a</dt><dd>b</dd></dl></li><li>c</li></ul>",
+    "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>c</td><td>d</td></tr></tbody></table>",
+    "<table><tbody><tr><td>a</td></tr></tbody><tfoot><tr><td>b</td></tr></tfoot></table>",
+    "<table><tr><th>a</th><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>",
+    "<table><tr><td>a<ul><li>b</li></ul></td><td>c</td></tr></table>",
+    "<select><option>a</option><option>b</option></select>",
+]
+
+
+@pytest.mark.parametrize("markup", CLOSED)
+def test_an_end_that_may_be_left_out_is_as_good_as_there(markup: str) -> None:
+    bare = re.sub("</(?:li|dt|dd|td|th|tr|thead|tbody|tfoot|option)>", "", markup)
+    page = "<body>{}<p>Do not lend books.</p></body>"
+    assert blocks(page.format(bare)) == blocks(page.format(markup)) and left(bare) == left(markup)
+    assert blocks(page.format(markup))[-1] == SECRET
