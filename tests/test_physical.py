@@ -131,3 +131,34 @@ def test_physical_rules_stand_beside_the_rule_set_s_own():
     ruleset = RuleSet((Predicate("act", "action", ""), state("p", ">=", 18), state("q", ">=", 15)), (own,))
     both = physical.beside(ruleset)
     assert both.rules[0] == own and [r.type for r in both.rules] == ["action", "physical"]
+
+
+def test_a_test_that_is_always_true_or_always_false_is_a_constant():
+    for test, expected in {
+        "true": True,
+        "false": False,
+        "state.x > 3 || state.x <= 3": True,
+        "state.x > 3 && state.x < 2": False,
+        "state.x > 3": None,
+        "state.x > 3 || state.y <= 3": None,
+    }.items():
+        assert physical.constant(Predicate("p", "state", "", test=cel.parse(test)), INTEGER) is expected, test
+    assert physical.constant(Predicate("p", "state", "")) is None
+    between = Predicate("p", "state", "", test=cel.parse("state.x > 3 && state.x < 4"))
+    assert physical.constant(between, INTEGER) is False and physical.constant(between) is None
+
+
+def test_what_one_fact_says_of_another_for_one_object_is_no_more_than_that():
+    few, more = state("a", "<=", 3), state("b", "<=", 5)
+    assert physical._of_one(few, more) == Implies(Atom("a"), Atom("b"))
+    assert physical._of_one(more, few) is None, "each pair once, in the order of the names"
+    assert physical._of_one(few, state("b", "<=", 3)) is None, "no two of the same"
+    assert physical._of_one(few, state("b", ">", 3)) is None
+    assert physical._of_one(few, state("b", ">", 5)) in (
+        Not(And(Atom("a"), Atom("b"))),
+        Implies(Atom("a"), Not(Atom("b"))),
+    )
+    pay = Predicate("pay", "action", "", tools=("pay",))
+    both = Predicate("any", "action", "", tools=("pay", "lend"))
+    assert physical._of_one(pay, both) == Implies(Atom("pay"), Atom("any")) and physical._of_one(both, pay) is None
+    assert physical._of_one(pay, few) is None
