@@ -95,7 +95,7 @@ FIRST = {
     "rules/rule": "rulefile gate show",
     "rules/truths": "values same_object guarding shield",
     "runs/cards": "cards show report",
-    "runs/closing": "cli",
+    "runs/closing": "closing cli",
     "runs/guard_cards": "guard_cards show report",
     "runs/outcome": "outcome report",
     "runs/pipeline": "display store pipeline",

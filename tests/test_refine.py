@@ -259,6 +259,35 @@ def test_bad_limits_are_refused(options):
         run(**options)
 
 
+def test_no_rounds_and_no_budget_are_limits_too():
+    (only,) = run(max_rounds=0)
+    assert (only.number, only.ruleset, only.changes) == (0, RULES.without_unused(), ())
+    rounds = run(budget=0)
+    assert [r.number for r in rounds] == [0, 1] and not any(c.kind in ("split", "clarify") for c in rounds[1].changes)
+    assert [r.number for r in run(max_rounds=1)] == [0, 1]
+
+
+def test_the_rounds_that_are_done_are_told():
+    told = []
+    rounds = run(max_rounds=9, tell=lambda done, of: told.append((done, of)))
+    made = len(rounds) - 1
+    assert told == [*((done, 9) for done in range(made)), (made, made)]
+
+
+def test_of_a_group_of_one_predicate_the_later_of_two_equal_rules_is_redundant():
+    row = {"background": [], "rules": [{"id": i, "formula": "ALWAYS NOT pay"} for i in ("a", "b", "c")]}
+    found = refine._repeated(row).redundant
+    assert [(r.rule, r.because) for r in found] == [("c", ["b"]), ("b", ["a"])]
+    assert found[0].reason == "already required by b"
+    assert refine._repeated({**row, "rules": row["rules"][:1]}).redundant == []
+
+
+def test_what_is_too_large_to_decide_is_not_implied():
+    many = conjunction(tuple(syntax.parse(f"EVENTUALLY x{k} OR NEXT y{k}") for k in range(40)))
+    assert refine._implied(syntax.parse("x AND y"), syntax.parse("x"), syntax.parse("true"))
+    assert not refine._implied(many, syntax.parse("EVENTUALLY z"), syntax.parse("true"))
+
+
 def test_no_rules_at_all_end_after_one_round():
     rounds = refine.refine(RuleSet(), LLM(Engine(), workers=1), Words())
     assert [r.row()["rules"] for r in rounds] == [0, 0]

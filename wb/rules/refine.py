@@ -241,7 +241,7 @@ def refine(
         rounds.append(replace(_measured(number, pruned.without_unused(), words), changes=changes))
         waiting = (waiting - asked) | _touched(before.ruleset, rounds[-1].ruleset)
         waiting &= {rule.id for rule in rounds[-1].ruleset.rules if rule.type == "action"}
-        if not waiting and not any(c.accepted for c in changes):
+        if not (waiting and asked) and not any(c.accepted for c in changes):
             break
     tell(len(rounds) - 1, len(rounds) - 1)
     return tuple(rounds)
