@@ -669,6 +669,7 @@ small = {
     "bool": st.booleans().map(Scalar),
 }
 like = {"number": st.integers() | st.floats(allow_nan=False, allow_infinity=False) | near, "string": text}
+like["bool"] = st.booleans()
 
 
 def about(literal):
@@ -714,6 +715,8 @@ def test_samples_know_integers_and_enumerations():
     same = {truths((above, least), assigned(AGE, v)) for v in samples(AGE, above, least, whole=True)}
     assert apart == {(False, False), (True, False), (True, True)} and same == {(False, False), (True, True)}
     assert samples(ROLE, parse('state.role == "a"'), among=("a", "b")) == ("a", "b")
+    assert samples(ROLE, parse("state.role == true")) == (False, True), "what it is compared with, and nothing else"
+    assert not {type(v) for v in samples(AGE, above)} & {bool, str}
     assert assigned(Path(("call", "home", "city")), "x") == {"call": {"home": {"city": "x"}}}
 
 

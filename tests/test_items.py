@@ -171,6 +171,9 @@ CASES = [
     ("Caretakers", "They must be clean.", []),  # a bare thing names only what changes something
     ("Lending", "If it burns, close the account of the member.", ["close_account"]),
     ("Definitions", "Machines must be lent with care.", []),
+    ("Fire", "You must confirm actions on a machine.", ["lend_machine"]),  # of the tools on it, those that change
+    ("Lending", "You must confirm actions on an account.", ["lend_machine"]),  # a title says what it is about
+    ("Fire", "You must confirm actions on a chair.", []),
 ]
 
 
