@@ -642,6 +642,8 @@ def test_what_no_test_notices_is_said_to_survive_and_what_never_ends_to_overrun(
     assert mutants.fate(copy, written("\nraise ValueError\n"), []) == "survived", "nobody looks"
     with pytest.raises(ValueError, match="can be run were required"):
         mutants.fate(copy, written(""), ["test_that_is_not_there.py"])
+    (copy.folder / "tests" / "test_red.py").write_text("def test_red():\n    assert False\n", "utf-8")
+    assert mutants.fate(copy, written("\nUNREAD = 1\n"), ["test_red.py"]) == "unsure", "it is red without it too"
     monkeypatch.setattr(mutants, "LIMIT_S", 4)
     assert mutants.fate(copy, written("\nwhile True: pass\n"), tests) == "overran"
     assert (copy.folder / "wb/domain/trace.py").read_text("utf-8") == text
