@@ -99,7 +99,7 @@ FIRST = {
     "runs/guard_cards": "guard_cards show report",
     "runs/outcome": "outcome report",
     "runs/pipeline": "display store pipeline",
-    "runs/picture": "plots show report",
+    "runs/picture": "picture plots show report",
     "runs/report": "report cli",
     "runs/verdicts": "verdicts undeclared build",
 }

@@ -137,3 +137,22 @@ def test_the_graph_as_json_names_every_predicate_once():
     value = cluster.to_json(graph, cluster.clusters(graph))
     assert sorted(n for g in value["groups"] for n in g) == ["a", "b", "c"]
     assert value["edges"] == [{"a": "a", "b": "b", "together": True, "cosine": 0.0}]
+
+
+def test_the_gap_of_eigenvalues_tells_how_many_parts_a_graph_has():
+    pairs = networkx.Graph([(0, 1), (2, 3), (4, 5)])
+    for graph, parts in (
+        (networkx.Graph(), 1),
+        (networkx.Graph([(0, 1)]), 1),
+        (pairs, 3),
+        (networkx.disjoint_union(networkx.complete_graph(4), networkx.complete_graph(4)), 2),
+        (networkx.complete_graph(5), 1),
+        (networkx.barbell_graph(5, 0), 2),
+        (networkx.path_graph(3), 2),
+    ):
+        assert cluster.eigengap(graph) == parts
+    assert cluster.eigengap(networkx.barbell_graph(5, 0), most=1) == 1
+    assert cluster.eigengap(pairs, most=1) == cluster.eigengap(pairs, most=2) == 3, "never fewer than stand apart"
+    lonely = networkx.Graph([(0, 1), (2, 3)])
+    lonely.add_node(9)
+    assert cluster.eigengap(lonely) == 2, "what has no neighbour is no part"

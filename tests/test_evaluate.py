@@ -136,3 +136,18 @@ def test_a_mistake_is_told_with_the_label_that_it_goes_against() -> None:
         {"case": "missed", "label": "deny", "decision": "allow", "reason": "fine"},
         {"case": "stopped", "label": "allow", "decision": "undecided", "reason": "unknown"},
     ]
+
+
+def test_a_row_has_rates_with_intervals_where_there_are_any_and_its_share_of_the_cost() -> None:
+    made = evaluate._row("m", "tuned", [evaluate.Scored("a", True, Verdict("deny", "x"))], 10, 2.0, 4)
+    assert {name: made[name] for name in ("method", "split", "n", "undecided")} == {
+        "method": "m",
+        "split": "tuned",
+        "n": 1,
+        "undecided": 0,
+    }
+    assert (made["queries"], made["seconds"], made["published"]) == (2, 0.5, False)
+    assert (made["accuracy"], made["recall"], made["fpr"]) == (1.0, 1.0, None)
+    assert made["intervals"].keys() == {"accuracy", "precision", "recall"}
+    assert all(low < 1.0 == high for low, high in made["intervals"].values())
+    assert made["counts"] == {"tp": 1, "fp": 0, "fn": 0, "tn": 0, "undecided": 0}
