@@ -389,3 +389,43 @@ def test_arguments_with_several_types_are_ways():
         "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
     }
     assert inline.arguments({"type": "object"}) == {"type": "object"}
+
+
+COUNTED = [  # a document, and how many values it is: each schema, each value that is kept, as often as it is read
+    ({}, 1),
+    ({"type": "string"}, 2),
+    ({"enum": ["a", "b"]}, 4),
+    ({"enum": [["a"], {"b": "c"}]}, 6),
+    ({"not": {"not": {}}}, 3),
+    ({"anyOf": [{}, True, {"type": "string"}]}, 5),
+    ({"properties": {"a": {"type": "string"}, "b": {"$ref": "#/properties/a"}}}, 6),
+    ({"x": {"not": {}}, "properties": {n: {"$ref": "#/x"} for n in "abc"}}, 10),
+    ({"x": {"unread": [1, 2]}, "unread": [1, 2]}, 1),
+]
+
+
+@pytest.mark.parametrize(("document", "size"), COUNTED)
+def test_a_document_is_as_many_values_as_are_read_of_it(document, size, monkeypatch):
+    monkeypatch.setattr(inline, "MOST", size)
+    whole(document, "2020-12")
+    monkeypatch.setattr(inline, "MOST", size - 1)
+    with pytest.raises(Mistake, match=f"at most {size - 1} values were required"):
+        whole(document, "2020-12")
+
+
+def test_a_reference_is_followed_to_an_object():
+    document = Document(
+        {"a": {"$ref": "#/b"}, "b": {"$ref": "#/c"}, "c": {"x": 1}, "d": {"$ref": "#/e"}, "e": 3}, "2020-12"
+    )
+    assert document.followed({"$ref": "#/a"}, "#") == ({"x": 1}, "#/c")
+    assert document.followed({"x": 2}, "#/here") == ({"x": 2}, "#/here")
+    for found, message in (
+        ({"$ref": "#/d"}, "#/e: an object was required; got 3"),
+        (3, "#/here: an object was required; got 3"),
+        ({"$ref": "#/absent"}, r"#/here/\$ref: a \$ref to a part of the document"),
+    ):
+        with pytest.raises(Mistake, match=message):
+            document.followed(found, "#/here")
+    round_ = Document({"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}}, "2020-12")
+    with pytest.raises(Mistake, match=r"without a cycle was required; got #/a -> #/b -> #/a"):
+        round_.followed({"$ref": "#/a"}, "#")
