@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import pytest
 
 from wb.domain import visible
@@ -189,3 +192,30 @@ def test_what_is_known_to_be_left_out_is_neither_looked_into_nor_seen() -> None:
     known = visible.Edit(4, 14, "", f"{HIDDEN}note")
     found = visible.read(text, markup=False, known=[known])
     assert (found.text, found.left) == ("one  three", (known, visible.Edit(14, 15, "", "invisible character")))
+
+
+ENDLESS = {
+    "fences": "```a\n",
+    "fences of two kinds": "```a\n~~~b\n",
+    "ticks": "`` ` ",
+    "comments": "<!-- ",
+    "elements": "<b>",
+    "hidden elements": "<b hidden>",
+    "closing elements": "</b>",
+    "half elements": "<b ",
+    "images": "![a](b ",
+    "links": "[a](b 'c ",
+    "footnotes": "[^a",
+    "escapes": "\\`",
+    "blank lines and ticks": "`a\n\n",
+    "quotations": "> ```\n",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_marks_that_never_end_are_read_in_a_second(name: str) -> None:
+    """Of 20,000 of them none looks for its end through all of the text again: that would be ten times as slow."""
+    began = time.process_time()
+    with suppress(VisibleError):  # what hides all that follows is refused
+        visible.read(ENDLESS[name] * 20_000, markup=True)
+    assert time.process_time() - began < 2
