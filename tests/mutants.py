@@ -5,7 +5,8 @@
 Neither known tool draws a seeded sample: mutmut first runs the whole suite to learn which tests reach what, cosmic-ray
 has one test command for all modules.  A fault is one node of the syntax: a comparison turned, a number, truth
 or word changed, `and` for `or`, a `not` dropped, a result inverted or None, a statement dropped, an `if` made True or
-False.  Texts that are shown, annotations and imports are left alone.  A mutant on which a test does not end is killed.
+False.  Texts that are shown, annotations and imports are left alone.  A mutant on which a test does not end is killed;
+one is not by a test that is red where nothing is planted.
 """
 
 import argparse
