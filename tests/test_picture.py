@@ -18,7 +18,6 @@ def canvas_of(figure: go.Figure) -> tuple[Figure, list]:
     for trace in figure.data:
         picture._scatter(places[picture._place(trace)], trace)
     picture._finish(canvas, places, figure)
-    canvas.canvas.draw()
     return canvas, list(places.values())
 
 
@@ -117,6 +116,7 @@ def test_subplots_stand_in_rows_and_columns_with_their_titles() -> None:
     figure.add_trace(scatter(name="q", y=[30, 40, 50]), row=1, col=2)
     figure.update_layout(title="Both")
     canvas, (left, right) = canvas_of(figure)
+    canvas.canvas.draw()
     assert (left.get_title(), right.get_title()) == ("One", "Two") and canvas.get_suptitle() == "Both"
     assert left.get_position().x1 <= right.get_position().x0 and left.get_ylim() == right.get_ylim()
     assert [text.get_text() for text in canvas.legends[0].get_texts()] == ["p", "q"]
@@ -124,6 +124,7 @@ def test_subplots_stand_in_rows_and_columns_with_their_titles() -> None:
     for row, col in ((1, 1), (1, 2), (2, 1)):
         three.add_trace(scatter(showlegend=False, y=[0, row, 10 * row + col]), row=row, col=col)
     canvas, (first, second, third) = canvas_of(three)
+    canvas.canvas.draw()
     assert first.get_position().y0 > third.get_position().y1 and first.get_ylim() != second.get_ylim()
     assert [axes.get_visible() for axes in canvas.axes].count(False) == 1 and not canvas.legends
     hidden = go.Figure(scatter(name="p"))
