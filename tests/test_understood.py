@@ -326,3 +326,25 @@ def test_a_run_respects_what_the_tests_of_one_field_exclude() -> None:
     rule = Rule("r", "", syntax.parse("ALWAYS (a IMPLIES NOT (c AND m))"), "forbid")
     shown = understood.denied(rule, RuleSet((*PREDICATES, minor), (rule,)), BOX)
     assert shown == understood.Shown((), "nothing that can happen breaks it")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ALWAYS (a IMPLIES c)", [("a", "calls of ta"), ("c", "state.age")]),
+        ("ALWAYS (b IMPLIES d)", [("b", "calls of tb, tc"), ("d", "no field")]),
+        ("ALWAYS (g IMPLIES e)", [("g", "no tool"), ("e", "state.calm")]),
+        ("ALWAYS (h(x) IMPLIES e)", [("h", "calls of td, for each call.id"), ("e", "state.calm")]),
+        ("ALWAYS (k(x, y) IMPLIES e)", [("k", "call.n of td, for each call.id, call.to"), ("e", "state.calm")]),
+        (
+            "ALWAYS (a IMPLIES n)",
+            [
+                ("a", "calls of ta"),
+                ("n", "state.now (the time of the call), state.order.at (looked up by get), call.n"),
+            ],
+        ),
+    ],
+)
+def test_each_predicate_is_told_by_something(text: str, told: list) -> None:
+    rule = Rule("r", "", syntax.parse(text), "forbid")
+    assert list(understood.bound(rule, RuleSet(PREDICATES, (rule,)), BOX)) == told
