@@ -151,3 +151,10 @@ def test_a_row_binds_by_any_of_its_cells_and_has_the_account_of_the_first_that_d
         first = read(table.replace("| small", f"| {('small', 'five', 'three')[place]}"), **waived)[-1]
         assert row.binds == head.binds == bool(binding) and row.said == "small, five, three"
         assert int(row.account.reason.split()[1]) == int(first.account.reason.split()[1]) + place
+
+
+def test_an_item_of_a_list_says_what_it_says_under_its_opening() -> None:
+    text = "# A\n\nA machine may be lent only {}:\n\n- it is clean\n- the day goes well\n"
+    assert [one.binds for one in read(text.format("if"))] == [False, True, True, True]
+    text = "# A\n\nYou can find here:\n\n- it is clean\n- machines\n"
+    assert [one.binds for one in read(text)][2:] == [False, False]

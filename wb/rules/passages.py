@@ -115,11 +115,12 @@ def _binds(one: Sentence, account: Account) -> bool:
     """Whether a sentence says how something is to be done, and not what is so, what a word means or what is free."""
     if account.cls in ("rule", "duty"):
         return True
-    if account.cls == "waived" or _settled(account) or words.harmless(one.said):
+    said = " ".join((*one.stems, one.said))  # an item says what it does under the opening of its list alone
+    if account.cls == "waived" or _settled(account) or words.harmless(said):
         return False
-    if account.cls == "not a constraint" or _FOR.search(one.said):
-        return bool(_FOR.search(one.said) or _DEPENDS.search(one.said))
-    main = _CLAUSE.sub("", one.said)
+    if account.cls == "not a constraint" or _FOR.search(said):
+        return bool(_FOR.search(said) or _DEPENDS.search(said))
+    main = _CLAUSE.sub("", said)
     forced = words.forced(main)
     if _PERMITS.search(main) and not forced and not words.limit(main):
         return False
