@@ -164,3 +164,19 @@ def test_a_docstring_of_the_author_stays_first() -> None:
     code = WRONG.format(made.signature + "\n    '''What c1 says.'''").replace("if clerk", "if not clerk")
     draft = tried(made, Author(code))
     assert synthesis.guarded(draft).grade == "tested"
+
+
+def test_kept_candidates_hold_their_code_rules_examples_and_attempts_and_come_back() -> None:
+    made = of("c1", *OWN)
+    draft = tried(made, Author())
+    (row,) = toolguard.to_rows([draft], RuleSet(PREDICATES), {})
+    assert row["code"] == draft.source and row["rules"] == [item.rule for item in made.items]
+    assert row["examples"] == examples.examples(made) and row["attempts"] == draft.attempts
+    other = of("decided-ffffffffffff")
+    (again,) = toolguard.drafts([row], [made])
+    assert (again.contract, again.source, again.dissent) == (made, draft.source, draft.dissent)
+    (bare,) = toolguard.drafts([], [other])
+    assert (bare.contract, bare.source) == (other, "# there is no candidate\n")
+    told = {**row, "attempts": [{"dissent": ["no"]}]}
+    assert toolguard.drafts([told], [made])[0].dissent == ("no",)
+    assert toolguard.drafts([{**row, "attempts": []}], [made])[0].dissent == ()

@@ -157,3 +157,17 @@ def test_no_leaf_of_the_gold_sentences_holds_a_word_of_negation():
         for norm in norms.norms(Clause("c", text, 0, len(text))):
             for leaf in (*conditions.phrases_of(norm.when), *conditions.phrases_of(norm.requires)):
                 assert norm.reason or not negation.inside(leaf.text), text
+
+
+OPPOSITES = """invalid:valid inactive:active incomplete:complete ineligible:eligible absent:present unsafe:safe
+    incorrect:correct unclear:clear illegal:legal unable:able unpaid:paid unfit:fit unlawful:lawful untrue:true
+    insufficient:sufficient unpainted:painted nonresident:resident non-resident:resident unopened:opened""".split()
+
+
+def test_a_word_with_the_prefix_of_its_opposite_has_one() -> None:
+    for line in OPPOSITES:
+        word, _, other = line.partition(":")
+        assert negation.opposite(f"the form is {word} now") == f"the form is {other} now"
+        assert negation.opposite(f"{word.capitalize()} forms") == f"{other} forms"
+    for text in ("the uncle is united", "a valid form", "until then", "nonce"):
+        assert negation.opposite(text) is None

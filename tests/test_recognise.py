@@ -7,6 +7,7 @@ import pytest
 
 from wb.domain.tools import Tool, Toolbox
 from wb.models.embeddings import Encoder
+from wb.offline import recogniser
 from wb.offline.recogniser import Ranking, Recogniser, candidates, regression
 
 GARDEN = Toolbox(
@@ -155,3 +156,15 @@ def test_the_regression_is_the_one_that_scikit_learn_finds(k: int) -> None:
         vectors, classes
     )
     assert np.allclose(ours, theirs.predict_proba(vectors), atol=2e-3)
+
+
+def test_words_are_compared_without_the_endings_of_plurals() -> None:
+    told = "cards:card card's:card cities:city days:day boxes:box matches:match dishes:dish classes:class dogs:dog"
+    for line in told.split():
+        word, _, plain = line.partition(":")
+        assert recogniser._singular(word) == plain == recogniser._singular(plain)
+    for word in "bus glass is his gas this analysis".split():
+        assert recogniser._singular(word) == word
+    tools = [Tool("lend_books", "Lend it.", keywords=("give books", "!")), Tool("x", keywords=("Give Book",))]
+    assert recogniser._phrases(tools) == {("give", "book"): (0, 1), ("lend", "book"): (0,), ("x",): (1,)}
+    assert [recogniser.described(tool) for tool in tools] == ["lend books. Lend it.", "x."]
