@@ -75,3 +75,12 @@ def test_versions_are_listed_whole_and_only_their_summary_is_folded():
     assert lines[0].split() == ["key", "n", "summary"] and len(lines) > 5
     assert lines[1].startswith(f"{'a' * 12} ") and any(line.startswith("b" * 30) for line in lines)
     assert sum(line.count("word") for line in lines) == 40 and all(len(line) <= 60 for line in lines)
+
+
+def test_numbers_stand_to_the_right_of_a_name_and_a_kind():
+    made = display.table(
+        [("method", "split", "n", "accuracy"), ("a", "all", "5", "90"), ("b (published)", "", "-", "1")]
+    )
+    assert [column.justify for column in made.columns] == ["left", "left", "right", "right"]
+    assert all(column.no_wrap for column in made.columns)
+    assert [row.style for row in made.rows] == [None, "dim"]
