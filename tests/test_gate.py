@@ -263,3 +263,12 @@ def test_a_prohibition_said_twice_is_pruned():
     again = Rule("again", "", syntax.parse("ALWAYS NOT pay"), "forbid")
     after, change = certify.prune(ruleset(NEVER, again), again, [NEVER], KNOWN)
     assert change.accepted and [r.id for r in after.rules] == ["never"]
+
+
+def test_predicates_of_which_either_is_about_objects_are_not_merged():
+    plain = Predicate("plain", "action", "", tools=("t",))
+    about = Predicate("about", "action", "", tools=("t",), objects=(cel.parse("call.id"),))
+    for keep, drop in (("plain", "about"), ("about", "plain")):
+        after, change = certify.merge(RuleSet((plain, about)), keep, drop, False, (), "alike")
+        assert not change.accepted and change.certificate == "predicates without objects were required"
+        assert after == RuleSet((plain, about))
