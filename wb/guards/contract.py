@@ -519,16 +519,15 @@ class _Meant(ast.NodeTransformer):
 
 
 def probe(assembled: str) -> str:
-    """The same source with `Refute(False)` after each contract: it must pass, else nothing is reachable."""
-    tree = _parsed(assembled)
-    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list]
-    name = next(n.name for n in functions if not n.name.startswith(sandbox.GENERATED))
-    for function in functions:
-        after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
-        function.body.insert(after, ast.parse("Refute(False)").body[0])
-    bare = [ast.unparse(n) for n in tree.body if isinstance(n, ast.FunctionDef)]
-    made = "\n\n\n".join(re.sub(rf"\b{name}\b", f"{name}__probe", one) for one in bare)
-    return f"{HEADER}\n\n{made}\n"
+    """The guard's function with `Refute(False)` after its contract: it must pass, else nothing is reachable.
+
+    The functions for lists are left out: what they require, lists of equal lengths or with an item, some lists have.
+    """
+    function = _function(sandbox.text(sandbox.guard(_parsed(assembled))))
+    after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
+    function.name += "__probe"
+    function.body.insert(after, ast.parse("Refute(False)").body[0])
+    return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
 
 
 def own_contract(function: ast.FunctionDef) -> list[str]:

@@ -182,27 +182,32 @@ Read = Callable[[object, object], Argument | None]
 def reading(of: Computed, otherwise: Read, declared: evaluation.Enumerations) -> Read:
     """The function of `state` and `call` that gives what the loops find; `otherwise` where they are not asked."""
     run = program(of.sources, of.function)
-    reads = tuple([_many(one, of, declared) if one.many else _one(one, of, declared) for one in of.inputs])
+    reads = tuple([given(one, of, declared) for one in of.inputs])
     at = {one.name: i for i, one in enumerate(of.inputs)}
     alike = tuple([(at[one], at[other]) for one, other in of.alike])
     filled = tuple([at[one] for one in of.filled])
 
     def read(state: object, call: object) -> Argument | None:
-        given = []
+        values = []
         for each in reads:
             value = each(state, call)
             if value is None:
                 return otherwise(state, call)
-            given.append(value)
+            values.append(value)
         for one, other in alike:
-            if len(given[one]) != len(given[other]):
+            if len(values[one]) != len(values[other]):
                 return otherwise(state, call)
         for one in filled:
-            if not given[one]:
+            if not values[one]:
                 return otherwise(state, call)
-        return run(*given)
+        return run(*values)
 
     return read
+
+
+def given(one: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
+    """The function of `state` and `call` that gives an input; None where loops are not to be asked."""
+    return _many(one, within, declared) if one.many else _one(one, within, declared)
 
 
 def _one(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:

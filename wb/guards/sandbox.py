@@ -89,6 +89,12 @@ def text(tree: ast.AST) -> str:
         raise UnsafeSource(f"a source that can be written again was required; got {error}") from None
 
 
+def guard(tree: ast.Module) -> ast.Module:
+    """The tree without the functions that fill a guard's parameters from lists: they run for themselves."""
+    tree.body = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name.startswith(GENERATED))]
+    return tree
+
+
 def strip(source: str) -> str:
     """The guard's own source as it may run: contract statements, decorators, imports, docstring, loops taken off.
 
@@ -143,7 +149,7 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
 
     Parameters that meet each other have two values or more in common.
     """
-    trees = [_guard(parse(source)) for source in sources]
+    trees = [guard(parse(source)) for source in sources]
     types = {
         a.arg: ast.unparse(a.annotation)
         for t in trees
@@ -273,18 +279,12 @@ def _read(outcome: object) -> object:
 
 
 def _stripped(source: str) -> ast.Module:
-    tree = _guard(parse(source))
+    tree = guard(parse(source))
     tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = []
             node.body = [s for s in node.body if not _is_contract(s)] or [ast.Pass()]
-    return tree
-
-
-def _guard(tree: ast.Module) -> ast.Module:
-    """The tree without the functions that fill a guard's parameters from lists: they run for themselves."""
-    tree.body = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name.startswith(GENERATED))]
     return tree
 
 
