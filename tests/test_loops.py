@@ -96,8 +96,8 @@ KINDS = ("every", "some", "count", "total", "least", "most")
 
 
 def test_loops_their_definitions_and_a_plain_evaluator_agree_on_random_facts_and_values() -> None:
-    counts = compare(1200, 3)
-    assert counts["loops say True"] > 80 and counts["loops say False"] > 80 and counts["the evaluator was asked"] > 80
+    counts = compare(600, 3)
+    assert counts["loops say True"] > 40 and counts["loops say False"] > 40 and counts["the evaluator was asked"] > 40
     assert all(counts[f"a loop {name}"] for name in KINDS), counts
 
 
@@ -161,9 +161,9 @@ INSIDE = {  # and what the loops read
     "call.items.all(i, now - timestamp(i.at) <= duration('24h'))": "call.items.map(i, now - timestamp(i.at))",
 }
 OUTSIDE = {  # and the truths that are trusted, where there is a loop at all
-    "call.items.all(i, i.tags.exists(t, t == 'x'))": ("call.items.map(i, i.tags.exists(t, t == \"x\"))",),
+    "call.items.all(i, i.tags.exists(t, t == 'x'))": ('call.items.map(i, i.tags.exists(t, t == "x"))',),
     "call.items.all(i, i.price < 2.5)": ("call.items.map(i, i.price < 2.5)",),
-    "call.ids.exists(i, i.lowerAscii() < 'b')": ("call.ids.map(i, i.lowerAscii() < \"b\")",),
+    "call.ids.exists(i, i.lowerAscii() < 'b')": ('call.ids.map(i, i.lowerAscii() < "b")',),
     "call.items.exists(i, i == call.items[0])": ("call.items.map(i, i == call.items[0])",),
 }
 

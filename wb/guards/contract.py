@@ -64,8 +64,8 @@ class Parameter:
     `fact` (a predicate's truth, told from outside), `past` (a formula over the trace, of the objects that the call
     names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute
     has that `test`; `words` are the predicates' keywords.  A `loose` one is compared as a whole number, and nothing
-    declared says that it is one: where it is unknown it may also be what no whole number is like.  What a list comes to is
-    found by a `loop`, which is proved with the guard, where all that it reads is known.
+    declared says that it is one: where it is unknown it may also be what no whole number is like.  What a list comes to
+    is found by a `loop`, which is proved with the guard, where all that it reads is known.
     """
 
     name: str
@@ -89,12 +89,21 @@ class Parameter:
     @property
     def trusted(self) -> bool:
         """Whether it is a truth that the guard takes on trust: told from outside, or computed before the guard runs, or
-        what it was computed of, the times of steps, is told from outside; of one that a loop finds, whether a truth that
-        the loop reads is such a one."""
+        what it was computed of, the times of steps, is told from outside; of one that a loop finds, whether the loop
+        reads such a truth."""
         if self.loop is not None:
             return any(one.trusted for one in self.loop.inputs)
         computed = self.type == "bool" and self.term is not None and not _stored(self.term)
         return self.fact is not None or computed or self.timed
+
+    @property
+    def trusts(self) -> tuple[str, ...]:
+        """The truths that it takes on trust, as a person calls them: its own, or those that its loop reads."""
+        if not self.trusted:
+            return ()
+        if self.loop is not None:
+            return tuple(one.said for one in self.loop.inputs if one.trusted)
+        return (self.about or (cel.render(self.test) if self.test is not None else self.name),)
 
     @property
     def timed(self) -> bool:

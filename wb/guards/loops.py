@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from wb.guards import sandbox
 from wb.guards.sandbox import GENERATED, Argument
 from wb.logic import cel, evaluation, facts, times, types
 from wb.logic.facts import (
@@ -63,7 +62,7 @@ class NotLooped(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What the evaluator gives the loops: one value, or of each item of a list one (`many`), or a record's names (`keys`).
+    """What the evaluator gives loops: a value, or of each item of a list one (`many`), or a record's names (`keys`).
 
     `trusted` are truths that it computes, of texts or times for instance; a time is its nanoseconds.
     """
@@ -342,9 +341,7 @@ class _Writer:
             case Macro(name, over, variable, body):
                 return self._decided(name, over, variable, body, frames)
 
-    def _tried[Found](
-        self, looped: Callable[[], Found], otherwise: Callable[[], Found], frames: list[_Frame]
-    ) -> Found:
+    def _tried[Found](self, looped: Callable[[], Found], otherwise: Callable[[], Found], frames: list[_Frame]) -> Found:
         """What a loop gives; where there can be none, what the evaluator gives, and nothing of the loop is left."""
         before = [{name: copy.copy(value) for name, value in vars(one).items()} for one in (self, *frames)]
         try:
@@ -541,7 +538,7 @@ class _Writer:
         frames: list[_Frame],
         frame: _Frame,
     ) -> _Text:
-        """The definition and the loop, as functions of what they read; and what gives their value to the frame around."""
+        """The definition and the loop, as functions of what they read; what gives their value to the frame around."""
         if not frame.own:
             raise NotLooped("something of each item was required")
         first, *rest = frame.own
@@ -698,4 +695,3 @@ def _bounded(text: _Text, largest: int) -> _Number:
     if largest >= 2**63:
         raise NotLooped("numbers whose sums have 64 bits were required")
     return _Number(text, largest)
-

@@ -284,7 +284,8 @@ def _lost(source: str, status: Status, message: str, code: str = "") -> Proof:
 def _finding(row: Mapping[str, object], offset: int) -> Objection:
     old = str(row.get("counterexample") or "").split("Old heap")[0]
     values = tuple((name, value) for name, text in STORE.findall(old) if (value := _value(text)) is not None)
-    message = re.sub(rf"\b({NAME}|{GENERATED}\w+?)_\d+\b", r"\1", " ".join(str(row[k]) for k in ("message", "reason") if row.get(k)))
+    said = " ".join(str(row[k]) for k in ("message", "reason") if row.get(k))
+    message = re.sub(rf"\b({NAME}|{GENERATED}\w+?)_\d+\b", r"\1", said)
     branch = tuple(
         re.sub(r"\bnot not ", "", re.sub(r" at \S+$", "", str(b))) for b in row.get("branchConditions") or ()
     )
