@@ -151,6 +151,7 @@ INSIDE = {  # and what the loops read
     "size(call.items.filter(i, i.kind == 'card')) < call.most": "call.items.map(i, i.kind)",
     "call.items.all(i, i.cents >= state.least)": "call.items.map(i, i.cents) state.least",
     "call.items.exists(i, i.kind in ['card', 'cash'] && i.paid)": "call.items.map(i, i.kind) call.items.map(i, i.paid)",
+    "call.items.exists(i, !i.paid && i.kind != 'cash')": "call.items.map(i, i.paid) call.items.map(i, i.kind)",
     "call.items.exists_one(i, i.paid)": "call.items.map(i, i.paid)",
     "min(call.items.map(i, i.cents)) > 0": "call.items.map(i, i.cents)",
     "max(call.items.map(i, i.cents)) < 100": "call.items.map(i, i.cents)",

@@ -157,7 +157,6 @@ def test_a_guard_of_rules_about_the_same_object_is_proved_and_its_wrong_twin_is_
 SUM = "sum(call.items.filter(i, i.paid).map(i, i.cents)) <= 500"
 WRONG = {  # each planted once in a proved source, after the definitions
     "the last item is left out": ("while at < len(items_paid):", "while at < len(items_paid) - 1:"),
-    "an item is skipped": ("        at = at + 1\n    return", "        at = at + 2\n    return"),
     "it begins with one": ("    found = 0\n", "    found = 1\n"),
     "it is not of some items alone": (
         "        if items_paid[at]:",
@@ -167,14 +166,14 @@ WRONG = {  # each planted once in a proved source, after the definitions
         "    if sum_items_filter_paid_cents > 500:",
         "    if sum_items_filter_paid_cents >= 500:",
     ),
-    "the guard is told another number": ("policy_pay(lists__total_", "policy_pay(1 + lists__total_"),
 }
 
 
 def test_a_sum_of_a_list_is_proved_and_wrong_twins_of_its_loop_and_of_its_guard_are_not(verifier: Verifier) -> None:
     made, _ = guard_of_lists(SUM)
     assert [p.name for p in made.looped] == ["sum_items_filter_paid_cents"] and not made.trusted
-    code = f"{made.signature}\n    if sum_items_filter_paid_cents > 500:\n        return (False, 'r0')\n    return (True, '')\n"
+    denies = "    if sum_items_filter_paid_cents > 500:\n        return (False, 'r0')\n"
+    code = f"{made.signature}\n{denies}    return (True, '')\n"
     right = contract.assemble(code, made)
     twins = {}
     for name, (before, after) in WRONG.items():

@@ -354,7 +354,7 @@ class _Writer:
     def _opaque(self, node: Node, frames: list[_Frame]) -> bool:
         """Whether loops compute nothing of a fact, so that it is one truth to them."""
         match node:
-            case Scalar(bool()) | Macro("all" | "exists" | "exists_one"):
+            case Scalar(bool()) | Path() | Part() | Variable() | Macro("all" | "exists" | "exists_one"):
                 return False
             case Negation() | Conjunction() | Disjunction() | Choice():
                 return all(self._opaque(part, frames) for part in facts.children(node))
