@@ -1,4 +1,4 @@
-"""Lists inside the proof: what sums, counts, all, exists, min, max of lists and what is in one come to, by proved loops.
+"""Lists inside the proof: what sums, counts, all, exists, min, max and `in` of lists come to, by proved loops.
 
 A guard's own code is over numbers, truths and texts.  Where one of these is what a list comes to, its proved source
 goes on: for each such part of a test a definition, a pure function of a list from a place on; a loop, whose invariant
