@@ -120,6 +120,7 @@ TOOL = Tool(
     arguments=(
         Field("items", "array", schema=Schema(ITEMS)),
         Field("ids", "array", schema=Schema({"type": "array", "items": {"type": "string"}})),
+        Field("loose", "array", schema=Schema({"type": "array"})),
         Field("id", "string"),
         Field("most", "integer"),
     ),
@@ -235,6 +236,9 @@ LARGE = 2**62
         ("call.id in state.methods", {"id": "a"}, {"methods": {"b": {}}}, "deny"),
         ("call.id in state.methods", {"id": "a"}, {"methods": {"b": {}, 3: {}}}, "deny"),
         ("call.id in state.methods", {"id": "a"}, {}, "undecided"),
+        ("call.loose.all(i, i.at <= now)", {"loose": [{"at": 5}]}, {"now": "2026-01-01T00:00:00Z"}, "undecided"),
+        ("call.loose.all(i, i.n <= 5)", {"loose": [{"n": 5}]}, {}, "allow"),
+        ("call.loose.all(i, i.n <= 5)", {"loose": [{"n": 4.5}]}, {}, "allow"),
         ("call.ids.all(i, i == 'x')", {"ids": ["x"] * 10_001}, {}, "undecided"),
         ("call.ids.all(i, i == 'x')", {"ids": ["x"] * 10_000}, {}, "allow"),
         ("call.ids.all(i, i == 'x')", {"ids": {"x": 1}}, {}, "undecided"),

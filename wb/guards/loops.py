@@ -50,7 +50,7 @@ COMPARED: dict[str, Type] = {  # types of facts, and of the parameters that thei
     "timestamp": "int",
     "duration": "int",
 }
-PYTHON = {"int": int, "bool": bool, "str": str}
+_CLASS = {"int": int, "bool": bool, "string": str, "timestamp": times.Timestamp, "duration": times.Duration}
 LARGE = 2**40  # the largest number that loops add up: so no sum of the evaluator's leaves its 64 bits
 IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _LOCALS = frozenset({"at", "found"})
@@ -64,15 +64,21 @@ class NotLooped(ValueError):
 class Input:
     """What the evaluator gives loops: a value, or of each item of a list one (`many`), or a record's names (`keys`).
 
-    `trusted` are truths that it computes, of texts or times for instance; a time is its nanoseconds.
+    `kind` is what every value is, one of `COMPARED`: a time is given by its nanoseconds.  `trusted` are truths that the
+    evaluator computes, of texts or times for instance.
     """
 
     name: str
-    type: Type
+    kind: str
     node: Node
     many: bool = False
     keys: bool = False
     trusted: bool = False
+
+    @property
+    def type(self) -> Type:
+        """Its type, or that of its items, as a parameter."""
+        return COMPARED[self.kind]
 
     @property
     def declared(self) -> str:
@@ -210,41 +216,40 @@ def given(one: Input, within: Computed, declared: evaluation.Enumerations) -> Ca
 
 
 def _one(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
-    read = evaluation.typed(of.node, PYTHON[of.type], declared)
-    if of.type != "int" or not within.added:
-        return read
+    read, wanted, largest = evaluation.reading(of.node, declared), _CLASS[of.kind], _largest(of, within)
 
-    def small(state: object, call: object) -> int | None:
+    def one(state: object, call: object) -> Argument | None:
         value = read(state, call)
-        return value if value is not None and -LARGE <= value <= LARGE else None
+        if type(value) is not wanted:
+            return None
+        if wanted is int:
+            return value if largest is None or -largest <= value <= largest else None
+        return value if wanted is bool or wanted is str else value.nanoseconds
 
-    return small
+    return one
 
 
 def _many(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
-    whole, kind, most = evaluation.reading(of.node, declared), PYTHON[of.type], within.most
-    added = of.type == "int" and within.added
+    read, wanted, largest = evaluation.reading(of.node, declared), _CLASS[of.kind], _largest(of, within)
+    most, timed = within.most, of.kind in ("timestamp", "duration")
 
     def items(state: object, call: object) -> Sequence | None:
-        value = whole(state, call)
+        value = read(state, call)
         if of.keys:
             value = tuple(value) if type(value) is dict and len(value) <= most else None
         if (type(value) is not list and type(value) is not tuple) or len(value) > most:
             return None
         for one in value:
-            if type(one) is not kind:
-                return timed(value) if of.type == "int" else None
-            if added and not -LARGE <= one <= LARGE:
+            if type(one) is not wanted or (largest is not None and not -largest <= one <= largest):
                 return None
-        return value
-
-    def timed(value: Sequence) -> tuple[int, ...] | None:
-        for time in (times.Timestamp, times.Duration):
-            if all([type(one) is time for one in value]):
-                return tuple([one.nanoseconds for one in value])
-        return None
+        return [one.nanoseconds for one in value] if timed else value
 
     return items
+
+
+def _largest(of: Input, within: Computed) -> int | None:
+    """The largest number that an input may be; None where any may be."""
+    return LARGE if of.kind == "int" and within.added else None
 
 
 # ---- writing loops ------------------------------------------------------------------------------
@@ -360,7 +365,7 @@ class _Writer:
                 return all(self._opaque(part, frames) for part in facts.children(node))
             case Comparison(op, left, right):
                 kind = self._compared(left, right, frames)
-                return kind is None or (kind != "int" and op not in ("==", "!="))
+                return kind is None or (COMPARED[kind] != "int" and op not in ("==", "!="))
             case OneOf(item, options) | Within(item, List(options)):
                 return not options or not all(self._compared(item, one, frames) for one in options)
             case Within():
@@ -382,12 +387,13 @@ class _Writer:
         one, other = (self._value(side, kind, frames).text for side in (left, right))
         return _joined(f"{{}} {op} {{}}", one, other)
 
-    def _compared(self, left: Node, right: Node, frames: list[_Frame]) -> Type | None:
-        """The type by which two values are compared; None where loops cannot."""
+    def _compared(self, left: Node, right: Node, frames: list[_Frame]) -> str | None:
+        """What two values are that loops compare, of `COMPARED`; None where loops cannot."""
         known = {self._type(side, frames).name for side in (left, right)} - {"any"}
         if len(known) != 1 or Scalar(None) in (left, right):
             return None
-        return COMPARED.get(known.pop())
+        (kind,) = known
+        return kind if kind in COMPARED else None
 
     # -- numbers
 
@@ -408,7 +414,7 @@ class _Writer:
             case _:
                 return self._value(node, "int", frames)
 
-    def _value(self, node: Node, kind: Type, frames: list[_Frame]) -> _Number:
+    def _value(self, node: Node, kind: str, frames: list[_Frame]) -> _Number:
         """A value to compare: numbers are added, and what lists come to is a number too."""
         match node:
             case Scalar(value):
@@ -460,11 +466,11 @@ class _Writer:
         else:
             raise NotLooped("a list or a record was required")
         known = {self._type(item, frames).name, listed} - {"any"}
-        wanted = COMPARED.get(known.pop()) if len(known) == 1 else None
-        if wanted is None:
+        wanted = known.pop() if len(known) == 1 else ""
+        if wanted not in COMPARED:
             raise NotLooped("an item of the type of the list's was required")
         one = self._input(of, wanted, many=True, keys=found.name == "record")
-        frame.own[one.name] = wanted
+        frame.own[one.name] = one.type
         inside = [*frames, frame]
         value = self._truth(item, inside) if wanted == "bool" else self._value(item, wanted, inside).text
         return self._some(_joined("{} == {}", _Text(f"{one.name}[at]", f"{one.name}[at]"), value), frames, frame)
@@ -602,7 +608,7 @@ class _Writer:
 
     # -- what is read
 
-    def _leaf(self, node: Node, kind: Type, frames: list[_Frame], *, trusted: bool = False) -> _Text:
+    def _leaf(self, node: Node, kind: str, frames: list[_Frame], *, trusted: bool = False) -> _Text:
         """A value that the evaluator reads: one, or one of each item of the one list that it is of."""
         owners = {self._owner(name, frames) for name in facts.free(node)}
         if len(owners) > 1:
@@ -610,13 +616,13 @@ class _Writer:
         if not owners:
             one = self._input(node, kind, trusted=trusted)
             for frame in frames:
-                frame.use(one.name, kind, False)
+                frame.use(one.name, one.type, False)
             return _Text(one.name, one.name)
         (at,) = owners
         frame = frames[at]
         whole = node == Variable(frame.variable)
         one = self._input(frame.base if whole else self._map(node, frame), kind, many=True, trusted=trusted)
-        frame.own[one.name] = kind
+        frame.own[one.name] = one.type
         frame.others.pop(one.name, None)
         item = f"{one.name}[at]"
         if at == len(frames) - 1:
@@ -624,7 +630,7 @@ class _Writer:
         called = f"{one.name}_here"
         frame.here[called] = item
         for inner in frames[at + 1 :]:
-            inner.use(called, kind, False)
+            inner.use(called, one.type, False)
         return _Text(called, called)
 
     def _map(self, node: Node, frame: _Frame) -> Macro:
@@ -647,10 +653,10 @@ class _Writer:
         frame = frames[owners.pop()]
         return types.of(self._map(node, frame), *self.schemas).item or types.ANY
 
-    def _input(self, node: Node, kind: Type, *, many: bool = False, keys: bool = False, trusted: bool = False) -> Input:
+    def _input(self, node: Node, kind: str, *, many: bool = False, keys: bool = False, trusted: bool = False) -> Input:
         key = node, kind, many, keys
         if key not in self.inputs:
-            known = {(i.node, i.type, i.many, i.keys): i for i in self.taken.values() if i is not None}
+            known = {(i.node, i.kind, i.many, i.keys): i for i in self.taken.values() if i is not None}
             self.inputs[key] = known.get(key) or Input(self._free(node, keys), kind, node, many, keys, trusted)
         return self.inputs[key]
 
