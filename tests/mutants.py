@@ -46,6 +46,7 @@ FAIL_CLOSED = {
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding",
     "guards/contract": "contract examples decided same_object",
+    "guards/loops": "loops",
     "guards/veriguard": "veriguard evidence",
     "guards/nagini": "prover evidence",
     "guards/examples": "examples decided",
