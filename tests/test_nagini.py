@@ -5,6 +5,7 @@ Everything that asks the prover is here, so that its start is paid once.
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench import proofs as proofs_bench
 from test_loops import guard as guard_of_lists
 
 from wb import paths
@@ -183,6 +185,15 @@ def test_a_sum_of_a_list_is_proved_and_wrong_twins_of_its_loop_and_of_its_guard_
     assert proved and probe, proved.findings
     assert {n: p.status for n, p in zip(twins, refuted, strict=True)} == dict.fromkeys(WRONG, "unproved")
     assert "Loop invariant might not" in refuted[2].findings[0].message
+
+
+def test_of_random_guards_of_lists_the_right_one_alone_is_proved(verifier: Verifier) -> None:
+    """One that is right, one changed in the guard, one in a loop; two hundred by `bench/proofs.py --lists`."""
+    made = proofs_bench.cases_of_lists(random.Random(5))
+    some = [next(made) for _ in range(3)]
+    assert [one.right for one in some] == [True, False, False]
+    found = verifier.verify([one.source for one in some])
+    assert [one.status for one in found] == ["proved", "unproved", "unproved"]
 
 
 @pytest.fixture(scope="module")
