@@ -187,6 +187,7 @@ def test_what_of_each_item_only_the_evaluator_can_say_is_trusted(text: str) -> N
 
 def test_a_test_of_another_tool_s_arguments_and_one_without_lists_have_no_loop() -> None:
     assert not guard("call.most <= 3", "size(call.items) <= 3", "call.id == 'x'")[0].looped
+    assert not guard("max(call.items.map(i, 3)) == 3", "call.items.all(i, state.least > 1)")[0].looped
     other = Predicate("p", "state", "", tools=("look",), test=cel.parse("call.ids.all(i, i == 'x')"))
     acts = Predicate("pays", "action", "", tools=("pay",))
     rules = RuleSet((acts, other), (Rule("r", "", syntax.parse("ALWAYS (pays IMPLIES p)"), "permit_only_if"),))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ COMPARED: dict[str, Type] = {  # types of facts, and of the parameters that thei
 _CLASS = {"int": int, "bool": bool, "string": str, "timestamp": times.Timestamp, "duration": times.Duration}
 LARGE = 2**40  # the largest number that loops add up: so no sum of the evaluator's leaves its 64 bits
 IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
-_LOCALS = frozenset({"at", "found"})
+_LOCALS = frozenset({*keyword.kwlist, "at", "found", "len"})  # what no input may be called
 
 
 class NotLooped(ValueError):
@@ -493,7 +494,7 @@ class _Writer:
 
     def _extreme(self, name: str, of: Node, frames: list[_Frame]) -> _Number:
         frame, kept, value = self._items(of, frames)
-        if kept or frame.before:
+        if kept or frame.before or not frame.own:
             raise NotLooped(f"{name} of all items of a list was required")
         sign, kind = ("<", "least") if name == "min" else (">", "most")
         said = value.text.code
