@@ -5,6 +5,7 @@ Everything that asks the prover is here, so that its start is paid once.
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench import proofs as proofs_bench
+from test_loops import guard as guard_of_lists
 
 from wb import paths
 from wb.bench import compare
@@ -151,6 +154,42 @@ def test_a_guard_of_rules_about_the_same_object_is_proved_and_its_wrong_twin_is_
     twin = renamed(contract.assemble(right.replace("or not once_get", "and not once_get"), made), "twin")
     proved, probe, refuted = verifier.verify((assembled, contract.probe(assembled), twin))
     assert proved and probe and refuted.status == "unproved"
+
+
+SUM = "sum(call.items.filter(i, i.paid).map(i, i.cents)) <= 500"
+WRONG = {  # each planted once in a proved source, after the definitions
+    "the last item is left out": ("while at < len(items_paid):", "while at < len(items_paid) - 1:"),
+    "it begins with one": ("    found = 0\n", "    found = 1\n"),
+    "the guard's limit is one off": (
+        "    if sum_items_filter_paid_cents > 500:",
+        "    if sum_items_filter_paid_cents >= 500:",
+    ),
+}
+
+
+def test_a_sum_of_a_list_is_proved_and_wrong_twins_of_its_loop_and_of_its_guard_are_not(verifier: Verifier) -> None:
+    made, _ = guard_of_lists(SUM)
+    assert [p.name for p in made.looped] == ["sum_items_filter_paid_cents"] and not made.trusted
+    denies = "    if sum_items_filter_paid_cents > 500:\n        return (False, 'r0')\n"
+    code = f"{made.signature}\n{denies}    return (True, '')\n"
+    right = contract.assemble(code, made)
+    twins = {}
+    for name, (before, after) in WRONG.items():
+        assert right.count(before) == 1, name
+        twins[name] = right.replace(before, after)
+    proved, probe, *refuted = verifier.verify((right, contract.probe(right), *twins.values()))
+    assert proved and probe, proved.findings
+    assert {n: p.status for n, p in zip(twins, refuted, strict=True)} == dict.fromkeys(WRONG, "unproved")
+    assert "Loop invariant might not" in refuted[1].findings[0].message
+
+
+def test_of_random_guards_of_lists_the_right_one_alone_is_proved(verifier: Verifier) -> None:
+    """One that is right, one changed in the guard, one in a loop; two hundred by `bench/proofs.py --lists`."""
+    made = proofs_bench.cases_of_lists(random.Random(5))
+    some = [next(made) for _ in range(3)]
+    assert [one.right for one in some] == [True, False, False]
+    found = verifier.verify([one.source for one in some])
+    assert [one.status for one in found] == ["proved", "unproved", "unproved"]
 
 
 @pytest.fixture(scope="module")

@@ -241,6 +241,20 @@ DEFECTS = (
     ),
     # contracts and guards
     Defect(
+        "loops add numbers whose sum has no 64 bits",
+        "wb/guards/loops",
+        "LARGE = 2**40",
+        "LARGE = 2**63",
+        "test_loops.py::test_a_guard_of_lists_decides_as_the_evaluator_does",
+    ),
+    Defect(
+        "a loop is asked of a list with an item that is not known",
+        "wb/guards/loops",
+        "            if type(one) is not wanted or",
+        "            if one is False and type(one) is not wanted or",
+        "test_loops.py::test_loops_their_definitions_and_a_plain_evaluator_agree_on_random_facts_and_values",
+    ),
+    Defect(
         "the contract has no allow side",
         "wb/guards/contract",
         'return f"Implies({self.allows}, Result()[0])" if self.items',

@@ -69,14 +69,15 @@ class Guards(Mapping[str, "Judge"]):
 
 class Verified(NamedTuple):
     """One tool's guard: the grade that its row says, what the row is worth as it was loaded, what the prover says
-    today, what may be claimed of it (`guards.runtime.claim`), and why where these differ or the rules are not known to
-    be the policy's."""
+    today, what may be claimed of it (`guards.runtime.claim`), how many of its inputs are truths that it takes on trust,
+    and why where these differ or the rules are not known to be the policy's."""
 
     tool: str
     kept: str
     loaded: str
     again: str
     claim: str
+    trusted: int
     reason: str
     foreign: tuple[str, ...] = ()
 
@@ -147,6 +148,7 @@ class Built:
                 e.grade,
                 new.grade,
                 runtime.claim(new.grade, len(e.contract.items), len(waiting.get(e.contract.tool, ()))),
+                len(e.contract.trusted),
                 "; ".join(filter(None, (why, new.reason or e.reason))),
                 foreign,
             )

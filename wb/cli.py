@@ -281,7 +281,7 @@ def verify(
         for row in rows:
             print(json.dumps({**row._asdict(), "holds": row.holds}, ensure_ascii=False))
     else:
-        display.console().print(display.table([building.Verified._fields[:6], *(row[:6] for row in rows)]))
+        display.console().print(display.table([building.Verified._fields[:7], *([*map(str, row[:7])] for row in rows)]))
         print(f"{sum(row.holds for row in rows)} of {len(rows)} guards are what their rows say")
     if not all(row.holds for row in rows):
         raise typer.Exit(1)

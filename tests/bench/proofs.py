@@ -1,17 +1,21 @@
 """What Nagini says of random small guards, beside what trying all values says.
 
-    python tests/bench/proofs.py [--guards 200] [--seed 0]
+    python tests/bench/proofs.py [--guards 200] [--seed 0] [--lists]
 
 Each guard is written for the contract of one to three random rules over typed facts: numbers, sums and differences of
 them, texts, truths, how many items a list has, what was done before and how often within a time.  Half of them say what
 the rules say, in other words; the others were changed in one place.  Rules, guards and the values that are tried are of
 this file: it shares nothing with `wb` but the text of rules and the names of parameters.  Nagini must prove a guard
 exactly where no value tells guard and rules apart.  Prints one line a disagreement, and the counts.
+
+With `--lists` each rule is over lists: sums, counts, all, exists, exists_one, min, max and membership, of numbers,
+truths and texts.  A third of the guards are right; of the others one half has one change in the guard, one in a loop.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import random
 import sys
 import time
@@ -24,7 +28,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[2])]
 
-from wb.domain.tools import Field, Tool  # noqa: E402
+from wb.domain.tools import Field, Schema, Tool  # noqa: E402
 from wb.guards import contract, nagini  # noqa: E402
 from wb.guards.contract import Parameter  # noqa: E402
 from wb.logic import cel, syntax  # noqa: E402
@@ -274,6 +278,187 @@ def cases(rng: random.Random) -> Iterator[Case]:
         wrong = not wrong
 
 
+# ---- lists --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is asked of the items of one list: in CEL, as a function of cents, truths and kinds, and the limit of a
+    number, None for a truth."""
+
+    text: str
+    meaning: Callable[[tuple[tuple[int, bool, str], ...], int], Any]
+    limited: bool
+
+    def holds(self, items: tuple, op: str, limit: int, least: int) -> bool:
+        """What a rule demands."""
+        found = self.meaning(items, least)
+        return OPS[op](found, limit) if self.limited else found is True
+
+
+FACTS = (
+    Fact("sum(call.items.map(i, i.cents))", lambda items, least: sum(c for c, _, _ in items), True),
+    Fact(
+        "sum(call.items.filter(i, i.paid).map(i, i.cents))",
+        lambda items, least: sum(c for c, paid, _ in items if paid),
+        True,
+    ),
+    Fact(
+        'size(call.items.filter(i, i.kind == "x"))', lambda items, least: sum(kind == "x" for _, _, kind in items), True
+    ),
+    Fact(
+        "size(call.items.filter(i, i.cents >= state.age))",
+        lambda items, least: sum(c >= least for c, _, _ in items),
+        True,
+    ),
+    Fact("min(call.items.map(i, i.cents))", lambda items, least: min(c for c, _, _ in items), True),
+    Fact("max(call.items.map(i, i.cents))", lambda items, least: max(c for c, _, _ in items), True),
+    Fact(
+        "call.items.all(i, i.cents >= state.age || i.paid)",
+        lambda items, least: all(c >= least or paid for c, paid, _ in items),
+        False,
+    ),
+    Fact(
+        'call.items.exists(i, i.kind in ["x", "y"] && !i.paid)',
+        lambda items, least: any(kind in "xy" and not paid for _, paid, kind in items),
+        False,
+    ),
+    Fact("call.items.exists_one(i, i.paid)", lambda items, least: sum(paid for _, paid, _ in items) == 1, False),
+    Fact("state.age in call.numbers", lambda items, least: least in [c for c, _, _ in items[1:]], False),
+    Fact(
+        "call.items.all(i, i.cents in call.numbers || i.cents > state.age)",
+        lambda items, least: all(c in [c for c, _, _ in items[1:]] or c > least for c, _, _ in items),
+        False,
+    ),
+)
+ONE = tuple(product(range(-1, 6), (False, True), ("x", "z")))  # items that are tried, alone and together
+ALIKE = tuple((one,) * n for one in ONE for n in (4, 5))
+LISTS = (*((one,) for one in ONE), *product(ONE, ONE), *product(ONE[::5], repeat=3), *ALIKE)
+LEAST = (-1, 0, 2)
+SPOILT = (  # what is planted in a loop, after its definition
+    ("    found = 0\n", "    found = 1\n"),
+    ("    found = True\n    while", "    found = False\n    while"),
+    ("    found = False\n    while", "    found = True\n    while"),
+    ("        at = at + 1\n    return", "        at = at + 2\n    return"),
+    ("            found = True\n", "            found = False\n"),
+    ("            found = False\n", "            found = True\n"),
+    ("            found = found + 1\n", "            found = found + 2\n"),
+    (">= age:", "> age:"),
+    (" > found:", " < found:"),
+    (" < found:", " > found:"),
+)
+ROWS = {"cents": {"type": "integer"}, "paid": {"type": "boolean"}, "kind": {"type": "string"}}
+PAYS = Tool(
+    "act",
+    arguments=(
+        Field("items", "array", schema=Schema({"type": "array", "items": {"type": "object", "properties": ROWS}})),
+        Field("numbers", "array", schema=Schema({"type": "array", "items": {"type": "integer"}})),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A guard over lists, and whether it is right."""
+
+    source: str
+    right: bool
+
+
+def meant_of_lists(required: contract.Contract, source: str) -> Callable[[dict, dict], tuple]:
+    """What the whole proved source does when it runs, of a call and a state: its decision, and what each loop finds."""
+    bare = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and not node.decorator_list]
+    for node in bare:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.FunctionDef | ast.While):
+                inner.body = [one for one in inner.body if not isinstance(one, ast.Expr)]
+            if isinstance(inner, ast.arg | ast.FunctionDef):
+                setattr(inner, "returns" if isinstance(inner, ast.FunctionDef) else "annotation", None)
+    space: dict[str, Any] = {}
+    exec(compile(ast.fix_missing_locations(ast.Module(bare, [])), "<guard>", "exec"), space)
+    inputs = {one.name: one for p in required.looped for one in p.loop.inputs}
+
+    def run(call: dict, state: dict) -> tuple:
+        given = {p.name: state["age"] for p in required.parameters if p.loop is None}
+        for name, one in inputs.items():
+            text = one.said.replace("call.", "").replace("state.", "")
+            if one.many:
+                field_ = text.rpartition("i.")[2].rstrip(")")
+                given[name] = [row[field_] for row in call["items"]] if "map(" in text else call["numbers"]
+            else:
+                given[name] = state[text]
+        try:
+            found = [space[p.loop.function](*[given[one.name] for one in p.loop.inputs]) for p in required.looped]
+            return space["lists__guard"](**given)[0], *found
+        except IndexError:
+            return ()
+
+    return run
+
+
+def cases_of_lists(rng: random.Random) -> Iterator[Listed]:
+    """Guards over lists without end: right, changed in the guard, changed in a loop, in turn."""
+    turn = 0
+    while True:
+        both = (
+            FACTS[2],
+            rng.choice((FACTS[0], *FACTS[4:6])),
+        )  # of different parts of items: one tells nothing of the other
+        asked = both if rng.random() < 0.3 else (rng.choice(FACTS),)
+        chosen = [(f, rng.choice(list(OPS)), rng.randint(1, 4 - len(asked))) for f in asked]
+        tests = [f"{f.text} {op} {limit}" if f.limited else f.text for f, op, limit in chosen]
+        known = [Predicate("act", "action", "", tools=("act",))]
+        known += [Predicate(f"p{i}", "state", "", tools=("act",), test=cel.parse(t)) for i, t in enumerate(tests)]
+        texts = [syntax.parse(f"ALWAYS (act IMPLIES p{i})") for i in range(len(tests))]
+        rules = tuple(Rule(f"r{i}", "", one, "permit_only_if") for i, one in enumerate(texts))
+        required = contract.contract(PAYS, RuleSet(tuple(known), rules), STATE)
+        lines, at = [required.signature], rng.randrange(len(tests))
+        for i, item in enumerate(required.items):
+            name = item.condition.partition(" ")[0]
+            f, op, limit = chosen[i]
+            if turn % 3 == 1 and i == at:
+                limit, op = (limit + 1, op) if rng.random() < 0.5 else (limit, OPPOSITE[op])
+                said = f"{name} {op} {limit}" if f.limited else f"not {name}"
+            elif rng.random() < 0.5:
+                said = f"not ({name} {OPPOSITE[op]} {limit})" if f.limited else name
+            else:
+                said = item.condition
+            lines += [f"    if not ({said}):", f'        return (False, "r{i}")']
+        source = contract.assemble("\n".join([*lines, '    return (True, "ok")', ""]), required)
+        if turn % 3 == 2:
+            fits = [(before, after) for before, after in SPOILT if source.count(before)]
+            before, after = rng.choice(fits)
+            head, _, tail = source.partition(before)
+            source = head + after + tail
+        run = meant_of_lists(required, source)
+        right = True
+        for items, least in product(LISTS, LEAST):
+            rows = [{"cents": c, "paid": paid, "kind": kind} for c, paid, kind in items]
+            call = {"items": rows, "numbers": [c for c, _, _ in items[1:]]}
+            decided = all(f.holds(items, op, limit, least) for f, op, limit in chosen)
+            if run(call, {"age": least}) != (decided, *[f.meaning(items, least) for f, _, _ in chosen]):
+                right = False
+                break
+        yield Listed(source, right)
+        turn += 1
+
+
+def compare_lists(count: int, seed: int) -> tuple[Counter, list[str]]:
+    """As `compare`, of guards over lists."""
+    made, found, differ = cases_of_lists(random.Random(seed)), Counter(), []
+    tried = [next(made) for _ in range(count)]
+    with nagini.Verifier(timeout_s=900) as verifier:
+        for start in range(0, count, 10):
+            some = tried[start : start + 10]
+            for one, proof in zip(some, verifier.verify([one.source for one in some]), strict=True):
+                truth = "right" if one.right else "wrong"
+                found[truth, proof.status] += 1
+                if (truth, proof.status) not in (("right", "proved"), ("wrong", "unproved")):
+                    differ.append(f"{truth}, but {proof.status}: {proof.findings}\n{one.source}")
+            print(f"{start + len(some)} asked, {len(differ)} disagreements", file=sys.stderr, flush=True)
+    return found, differ
+
+
 def compare(count: int, seed: int) -> tuple[Counter, list[str]]:
     """How often each verdict met each truth, and the sources where they differ, of that many guards with a verdict.
 
@@ -297,9 +482,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--guards", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--lists", action="store_true")
     chosen = options.parse_args()
     begun = time.monotonic()
-    found, differ = compare(chosen.guards, chosen.seed)
+    found, differ = (compare_lists if chosen.lists else compare)(chosen.guards, chosen.seed)
     print(*differ, sep="\n")
     counts = ", ".join(f"{count} {truth} and {status}" for (truth, status), count in sorted(found.items()))
     print(f"{chosen.guards} verdicts, {len(differ)} disagreements: {counts}; {time.monotonic() - begun:.0f} s")

@@ -13,11 +13,12 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from wb.domain.tools import Field, Tool, Toolbox, schemas
-from wb.guards import sandbox
+from wb.guards import loops, sandbox
+from wb.guards.loops import COMPARED, IDENTIFIER, Computed, Input, Type, named
 from wb.guards.nagini import HEADER
 from wb.guards.sandbox import UnsafeSource
 from wb.logic import cel, facts, times, types
@@ -44,15 +45,6 @@ from wb.logic.formula import Formula
 from wb.rules.residual import bearing, own_objects
 from wb.rules.rule import Predicate, RuleSet
 
-Type = Literal["int", "bool", "str"]
-_COMPARED: dict[str, Type] = {  # types of facts, and of the parameters that their values are compared by
-    "int": "int",
-    "bool": "bool",
-    "string": "str",
-    "timestamp": "int",
-    "duration": "int",
-}
-_IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 RESERVED = frozenset(
     {*keyword.kwlist, "Result", "Implies", "Requires", "Ensures", "Refute", "Tuple", "bool", "str", "int", "len"}
 )
@@ -72,7 +64,8 @@ class Parameter:
     `fact` (a predicate's truth, told from outside), `past` (a formula over the trace, of the objects that the call
     names and of all where it has variables) is set.  A fact that is the result of a test which Nagini cannot compute
     has that `test`; `words` are the predicates' keywords.  A `loose` one is compared as a whole number, and nothing
-    declared says that it is one: where it is unknown it may also be what no whole number is like.
+    declared says that it is one: where it is unknown it may also be what no whole number is like.  What a list comes to
+    is found by a `loop`, which is proved with the guard, where all that it reads is known.
     """
 
     name: str
@@ -87,6 +80,7 @@ class Parameter:
     term: Node | None = None
     tool: str = ""
     loose: bool = False
+    loop: Computed | None = None
 
     def __post_init__(self) -> None:
         if sum(x is not None for x in (self.field, self.fact, self.past, self.term)) != 1:
@@ -95,9 +89,21 @@ class Parameter:
     @property
     def trusted(self) -> bool:
         """Whether it is a truth that the guard takes on trust: told from outside, or computed before the guard runs, or
-        what it was computed of, the times of steps, is told from outside."""
+        what it was computed of, the times of steps, is told from outside; of one that a loop finds, whether the loop
+        reads such a truth."""
+        if self.loop is not None:
+            return any(one.trusted for one in self.loop.inputs)
         computed = self.type == "bool" and self.term is not None and not _stored(self.term)
         return self.fact is not None or computed or self.timed
+
+    @property
+    def trusts(self) -> tuple[str, ...]:
+        """The truths that it takes on trust, as a person calls them: its own, or those that its loop reads."""
+        if not self.trusted:
+            return ()
+        if self.loop is not None:
+            return tuple(one.said for one in self.loop.inputs if one.trusted)
+        return (self.about or (cel.render(self.test) if self.test is not None else self.name),)
 
     @property
     def timed(self) -> bool:
@@ -156,6 +162,11 @@ class Contract:
         return tuple(p for p in self.parameters if p.trusted)
 
     @property
+    def looped(self) -> tuple[Parameter, ...]:
+        """The parameters that proved loops fill from lists."""
+        return tuple(p for p in self.parameters if p.loop is not None)
+
+    @property
     def allows(self) -> str:
         """The allow side: where this expression is true, the guard must allow."""
         return " and ".join(bracketed(c) for c in self.conditions) or "True"
@@ -184,7 +195,7 @@ def contract(tool: Tool, ruleset: RuleSet, state: tuple[Field, ...] = ()) -> Con
         residual = bearing(rule, tool.name, ruleset)
         if residual is not None:
             items.append(Item(rule.id, rule.clause, rule.text, names.expression(residual), residual))
-    return Contract(tool.name, tuple(names.parameters.values()), tuple(items))
+    return Contract(tool.name, names.looped(), tuple(items))
 
 
 def contracts(toolbox: Toolbox, ruleset: RuleSet) -> tuple[Contract, ...]:
@@ -223,6 +234,21 @@ class _Names:
                 return self._looked_up(formula)
             case _:
                 raise ValueError(f"a guard's condition is propositional with past; got {formula!r}")
+
+    def looped(self) -> tuple[Parameter, ...]:
+        """The parameters, with loops where lists fill them that the state and the judged call hold."""
+        taken: dict[str, Input | None] = dict.fromkeys((*RESERVED, *(p.name for p in self.parameters.values())))
+        read, found = (self.schemas["state"], self.schemas[self.tool.name]), []
+        for one in self.parameters.values():
+            node = one.test if one.fact is not None else one.term
+            tools = self.ruleset.predicate(one.fact).tools if one.fact is not None else (one.tool,) * bool(one.tool)
+            if node is None or (tools and self.tool.name not in tools):
+                found.append(one)
+                continue
+            loop = loops.computed(one.name, node, one.type, read, taken)
+            taken |= {given.name: given for given in loop.inputs} if loop is not None else {}
+            found.append(replace(one, loop=loop))
+        return tuple(found)
 
     def _own(self, atom: f.Atom) -> bool:
         """Whether an atom is of the judged call itself: a test of its arguments, of the objects that it names."""
@@ -321,7 +347,7 @@ class _Names:
         known = kinds - {"any"}
         if len(known) != 1 or Scalar(None) in (left, right):
             return None
-        return _COMPARED.get(known.pop())
+        return COMPARED.get(known.pop())
 
     def _kind(self, node: Node, predicate: Predicate) -> str:
         """What the declared types say of a node's value."""
@@ -390,7 +416,7 @@ class _Names:
         path = node.of if isinstance(node, Size) else node
         measure: Literal["value", "count"] = "count" if isinstance(node, Size) else "value"
         loose = kind == "int" and self._kind(node, predicate) == "any"
-        if isinstance(path, Path) and len(path.names) == 2 and _IDENTIFIER.fullmatch(path.names[1]):
+        if isinstance(path, Path) and len(path.names) == 2 and IDENTIFIER.fullmatch(path.names[1]):
             owner, field = self._owner(path, predicate), path.names[1]
             name = field if owner in ("state", self.tool.name) else f"{owner}_{field}"
             return self._parameter(
@@ -407,7 +433,7 @@ class _Names:
         unit = " in nanoseconds" if self._kind(node, predicate) in ("timestamp", "duration") else ""
         return self._parameter(
             (tool, node, kind),
-            _named(node),
+            named(node),
             kind,
             f"{cel.render(node)}{unit}",
             term=node,
@@ -437,25 +463,18 @@ def _stored(node: Node) -> bool:
     return isinstance(node, Path | Part)
 
 
-def _named(node: Node) -> str:
-    """A name for what a node comes to, such as `sum_payments_amount`."""
-    words = re.findall(r"[a-zA-Z0-9_]+", cel.render(node))
-    bound = {n.variable.name for n in _nodes(node) if isinstance(n, facts.Macro)}
-    kept = [word for word in words if word not in {*facts.ROOTS, *bound, "map", "timestamp", "string"}]
-    name = "_".join(dict.fromkeys(kept))[:48].strip("_")
-    return name if _IDENTIFIER.fullmatch(name) else f"value_{name}".strip("_")
-
-
-def _nodes(node: Node) -> tuple[Node, ...]:
-    return (node, *(inner for child in facts.children(node) for inner in _nodes(child)))
-
-
 def assemble(guard: str, required: Contract) -> str:
-    """The guard's function with the contract put in: what Nagini is asked to prove.
+    """The guard's function with the contract put in, and the loops that fill its parameters: what Nagini is asked to
+    prove.
 
     Raises:
         VacuousContract: the guard is not the one function that was asked for, or brings a contract of its own.
     """
+    return stated(guard, required) + "".join(f"\n\n{one}" for one in _lists(required))
+
+
+def stated(guard: str, required: Contract) -> str:
+    """The guard's function alone with the contract put in, over the values that loops find; raises as `assemble`."""
     function = _function(guard)
     if function.name != required.function or own_contract(function):
         raise VacuousContract(
@@ -463,16 +482,57 @@ def assemble(guard: str, required: Contract) -> str:
             f"with {own_contract(function) or 'none'}"
         )
     try:
-        stated = sandbox.parse("\n".join(required.lines())).body
-        function.body = [*stated, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
+        said = sandbox.parse("\n".join(required.lines())).body
+        function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
         return f"{HEADER}\n\n{sandbox.text(function)}"
     except UnsafeSource as error:
         raise VacuousContract(str(error)) from None
 
 
+def _lists(required: Contract) -> tuple[str, ...]:
+    """The functions that take lists: definitions and loops, and last the one that calls the guard with what they find.
+
+    That one states the contract in the definitions, so that what is proved of the guard is proved of the lists.
+    """
+    by_name = {p.name: p.loop for p in required.looped}
+    if not by_name:
+        return ()
+    found = tuple(by_name.values())
+    meant = _Meant({name: ast.parse(loop.meant, mode="eval").body for name, loop in by_name.items()})
+    inputs = dict.fromkeys(one.declared for loop in found for one in loop.inputs)
+    plain = [p for p in required.parameters if p.loop is None]
+    header = ", ".join((*(f"{p.name}: {p.type}" for p in plain), *inputs))
+    needed = [f"Requires({p.name} >= 0)" for p in plain if p.measure == "count"]
+    needed += dict.fromkeys(f"Requires({one})" for loop in found for one in loop.requires)
+    said = [line for line in required.lines() if not line.startswith("Requires(")]
+    filled = [f"{p.loop.function}({p.loop.arguments})" if p.loop else p.name for p in required.parameters]
+    lines = [
+        f"def {sandbox.GENERATED}guard({header}) -> Tuple[bool, str]:",
+        *(f"    {line}" for line in needed),
+        *(f"    {ast.unparse(meant.visit(ast.parse(line)))}" for line in said),
+        f"    return {required.function}({', '.join(filled)})",
+        "",
+    ]
+    return (*dict.fromkeys(source for loop in found for source in loop.sources), "\n".join(lines))
+
+
+class _Meant(ast.NodeTransformer):
+    """Names of parameters as what they mean."""
+
+    def __init__(self, meant: dict[str, ast.expr]) -> None:
+        self.meant = meant
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """The meaning of a name that has one."""
+        return self.meant.get(node.id, node)
+
+
 def probe(assembled: str) -> str:
-    """The same function with `Refute(False)` after its contract: it must pass, else nothing is reachable."""
-    function = _function(assembled)
+    """The guard's function with `Refute(False)` after its contract: it must pass, else nothing is reachable.
+
+    The functions for lists are left out: what they require, lists of equal lengths or with an item, some lists have.
+    """
+    function = _function(sandbox.text(sandbox.guard(_parsed(assembled))))
     after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
     function.name += "__probe"
     function.body.insert(after, ast.parse("Refute(False)").body[0])
@@ -485,11 +545,15 @@ def own_contract(function: ast.FunctionDef) -> list[str]:
     return sorted({n.id for n in ast.walk(function) if isinstance(n, ast.Name)} & words)
 
 
-def _function(source: str) -> ast.FunctionDef:
+def _parsed(source: str) -> ast.Module:
     try:
-        found = [n for n in sandbox.parse(source).body if isinstance(n, ast.FunctionDef)]
+        return sandbox.parse(source)
     except UnsafeSource as error:
         raise VacuousContract(str(error)) from None
+
+
+def _function(source: str) -> ast.FunctionDef:
+    found = [n for n in _parsed(source).body if isinstance(n, ast.FunctionDef)]
     if len(found) != 1:
         raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
     return found[0]

@@ -102,12 +102,13 @@ def _sealed(entry: Guarded, evidence: Mapping[str, object]) -> dict[str, object]
 
 
 def _evidence(contract: Contract, rules: str, open: Open) -> dict[str, object]:
-    """Digests of what a guard with this contract rests on, beside its source."""
+    """Digests of what a guard with this contract rests on, beside its source, and what it takes on trust."""
     return {
         "contract": paths.digest([contract.signature, *contract.lines(), *(repr(p) for p in contract.parameters)]),
         "rules": rules,
         "open": {sentence.id: paths.digest(sentence.text) for sentence in open.get(contract.tool, ())},
         "prover": nagini.prover(),
+        "trusted": {p.name: list(p.trusts) for p in contract.trusted},
     }
 
 

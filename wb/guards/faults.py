@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wb.guards import examples, sandbox
-from wb.guards.contract import REFUSED, Contract, VacuousContract, assemble
+from wb.guards.contract import REFUSED, Contract, VacuousContract, stated
 from wb.guards.nagini import Verifier
 
 
@@ -177,7 +177,7 @@ def choose(made: Sequence[Sequence[Mutant]], most: int) -> tuple[tuple[int, Muta
 def judged(proved: Sequence[tuple[Contract, str]], verifier: Verifier, *, most: int = 40) -> tuple[JudgedMutant, ...]:
     """The fate of at most `most` mutants of the proved guards, all given to Nagini together."""
     rows = [(*proved[i], made) for i, made in choose([mutants(guard) for _, guard in proved], most)]
-    sources = [assemble(made.source, contract) for contract, _, made in rows]
+    sources = [stated(made.source, contract) for contract, _, made in rows]
     return tuple(
         _fate(contract, guard, made, proof.status)
         for (contract, guard, made), proof in zip(rows, verifier.verify(sources), strict=True)
@@ -211,7 +211,7 @@ def _decides_otherwise(contract: Contract, guard: str, made: Mutant) -> bool:
 
 def _witness(contract: Contract, guard: str, made: Mutant) -> dict[str, sandbox.Argument] | None:
     """Arguments on which the mutant decides otherwise than the guard."""
-    points = examples.points(contract, assemble(guard, contract), assemble(made.source, contract))
+    points = examples.points(contract, stated(guard, contract), stated(made.source, contract))
     return examples.difference(sandbox.load(guard), sandbox.load(made.source), points)
 
 

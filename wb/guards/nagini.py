@@ -27,6 +27,7 @@ from typing import Literal
 
 from wb import paths
 from wb.guards import sandbox
+from wb.guards.sandbox import GENERATED
 
 Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
 HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
@@ -220,7 +221,7 @@ def digest(source: str) -> str:
 
 
 def canonical(source: str) -> str:
-    """The source with its one function called `guard`; as it is, where it is not `HEADER` and one function."""
+    """The source with the guard's function called `guard`; as it is, where it is not `HEADER` and one such function."""
     name = _function(source)
     return source if name is None else re.sub(rf"\b{name}\b", NAME, source)
 
@@ -232,7 +233,7 @@ def _batches(sources: Sequence[str]) -> list[list[str]]:
     batches: list[list[str]] = []
     room = 0
     for source in shared:
-        size = source.count("\n")
+        size = source.count("\n") * (2 if f"def {GENERATED}" in source else 1)  # loops take twice the time
         if size > room:  # also before the first; a source longer than a file has one to itself
             batches.append([])
             room = LINES
@@ -242,14 +243,16 @@ def _batches(sources: Sequence[str]) -> list[list[str]]:
 
 
 def _function(source: str) -> str | None:
-    """The name of the one function after `HEADER`; None where the source is anything else."""
+    """The name of the one function after `HEADER`, those for lists apart; None where the source is anything else."""
     if not source.startswith(HEADER):
         return None
     try:
         body = sandbox.parse(source.removeprefix(HEADER)).body
     except sandbox.UnsafeSource:
         return None
-    return body[0].name if len(body) == 1 and isinstance(body[0], ast.FunctionDef) else None
+    names = [node.name if isinstance(node, ast.FunctionDef) else "" for node in body]
+    own = [name for name in names if not name.startswith(GENERATED)]
+    return own[0] if len(own) == 1 and own[0] else None
 
 
 def _merge(batch: Sequence[str]) -> tuple[str, list[int]]:
@@ -259,7 +262,8 @@ def _merge(batch: Sequence[str]) -> tuple[str, list[int]]:
     text, starts = HEADER, []
     for number, source in enumerate(batch):
         starts.append(text.count("\n"))
-        text += re.sub(rf"\b{NAME}\b", f"{NAME}_{number}", source.removeprefix(HEADER).rstrip("\n")) + "\n"
+        source = source.removeprefix(HEADER).rstrip("\n")
+        text += re.sub(rf"\b({NAME}|{GENERATED}\w+)\b", rf"\1_{number}", source) + "\n"
     return text, starts
 
 
@@ -280,7 +284,8 @@ def _lost(source: str, status: Status, message: str, code: str = "") -> Proof:
 def _finding(row: Mapping[str, object], offset: int) -> Objection:
     old = str(row.get("counterexample") or "").split("Old heap")[0]
     values = tuple((name, value) for name, text in STORE.findall(old) if (value := _value(text)) is not None)
-    message = re.sub(rf"\b{NAME}_\d+\b", NAME, " ".join(str(row[k]) for k in ("message", "reason") if row.get(k)))
+    said = " ".join(str(row[k]) for k in ("message", "reason") if row.get(k))
+    message = re.sub(rf"\b({NAME}|{GENERATED}\w+?)_\d+\b", r"\1", said)
     branch = tuple(
         re.sub(r"\bnot not ", "", re.sub(r" at \S+$", "", str(b))) for b in row.get("branchConditions") or ()
     )

@@ -21,7 +21,7 @@ from wb.domain.session import Session
 from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
-from wb.guards import parts, sandbox
+from wb.guards import loops, parts, sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.parts import Part
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
@@ -396,6 +396,7 @@ class Loaded:
         back = [p for p in contract.parameters if p.past is not None]
         plain, about = ([p for p in back if _followed_apart(p.past) is of] for of in (False, True))
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
+        own |= {p.name: _looped(p, own[p.name], contract.tool, values) for p in contract.looped if p.name in own}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
         names = [*own, *others, *[p.name for p in (*plain, *about)]]
         order = [p.name for p in contract.parameters]
@@ -559,6 +560,12 @@ def _own(parameter: Parameter, tool: str, ruleset: RuleSet, values: DeclaredValu
     if owner not in ("state", tool):
         return None
     return evaluation.typed(term, PYTHON[parameter.type], declared(facts.paths(term), values, tool))
+
+
+def _looped(parameter: Parameter, otherwise: Own, tool: str, values: DeclaredValues) -> Own:
+    """What fills a parameter by its proved loops; `otherwise` where something that they read is not known."""
+    read = [path for one in parameter.loop.inputs for path in facts.paths(one.node)]
+    return loops.reading(parameter.loop, otherwise, declared(read, values, tool))
 
 
 def _other(parameter: Parameter, ruleset: RuleSet, values: DeclaredValues) -> Other:

@@ -34,6 +34,7 @@ INTEGER = 2**63  # the largest number, as in the tests of rules
 READS = 20  # values read in a completion, on the average of all
 ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 OTHER = "~"  # a text that no rule names
+GENERATED = "lists__"  # what begins the names of functions that a proved source has beside the guard's: `loops`
 
 
 class UnsafeSource(ValueError):
@@ -88,8 +89,14 @@ def text(tree: ast.AST) -> str:
         raise UnsafeSource(f"a source that can be written again was required; got {error}") from None
 
 
+def guard(tree: ast.Module) -> ast.Module:
+    """The tree without the functions that fill a guard's parameters from lists: they run for themselves."""
+    tree.body = [n for n in tree.body if not (isinstance(n, ast.FunctionDef) and n.name.startswith(GENERATED))]
+    return tree
+
+
 def strip(source: str) -> str:
-    """The source as it may run: contract statements, decorators, imports and docstring taken off.
+    """The guard's own source as it may run: contract statements, decorators, imports, docstring, loops taken off.
 
     Raises:
         UnsafeSource: it is no Python.
@@ -142,7 +149,7 @@ def points(*sources: str) -> dict[str, tuple[Argument, ...]]:
 
     Parameters that meet each other have two values or more in common.
     """
-    trees = [parse(source) for source in sources]
+    trees = [guard(parse(source)) for source in sources]
     types = {
         a.arg: ast.unparse(a.annotation)
         for t in trees
@@ -272,7 +279,7 @@ def _read(outcome: object) -> object:
 
 
 def _stripped(source: str) -> ast.Module:
-    tree = parse(source)
+    tree = guard(parse(source))
     tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

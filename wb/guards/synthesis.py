@@ -197,7 +197,7 @@ def _language(draft: Draft) -> tuple[Complaint, ...]:
         got = _signature(sandbox.check(draft.source))
         if got != wanted:
             return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
-        faults.refuse(contracts.assemble(draft.source, draft.contract))
+        faults.refuse(contracts.stated(draft.source, draft.contract))
     except (UnsafeSource, VacuousContract) as error:
         return (Complaint("language", str(error)),)
     return ()

@@ -137,7 +137,7 @@ def counterexample(contract: Contract, source: str) -> Complaint | None:
     They depend on the code and the contract alone; the code runs in a process of its own.  The values in a prover's
     finding are whatever its solver happened to meet: they differ from run to run, and texts are opaque to it.
     """
-    points = examples.points(contract, contracts.assemble(source, contract))
+    points = examples.points(contract, contracts.stated(source, contract))
     try:
         found = trial.difference(source, examples.function(contract, contract.allows), points)
     except trial.TrialFailed:

@@ -31,6 +31,7 @@ def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = 
         (
             ("rules", said or ("no rule",)),
             ("code", Source(entry.source, "python")),
+            ("taken on trust", tuple(one for p in entry.contract.trusted for one in p.trusts)),
             ("why not better", entry.reason),
             *((f"found by {c.check}", _complaint(c)) for c in complaints),
         ),
@@ -187,6 +188,7 @@ def grades(entries: Iterable[Guarded], title: str = "", open: Mapping[str, Seque
             "claim": Badge(runtime.claimed(one, len(open.get(one.contract.tool, ())))),
             "items": parts.said(one.parts),
             "rules": len(one.contract.items),
+            "trusted": len(one.contract.trusted),
             "why not better": one.reason,
         }
         for one in entries
