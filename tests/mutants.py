@@ -49,12 +49,8 @@ FAIL_CLOSED = {
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding examples decided",
     "guards/contract": "contract examples decided same_object",
-<<<<<<< HEAD
-    "guards/veriguard": "veriguard evidence drafting",
-=======
     "guards/loops": "loops",
-    "guards/veriguard": "veriguard evidence",
->>>>>>> lists
+    "guards/veriguard": "veriguard evidence drafting",
     "guards/nagini": "prover evidence",
     "guards/examples": "examples decided",
     "guards/synthesis": "drafting generated_code decided veriguard",
