@@ -723,3 +723,10 @@ def test_what_would_comply_is_found_once_for_the_same_rules(monkeypatch: pytest.
 )
 def test_what_a_tool_answers_in_text_is_read_only_where_it_is_plain_json(text: str, value: object) -> None:
     assert enforcement.content(text) == value
+
+
+def test_a_coroutine_is_judged_in_a_thread_where_the_session_may_have_to_wait() -> None:
+    session, desk = library.session(ask=lambda tool, arguments: None), Desk()
+    assert session.asks
+    assert by_coroutine(session, desk, "lend_book", {"days": 14}) == (True, "lent for 14 days")
+    assert not by_coroutine(session, desk, "lend_book", {"days": 15})[0] and desk.done == [("lend_book", 14)]

@@ -437,3 +437,19 @@ def test_a_contract_over_many_inputs_is_settled_once_it_was_seen_true_and_false(
     parity = " != ".join(["(Result()[0]", *(f"({name}" for name in names[:-1])]) + f" != {names[-1]}" + ")" * len(names)
     inputs = ", ".join(f"{name}: bool" for name in names)
     faults.refuse(f"def policy({inputs}) -> Tuple[bool, str]:\n    Ensures({parity})\n    return (True, '')\n")
+
+
+@pytest.mark.parametrize(
+    "word", ["Assume", "ContractOnly", "Exsures", "Assert", "Fold", "Unfold", "Inhale", "Exhale", "Opaque"]
+)
+def test_a_source_that_uses_a_word_of_contracts_is_found_out(word):
+    source = f"def policy_x(age: int) -> Tuple[bool, str]:\n    {word}(age)\n    return (True, 'fine')\n"
+    (function,) = ast.parse(source).body
+    assert contract.own_contract(function) == [word]
+    assert contract.own_contract(ast.parse(source.replace(word, "print")).body[0]) == []
+
+
+def test_the_name_of_a_formula_has_sixty_letters_at_the_most():
+    long = f.Atom("a" * 80)
+    names = [contract.slug(one) for one in (f.at_least(3, long), f.Recently(long, 2, 10**9), f.Once(long))]
+    assert [len(name) for name in names] == [60] * 3 and len({*names}) == 3

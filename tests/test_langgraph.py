@@ -344,3 +344,16 @@ def test_a_cancelled_graph_leaves_its_call_awaited() -> None:
 
     asyncio.run(cancelled())
     assert "has no result yet" in session.call("pay_fine", {"reader": "r"}).reason
+
+
+@both
+def test_a_call_of_the_first_message_of_all_is_decided_and_made(sync: bool) -> None:
+    desk = Desk()
+    node = adapter.tool_node(structured(desk), library.session())
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    given = {"messages": [says(call("lend_book", {"days": 3}, "a"))]}
+    made = graph.compile()
+    made.invoke(given) if sync else asyncio.run(made.ainvoke(given))
+    assert desk.done == [("lend_book", 3)]

@@ -826,3 +826,10 @@ def test_of_three_readings_the_last_two_may_be_apart_and_still_not_be_known() ->
     assert known(one, "get", id="x")["order"] == {"version": 2}, "asked for after the other had come"
     one.result({"version": 3}, "a")
     assert "order" not in known(one, "get", id="x"), "the first may have been the last to read"
+
+
+def test_the_clock_is_changed_by_no_call() -> None:
+    """A call that failed after its step was over makes nothing unknown that only the clock tells."""
+    one = Session(Spy(validator=Validator(box([STATE[0]]))))
+    one.call("post", {}, step=1), one.say("user", "Go on."), one.result("no", error=True)
+    assert one.call("touch", {"id": "a"}, step=2).decision == "allow"

@@ -177,3 +177,13 @@ def test_what_was_broken_once_is_not_free_from_then_on(text: str) -> None:
     assert one.call("ask", {"id": "a"}).decision == "allow"
     assert one.call("pay", {"id": "a"}).decision == "allow"
     assert one.call("pay", {"id": "b"}).decision == ("deny" if about else "allow")
+
+
+def test_a_call_may_change_what_is_told_of_it_and_of_any_tool():
+    """Whatever reads arguments and is of no tool may be told by any call; what reads the state alone by none."""
+    test = {"any": "call.x > 1", "state": "state.x > 1"}
+    kinds = {name: Predicate(name, "state", "", test=cel.parse(text)) for name, text in test.items()}
+    of = Predicate("of", "state", "", test=cel.parse("call.x > 1"), tools=("pay",))
+    act = Predicate("act", "action", "", tools=("pay",))
+    found = {one.name: [shields._made(one, tool) for tool in ("pay", "see")] for one in (*kinds.values(), of, act)}
+    assert found == {"any": [True, True], "state": [False, False], "of": [True, False], "act": [True, False]}
