@@ -540,6 +540,8 @@ def test_tools_that_hang_are_not_asked_without_end() -> None:
         verdict = one.call("post", {"id": str(number)})
     assert "questions before it still have no answer" in verdict.reason
     assert threading.active_count() <= before + lookups.HANGING
+    asking = [one for one in threading.enumerate() if one.name.endswith(f"({lookups._answer.__name__})")]
+    assert asking and all(one.daemon for one in asking), "none of them keeps the process from ending"
     end.set()
 
 
@@ -831,5 +833,5 @@ def test_of_three_readings_the_last_two_may_be_apart_and_still_not_be_known() ->
 def test_the_clock_is_changed_by_no_call() -> None:
     """A call that failed after its step was over makes nothing unknown that only the clock tells."""
     one = Session(Spy(validator=Validator(box([STATE[0]]))))
-    one.call("post", {}, step=1), one.say("user", "Go on."), one.result("no", error=True)
-    assert one.call("touch", {"id": "a"}, step=2).decision == "allow"
+    one.call("touch", {"id": "a"}), one.say("assistant", "Done."), one.say("user", "Go on."), one.result("no", error=True)
+    assert one.call("touch", {"id": "a"}).decision == "allow"
