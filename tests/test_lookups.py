@@ -833,5 +833,6 @@ def test_of_three_readings_the_last_two_may_be_apart_and_still_not_be_known() ->
 def test_the_clock_is_changed_by_no_call() -> None:
     """A call that failed after its step was over makes nothing unknown that only the clock tells."""
     one = Session(Spy(validator=Validator(box([STATE[0]]))))
-    one.call("touch", {"id": "a"}), one.say("assistant", "Done."), one.say("user", "Go on."), one.result("no", error=True)
+    one.call("touch", {"id": "a"}), one.say("assistant", "Done."), one.say("user", "Go on.")
+    one.result("no", error=True)
     assert one.call("touch", {"id": "a"}).decision == "allow"
