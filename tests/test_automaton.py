@@ -150,3 +150,8 @@ def test_many_monitors_agree_with_single_ones_step_by_step():
         together.reset()
         for monitor in single:
             monitor.reset()
+
+
+def test_no_formula_at_all_is_followed_like_any_number():
+    none = Monitors([])
+    assert len(none.step({"a": True})) == 0 and none.verdicts == ()

@@ -288,3 +288,20 @@ def test_a_formula_without_objects_is_followed_as_the_definition_has_it():
             trace.append(frozenset(name for name in "pq" if rng.random() < 0.5))
             told = {name: name in trace[-1] or rng.choice((False, NOBODY)) for name in "pq"}
             assert slices.step(told) is holds(formula, trace, len(trace) - 1), (formula, trace)
+
+
+@pytest.mark.parametrize("text", ["NOT a(r) SINCE b(r)", "ONCE[<= 10s] b(r)", "COUNT[<= 2] b(r)"])
+@pytest.mark.parametrize("timed", [True, False])
+def test_two_are_alike_as_long_as_no_step_tells_them_apart(text: str, timed: bool) -> None:
+    """A fork is, until one of the two takes a step that the other does not."""
+    if "<= 10s" in text and not timed:
+        steps = [event(b=1) | {F.TIME: None}]
+    else:
+        steps = [event(b=1) | ({F.TIME: 5} if timed else {}), event(b=2) | ({F.TIME: 6} if timed else {})]
+    one = Slices(parse(text))
+    for step in steps:
+        one.step(step)
+    other = one.fork()
+    assert one.alike(other) and other.alike(one)
+    other.step(event(b=3) | {F.TIME: 7 if timed else None})
+    assert not one.alike(other) and not other.alike(one)
