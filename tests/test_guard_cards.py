@@ -29,14 +29,16 @@ def test_a_guard_shows_its_rules_its_code_and_what_speaks_against_it() -> None:
     assert (card.title, card.badge) == ("delete_record", "tested")
     parts = list(card.parts)
     assert parts[0] == ("rules", tuple(f"{item.rule}: {item.text}" for item in MADE.items)) and len(MADE.items) == 3
-    assert parts[1:3] == [("code", Source(GUARD, "python")), ("why not better", "not proved yet")]
+    trusted = tuple(one for parameter in MADE.trusted for one in parameter.trusts)
+    assert parts[1:3] == [("code", Source(GUARD, "python")), ("taken on trust", trusted)]
     assert parts[3:] == [
+        ("why not better", "not proved yet"),
         ("found by proof", ("It may be wrong.", Source("clerk=False, years=9  must be denied"))),
         ("found by proof", ("It may be wrong.", Source("clerk=False, years=9  must be allowed"))),
     ]
     free = guard_cards.guard(Guarded(replace(MADE, items=()), "", "proved"), [replace(BAD, arguments=())], claim="free")
     assert free.badge == "free" and free.parts[0] == ("rules", ("no rule",))
-    assert free.parts[3] == ("found by proof", "It may be wrong.")
+    assert free.parts[4] == ("found by proof", "It may be wrong.")
     (*_, (_, shown)) = guard_cards.guard(Guarded(MADE, "", "tested"), [replace(BAD, allowed=None)]).parts
     assert shown == ("It may be wrong.", Source("clerk=False, years=9"))
 
