@@ -730,3 +730,16 @@ def test_a_coroutine_is_judged_in_a_thread_where_the_session_may_have_to_wait() 
     assert session.asks
     assert by_coroutine(session, desk, "lend_book", {"days": 14}) == (True, "lent for 14 days")
     assert not by_coroutine(session, desk, "lend_book", {"days": 15})[0] and desk.done == [("lend_book", 14)]
+
+
+def test_where_words_cannot_be_told_no_call_runs() -> None:
+    """A session that cannot take in what was said does not know what it would judge by."""
+
+    class Deaf(Session):
+        def say(self, role: str, text: str) -> None:
+            raise OSError(28, "No space left on device")
+
+    desk = Desk()
+    messages = [{"role": "user", "content": "Lend me a book."}, asked(("a", "lend_book", {"days": 3}))]
+    (refused,) = openai.Tools(Deaf(library.GUARD), desk.tools).run(messages)
+    assert "what was said cannot be told to the session" in refused["content"] and not desk.done

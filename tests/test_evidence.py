@@ -181,3 +181,11 @@ def test_processes_that_start_at_once_share_one_key(tmp_path: Path) -> None:
     environment = {**os.environ, "WB_KEY": str(tmp_path / "new" / "seal.key"), "PYTHONPATH": str(paths.ROOT)}
     started = [subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(6)]
     assert len({one.communicate()[0] for one in started}) == 1 and not any(one.returncode for one in started)
+
+
+def test_a_body_that_may_not_run_is_an_error_with_its_reason() -> None:
+    """What no seal of this key vouches for is tried, and what cannot be tried is worth nothing."""
+    (row,) = evidence.to_rows([guarding.entry("book", BOOK)], RULES, OPEN)
+    source = row["source"].replace("    if", "    open('x')\n    if", 1)
+    found = loaded([{**row, "source": source, "sha256": runtime.digest(source), "seal": ""}])["book"]
+    assert found.grade == "error" and found.source == source and "open" in found.reason

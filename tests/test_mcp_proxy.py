@@ -350,6 +350,18 @@ def test_differences_from_tools_json_are_told(tool: dict, told: str) -> None:
     assert adapter.different(library.BOX, same) == ()
 
 
+@pytest.mark.parametrize("said", ["title", "description", "default", "examples"])
+def test_what_a_schema_says_and_does_not_ask_is_no_difference(said: str) -> None:
+    value = ["x"] if said == "examples" else "x"
+    for one in library.TOOLS["tools"]:
+        fields = {name: {**field, said: value} for name, field in one["parameters"]["properties"].items()}
+        given = listed(name=one["name"], inputSchema=one["parameters"] | {"properties": fields, said: value})
+        others = [
+            listed(name=two["name"], inputSchema=two["parameters"]) for two in library.TOOLS["tools"] if two is not one
+        ]
+        assert adapter.different(library.BOX, [given, *others]) == ()
+
+
 def test_a_server_that_lists_without_end_or_not_at_all_is_refused() -> None:
     async def endless(context: Any, params: Any) -> Any:
         return mcp.types.ListToolsResult(tools=[], next_cursor="more")

@@ -311,3 +311,19 @@ def test_the_worker_says_what_its_prover_says_or_that_it_broke_and_takes_its_fol
             ("fine", True, True),
         )
     ]
+
+
+def test_the_guard_of_a_source_is_its_one_function_those_for_lists_apart() -> None:
+    guard = "def policy_pay(age: int) -> Tuple[bool, str]:\n    return (True, 'fine')\n"
+    loop = guard.replace("policy_pay", f"{nagini.GENERATED}sum_1")
+    sources = {
+        guard: "policy_pay",
+        loop + guard: "policy_pay",
+        guard + guard: None,
+        loop: None,
+        "": None,
+        "x = 1\n": None,
+    }
+    for source, name in sources.items():
+        assert nagini._function(nagini.HEADER + "\n\n" + source) == name, source
+    assert nagini._function(guard) is None, "without what it is read with"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from test_guarding import RULES
 from test_undeclared import TOOLS
 
@@ -89,3 +90,20 @@ def test_denials_for_want_of_a_guard_are_told_apart() -> None:
     (one,) = verdicts.unguarded(Counter({("book", None): 1}), guard)
     assert one.startswith("1 of 1 denial say nothing")
     assert verdicts.unguarded(Counter({("other_tool", "deny"): 1}), guard) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"decision": "allow", "open": ("s1",)}, "excludes 'allow'"),
+        ({"decision": "allow", "violated": ("r1",)}, "imply 'deny'"),
+        ({"decision": "undecided", "violated": ("r1",)}, "imply 'deny'"),
+        ({"decision": "maybe"}, "must be allow, deny or undecided"),
+        ({"decision": "allow", "reason": ""}, "needs a reason"),
+    ],
+)
+def test_a_verdict_that_contradicts_itself_is_none(given: dict, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Verdict(**{"reason": "so", **given})
+    for decision in ("deny", "undecided"):
+        assert Verdict(decision, "so", open=("s1",)).open == ("s1",)
