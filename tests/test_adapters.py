@@ -55,6 +55,9 @@ class Broken:
     def evidence(self, tool: str) -> str:
         return ""
 
+    def trusted(self, tool: str) -> tuple:
+        return ()
+
     def reads(self, tool: str) -> tuple:
         return ()
 

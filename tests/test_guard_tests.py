@@ -47,6 +47,9 @@ class Same:
     def evidence(self, tool: str) -> str:
         return ""
 
+    def trusted(self, tool: str) -> tuple:
+        return ()
+
     def reads(self, tool: str) -> tuple[str, ...]:
         return ()
 

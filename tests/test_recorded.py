@@ -48,6 +48,9 @@ class Spy:
     def evidence(self, tool: str) -> str:
         return ""
 
+    def trusted(self, tool: str) -> tuple:
+        return ()
+
     def minds(self, tool: str) -> bool:
         return True
 

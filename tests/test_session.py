@@ -571,6 +571,7 @@ def test_every_decision_is_logged_with_its_evidence(kind) -> None:
     assert rows[2]["open"] == ["a1"] and rows[0]["time"] < rows[2]["time"]
     assert [r["evidence"] for r in rows] == [judge.evidence(r["tool"]) for r in rows] and len(rows[1]["evidence"]) == 64
     assert {r["guard"] for r in rows} == {judge.name}
+    assert [r["trusted"] for r in rows] == [list(judge.trusted(r["tool"])) for r in rows]
 
 
 def test_a_log_is_appended_to(tmp_path) -> None:
@@ -694,3 +695,9 @@ def test_a_step_without_end_allows_nothing_and_costs_no_more_and_more() -> None:
     assert "at most 256 calls and states of one step" in verdicts[-1].reason
     assert not permitted(one.call("look", step=2)), "what came of it is not known"
     assert len(one._asked) <= session.TOGETHER
+
+
+def test_what_a_judge_takes_on_trust_is_told_of_each_tool() -> None:
+    """A truth that is told stands as it is, what the code compares itself does not, nor what looks back."""
+    assert GUARD.trusted("delete") == ("file",) and GUARD.trusted("email") == () == GUARD.trusted("strange")
+    assert {"agreed", "state.role"} <= {*SHIELD.trusted("delete")} and SHIELD.trusted("strange") == ()

@@ -53,6 +53,9 @@ class Judge(Protocol):
     def minds(self, tool: str) -> bool:
         """Whether it may matter to the verdict on another call that the tool was called."""
 
+    def trusted(self, tool: str) -> tuple[str, ...]:
+        """What stands as it is told where a call of the tool is judged, so that nothing proved speaks of it."""
+
 
 def judged(watch: Watch, step: Step) -> Verdict:
     """The watch's verdict on the step's last call; whatever breaks in it is a verdict too, and does not allow."""

@@ -647,6 +647,7 @@ class Session:
                 "grade": verdict.grade,
                 "guard": self.judge.name,
                 "evidence": self.judge.evidence(tool),
+                "trusted": self.judge.trusted(tool),
                 **({"observed": True} if self.observe else {}),
             }
             if len(self._written) >= WRITTEN:

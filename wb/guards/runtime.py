@@ -165,6 +165,12 @@ class CallGuard:
         one = self.loaded.get(tool)
         return one.evidence if one is not None else ""
 
+    def trusted(self, tool: str) -> tuple[str, ...]:
+        """What the tool's contract takes on trust of a call: truths that are told, or that an evaluator computes. What
+        looks back is what the session's monitor says, of truths that were told then."""
+        one = self.loaded.get(tool)
+        return one.trusted if one is not None else ()
+
     def reads(self, tool: str) -> frozenset[str]:
         """The fields of the state that its rules read at a call of the tool, or remember of one."""
         return self._reads.get(tool, self._reads[""])
@@ -368,6 +374,7 @@ class Loaded:
         self.program: Program | None = None
         self.grade = claimed(entry, waiting)
         self.evidence = digest(entry.source)
+        self.trusted = tuple(dict.fromkeys(said for one in contract.trusted for said in one.trusts))
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
         self.conditions: dict[str, Program] = {}  # by rule

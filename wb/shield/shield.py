@@ -133,6 +133,17 @@ class Shield:
             self._evidence[tool] = hashlib.sha256(text.encode()).hexdigest() if mine else ""
         return self._evidence[tool]
 
+    def trusted(self, tool: str) -> tuple[str, ...]:
+        """All that its circuits for the tool read of the state and of arguments, for nothing of a shield is proved."""
+        rules = [
+            r
+            for p in self.predicates
+            if tool in p.tools and p.name in self.circuits
+            for r in self.circuits[p.name].rules
+        ]
+        read = {name for rule in rules for name in rule.predicates}
+        return tuple(dict.fromkeys(source(p) for p in self.predicates if p.kind == "state" and p.name in read))
+
     def infer(self, trace: Trace) -> dict[str, Inference]:
         """What each circuit says whose action the trace's last step takes, by action (Alg. 1, lines 1 to 15)."""
         return self._watched(trace).infer(self.validator.step(trace.steps[-1]))
