@@ -475,24 +475,29 @@ def test_what_was_judged_is_what_runs_whoever_changes_it_meanwhile() -> None:
     class Changing(Session):
         def call(self, tool: str, arguments: Any, *rest: Any, **options: Any) -> Any:
             verdict = super().call(tool, arguments, *rest, **options)
-            days.append(99), parts["n"].append(99)
+            days.append(99), inner.append(99)
             return verdict
 
-    days, parts = [3], {"n": [1]}
+    days, inner = [3], [1]
+    parts: dict = {"n": inner, "pair": (inner, [])}
+    for _ in range(90):
+        parts = {"deep": parts, "n": inner}
     given = {"type": "object", "properties": {"days": {"type": "array"}, "parts": {"type": "object"}}}
     box = tools.parse(json.dumps([{"name": name, "parameters": given} for name in ("soon", "late")]))
     acts = tuple(Predicate(one.name, "action", "", tools=(one.name,)) for one in box.tools)
     session = Changing(airline.guarded("desk", box, RuleSet(acts, ())))
 
     def soon(days: list, parts: dict) -> None:
-        seen.append((days, parts))
+        seen.append((days, json.dumps(parts)))
 
     async def late(days: list, parts: dict) -> None:
-        seen.append((days, parts))
+        seen.append((days, json.dumps(parts)))
 
     functions.guard(session)(soon)(days, parts)
     asyncio.run(functions.guard(session)(late)(days, parts=parts))
-    assert seen == [([3], {"n": [1]}), ([3, 99], {"n": [1, 99]})]
+    (first, early), (second, after) = seen
+    assert (first, second) == ([3], [3, 99])
+    assert "99" not in early and after == early.replace("[1]", "[1, 99]") and early.count("[1]") == 92
 
 
 def test_a_cancelled_call_leaves_the_session_waiting_and_allows_nothing_that_rests_on_it() -> None:

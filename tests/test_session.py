@@ -698,6 +698,6 @@ def test_a_step_without_end_allows_nothing_and_costs_no_more_and_more() -> None:
 
 
 def test_what_a_judge_takes_on_trust_is_told_of_each_tool() -> None:
-    """A truth that is told stands as it is, what the code compares itself does not, nor what looks back."""
-    assert GUARD.trusted("delete") == ("file",) and GUARD.trusted("email") == () == GUARD.trusted("strange")
+    """A truth that is told stands as it is, what the code compares itself does not."""
+    assert GUARD.trusted("delete") == ("file", "agreed") and GUARD.trusted("email") == () == GUARD.trusted("strange")
     assert {"agreed", "state.role"} <= {*SHIELD.trusted("delete")} and SHIELD.trusted("strange") == ()

@@ -22,6 +22,7 @@ import pydantic
 
 from wb.adapters import enforcement
 from wb.adapters.enforcement import Current, Enforcer, NotAllowed
+from wb.domain.jsonl import DEEPEST
 
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
 JSON: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(Any)
@@ -136,10 +137,12 @@ class _Arguments:
         return {name: _held(value) for name, value in found.items()}
 
 
-def _held(value: Any, deep: int = 64) -> Any:
-    """A value that nobody changes while the call is judged and until it runs: lists and dicts anew."""
-    if type(value) is dict and deep:
+def _held(value: Any, deep: int = DEEPEST + 1) -> Any:
+    """A value that nobody changes while the call is judged and until it runs: lists and dicts anew, as deep as any that
+    is allowed."""
+    kind = type(value)
+    if kind not in (dict, list, tuple) or not deep:
+        return value
+    if kind is dict:
         return {name: _held(one, deep - 1) for name, one in value.items()}
-    if type(value) is list and deep:
-        return [_held(one, deep - 1) for one in value]
-    return value
+    return kind([_held(one, deep - 1) for one in value])

@@ -166,8 +166,8 @@ class CallGuard:
         return one.evidence if one is not None else ""
 
     def trusted(self, tool: str) -> tuple[str, ...]:
-        """What the tool's contract takes on trust of a call: truths that are told, or that an evaluator computes. What
-        looks back is what the session's monitor says, of truths that were told then."""
+        """What the tool's contract takes on trust: truths that are told, or that an evaluator computes, of the call and
+        of the steps before where it looks back."""
         one = self.loaded.get(tool)
         return one.trusted if one is not None else ()
 
@@ -374,7 +374,13 @@ class Loaded:
         self.program: Program | None = None
         self.grade = claimed(entry, waiting)
         self.evidence = digest(entry.source)
-        self.trusted = tuple(dict.fromkeys(said for one in contract.trusted for said in one.trusts))
+        before = {name for p in contract.parameters if p.past is not None for name in atoms(p.past)}
+        looked = [
+            p.name
+            for p in ruleset.predicates
+            if p.kind == "state" and p.name in {name.partition("(")[0] for name in before}
+        ]
+        self.trusted = tuple(dict.fromkeys([*(said for one in contract.trusted for said in one.trusts), *looked]))
         quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
         self.quotes = {item.rule: quotes.get(item.rule) or item.text or item.rule for item in contract.items}
         self.conditions: dict[str, Program] = {}  # by rule
