@@ -73,12 +73,16 @@ def test_a_malformed_tools_json_says_where_and_what(text: str, message: str) -> 
 def test_a_test_holds_by_its_table_and_unknown_stays_unknown(op, value, field, expected) -> None:
     limit = json.dumps(value)
     known = Predicate("p", "state", "", test=cel.parse(f"state.x {op} {limit}"))
-    assert truths.truth(known, Step(state={} if field is None else {"x": field})) is expected
+    assert truth(known, Step(state={} if field is None else {"x": field})) is expected
+
+
+def truth(predicate: Predicate, step: Step, call: Call | None = None) -> bool | None:
+    return truths.reader(predicate)(step, call)
 
 
 def test_a_count_measures_items_and_nothing_else() -> None:
     few = Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 2"))
-    found = [truths.truth(few, Step((Call("book", {"guests": v}),))) for v in ([1, 2], (1, 2), [1, 2, 3], 1, {}, "a")]
+    found = [truth(few, Step((Call("book", {"guests": v}),))) for v in ([1, 2], (1, 2), [1, 2, 3], 1, {}, "a")]
     assert found == [True, True, False, None, None, None]
 
 
@@ -87,13 +91,13 @@ def test_a_test_reads_the_call_that_is_asked_about_and_others_only_where_they_ag
     free = replace(few, tools=())
     small, large, other = Call("book", {"guests": [1]}), Call("hold", {"guests": [1, 2, 3]}), Call("pay", {"sum": 1})
     for test in (few, free):
-        assert truths.truth(test, Step((small, large)), small) is True
-        assert truths.truth(test, Step((small, large)), large) is False
-        assert truths.truth(test, Step((small, large))) is None, "the calls differ"
-        assert truths.truth(test, Step((small, other))) is True
-        assert truths.truth(test, Step((other,))) is None
-    assert truths.truth(few, Step((small, other)), other) is True, "the one call of its tools tells"
-    assert truths.truth(free, Step((small, other)), other) is None, "the call itself does not tell"
+        assert truth(test, Step((small, large)), small) is True
+        assert truth(test, Step((small, large)), large) is False
+        assert truth(test, Step((small, large))) is None, "the calls differ"
+        assert truth(test, Step((small, other))) is True
+        assert truth(test, Step((other,))) is None
+    assert truth(few, Step((small, other)), other) is True, "the one call of its tools tells"
+    assert truth(free, Step((small, other)), other) is None, "the call itself does not tell"
 
 
 def test_a_value_outside_its_enumeration_is_unknown_for_each_tool_by_itself() -> None:
@@ -114,14 +118,20 @@ def test_a_value_outside_its_enumeration_is_unknown_for_each_tool_by_itself() ->
 
 def test_truth_is_read_off_a_step_and_absence_is_unknown() -> None:
     step = Step((Call("pay", {"amount": 3}),), {"age": 20})
-    assert truths.valuation((AGE, PAY), step) == {"of_age": True, "pay": True}
-    assert truths.valuation((AGE, PAY), Step()) == {"of_age": None, "pay": False}
+    assert {name: read(step, None) for name, read in truths.readers((AGE, PAY)).items()} == {
+        "of_age": True,
+        "pay": True,
+    }
+    assert {name: read(Step(), None) for name, read in truths.readers((AGE, PAY)).items()} == {
+        "of_age": None,
+        "pay": False,
+    }
 
 
 def test_a_free_state_predicate_is_read_by_name_only_when_boolean() -> None:
     free = Predicate("consented", "state", "the user consented")
-    assert truths.truth(free, Step(state={"consented": False})) is False
-    assert truths.truth(free, Step(state={"consented": "yes"})) is None
+    assert truth(free, Step(state={"consented": False})) is False
+    assert truth(free, Step(state={"consented": "yes"})) is None
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from wb.models.embeddings import Encoder
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
-from wb.offline import consent, grounding, lexicon, norms
+from wb.offline import answers, grounding, lexicon, norms
 from wb.offline import recogniser as recognise
 from wb.offline.grounding import Reading, ground
 from wb.rules.rule import Predicate
@@ -422,7 +422,7 @@ class Offline:
             },
             "correct_rules": lambda inputs: inputs["answer"],
             "extract_action": self._extract_action,
-            "read_answer": consent.read,
+            "read_answer": answers.read,
             "refine_predicates": lambda inputs: {
                 "answers": [{"id": rule["id"], **refine(_of_rule(rule, inputs))} for rule in inputs["rules"]]
             },

@@ -224,11 +224,6 @@ def declared(paths: Sequence[Path], enumerations: DeclaredValues, tool: str) -> 
     return {path: values for path, values in found.items() if values}
 
 
-def truth(predicate: Predicate, step: Step, call: Call | None = None) -> bool | None:
-    """Whether the predicate holds at the step; None where the step does not tell."""
-    return reader(predicate)(step, call)
-
-
 def heeded(predicates: Iterable[Predicate]) -> frozenset[str] | None:
     """The tools whose calls the predicates' truths depend on; None where it may be any."""
     found = tuple(predicates)
@@ -249,11 +244,6 @@ def told_by(predicate: Predicate) -> tuple[str, ...]:
     if predicate.test is None:
         return (predicate.name,) if predicate.kind == "state" else ()
     return tuple(dict.fromkeys(path.names[1] for path in facts.paths(predicate.test) if path.names[0] == "state"))
-
-
-def valuation(predicates: tuple[Predicate, ...], step: Step, call: Call | None = None) -> dict[str, bool | None]:
-    """The truth of every predicate at one step, by name."""
-    return {name: read(step, call) for name, read in readers(predicates).items()}
 
 
 def readers(predicates: Iterable[Predicate]) -> dict[str, Reader]:
