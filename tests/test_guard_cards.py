@@ -1,23 +1,33 @@
 """What is shown of guards, row by row: contracts, items, examples, faults and what may be said of each tool."""
 
+import json
 from dataclasses import replace
 
 from test_guard_faults import GUARD, MADE, Answers
 
+from wb.domain import tools
 from wb.domain.tools import Tool, Toolbox
-from wb.guards import faults
+from wb.guards import contract, faults
 from wb.guards.examples import Example
 from wb.guards.runtime import Guarded
 from wb.guards.synthesis import Attempt, Complaint, Draft
+from wb.logic import cel
 from wb.logic.syntax import parse
 from wb.rules.items import Item, Reference
 from wb.rules.residual import Unguarded
-from wb.rules.rule import Rule, RuleSet
+from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.runs import guard_cards
 from wb.runs.cards import Badge, Quote, Source
 
 BAD = Complaint("proof", "It may be wrong.", (("clerk", False), ("years", 9)), False, "the prover said so")
 DRAFT = Draft(MADE, (Attempt("first"), Attempt(GUARD, (BAD,))), ("language", "tests"))
+
+STATE = {
+    "blocked": "state.blocked",
+    "adult": "state.age >= 18",
+    "agreed": 'state.answer == "yes"',
+    "asked": "state.age >= 1",
+}
 
 
 def rows(table) -> list[dict]:
@@ -120,3 +130,35 @@ def test_fates_are_shown_worst_first_and_proved_guards_last() -> None:
     told = rows(guard_cards.grades(entries))
     assert [row["claim"].text for row in told] == ["error", "tested", "proved"]
     assert told[0]["rules"] == 3 and told[0]["why not better"] == "why"
+
+
+def test_the_inputs_of_a_guard_are_said_with_what_tells_each() -> None:
+    text = {"type": "string"}
+    box = tools.parse(
+        json.dumps(
+            {
+                "tools": [
+                    {"name": "lend", "mutating": True, "parameters": {"type": "object", "properties": {"id": text}}},
+                    {"name": "card", "mutating": False, "parameters": {"type": "object", "properties": {"who": text}}},
+                ],
+                "state": [
+                    {"name": "age", "type": "integer"},
+                    {"name": "who", "type": "string"},
+                    {"name": "answer", "type": "string", "from": {"said": "user"}},
+                    {
+                        "name": "blocked",
+                        "type": "boolean",
+                        "from": {"lookup": "card", "arguments": {"who": "state.who"}, "changed_by": []},
+                    },
+                ],
+            }
+        )
+    )
+    lend = Predicate("lend", "action", "", tools=("lend",))
+    state = [Predicate(name, "state", "", test=cel.parse(test)) for name, test in STATE.items()]
+    said = "ALWAYS (lend IMPLIES (NOT blocked AND adult AND agreed AND ONCE asked))"
+    rules = RuleSet((lend, *state), (Rule("r1", "", parse(said), "forbid"),))
+    (row,) = rows(guard_cards.inputs(contract.contracts(box, rules)[:1], rules, box))
+    assert row["tool"] == "lend" and row["to be told"] == "age, who" and row["from other tools"] == "blocked (card)"
+    assert row["from what is said"] == "answer (what user says)" and row["from what was done"] == ""
+    assert row["earlier steps"] and not rows(guard_cards.inputs([], rules, box))

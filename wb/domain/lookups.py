@@ -172,7 +172,7 @@ class Lookups:
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
         said = [one.source for one in self._fields.values() if one.source.kind == "said"]
         self._speakers = {one.of for one in said} | {one.to for one in said if one.to}
-        self._untold = {name: UNTOLD.format(_called(one.source)) for name, one in self._fields.items()}
+        self._untold = {name: UNTOLD.format(one.source.called) for name, one in self._fields.items()}
         fields = tuple(self._fields.values())
         reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
         self._changed = {
@@ -486,7 +486,7 @@ class Lookups:
             return *self._newest_done(one, key, state, call), f"the newest call of {of}", None
         if kind == "result":
             seen = self._newest.get(one.name)
-            why = f"no result of {_called(one.source)} was seen" if seen is None else self._stale(one, seen, key)
+            why = f"no result of {one.source.called} was seen" if seen is None else self._stale(one, seen, key)
         else:
             seen, why, asked = self._looked_up(one, key, state, call)
         if why:
@@ -710,11 +710,6 @@ def _changes(source: Source, tool: str, reading: Collection[str]) -> bool:
     if tool in source.given_by:
         return True
     return tool not in reading if source.changed_by is None else tool in source.changed_by
-
-
-def _called(source: Source) -> str:
-    named = " or ".join((source.of, *source.or_of))
-    return {"clock": "the clock", "said": f"what {source.of} says"}.get(source.kind, named)
 
 
 def _naming(arguments: Iterable[tuple[str, facts.Node]], wanted: Mapping[str, types.Type]) -> Named:

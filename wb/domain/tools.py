@@ -136,6 +136,12 @@ class Source:
     to: str = ""
 
     @property
+    def called(self) -> str:
+        """What tells it, as a person calls it: the clock, what somebody says, or the tools."""
+        named = " or ".join((self.of, *self.or_of))
+        return {"clock": "the clock", "said": f"what {self.of} says"}.get(self.kind, named)
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """The state fields that it is told by."""
         nodes = [node for _, node in self.arguments] + [self.otherwise] * (self.otherwise is not None)

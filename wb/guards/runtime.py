@@ -144,7 +144,7 @@ class CallGuard:
             if p.past is not None
             for name in _read(p, self.ruleset)
         }
-        reads = {tool: always.union(*[_read(p, self.ruleset) for p in listed]) for tool, listed in parameters.items()}
+        reads = {tool: always.union(fields(one.entry.contract, self.ruleset)) for tool, one in loaded.items()}
         object.__setattr__(self, "_reads", {tool: frozenset(names) for tool, names in {**reads, "": always}.items()})
         object.__setattr__(self, "_minded", heeded(self.ruleset.predicates))
 
@@ -597,6 +597,11 @@ def _term(parameter: Parameter) -> tuple[facts.Node, str]:
     owner, _, name = parameter.field.partition(".")
     path = facts.Path(("state" if owner == "state" else "call", name))
     return (facts.Size(path) if parameter.measure == "count" else path), owner
+
+
+def fields(contract: Contract, ruleset: RuleSet) -> tuple[str, ...]:
+    """The fields of the state that fill the parameters of a tool's guard, each once."""
+    return tuple(dict.fromkeys(name for one in contract.parameters for name in _read(one, ruleset)))
 
 
 def _read(parameter: Parameter, ruleset: RuleSet) -> tuple[str, ...]:

@@ -20,6 +20,13 @@ from wb.runs.cards import Badge, Card, Cards, Content, Quote, Source, Table, map
 
 NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
 UNCHECKED = "not checked yet"
+# What tells a field of the state, in the columns of a table.
+TOLD = (
+    ("to be told", ("told", "clock")),
+    ("from other tools", ("result", "lookup")),
+    ("from what is said", ("said",)),
+    ("from what was done", ("done",)),
+)
 
 
 def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
@@ -75,6 +82,28 @@ def contracts(found: Iterable[Contract]) -> Cards:
         ),
         none="no tool has a rule",
     )
+
+
+def inputs(found: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox) -> Table:
+    """Where each guard's inputs come from, beside the call itself: what the agent's program has to tell, other tools,
+    the conversation, what was done before; and which truths are taken on trust (ToolGuard, Sec. 3.2: dependent tools).
+    """
+    sources = {field.name: field.source for field in toolbox.state}
+    rows = []
+    for one in found:
+        needed: dict[str, tuple[str, str]] = {}
+        waiting = [*runtime.fields(one, ruleset)]
+        while waiting:
+            name = waiting.pop(0)
+            source = sources.get(name)
+            if name not in needed:
+                needed[name] = ("told", name) if source is None else (source.kind, f"{name} ({source.called})")
+                waiting += () if source is None else source.reads
+        told = {column: ", ".join(said for kind, said in needed.values() if kind in kinds) for column, kinds in TOLD}
+        past = "; ".join(dict.fromkeys(p.about for p in one.parameters if p.past is not None))
+        trusted = "; ".join(dict.fromkeys(said for p in one.trusted for said in p.trusts))
+        rows.append({"tool": one.tool, **told, "earlier steps": past, "taken on trust": trusted})
+    return table(rows, none="no tool has a rule")
 
 
 def items(found: Iterable[Item], toolbox: Toolbox) -> Table:
