@@ -161,4 +161,4 @@ def test_the_inputs_of_a_guard_are_said_with_what_tells_each() -> None:
     (row,) = rows(guard_cards.inputs(contract.contracts(box, rules)[:1], rules, box))
     assert row["tool"] == "lend" and row["to be told"] == "age, who" and row["from other tools"] == "blocked (card)"
     assert row["from what is said"] == "answer (what user says)" and row["from what was done"] == ""
-    assert row["earlier steps"] and not rows(guard_cards.inputs([], rules, box))
+    assert row["earlier steps"] == Source("ONCE asked") and not rows(guard_cards.inputs([], rules, box))

@@ -13,6 +13,7 @@ from wb.guards.faults import JudgedMutant, Planted
 from wb.guards.parts import Part
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
+from wb.logic.syntax import render
 from wb.rules.items import Item
 from wb.rules.residual import Unguarded
 from wb.rules.rule import RuleSet
@@ -86,8 +87,7 @@ def contracts(found: Iterable[Contract]) -> Cards:
 
 def inputs(found: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox) -> Table:
     """Where each guard's inputs come from, beside the call itself: what the agent's program has to tell, other tools,
-    the conversation, what was done before; and which truths are taken on trust (ToolGuard, Sec. 3.2: dependent tools).
-    """
+    the conversation, what was done before (ToolGuard, Sec. 3.2: dependent tools)."""
     sources = {field.name: field.source for field in toolbox.state}
     rows = []
     for one in found:
@@ -100,9 +100,8 @@ def inputs(found: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox) -> Tab
                 needed[name] = ("told", name) if source is None else (source.kind, f"{name} ({source.called})")
                 waiting += () if source is None else source.reads
         told = {column: ", ".join(said for kind, said in needed.values() if kind in kinds) for column, kinds in TOLD}
-        past = "; ".join(dict.fromkeys(p.about for p in one.parameters if p.past is not None))
-        trusted = "; ".join(dict.fromkeys(said for p in one.trusted for said in p.trusts))
-        rows.append({"tool": one.tool, **told, "earlier steps": past, "taken on trust": trusted})
+        past = "; ".join(render(p.past) for p in one.parameters if p.past is not None)
+        rows.append({"tool": one.tool, **told, "earlier steps": past and Source(past)})
     return table(rows, none="no tool has a rule")
 
 
