@@ -49,7 +49,7 @@ FAIL_CLOSED = {
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding examples decided",
     "guards/contract": "contract examples decided same_object",
-    "guards/loops": "loops",
+    "guards/loops": "loops_written loops",
     "guards/veriguard": "veriguard evidence drafting",
     "guards/nagini": "prover evidence",
     "guards/examples": "examples decided",

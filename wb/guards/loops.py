@@ -55,6 +55,7 @@ _CLASS = {"int": int, "bool": bool, "string": str, "timestamp": times.Timestamp,
 LARGE = 2**40  # the largest number that loops add up: so no sum of the evaluator's leaves its 64 bits
 IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _LOCALS = frozenset({*keyword.kwlist, "at", "found", "len"})  # what no input may be called
+_LOCAL = re.compile(r"part_\d+|\w+_here")  # nor so
 
 
 class NotLooped(ValueError):
@@ -665,7 +666,7 @@ class _Writer:
         taken = {*self.taken, *(one.name for one in self.inputs.values()), *_LOCALS}
         name = f"names_of_{named(node)}" if keys else named(node)
         names = (name, *(f"{name}_{i}" for i in range(2, 1000)))
-        return next(n for n in names if n not in taken and not n.endswith("_here") and not n.startswith("part_"))
+        return next(n for n in names if n not in taken and not _LOCAL.fullmatch(n))
 
 
 def named(node: Node) -> str:
