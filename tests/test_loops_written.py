@@ -17,7 +17,7 @@ from test_loops import STATE, TOOL, guard
 
 from wb.domain.tools import Field, Schema, schemas
 from wb.guards import contract, loops, sandbox
-from wb.logic import cel, evaluation
+from wb.logic import cel, evaluation, facts
 
 READ = schemas(STATE), schemas(TOOL.arguments)
 
@@ -253,8 +253,22 @@ call.items.all(i, i.cents >= 1 && (has(i.kind) || i.paid))
 call.items.exists(i, i.paid) ? true : false
     items_paid:bool* | 10000
     ((some_of(items_paid, 0)) and True) or (not (some_of(items_paid, 0)) and False)
+call.loose.all(i, i.n + i.m > 3)
+    loose_n_m:int* | 518
+    every_of(loose_n_m, 0)
+call.items.all(i, i.cents + i.price > 3)
+    items_cents_price_3:bool*! | 518
+    every_of(items_cents_price_3, 0)
+call.items.all(i, i.cents - call.loose[0] > 3)
+    items_cents_loose_0_3:bool*! | 10000
+    every_of(items_cents_loose_0_3, 0)
 """
 NONE = r"""
+sum(call.items.map(i, i.paid)) <= 3
+sum(call.items.map(i, i.kind)) <= 3
+max(call.items.map(i, i.paid)) <= 3
+sum(call.loose.map(i, i.n > 3)) <= 3
+max(call.loose.map(i, i.n)) == min(call.loose.map(i, i.m))
 true
 call.items.all(i, true)
 call.items.map(i, i.cents).all(j, j > 1)
@@ -461,6 +475,15 @@ def test_what_loops_read_and_mean(text: str, inputs: str, meant: str) -> None:
 @pytest.mark.parametrize("text", NONE.strip().splitlines())
 def test_what_has_no_loop(text: str) -> None:
     assert made(text) is None
+
+
+def test_a_variable_of_no_list_and_what_is_no_whole_number_have_no_loop() -> None:
+    stray = facts.Macro("all", facts.Path(("call", "ids")), facts.Variable("i"), facts.Variable("j"))
+    assert loops.computed("p", stray, "bool", READ, {}) is None
+    for text in ("call.items.map(i, i.price)", "call.items.map(i, i.paid)", "call.ids", "call.id"):
+        total = cel.parse(f"sum({text}) == 1").left
+        assert loops.computed("p", total, "int", READ, {}) is None
+    assert loops.computed("p", cel.parse("sum(call.items.map(i, i.cents)) == 1").left, "int", READ, {}) is not None
 
 
 @pytest.mark.parametrize("text", WRITTEN)

@@ -73,9 +73,9 @@ class Input:
     name: str
     kind: str
     node: Node
-    many: bool = False
-    keys: bool = False
-    trusted: bool = False
+    many: bool
+    keys: bool
+    trusted: bool
 
     @property
     def type(self) -> Type:
@@ -106,10 +106,10 @@ class Computed:
     inputs: tuple[Input, ...]
     meant: str
     sources: tuple[str, ...]
-    alike: tuple[tuple[str, str], ...] = ()
-    filled: tuple[str, ...] = ()
-    added: bool = False
-    most: int = facts.MAX_ITEMS
+    alike: tuple[tuple[str, str], ...]
+    filled: tuple[str, ...]
+    added: bool
+    most: int
 
     @property
     def arguments(self) -> str:
@@ -268,7 +268,7 @@ class _Number(NamedTuple):
     """A number's or text's expression, and the largest that a number can be."""
 
     text: _Text
-    largest: int = 0
+    largest: int
 
 
 @dataclass

@@ -107,7 +107,7 @@ class Part:
     def __post_init__(self) -> None:
         if isinstance(self.of, Path) and isinstance(self.key, Scalar) and self.key.type == "string":
             raise FactError(f"a path takes a name in; got {self.key.value!r:.80} beside it")
-        _takes(self.of, {"list", "record"}, "what has parts, a list or a record,")
+        _takes(self.of, {"list"}, "what has parts, a list or a record,")
         _takes(self.key, {"number", "string"}, "a number or a text")
         _bounded(self)
 
@@ -277,7 +277,7 @@ class Comparison:
         if self.op not in COMPARE:
             raise FactError(f"a comparison is one of {' '.join(COMPARE)}; got {self.op!r}")
         kinds = {kind for kind in _comparable(self.left, self.right) if kind}
-        if self.op not in ("==", "!=") and kinds & {"list", "record", "null"}:
+        if self.op not in ("==", "!=") and kinds & {"list", "null"}:
             raise FactError(f"a {min(kinds)} is only equal or not; got {self.op}")
         _bounded(self)
 
@@ -317,7 +317,7 @@ class Within:
 
     def __post_init__(self) -> None:
         _takes(self.item, None, "a value")
-        _takes(self.of, {"list", "record"}, "'in' needs a list or a record, which")
+        _takes(self.of, {"list"}, "'in' needs a list or a record, which")
         if isinstance(self.of, List) and all(isinstance(one, Scalar) for one in self.of.items):
             raise FactError("what is no list of literals was required; got one, whose items are options")
         _bounded(self)
@@ -447,7 +447,7 @@ def free(node: Node) -> frozenset[str]:
 
 
 def kind(node: Node) -> Kind | None:
-    """What a node's value is, where it is known before any value; None where it is not."""
+    """What a node's value is, where it is known before any value; None where it is not: no node is always a record."""
     match node:
         case Scalar(type=name):
             return _KINDS[name]
@@ -482,7 +482,7 @@ def steps(node: Node, items: int) -> int:
         case Within() | Function("sum" | "min" | "max"):
             return own + items
         case Comparison("==" | "!=", left, right) | Arithmetic("+", left, right):
-            return own + items * ({kind(left), kind(right)} <= {"list", "record", None})
+            return own + items * ({kind(left), kind(right)} <= {"list", None})
     return own
 
 
@@ -490,7 +490,7 @@ def items(node: Node) -> int:
     """How many items a list may have that the node goes through: as many as `MAX_STEPS` allow; of longer lists what is
     asked is unknown."""
     most = MAX_ITEMS
-    while most > LEAST_ITEMS and steps(node, most) > MAX_STEPS:
+    while steps(node, most) > MAX_STEPS:  # no node is built that takes more with the least
         most = max(LEAST_ITEMS, most * 9 // 10)
     return most
 
