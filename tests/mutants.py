@@ -48,7 +48,7 @@ FAIL_CLOSED = {
     "guards/runtime": "bearing values session guarding same_object awaited",
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding examples decided",
-    "guards/contract": "contract examples decided same_object",
+    "guards/contract": "contract_tables contract examples decided same_object",
     "guards/loops": "loops_written loops",
     "guards/veriguard": "veriguard evidence drafting",
     "guards/nagini": "prover evidence",
