@@ -51,7 +51,7 @@ FAIL_CLOSED = {
     "guards/contract": "contract_tables contract examples decided same_object",
     "guards/loops": "loops_written loops",
     "guards/veriguard": "veriguard evidence drafting",
-    "guards/nagini": "prover evidence",
+    "guards/nagini": "prover_files prover evidence",
     "guards/examples": "examples decided",
     "guards/synthesis": "drafting generated_code decided veriguard",
     "guards/decided": "decided",
