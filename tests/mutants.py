@@ -45,7 +45,7 @@ FAIL_CLOSED = {
     "adapters/langgraph": "langgraph",
     "adapters/mcp": "mcp_proxy",
     "adapters/inspect_ai": "inspect",
-    "guards/runtime": "bearing values session guarding same_object awaited",
+    "guards/runtime": "guard_answers bearing values session guarding same_object awaited",
     "guards/evidence": "evidence",
     "guards/sandbox": "sandbox generated_code guarding examples decided",
     "guards/contract": "contract_tables contract examples decided same_object",

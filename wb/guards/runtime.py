@@ -272,7 +272,7 @@ class CallWatch:
         """The verdict on a call where what its step's calls say of the past together and one after the other differs:
         that is unknown."""
         tool, last = one.entry.contract.tool, replace(step, calls=step.calls[-1:])
-        call, found = last.calls[0], []
+        (call,), found = last.calls, []
         if one.past is not None:
             past = self._after(self._by_tool[tool], step, lambda part: _told(one.facts, part))
             found += past.peek({name: read(last, call) for name, read in one.facts.items()})
@@ -409,7 +409,7 @@ class Loaded:
         back = [p for p in contract.parameters if p.past is not None]
         plain, about = ([p for p in back if _followed_apart(p.past) is of] for of in (False, True))
         own = {p.name: read for p in here if (read := _own(p, contract.tool, ruleset, values)) is not None}
-        own |= {p.name: _looped(p, own[p.name], contract.tool, values) for p in contract.looped if p.name in own}
+        own |= {p.name: _looped(p, own[p.name], contract.tool, values) for p in contract.looped}
         others = {p.name: _other(p, ruleset, values) for p in here if p.name not in own}
         names = [*own, *others, *[p.name for p in (*plain, *about)]]
         order = [p.name for p in contract.parameters]
