@@ -47,7 +47,7 @@ FAIL_CLOSED = {
     "adapters/inspect_ai": "inspect",
     "guards/runtime": "guard_answers bearing values session guarding same_object awaited",
     "guards/evidence": "evidence",
-    "guards/sandbox": "sandbox generated_code guarding examples decided",
+    "guards/sandbox": "sandbox_language sandbox generated_code guarding examples decided",
     "guards/contract": "contract_tables contract examples decided same_object",
     "guards/loops": "loops_written loops",
     "guards/veriguard": "veriguard evidence drafting",

@@ -419,6 +419,24 @@ def test_what_is_taken_on_trust_is_named(test: str, tools: str, trusts: str) -> 
     assert made.looped == tuple(p for p in made.parameters if p.loop is not None)
 
 
+@pytest.mark.parametrize(
+    ("test", "about"),
+    [
+        ("state.age > 3", "value of state.age"),
+        ("size(call.guests) > 3", "count of book.guests"),
+        ("now - timestamp(state.since) < duration('1h')", "now - timestamp(state.since) in nanoseconds"),
+        ("timestamp(call.name) == timestamp('2026-01-01T00:00:00Z')", "timestamp(call.name) in nanoseconds"),
+        ("call.stay.nights < 3", "call.stay.nights"),
+        ("state.any + state.thing > 3", "state.any + state.thing"),
+        ("state.level < 'x'", "told"),
+    ],
+)
+def test_what_a_parameter_is_about(test: str, about: str) -> None:
+    (one,) = of(test, "book" if "call" in test else "").parameters
+    assert one.about == about
+    assert one.words == (("word",) if one.fact else ())
+
+
 def test_a_truth_without_words_is_called_by_its_test_and_one_without_a_test_by_its_name() -> None:
     assert [p.trusts for p in of("state.level < 'x'", "", "").parameters] == [('state.level < "x"',)]
     assert Parameter("p", "bool", "", fact="q").trusts == ("p",)

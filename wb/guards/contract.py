@@ -407,9 +407,8 @@ class _Names:
         return f"({text})" if isinstance(node, Arithmetic) or text.startswith("-") else text
 
     def _whole(self, node: Arithmetic, predicate: Predicate) -> bool:
-        """Whether both sides are whole numbers for certain, or beside one."""
-        kinds = {self._kind(side, predicate) for side in (node.left, node.right)}
-        return "int" in kinds and kinds <= {"int", "any"}
+        """Whether both sides are whole numbers for certain."""
+        return {self._kind(side, predicate) for side in (node.left, node.right)} == {"int"}
 
     def _measured(self, node: Node, kind: Type, predicate: Predicate) -> str:
         """The parameter of a field's value, of how many items it holds, or of what any other node comes to."""

@@ -435,9 +435,8 @@ class _Writer:
                 return _Number(self._leaf(node, kind, frames), LARGE)
 
     def _whole(self, left: Node, right: Node, frames: list[_Frame]) -> bool:
-        """Whether both sides are whole numbers for certain, or beside one."""
-        kinds = {self._type(side, frames).name for side in (left, right)}
-        return "int" in kinds and kinds <= {"int", "any"}
+        """Whether both sides are whole numbers for certain."""
+        return {self._type(side, frames).name for side in (left, right)} == {"int"}
 
     # -- lists
 
