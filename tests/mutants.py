@@ -61,7 +61,7 @@ FAIL_CLOSED = {
     "domain/validation": "validation session recorded",
     "domain/schema": "validation hostile_calls",
     "domain/trace": "bearing values session recorded",
-    "shield/shield": "shield session same_object hostile_calls",
+    "shield/shield": "shield_answers shield session same_object hostile_calls",
     "rules/sentences": "sentences accounting account decisions",
     "rules/accounting": "unreadable accounting account",
     "logic/semantics": "past windows objects steps automaton monitored",

@@ -20,7 +20,7 @@ from wb.domain.session import Session
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
-from wb.logic.objects import Among, Slices, Told
+from wb.logic.objects import Among, Slices, Told, all_of
 from wb.logic.syntax import render
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -152,12 +152,12 @@ class Shield:
         """By id of every rule of the circuits in play: whether it is kept, None where not known (V_s of Eq. 1)."""
         watch, step = self._watched(trace), self.validator.step(trace.steps[-1])
         told = watch.read(step)
-        found: dict[str, bool | None] = {}
+        found: dict[str, list[bool | None]] = {}  # of each action, whose faring is of the objects that it concerns
         for action in watch.infer(step):
             for rule in self.circuits[action].rules:
                 taken = {o.taken for o in watch.faring(rule.id, action, told, step)}
-                found[rule.id] = taken.pop() if len(taken) == 1 else None
-        return found
+                found.setdefault(rule.id, []).append(taken.pop() if len(taken) == 1 else None)
+        return {rule: all_of(truths) for rule, truths in found.items()}
 
     def _watched(self, trace: Trace) -> ShieldWatch:
         watch = self.watch()
