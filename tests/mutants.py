@@ -64,8 +64,8 @@ FAIL_CLOSED = {
     "shield/shield": "shield_answers shield session same_object hostile_calls",
     "rules/sentences": "sentences accounting account decisions",
     "rules/accounting": "unreadable accounting account",
-    "logic/semantics": "past windows objects steps automaton monitored",
-    "logic/objects": "objects windows same_object",
+    "logic/semantics": "memory past windows objects steps automaton monitored",
+    "logic/objects": "memory objects windows same_object",
     "logic/facts": "facts_trees evaluation facts rulefile",
 }
 # Modules that no test file names or imports, or of which another one asks more at once: what is tried first.

@@ -312,8 +312,8 @@ class Slices:
         base = tuple([bound.get(term, FRESH) for term in self.terms])
         after, now = self._machine.after, clock(step.get(F.TIME), self._last)
         if FRESH not in base:
-            return after(self._memory(base), self._letter(step, base), *now)[0][0]
-        return all_of([after(memory, letter, *now)[0][0] for memory, letter in self._ways(step, base)])
+            return _truth(after(self._memory(base), self._letter(step, base), *now))
+        return all_of([_truth(after(memory, letter, *now)) for memory, letter in self._ways(step, base)])
 
     def ways(self, step: Told) -> list[tuple[Hashable, tuple]]:
         """What is remembered, and the letter of the step, of every choice of objects that differs in these."""
@@ -361,25 +361,25 @@ class Slices:
         """The same for a usual step, whose predicates `which` name the choice `key` of that group, and no other."""
         if which not in self._letters:
             self._letters[which] = self._read(step)[0], self._letter(step, key)
-        letters = self._letters[which]
-        if letters[0] != self._calm:
+        quiet, letter = self._letters[which]
+        if quiet != self._calm:
             return self._step(step)
         if self._timed:
             self._last, self._known = clock(step.get(F.TIME), self._last)
             if self._known and self._undated:
-                self._date(letters[0])
+                self._date(quiet)
         before = self._memory(key)
-        truths, memory = self._machine.after(before, letters[1], self._last, self._known)
+        (truth,), memory = self._machine.after(before, letter, self._last, self._known)
         if memory != before:
-            self._put(key, memory, letters[0])
+            self._put(key, memory, quiet)
         if self._timed:
             if len(self._at) > self._most:
                 self._forget()
         elif self._calm is not None:
             if len(self._moves) >= semantics.KEPT:
                 self._moves.clear()
-            self._moves[group, which] = truths[0], self._at.get(key)
-        return truths[0]
+            self._moves[group, which] = truth, self._at.get(key)
+        return truth
 
     def _step(self, step: Told) -> bool | None:
         """The same for any step; the usual one names one object, and changes nothing of others."""
@@ -392,9 +392,9 @@ class Slices:
             named = _closed(named, {*self._at, self._others}, self._others)
         moved = [(key, after(self._memory(key), self._letter(step, key))) for key in named]
         if quiet == self._calm:
-            truth = all_of([truths[0] for _, (truths, _) in moved])
+            truth = all_of([_truth(found) for _, found in moved])
         else:
-            truth = all_of([after(memory, letter)[0][0] for memory, letter in self._ways(step, self._others)])
+            truth = all_of([_truth(after(memory, letter)) for memory, letter in self._ways(step, self._others)])
             self._settle(quiet, after)
         for key, (_, memory) in moved:
             self._put(key, memory, quiet)
@@ -554,6 +554,12 @@ class Slices:
                 del self._at[key]
                 group.keys.discard(key)
         self._most = 2 * len(self._at) + FEW
+
+
+def _truth(of: tuple[tuple, Any]) -> bool | None:
+    """What a machine says of the one thing that is asked."""
+    (truth,), _ = of
+    return truth
 
 
 def _joined(one: Key, other: Key) -> Key | None:

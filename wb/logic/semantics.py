@@ -67,8 +67,8 @@ class Truths:
     no: Callable[[Any], Any]
     both: Callable[[Any, Any], Any]
     either: Callable[[Any, Any], Any]
-    time: Callable[[Any], object] = lambda step: None  # what a step tells of its time, in nanoseconds
-    partial: bool = False  # whether None is a truth, unknown
+    time: Callable[[Any], object]  # what a step tells of its time, in nanoseconds
+    partial: bool  # whether None is a truth, unknown
 
 
 def _and(x: bool | None, y: bool | None) -> bool | None:
@@ -101,6 +101,7 @@ TWO = Truths(
     operator.and_,
     operator.or_,
     _dated,
+    partial=False,
 )
 """True or false; a step is the set of names true in it, its time told by the name that `at` gives."""
 KLEENE = Truths(
@@ -485,21 +486,21 @@ def verdicts(compiled: automaton.Automaton) -> tuple[RunningVerdict, ...]:
 
 def _row(node: Formula, below: tuple, trace: Sequence, t: Truths) -> tuple:
     """The truth of a node at every step, from the rows of its operands."""
-    match node:
-        case F.Atom(name):
-            return tuple([t.told(step, (name,))[0] for step in trace])
-        case F.Constant(value):
+    match node, below:
+        case F.Atom(name), _:
+            return tuple([truth for step in trace for truth in t.told(step, (name,))])
+        case F.Constant(value), _:
             return (t.true if value else t.false,) * len(trace)
-        case F.Next():
-            return (*below[0][1:], t.false)
-        case F.WeakNext():
-            return (*below[0][1:], t.true)
-        case F.Previously():
-            return (t.false, *below[0][:-1])
+        case F.Next(), (row,):
+            return (*row[1:], t.false)
+        case F.WeakNext(), (row,):
+            return (*row[1:], t.true)
+        case F.Previously(), (row,):
+            return (t.false, *row[:-1])
+        case F.Recently(), (row,):
+            return _within(node, row, trace, t)
     if type(node) in POINTWISE:
         return tuple(map(partial(POINTWISE[type(node)], t), *below))
-    if isinstance(node, F.Recently):
-        return _within(node, below[0], trace, t)
     start, rule = carried(node, t)
     if isinstance(node, F.PAST):
         return tuple(accumulate(zip(*below, strict=True), lambda then, now: rule(then, *now), initial=start))[1:]
