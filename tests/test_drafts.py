@@ -243,6 +243,7 @@ def test_the_examples_of_a_contract_one_by_one() -> None:
         False
     ] * 3
     calm = dict(found[0].arguments)
+    assert calm == {"age": 18, "level": "gold", "count_guests": 6, "confirmed": True}, "what is not read is the last"
     assert truth(**calm) and len({e.arguments for e in found}) == len(found)
     points = examples.program(CONTRACT, CONTRACT.allows).points
     moved = {tuple({**calm, name: value}.items()) for name, values in points.items() for value in values}
@@ -265,6 +266,11 @@ def test_where_two_guards_differ() -> None:
     found = examples.difference(right, wrong, over)
     assert found["age"] == 18 and found["confirmed"] is True and found.keys() == over.keys()
     assert examples.difference(right, right, over) is None
+    never = sandbox.load(f"{GUARD.strip().splitlines()[0]}\n    return (False, '')\n")
+    assert found["level"] == "gold" and examples.difference(never, right, over) == {
+        **{"age": 18, "level": "gold", "count_guests": 5},
+        "confirmed": True,
+    }, "what neither reads there is the first"
     assert examples.difference(right, wrong, {**over, "age": (17, 19)}) is None
     assert examples.answer(GUARD, tuple(found.items())) == (True, "allowed")
 

@@ -284,13 +284,12 @@ class _Names:
             groups = [group for group in groups if group not in alike]
             names = names.union(*(group[0] for group in alike))
             groups.append((names, [one for group in alike for one in group[1]] + [part]))
+        found = [(names, f.disjunction(tuple(group))) for names, group in groups]
         texts = [
-            self._looked_up(f.disjunction(tuple(group)))
-            if names and (len(group) > 1 or not isinstance(group[0], f.And))
-            else self.expression(group[0])
-            for names, group in groups
+            self._looked_up(one) if names and not isinstance(one, f.And) else self.expression(one)
+            for names, one in found
         ]
-        return " or ".join(map(bracketed, texts)) if len(texts) > 1 else texts[0]
+        return " or ".join(map(bracketed, texts) if len(texts) > 1 else texts)
 
     def _predicate(self, predicate: Predicate) -> str:
         test = predicate.test
@@ -447,7 +446,10 @@ class _Names:
             return "state"
         if not predicate.tools or self.tool.name in predicate.tools:
             return self.tool.name
-        return predicate.tools[0] if len(predicate.tools) == 1 else None
+        match predicate.tools:
+            case (tool,):
+                return tool
+        return None
 
     def _parameter(self, key: object, name: str, kind: Type, about: str, **filled: object) -> str:
         if key not in self.parameters:
@@ -534,7 +536,7 @@ def probe(assembled: str) -> str:
     function = _function(sandbox.text(sandbox.guard(_parsed(assembled))))
     after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
     function.name += "__probe"
-    function.body.insert(after, ast.parse("Refute(False)").body[0])
+    function.body[after:after] = ast.parse("Refute(False)").body
     return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
 
 
@@ -553,9 +555,10 @@ def _parsed(source: str) -> ast.Module:
 
 def _function(source: str) -> ast.FunctionDef:
     found = [n for n in _parsed(source).body if isinstance(n, ast.FunctionDef)]
-    if len(found) != 1:
-        raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
-    return found[0]
+    match found:
+        case [function]:
+            return function
+    raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
 
 
 def _called(node: ast.stmt) -> str | None:

@@ -71,7 +71,10 @@ def _function(source: str) -> tuple[ast.Module, ast.FunctionDef | None]:
     except sandbox.UnsafeSource:
         return ast.Module([], []), None
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return tree, found[0] if len(found) == 1 else None
+    match found:
+        case [function]:
+            return tree, function
+    return tree, None
 
 
 def _text(tree: ast.Module, source: str) -> str:

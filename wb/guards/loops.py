@@ -486,9 +486,10 @@ class _Writer:
         frame, kept, value = self._items(of, frames)
         self.added = True
         found = _bounded(value.text, facts.MAX_ITEMS * value.largest)
-        lines, step = (f"found = found + {value.text.code}",), f"{value.text.meant} + REST"
+        line, step = f"found = found + {value.text.code}", f"{value.text.meant} + REST"
+        lines = (line,)
         if kept:
-            lines = (f"if {kept.code}:", f"    {lines[0]}")
+            lines = (f"if {kept.code}:", f"    {line}")
             step = f"({value.text.meant} if {kept.meant} else 0) + REST"
         return found._replace(text=self._loop("total", "int", "0", lines, step, "found + REST", frames, frame))
 
@@ -530,9 +531,12 @@ class _Writer:
         for name, body in reversed(kept):
             frame.variable = name
             said.append(self.fact(body, [*frames, frame]))
-        if not said:
-            return frame, None
-        return frame, said[0] if len(said) == 1 else _joined(" and ".join("{}" for _ in said), *said)
+        match said:
+            case []:
+                return frame, None
+            case [one]:
+                return frame, one
+        return frame, _joined(" and ".join("{}" for _ in said), *said)
 
     def _loop(
         self,

@@ -252,13 +252,16 @@ def _function(source: str) -> str | None:
         return None
     names = [node.name if isinstance(node, ast.FunctionDef) else "" for node in body]
     own = [name for name in names if not name.startswith(GENERATED)]
-    return own[0] if len(own) == 1 and own[0] else None
+    match own:
+        case [name]:
+            return name or None
+    return None
 
 
 def _merge(batch: Sequence[str]) -> tuple[str, list[int]]:
     """One file of all sources, and the line before each one's first."""
     if len(batch) == 1:
-        return batch[0], [0]
+        return "".join(batch), [0]
     text, starts = HEADER, []
     for number, source in enumerate(batch):
         starts.append(text.count("\n"))

@@ -107,9 +107,11 @@ def strip(source: str) -> str:
 def check(source: str) -> ast.FunctionDef:
     """The one function that runs of a source; `UnsafeSource` where it leaves the language of guards."""
     tree = _stripped(source)
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
-        raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body][:9]}")
-    function = tree.body[0]
+    match tree.body:
+        case [ast.FunctionDef() as function]:
+            pass
+        case _:
+            raise UnsafeSource(f"one function was required; got {[type(n).__name__ for n in tree.body][:9]}")
     size = sum(1 for _ in ast.walk(function))
     if size > LARGEST:
         raise UnsafeSource(f"at most {LARGEST} nodes of syntax were required; got {size}")
@@ -190,9 +192,9 @@ def simple(function: ast.FunctionDef) -> frozenset[str]:
             sides = [node.left, *node.comparators]
             names = [side.id for side in sides if isinstance(side, ast.Name) and side.id in types]
             ordered = any(isinstance(op, ORDERS) for op in node.ops)
-            alone = len(names) == 1 and sum(map(_constant, sides)) == len(sides) - 1
-            if alone and not (types[names[0]] == "str" and ordered):
-                used[names[0]] -= 1
+            match names:
+                case [name] if sum(map(_constant, sides)) == len(sides) - 1 and not (types[name] == "str" and ordered):
+                    used[name] -= 1
     return frozenset(name for name, kind in types.items() if kind == "bool" or not used[name])
 
 

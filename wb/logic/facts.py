@@ -15,6 +15,7 @@ import math
 import operator
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from wb.logic import times
@@ -303,7 +304,8 @@ class OneOf:
             if not isinstance(option, Scalar) or option.type == "null":
                 raise FactError(f"the options are literals other than null; got {option!r:.80}")
             _comparable(self.item, option)
-            _comparable(self.options[0], option)
+        for one, other in pairwise(self.options):
+            _comparable(one, other)
         _takes(self.item, None, "a value")
         _bounded(self)
 

@@ -445,7 +445,7 @@ class Monitors:
         nexts, codes, starts = [], [], []
         for i, one in enumerate(compiled):
             self._reads[: len(one.inputs), i] = [place[test] for test in one.inputs]
-            base, width = len(nexts), len(one.rows[0])
+            base, (width,) = len(nexts), {len(row) for row in one.rows}
             nexts += [base + then * width for row in one.rows for then in row]
             codes += [VERDICTS.index(verdict) for verdict in verdicts(one) for _ in range(width)]
             starts.append(base)
