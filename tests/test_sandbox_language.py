@@ -7,7 +7,7 @@ import inspect
 
 import pytest
 
-from wb.guards import sandbox
+from wb.guards import decided, sandbox
 from wb.guards.sandbox import UnsafeSource
 
 TYPES = {"n": "int", "m": "int", "s": "str", "t": "str", "p": "bool", "q": "bool"}
@@ -365,3 +365,29 @@ def test_an_unknown_value_computes_as_the_value_that_is_chosen(expression: str) 
             assert answer == program.run(**rest, **{"n": 0, **chosen, "m": m})
             seen += 1
     assert seen >= 12
+
+
+def test_what_says_yes_or_no_says_one_of_the_two() -> None:
+    def node(text: str) -> ast.stmt:
+        return ast.parse(text).body[0]
+
+    for text, yes in (("Ensures(n)", True), ("'says'", True), ("n", False), ("x = 1", False), ("Other(n)", False)):
+        assert sandbox._is_contract(node(text)) is yes
+    for text, yes in (
+        ("1", True),
+        ("-1", True),
+        ("('a', 2)", True),
+        ("True", False),
+        ("(1, True)", False),
+        ("n", False),
+    ):
+        assert sandbox._constant(node(text).value) is yes
+    early = "if not n:\n    return (False, 'decided-3f2a90c1b7de')"
+    for text, yes in (
+        (early, True),
+        (f"{early}\nelse:\n    pass", False),
+        ("pass", False),
+        ("return (False, 'c')", False),
+    ):
+        assert decided._decided(node(text)) is yes
+    assert decided._decided(node(early.replace("decided-3f2a90c1b7de", "c1"))) is False
