@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.told import valuation
 
 from wb.domain import tools
 from wb.domain.tools import Field, Tool, Toolbox
@@ -16,7 +17,6 @@ from wb.guards.runtime import CallGuard, Guarded
 from wb.logic import cel, semantics
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.rules.truths import valuation
 
 PREDICATES = (
     Predicate("book", "action", "", tools=("book",)),

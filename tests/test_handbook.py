@@ -6,6 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
+from oracles.told import valuation
 
 from wb.domain import policy
 from wb.domain.trace import Call, Step, Trace
@@ -17,7 +18,6 @@ from wb.models.embeddings import Encoder
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract, physical, refine
-from wb.rules.truths import valuation
 from wb.shield import circuit, cluster, shield
 
 

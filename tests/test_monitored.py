@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import shared
 from oracles import bits
+from oracles.told import valuation
 
 from wb.bench import mind2web
 from wb.domain import policy
@@ -18,7 +19,6 @@ from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract, rulefile
 from wb.rules.check import check
-from wb.rules.truths import valuation
 
 RULES = rulefile.load(Path(__file__).parent / "rules" / "airline.yaml")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from oracles.told import valuation
 
 from wb.bench import compare, evaluate, mind2web
 from wb.bench.evaluate import Scored
@@ -19,7 +20,6 @@ from wb.models.embeddings import Encoder
 from wb.offline import norms
 from wb.offline.engine import Offline
 from wb.rules import extract
-from wb.rules.truths import valuation
 
 SIX = (
     "A user must be a member to shop.",

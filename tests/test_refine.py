@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
+from oracles.told import valuation
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step
@@ -17,7 +18,6 @@ from wb.models.endpoint import Reply
 from wb.offline import engine as proposals
 from wb.rules import physical, refine
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.rules.truths import valuation
 
 TOOLBOX = Toolbox(
     tools=(Tool("pay", "Pay a bill of the user."), Tool("post", "Publish a comment on a page.")),

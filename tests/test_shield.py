@@ -6,12 +6,12 @@ import json
 import math
 
 import pytest
+from oracles.told import valuation
 
 from wb.domain import trace as guard
 from wb.domain.trace import Call, Step, Trace
 from wb.logic import cel, semantics, syntax
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.rules.truths import valuation
 from wb.shield import circuit, cluster
 from wb.shield import shield as shields
 from wb.shield.shield import Shield
