@@ -257,3 +257,7 @@ def test_a_guard_reads_once_a_step_what_it_tells_of_objects(monkeypatch: pytest.
     monkeypatch.setattr(CallWatch, "_tell", lambda *given: (asked.append(1), tell(*given))[1])
     watch.remember(Step((Call("get", {"order": "1"}),), {}))
     assert len(asked) == 1
+
+
+def test_of_a_step_without_a_call_no_circuit_says_anything() -> None:
+    assert shield().infer(trace(("", {"age": 3}))) == shield().verdicts(trace(("pay", {}), ("", {}))) == {}
