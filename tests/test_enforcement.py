@@ -1,4 +1,4 @@
-"""What adapters share, each by itself: texts of messages, errors, ids, what a refusal says, and what is told of a call."""
+"""What adapters share, each by itself: texts, errors, ids, what a refusal says, and what is told of a call."""
 
 from __future__ import annotations
 

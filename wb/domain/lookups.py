@@ -228,10 +228,11 @@ class Lookups:
         """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
         running, self._running, spare = self._running, {}, len(self._running) - KEPT
         for name, (call, at) in running.items():
-            if type(name) is str and spare <= 0 and self.changes(call):
+            waits = type(name) is str and self.changes(call)
+            if waits and spare <= 0:
                 self._running[name] = call, at
                 continue
-            if type(name) is str and spare > 0 and self.changes(call):  # too many are waited for
+            if waits:  # too many are waited for
                 self._lose(call)
             spare -= 1
             self._change(call, ended=True)
@@ -278,8 +279,7 @@ class Lookups:
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=against is None)
-        if self._told:
-            self._contradict(call)
+        self._contradict(call)
         if not present:  # it counted when its step was over
             self._settle(name, call, failed)
         elif not failed:
@@ -327,11 +327,10 @@ class Lookups:
         if calls is not None:
             return
         self._now += 1
+        self._done.clear()
         for one in self._fields.values():
             if one.source.kind == "done":
                 one.before = f"{TURN} may have been such a call"
-                for key in [key for key in self._done if key[0] == one.name]:
-                    del self._done[key]
             elif one.source.kind != "clock" and one.source.changed_by != ():
                 one.change(None, self._now)
 
@@ -378,9 +377,8 @@ class Lookups:
 
     def _result(self, one: _Field, tool: str, seen: _Seen) -> None:
         """A result that a field is, if it is one of the newest call."""
-        before = self._newest.get(one.name)
         if tool in _tools(one.source):
-            self._newest[one.name] = _newer(before, seen)
+            self._newest[one.name] = _newer(self._newest.get(one.name), seen)
 
     def _was_done(self, name: int | str, call: Call, at: int, awaited: bool = False) -> None:
         """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
@@ -432,8 +430,7 @@ class Lookups:
         Where something had to be asked, all are read once more: the answer is the newest of what they read.  That ends,
         for each time something else is asked.
         """
-        if self._told:
-            self._take_in()
+        self._take_in()
         needed = self._needed(reads)
         questions: list[Lookup] = []
         again = True
@@ -521,7 +518,7 @@ class Lookups:
         for deed in deeds:
             if deed.failed:
                 return None, f"{one.source.of} (call {deed.name}) failed after its step was over"
-        if len(values) > 1 and not all(schema.same(values[0], value) for value in values[1:]):
+        if not all(schema.same(values[0], value) for value in values[1:]):
             names = [f"call {deed.name}" for deed in deeds]
             waiting = [f"call {deed.name}" for deed in deeds if deed.awaited]
             if waiting:
@@ -551,9 +548,9 @@ class Lookups:
         """What somebody said last, what another one said right before it, and what since."""
         own, others = list(seen.value), list(other.value) if other is not None else []
         many = max(len(own), len(others)) > TEXTS  # what was said before these is forgotten
-        later = _after(others, own[-1][0])
-        answer = _after(own, others[-1][0] if others else 0)
-        question = _after(others, own[-1][0] if own else 0)
+        later = _after(others, own)
+        answer = _after(own, others)
+        question = _after(others, own)
         if many and not (own and others):
             return None, f"at most {TEXTS} texts without an answer were required; got more"
         parts = {"question": question, "answer": [one for one in answer if one[0] > used], "later": later}
@@ -646,9 +643,9 @@ def _tools(source: Source) -> tuple[str, ...]:
     return (source.of, *source.or_of)
 
 
-def _after(texts: list[tuple[int, str]], at: int) -> list[tuple[int, str]]:
-    """The texts since then, which are taken out."""
-    first = next((i for i in range(len(texts), 0, -1) if texts[i - 1][0] <= at), 0)
+def _after(texts: list[tuple[int, str]], others: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The texts since the last of the others, which are taken out."""
+    first = next((i for i, (at, _) in enumerate(texts) if not others or at > others[-1][0]), len(texts))
     texts[first:], taken = [], texts[first:]
     return taken
 

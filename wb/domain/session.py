@@ -447,7 +447,7 @@ class Session:
             self._lose("a call ran that cannot be put on record")
             return
         calls = {id(one) for one in self._present.calls} ^ {id(call)}
-        done = [one.calls[0] for one in self._asked if one.calls and id(one.calls[0]) in calls]
+        done = [one for step in self._asked for one in step.calls if id(one) in calls]
         self._present = replace(self._present, calls=tuple(done))
 
     def _remember(self, step: Step) -> None:
