@@ -39,9 +39,9 @@ PROFILE = ("-x", "--hypothesis-profile=mutant")
 RED = re.compile(r"^(?:FAILED|ERROR) (tests/\w+\.py(?:::\w+)*)", re.M)  # without the values it was tried with
 # The modules that stand between a sentence and a verdict, each with the tests that reach it, the quickest first.
 FAIL_CLOSED = {
-    "adapters/enforcement": "adapters",
-    "adapters/functions": "adapters",
-    "adapters/openai": "adapters",
+    "adapters/enforcement": "enforcement adapters",
+    "adapters/functions": "enforcement adapters",
+    "adapters/openai": "enforcement adapters",
     "adapters/langgraph": "langgraph",
     "adapters/mcp": "mcp_proxy",
     "adapters/inspect_ai": "inspect",
@@ -57,7 +57,8 @@ FAIL_CLOSED = {
     "guards/decided": "decided",
     "domain/session": "values session recorded awaited untimed lookups",
     "domain/judging": "session untimed values hostile_calls",
-    "domain/lookups": "lookups_recorded lookups_declared lookups lookups_histories session airline_rules awaited",
+    "domain/lookups": "lookups_told lookups_recorded lookups_declared lookups lookups_histories session airline_rules "
+    "awaited",
     "domain/validation": "validation session recorded",
     "domain/schema": "validation hostile_calls",
     "domain/trace": "bearing values session recorded",
