@@ -55,7 +55,7 @@ FAIL_CLOSED = {
     "guards/examples": "examples decided",
     "guards/synthesis": "drafting generated_code decided veriguard",
     "guards/decided": "decided",
-    "domain/session": "values session recorded awaited untimed lookups",
+    "domain/session": "session_told values session recorded awaited untimed lookups",
     "domain/judging": "session untimed values hostile_calls",
     "domain/lookups": "lookups_told lookups_recorded lookups_declared lookups lookups_histories session airline_rules "
     "awaited",
