@@ -160,8 +160,8 @@ SHOWN = [  # what is told, what the judge is shown at the last call, and what is
     (
         "do/1#x do/1#y wish/2",
         "do+do > wish ; do > wish ; do > wish ; - > wish",
-        "undecided: so; do (call x) has no result yet; tell it with `result`; do (call y) has no result yet; tell it with "
-        "`result`",
+        "undecided: so; do (call x) has no result yet; tell it with `result`; "
+        "do (call y) has no result yet; tell it with `result`",
     ),
     ("do/1#x do/1#y x= wish/2", "do+do > wish ; do > wish", "allow: so"),
     ("do/1#x do/1#y x= y! wish/2", "do > wish", "allow: so"),
