@@ -471,6 +471,8 @@ def test_as_many_texts_are_known_as_are_kept(more: int) -> None:
     )
     spoken = talk.tell("b.q u.last").read("talk")
     assert spoken == {"question": "q", "answer": "last", "later": ""}
+    alone = Talk().tell(" ".join([*(f"u.{i}" for i in range(many)), "b.q", "u.last"])).read("talk")
+    assert alone == "~at most 256 texts without an answer were required; got more", "a question may be forgotten"
     assert talk.read("yes") == "last"
     assert len(talk.lookups._said["user"].value) == TEXTS + 1
 

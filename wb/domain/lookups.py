@@ -110,7 +110,7 @@ class _Field:
     wanted: Mapping[str, types.Type]  # of each argument, as it is declared
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
-    changed_by_type: dict[str, int] = field(default_factory=dict)
+    changed_by_type: dict[tuple[type, ...], int] = field(default_factory=dict)
     newest: int = 0
     lost: str = ""  # why it is not known any more, whatever comes
     before: str = ""  # why what was done before what is known is not known
@@ -742,11 +742,10 @@ def _nameless(one: _Field, state: Mapping[str, Value], call: Call) -> str:
     return f"{', '.join(text for _, text, _ in found)}: texts, numbers or truths were required"
 
 
-def _types(key: Hashable) -> str:
-    """The types of the values that name an object: s for a text, n for a number, b for a truth."""
-    if len(key) == 2 and type(key[0]) is str:
-        return "s"
-    return "".join(["s" if type(value) is str else "b" if type(value) is tuple else "n" for _, value in key])
+def _types(key: Hashable) -> tuple[type, ...]:
+    """The types of the values that name an object: a text, a truth, which is kept in a tuple, or a number."""
+    pairs = (key,) if key and type(key[0]) is str else key
+    return tuple([kind if (kind := type(value)) in (str, tuple) else float for _, value in pairs])
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:
