@@ -64,7 +64,7 @@ FAIL_CLOSED = {
     "domain/trace": "judging values bearing session recorded",
     "shield/shield": "shield session same_object hostile_calls",
     "rules/sentences": "sentences accounting account decisions",
-    "rules/accounting": "unreadable accounting account",
+    "rules/accounting": "accounting_parts unreadable accounting account",
     "logic/semantics": "past windows objects steps automaton monitored",
     "logic/objects": "objects windows same_object",
     "logic/facts": "facts evaluation rulefile",

@@ -527,3 +527,11 @@ def test_a_call_without_an_id_that_is_not_the_last_is_not_waited_for() -> None:
     assert list(talk.lookups._late) == [] and list(talk.lookups._running) == ["c", 4]
     talk.tell("| touch:e")
     assert list(talk.lookups._late) == [] and list(talk.lookups._running) == ["c", 5]
+
+
+def test_who_speaks_is_no_tool_although_one_has_that_name() -> None:
+    said = {"name": "mine", "type": "string", "from": {"said": "user", **OF, "used_by": {"pay": {"id": "call.id"}}}}
+    declared = {"tools": [tool("user", id="integer"), tool("pay", id="string")], "state": [said]}
+    one = Lookups(Validator(tools.parse(json.dumps(declared))))
+    one.said("user", "Yes")
+    assert one.fill(Known({}, {}), called("pay:a"), ["mine"], None).values == {"mine": "Yes"}
