@@ -63,7 +63,7 @@ FAIL_CLOSED = {
     "domain/schema": "schema validation hostile_calls",
     "domain/trace": "judging values bearing session recorded",
     "shield/shield": "shield session same_object hostile_calls",
-    "rules/sentences": "sentences accounting account decisions",
+    "rules/sentences": "sentences_parts sentences accounting account decisions",
     "rules/accounting": "accounting_parts unreadable accounting account",
     "logic/semantics": "past windows objects steps automaton monitored",
     "logic/objects": "objects windows same_object",
