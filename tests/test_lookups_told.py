@@ -41,6 +41,7 @@ SOURCES: dict[str, object] = {
     "item": {"lookup": "any", **OF, "changed_by": {"mark": {"id": "call.id"}}},
     "two": {"lookup": "pair", "arguments": {"id": "call.id", "nr": "call.nr"}, "changed_by": ["touch"]},
     "card": {"result": "who", "changed_by": ["touch"]},
+    "seen": {"result": "any", "changed_by": ["touch"]},
     "made": {"result": ["own", "who"], "changed_by": ["touch", "own"]},
     "level": {"done": "set", **OF, "path": "level", "otherwise": "'none'"},
     "bare": {"done": "set", "arguments": {}, "path": "level"},
@@ -299,6 +300,15 @@ CASES = [  # what happened, the field, the call, what it is
     ("who =0 ?get:a=1 ?get:a=2", "card", "pay:b", "0"),
     ("touch:a#t ?get:a=1 t=x", "order", "pay:a", BEFORE.format("the result of touch")),
     ("touch:b#t ?get:a=1 t=x", "order", "pay:a", BEFORE.format("the result of touch")),  # another field reads it
+    ("touch:a#t ?any:=1=v", "item", "mark:=1", "v"),
+    (
+        "touch:a#t ?any:=1=v t=x",
+        "item",
+        "mark:=1",
+        BEFORE.format("the result of touch").replace('get(id="a")', "any(id=1)"),
+    ),
+    ("any:=1 =v", "seen", "pay:a", "v"),
+    ("?any:=1=v", "seen", "pay:a", "v"),
     ("mark:=2#t ?any:=1=v t=x", "item", "mark:=1", "v"),
     (
         "mark:=1#t ?any:=1=v t=x",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wb.domain import session
+from wb.domain import events, session
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Verdict
 from wb.domain.turns import Recognition
@@ -482,3 +482,37 @@ def test_a_call_without_an_id_is_remembered_until_another_is_the_last() -> None:
     one, _, _ = told("a b.x u.y", record=io.StringIO())
     one.call("b", {"x": float("nan")})
     assert list(one._late) == []
+
+
+@pytest.mark.parametrize("timeout_s", [0.5, 1, 3600.0])
+def test_a_time_is_any_number_of_seconds_above_nought(timeout_s: float) -> None:
+    assert Session(Spy(), timeout_s=timeout_s).call("a").decision == "allow"
+    for wrong in (0, -timeout_s, "1", True, None):
+        with pytest.raises(ValueError, match="timeout_s: seconds above 0"):
+            Session(Spy(), timeout_s=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("script", [one for one, *_ in SHOWN if "turn" not in one])
+def test_what_is_replayed_is_shown_as_it_was_and_goes_on_alike(script: str) -> None:
+    record, asked = io.StringIO(), []
+    one, _, verdicts = told(script, record=record)
+    other = Session(Spy(), run="other", ask=lambda *given: asked.append(given))
+    happened = [event for run in events.loads(record.getvalue()) for event in run.events]
+    assert list(other.replay(happened)) == verdicts
+    for each in (one, other):
+        each.judge.asked.clear()
+        each.call("wish", step=1), each.say("assistant", "x"), each.call("last")
+    assert one.judge.asked == other.judge.asked and not asked
+    assert (one._made.keys(), one._late.keys()) == (other._made.keys(), other._late.keys())
+    for row in rows(record):
+        if "result" in row and "call_id" in row:
+            with pytest.raises(SessionError, match="a call id of its own was required"):
+                other.call("a", call_id=row["call_id"])
+
+
+def test_what_makes_nothing_allowed_is_put_on_record_once() -> None:
+    record = io.StringIO()
+    told(" ".join(["a/1"] * (session.TOGETHER + 3)), record=record)
+    assert [row["lost"] for row in rows(record) if "lost" in row] == [
+        "at most 256 calls and states of one step were required; got more"
+    ]
