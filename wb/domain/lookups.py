@@ -76,15 +76,13 @@ class _Seen:
 class _Deed:
     """A call that tells a field by what it was asked for: it was done at some moment between these two.
 
-    It is `awaited` while its result has not come, which says whether it was done at all; `failed` where that came when
-    what was there before was forgotten.
+    It `failed` where its result said so when what was there before was forgotten.
     """
 
     asked: int
     over: int
     value: Value
     name: int | str
-    awaited: bool = False
     failed: bool = False
 
 
@@ -236,7 +234,7 @@ class Lookups:
                 self._lose(call)
             spare -= 1
             self._change(call, ended=True)
-            self._was_done(name, call, at, awaited=type(name) is str)
+            self._was_done(name, call, at)
             if type(name) is str or name == self._last:  # no result can name another one
                 self._late[name] = call, at
         while len(self._late) > KEPT:
@@ -280,10 +278,10 @@ class Lookups:
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=against is None)
         self._contradict(call)
-        if not present:  # it counted when its step was over
-            self._settle(name, call, failed)
-        elif not failed:
+        if present and not failed:
             self._was_done(name, call, at)
+        elif failed and not present:  # it counted when its step was over
+            self._was_not_done(name, call)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
@@ -380,7 +378,7 @@ class Lookups:
         if tool in _tools(one.source):
             self._newest[one.name] = _newer(self._newest.get(one.name), seen)
 
-    def _was_done(self, name: int | str, call: Call, at: int, awaited: bool = False) -> None:
+    def _was_done(self, name: int | str, call: Call, at: int) -> None:
         """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
         for one in self._changed.get(call.tool, ()):
             if one.source.kind != "done":
@@ -392,19 +390,14 @@ class Lookups:
                 one.lost = f"more than {KEPT} calls were done that it depends on"
             else:
                 deeds = self._done.setdefault((one.name, key), [])
-                deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name, awaited))
+                deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name))
                 _forget(deeds, deeds[-1])
 
-    def _settle(self, name: int | str, call: Call, failed: bool) -> None:
-        """The result of a call whose step is over says whether it was done."""
+    def _was_not_done(self, name: int | str, call: Call) -> None:
+        """A call failed when its step was over: what it told is not so, and what was told before is forgotten."""
         for one in self._changed.get(call.tool, ()):
-            deeds = self._done.get((one.name, _told_of(one, call)), []) if one.source.kind == "done" else []
-            for deed in [deed for deed in deeds if deed.name == name]:
-                if failed and deed.awaited:
-                    deeds.remove(deed)
-                deed.awaited, deed.failed = False, failed
-                if not failed:
-                    _forget(deeds, deed)
+            for deed in self._done.get((one.name, _told_of(one, call)), ()):
+                deed.failed = deed.failed or deed.name == name
 
     def _lose(self, call: Call) -> None:
         """The call's result is waited for no longer: what it may change, and what it gives, is unknown for good."""
@@ -508,7 +501,7 @@ class Lookups:
         why = f"the newest call of {one.source.of} did not tell it"
         if one.open and one.elsewhere(key) > (deeds[0].asked if deeds else 0):
             return None, f"{one.source.of} was called of what is named by another type, which may be the same"
-        if all(deed.awaited for deed in deeds):
+        if not deeds:
             if one.before:
                 return None, one.before
             values.append(one.otherwise(state, call.arguments) if one.otherwise else None)
@@ -520,9 +513,6 @@ class Lookups:
                 return None, f"{one.source.of} (call {deed.name}) failed after its step was over"
         if not all(schema.same(values[0], value) for value in values[1:]):
             names = [f"call {deed.name}" for deed in deeds]
-            waiting = [f"call {deed.name}" for deed in deeds if deed.awaited]
-            if waiting:
-                return None, f"{one.source.of} ({', '.join(waiting)}) has no result yet"
             return None, f"which of {one.source.of} ({', '.join(names)}) was done later is not known"
         found = values[0]
         return self._fitting(one, found, why if found is None else "")
@@ -658,8 +648,7 @@ def _told_of(one: _Field, call: Call) -> Hashable | None:
 
 def _forget(deeds: list[_Deed], done: _Deed) -> None:
     """Something was done for sure: what was over before it began cannot be the last."""
-    if not done.awaited:
-        deeds[:] = [deed for deed in deeds if deed.over > done.asked]
+    deeds[:] = [deed for deed in deeds if deed.over > done.asked]
 
 
 def _alike(one: object, other: object) -> bool:
