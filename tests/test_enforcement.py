@@ -351,11 +351,12 @@ def test_values_of_adapters() -> None:
     assert Answer(True, verdict) == Answer(True, verdict, "") and not hasattr(Answer(True, verdict), "__dict__")
 
 
-def test_the_enforcer_of_a_session_is_kept_with_it() -> None:
-    session = library.session()
+def test_the_enforcer_of_a_session_is_made_once_and_kept_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, made = library.session(), []
+    monkeypatch.setattr(enforcement, "Enforcer", lambda of: made.append(of) or Enforcer(of))
     one = enforcement.enforcer(session)
     assert one is enforcement.enforcer(session) is enforcement.enforcer(lambda about: session, 7)
-    assert vars(session)["enforcer"] is one and one.session is session
+    assert vars(session)["enforcer"] is one and one.session is session and made == [session]
     for wrong in (None, 7, "session"):
         with pytest.raises(TypeError, match="a session was required; got "):
             enforcement.enforcer(lambda wrong=wrong: wrong)

@@ -189,7 +189,11 @@ def enforcer(current: Current, *about: object) -> Enforcer:
     session = current if isinstance(current, Session) else current(*about)
     if not isinstance(session, Session):
         raise TypeError(f"a session was required; got {schema.got(session)}")
-    return vars(session).setdefault("enforcer", Enforcer(session))  # it lives as long as its session
+    kept = vars(session)  # it lives as long as its session
+    try:
+        return kept["enforcer"]
+    except KeyError:
+        return kept.setdefault("enforcer", Enforcer(session))
 
 
 def new_id() -> str:
