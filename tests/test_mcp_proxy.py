@@ -363,6 +363,18 @@ def test_what_a_schema_says_and_does_not_ask_is_no_difference(said: str) -> None
         assert adapter.different(library.BOX, [given, *others]) == ()
 
 
+@pytest.mark.parametrize("said", ["title", "description", "default", "examples", "keywords", "x-name"])
+def test_what_tools_json_says_and_does_not_ask_is_no_difference(said: str) -> None:
+    value = ["x"] if said in ("examples", "keywords") else "x"
+    asked = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}}
+    ours = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "string", said: value}, said: value}},
+    }
+    box = tools.parse(json.dumps([{"name": "t", "parameters": ours}]))
+    assert adapter.different(box, [listed(name="t", inputSchema=asked)]) == ()
+
+
 def test_a_server_that_lists_without_end_or_not_at_all_is_refused() -> None:
     async def endless(context: Any, params: Any) -> Any:
         return mcp.types.ListToolsResult(tools=[], next_cursor="more")
