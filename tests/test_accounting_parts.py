@@ -184,6 +184,8 @@ def test_what_was_so_once_and_how_a_duty_is_done(text: str, past: bool, narrow: 
             "Pay\u0007\u200b\ufffd",
             "it has characters that cannot be seen: 0x7, replacement character, zero width space",
         ),
+        ("Pay \u0378 now", "it has characters that cannot be seen: 0x378"),
+        ("Pay \ue000 now", "it has characters that cannot be seen: 0xe000"),
         ("Pay\nnow", ""),
         ("P\u0430y now", "it has letters that look like others: 'P\\u0430y'"),
         ("P\u0251y now", "it has letters that look like others: 'P\\u0251y'"),
