@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import datetime
 import io
 import json
 import sqlite3
@@ -18,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import library
+import pydantic
 import pytest
 from bench import airline
 from library import AGREED, BLOCKED, LOOK, SHORT, Desk
@@ -456,6 +458,8 @@ def test_only_an_atomic_tool_s_own_error_says_that_nothing_was_done(call: Caller
         ({"role": "assistant", "content": [{"type": "thinking", "text": "?"}, {"type": "tool_use"}, "Well."]}, "Well."),
         ({"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}, "I cannot."),
         ({"role": "assistant", "content": None, "refusal": "I cannot."}, "I cannot."),
+        ({"role": "assistant", "content": "Hm.", "refusal": {"why": 1}}, "Hm."),
+        ({"role": "user", "content": "Yes.", "audio": {"transcript": 7}}, "Yes."),
         ({"role": "assistant", "content": None, "audio": {"transcript": "Or not?"}}, "Or not?"),
         ({"role": "user", "content": "Yes.", "audio": {"id": "a"}}, "Yes.\n[audio, not read]"),
     ],
@@ -751,3 +755,158 @@ def test_where_words_cannot_be_told_no_call_runs() -> None:
     messages = [{"role": "user", "content": "Lend me a book."}, asked(("a", "lend_book", {"days": 3}))]
     (refused,) = openai.Tools(Deaf(library.GUARD), desk.tools).run(messages)
     assert "what was said cannot be told to the session" in refused["content"] and not desk.done
+
+
+both = pytest.mark.parametrize("run", ["run", "arun"])
+
+
+def made(tools: openai.Tools, run: str, messages: list) -> list[dict]:
+    return tools.run(messages) if run == "run" else asyncio.run(tools.arun(messages))
+
+
+@both
+def test_a_message_that_asks_for_nothing_gets_nothing_and_none_is_refused(run: str) -> None:
+    tools = openai.Tools(library.session(), {})
+    assert made(tools, run, [asked()]) == [] == made(tools, run, [asked(), {"role": "assistant", "content": "x"}])
+    for wrong in ([], [{"role": "user", "content": "x"}], [asked(), {"role": "user", "content": "x"}]):
+        with pytest.raises(ValueError, match="messages that end with one of the assistant were required"):
+            made(openai.Tools(library.session(), {}), run, wrong)
+
+
+@both
+def test_what_ends_the_program_is_raised_and_any_other_error_is_told(run: str) -> None:
+    raised: list[BaseException] = [SystemExit("end"), RuntimeError("no")]
+
+    def get_reader(reader: str) -> None:
+        raise raised.pop()
+
+    async def later(reader: str) -> None:
+        raise raised.pop()
+
+    for function in (get_reader, later) if run == "arun" else (get_reader,):
+        raised[:] = [SystemExit("end"), RuntimeError("no")]
+        tools = openai.Tools(library.session(), {"get_reader": function})
+        message = asked(("a", "get_reader", {"reader": "r"}))
+        assert made(tools, run, [message]) == [
+            {"role": "tool", "tool_call_id": "a", "content": "The call failed: RuntimeError: no"}
+        ]
+        with pytest.raises(SystemExit):
+            made(tools, run, [message])
+
+
+@both
+def test_a_call_whose_id_or_words_are_in_doubt_is_observed_unless_there_is_none(run: str) -> None:
+    desk = Desk()
+    tools = openai.Tools(library.session(observe=True), desk.tools)
+    user, lend = {"role": "user", "content": "no"}, ("a", "lend_book", {"days": 1})
+    made(tools, run, [user, asked(lend)])
+    (found,) = made(tools, run, [{"role": "user", "content": "yes"}, asked(), asked(("b", "lend_book", {"days": 2}))])
+    assert found["content"] == "lent for 2 days", "the messages are others, which is only observed"
+    first, second = made(tools, run, [user, asked(), asked(("c", "lend_book", {"days": 3}), ("c", "lend_book", "{"))])
+    assert first["content"] == "lent for 3 days" and "an id of its own" in second["content"]
+    assert [days for _, days in desk.done] == [1, 2, 3]
+
+
+@both
+def test_only_the_name_of_a_function_makes_a_call(run: str) -> None:
+    for name in (7, None, ["lend_book"]):
+        message = asked(("a", "lend_book", {"days": 1}))
+        message["tool_calls"][0]["function"]["name"] = name
+        desk = Desk()
+        (found,) = made(openai.Tools(library.session(), desk.tools), run, [message])
+        assert "a tool whose name is" in found["content"] and not desk.done
+    (found,) = made(openai.Tools(library.session(observe=True), {}), run, [asked(("a", "lend_book", {"days": 1}))])
+    assert found["content"] == 'The call failed: there is no function for "lend_book"'
+
+
+@dataclasses.dataclass
+class Card:
+    """What a tool may give."""
+
+    day: object
+    kind: object = None
+
+
+class Model(pydantic.BaseModel):
+    """The same, as a model."""
+
+    day: datetime.date
+
+
+DAY, THING = datetime.date(2026, 1, 31), object()
+
+
+@pytest.mark.parametrize(
+    ("value", "told", "text"),
+    [
+        (DAY, DAY, '"2026-01-31"'),
+        ([DAY], ["2026-01-31"], '["2026-01-31"]'),
+        ((DAY,), ["2026-01-31"], '["2026-01-31"]'),
+        ({"a": DAY}, {"a": "2026-01-31"}, '{"a":"2026-01-31"}'),
+        (Card(DAY), {"day": "2026-01-31", "kind": None}, '{"day":"2026-01-31","kind":null}'),
+        (Model(day=DAY), {"day": "2026-01-31"}, '{"day":"2026-01-31"}'),
+        ([THING], [THING], str([THING])),
+        (THING, THING, str(THING)),
+        ("as it is", "as it is", "as it is"),
+        (None, None, "null"),
+    ],
+    ids=str,
+)
+def test_what_a_function_gave_is_told_as_json_where_it_can_be(value: object, told: object, text: str) -> None:
+    assert functions.plain(value) == told and openai._text(value) == text
+    unsaid = Card(THING)
+    assert functions.plain(unsaid) is unsaid and openai._text(unsaid) == str(unsaid)
+    lazy = iter([1])
+    assert functions.plain(lazy) is lazy and list(lazy) == [1]
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for i in range(levels):
+        value = [{"a": value}, (value,), [value]][i % 3]
+    return value
+
+
+def test_arguments_are_held_as_deep_as_any_that_is_allowed() -> None:
+    """101 levels: one for the arguments themselves, of which none runs; deeper ones are refused and not looked into."""
+    deep = nested(101)
+    held = functions._held(deep)
+    while type(deep) in (dict, list, tuple):
+        assert held == deep and held is not deep and type(held) is type(deep)
+        deep, held = (one["a"] if type(one) is dict else one[0] for one in (deep, held))
+    inside = nested(3)
+    too_deep: Any = inside
+    for _ in range(101):
+        too_deep = [too_deep]
+    held = functions._held(too_deep)
+    for _ in range(101):
+        assert type(held) is list
+        held = held[0]
+    assert held is inside
+    endless: list = []
+    endless.append(endless)
+    desk = Desk()
+    with pytest.raises(NotAllowed, match="nested at most 100 levels"):
+        functions.guard(library.session())(desk.lend_book)(endless)
+    assert not desk.done
+
+
+def test_a_function_is_the_tool_of_its_name_or_of_the_one_it_is_given_and_takes_more_by_name() -> None:
+    log = io.StringIO()
+    session = library.session(log=log)
+
+    def lend_book(days: int, *, note: str = "none", undeclared: int = 3, **more: Any) -> tuple:
+        return days, note, undeclared, more
+
+    guarded = functions.guard(session)(lend_book)
+    assert guarded(3) == (3, "none", 3, {}) and guarded.__name__ == "lend_book"
+    with pytest.raises(NotAllowed, match="other: one of the arguments"):
+        guarded(3, other=1)
+    assert functions.guard(session, tool="burn_book")(lend_book) is not guarded
+    with pytest.raises(NotAllowed, match="there is no such tool"):
+        functions.guard(session, tool="burn_book")(lend_book)(3)
+    assert [json.loads(line)["arguments"] for line in log.getvalue().splitlines()] == [
+        {"days": 3, "note": "none"},
+        {"days": 3, "note": "none", "other": 1},
+        {"days": 3},
+    ]

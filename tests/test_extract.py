@@ -446,3 +446,26 @@ def test_a_prompt_without_a_technique_is_refused():
 
     with pytest.raises(ModelError, match="needs a model"):
         Offline(BOX).answer(Prompt("sing", "", "", frozenset(), "", (), ""), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("span", "found"),
+    [
+        ((14, 18), (14, 18)),
+        ((0, 18), (13, 18)),
+        ((11, 18), (13, 18)),
+        ((18, 30), (18, 30)),
+        ((23, 30), (24, 30)),
+        ((23, 24), (23, 24)),
+        ((0, 13), (0, 13)),
+        ((41, 41), (41, 41)),
+    ],
+)
+def test_a_quotation_begins_no_earlier_than_the_first_sentence_that_it_shares(span: tuple, found: tuple) -> None:
+    source = policy.of_text("# Top title\n\nNever pay. Never hum at all.", tools.Toolbox())
+    assert [(one.kind, one.start, one.end) for one in source.sentences] == [
+        ("heading", 2, 11),
+        ("prose", 13, 23),
+        ("prose", 24, 41),
+    ]
+    assert extract._from_sentence(span, source) == found

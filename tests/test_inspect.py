@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import library
@@ -20,6 +22,7 @@ from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
     ChatMessageAssistant,
+    ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
     GenerateConfig,
@@ -30,11 +33,15 @@ from inspect_ai.model import (
     modelapi,
 )
 from inspect_ai.solver import Generate, TaskState, generate, solver, use_tools
-from inspect_ai.tool import Tool, ToolCall, tool
+from inspect_ai.solver._task_state import set_sample_state
+from inspect_ai.tool import Tool, ToolCall, ToolCallError, tool
 from library import LOOK, SHORT, Desk
 
+from wb.adapters import enforcement
 from wb.adapters import inspect_ai as adapter
+from wb.adapters.enforcement import Answer, Enforcer
 from wb.domain.session import Session
+from wb.domain.trace import Verdict
 
 
 def tools(desk: Desk) -> list[Tool]:
@@ -287,3 +294,136 @@ def test_words_that_no_user_wrote_are_not_heard_as_the_user_s(tmp_path: Path) ->
     evaluated(session, [asks(("helper", {"input": "yes"}, "x")), *script, DONE], tmp_path, boss, no)
     decided = [(row["tool"], row["decision"]) for row in map(json.loads, log.getvalue().splitlines())]
     assert not desk.done and decided[0] == ("helper", "allow") and decided[1][0] == "close_card", decided
+
+
+# ---- part by part -----------------------------------------------------------------------------------
+
+
+def of_sample(work: Callable[[], Any], *messages: ChatMessage) -> Any:
+    """What is done in a sample of these messages."""
+
+    def inside() -> Any:
+        set_sample_state(SimpleNamespace(messages=list(messages)))  # type: ignore[arg-type]
+        return work()
+
+    return contextvars.copy_context().run(inside)
+
+
+def hearing(session: Session) -> tuple[Enforcer, list[tuple], list[tuple]]:
+    """The session's enforcer, and what it is told from here on: words and results."""
+    words: list[tuple] = []
+    results: list[tuple] = []
+    session.say = lambda *told: words.append(told)  # type: ignore[method-assign]
+    session.result = lambda *told: results.append(told)  # type: ignore[method-assign]
+    return enforcement.enforcer(session), words, results
+
+
+FIRST = ChatMessageUser(content="hello", source="input", id="u1")
+
+
+@pytest.mark.parametrize(
+    ("message", "heard"),
+    [
+        (ChatMessageUser(content="yes", source="input", id="2"), [("user", "yes")]),
+        (ChatMessageUser(content="yes", source="operator", id="2"), [("user", "yes")]),
+        (ChatMessageUser(content="yes", source="generate", id="2"), []),
+        (ChatMessageUser(content="yes", id="2"), []),
+        (ChatMessageUser(content="", source="input", id="2"), []),
+        (ChatMessageAssistant(content="yes", source="generate", id="2"), [("assistant", "yes")]),
+        (ChatMessageAssistant(content="yes", id="2"), [("assistant", "yes")]),
+        (ChatMessageSystem(content="yes", source="input", id="2"), []),
+        (ChatMessageTool(content="yes", source="input", tool_call_id="c", id="2"), []),
+    ],
+)
+def test_who_is_heard(message: ChatMessage, heard: list) -> None:
+    """The user in the sample's own conversation alone; each message once."""
+    history = [FIRST, message]
+    for sample in (history, [message], []):
+        enforcer, words, _ = hearing(library.session())
+        for _ in range(2):
+            assert of_sample(lambda e=enforcer: adapter._hear(e, history), *sample) == ""
+        own = FIRST in sample
+        assert words == [("user", "hello")] * own + [one for one in heard if own or one[0] == "assistant"]
+    enforcer, words, _ = hearing(library.session())
+    assert adapter._hear(enforcer, history) == "" and words == [one for one in heard if one[0] == "assistant"]
+    assert of_sample(lambda: adapter._own([message]), message) is (message.role == "user")
+
+
+def test_messages_must_have_ids_and_words_must_be_told() -> None:
+    nameless = FIRST.model_copy(update={"id": None})
+    enforcer, words, _ = hearing(library.session())
+    assert adapter._hear(enforcer, [nameless]) == "messages with ids were required" and not words
+
+    def full(*told: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    enforcer.session.say = full  # type: ignore[method-assign]
+    spoken = ChatMessageAssistant(content="yes", id="2")
+    told = "what was said cannot be told to the session: OSError: [Errno 28] No space left on device"
+    assert adapter._hear(enforcer, [spoken]) == told and enforcer.heard == {}
+
+
+CALL = ToolCall(id="c", function="get_reader", arguments={"reader": "r"})
+ASKING = ChatMessageAssistant(content="", tool_calls=[CALL], id="m")
+
+
+def decided(session: Session, call: ToolCall, *history: ChatMessage) -> Answer:
+    return asyncio.run(adapter._answer(enforcement.enforcer(session), call, history))
+
+
+def test_what_cannot_be_told_or_read_does_not_run_but_where_it_is_only_observed() -> None:
+    nameless = ASKING.model_copy(update={"id": None})
+    for observe in (False, True):
+        answer = decided(library.session(observe=observe), CALL, nameless)
+        assert answer.runs is observe and ("messages with ids were required" in answer.refusal) is not observe
+        odd = ToolCall(id="c", function="get_reader", arguments={}, parse_error="half an object")
+        for history in ((ASKING,), (nameless,)):
+            answer = decided(library.session(observe=observe), odd, *history)
+            assert not answer.runs and "half an object" in answer.refusal
+
+
+def test_calls_of_one_message_are_one_step_and_others_are_not() -> None:
+    log = io.StringIO()
+    session = library.session(log=log)
+    calls = [ToolCall(id=name, function="lend_book", arguments={"days": 1}) for name in "abcd"]
+    first = ChatMessageAssistant(content="", tool_calls=calls[:2], id="1")
+    second = ChatMessageAssistant(content="", tool_calls=calls[2:3], id="2")
+    user = ChatMessageUser(content="x", id="3")
+    for call, history in zip(calls, ((first,), (first, user), (first, second), (first, second)), strict=True):
+        assert decided(session, call, *history).runs
+        assert len(enforcement.enforcer(session).steps) == 1
+    assert [json.loads(line)["step"] for line in log.getvalue().splitlines()] == [0, 0, 1, 2]
+    assert set(enforcement.enforcer(session).steps) == {"d"}, "no message asks for it"
+
+
+READ, CHANGE = ("get_reader", library.session), ("pay_fine", lambda: library.paid_once(True))
+
+
+@pytest.mark.parametrize("tool", [READ, CHANGE, ("pay_fine", lambda: library.paid_once(False))])
+@pytest.mark.parametrize(
+    "kind", [None, "unknown", "parsing", "timeout", "cancelled", "limit", "permission", "file_not_found", "approval"]
+)
+def test_what_came_of_a_call_is_told_once(tool: Any, kind: Any) -> None:
+    name, made = tool
+    enforcer, _, results = hearing(made())
+    enforcer.heard["call", "c"] = "c"
+    error = None if kind is None else ToolCallError(kind, "no")
+    message = ChatMessageTool(content='{"level": 2}', tool_call_id="c", function=name, error=error, id="t")
+    for _ in range(2):
+        assert adapter._hear(enforcer, [message]) == ""
+    sure = kind not in ("timeout", "cancelled", "limit")
+    told = kind is None or (sure and (name == "get_reader" or (tool is CHANGE and kind in ("unknown", "parsing"))))
+    assert results == [({"level": 2}, "c", kind is not None)] * told
+    assert (
+        adapter._hear(enforcer, [message.model_copy(update={"tool_call_id": "other"})]) == "" and len(results) == told
+    )
+
+
+def test_an_answer_becomes_an_approval_with_what_was_decided() -> None:
+    verdict = Verdict("deny", "no", ("r1",))
+    found = adapter._approval(Answer(False, verdict, "It was not run."))
+    assert (found.decision, found.explanation) == ("reject", "It was not run.")
+    assert found.metadata == {"decision": "deny", "violated": ["r1"]}
+    found = adapter._approval(Answer(True, verdict))
+    assert (found.decision, found.explanation) == ("approve", "no")
+    assert found.metadata == {"decision": "deny", "violated": ["r1"]}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import airline_server
@@ -13,14 +15,24 @@ import library
 import pytest
 from bench import airline
 from conftest import shared
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode, tools_condition
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
 from library import LOOK, SHORT, Desk
 
+from wb.adapters import enforcement
 from wb.adapters import langgraph as adapter
 from wb.bench import tau
 from wb.domain.session import Session
@@ -356,4 +368,265 @@ def test_a_call_of_the_first_message_of_all_is_decided_and_made(sync: bool) -> N
     given = {"messages": [says(call("lend_book", {"days": 3}, "a"))]}
     made = graph.compile()
     made.invoke(given) if sync else asyncio.run(made.ainvoke(given))
+    assert desk.done == [("lend_book", 3)]
+
+
+# ---- the wrapper by itself ------------------------------------------------------------------------------
+
+
+def asking(*calls: dict[str, Any], id: str = "m1", **options: Any) -> AIMessage:
+    return AIMessage(options.pop("text", ""), id=id, tool_calls=list(calls), **options)
+
+
+def wrapped(session: Session, state: Any, asked: dict[str, Any], result: Any = "made", **options: Any) -> Any:
+    """What the wrapper gives for a call of that state, where the tool gives a result or raises it."""
+
+    def execute(request: ToolCallRequest) -> Any:
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    return adapter.Guarded(session, **options).wrap(ToolCallRequest(asked, None, state, None), execute)
+
+
+def hearing(session: Session) -> tuple[list[tuple], list[tuple]]:
+    """What the session is told from here on: words and results."""
+    words: list[tuple] = []
+    results: list[tuple] = []
+    session.say = lambda *told: words.append(told)  # type: ignore[method-assign]
+    session.result = lambda *told: results.append(told)  # type: ignore[method-assign]
+    return words, results
+
+
+LOOKED = call("get_reader", {"reader": "r"})
+ANSWER = ToolMessage('{"level": 2}', tool_call_id="c1")
+FAILED = ToolMessage("no", tool_call_id="c1", status="error")
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (ANSWER, ({"level": 2}, "c1", False)),
+        ([ANSWER], ({"level": 2}, "c1", False)),
+        (Command(update={"messages": [ANSWER]}), ({"level": 2}, "c1", False)),
+        (Command(update=[ANSWER]), ({"level": 2}, "c1", False)),
+        ([Command(update={"messages": [HumanMessage("x"), ANSWER]})], ({"level": 2}, "c1", False)),
+        ([Command(update={"seen": 1}), ANSWER], ({"level": 2}, "c1", False)),
+        (FAILED, ("no", "c1", True)),
+        ([ANSWER, FAILED], (None, "c1", False)),
+        ([ANSWER, ANSWER, ANSWER], (None, "c1", False)),
+        ([], (None, "c1", False)),
+        ("text", (None, "c1", False)),
+        (Command(update={"messages": "x"}), (None, "c1", False)),
+        (Command(update={"messages": [HumanMessage("x")]}), (None, "c1", False)),
+        (Command(goto="x"), (None, "c1", False)),
+        (ValueError("no"), ("ValueError: no", "c1", True)),
+        (GraphBubbleUp(), None),
+        (TimeoutError(), None),
+    ],
+)
+def test_what_a_tool_gave_is_what_its_one_message_says(result: Any, told: tuple | None) -> None:
+    session = library.session()
+    _, results = hearing(session)
+    if isinstance(result, BaseException):
+        with pytest.raises(type(result)):
+            wrapped(session, [asking(LOOKED)], LOOKED, result)
+    else:
+        assert wrapped(session, [asking(LOOKED)], LOOKED, result) is result
+    assert results == ([] if told is None else [told])
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_message_of_an_error_does_not_say_whose_it_is(atomic: bool) -> None:
+    session, pay = library.paid_once(atomic), call("pay_fine", {})
+    _, results = hearing(session)
+    wrapped(session, [asking(pay)], pay, FAILED)
+    assert results == []
+
+
+@pytest.mark.parametrize(
+    ("state", "options"),
+    [
+        ([asking(LOOKED)], {}),
+        ((asking(LOOKED),), {}),
+        ({"messages": [asking(LOOKED)]}, {}),
+        ({"chat": [asking(LOOKED)]}, {"messages": "chat"}),
+        (SimpleNamespace(messages=[asking(LOOKED)]), {}),
+    ],
+)
+def test_messages_are_found_in_any_state(state: Any, options: dict) -> None:
+    assert wrapped(library.session(), state, LOOKED, ANSWER, **options) is ANSWER
+
+
+@pytest.mark.parametrize(
+    "state", [{}, None, {"chat": [asking(LOOKED)]}, [], [HumanMessage("x", id="1")], [asking()], [asking(id="2")]]
+)
+def test_a_call_that_no_message_asks_for_is_not_made_but_where_it_is_only_observed(state: Any) -> None:
+    found = wrapped(library.session(), state, LOOKED, ANSWER)
+    assert "the message that asks for it was required" in found.content
+    assert (found.status, found.name, found.tool_call_id) == ("error", "get_reader", "c1")
+    log = io.StringIO()
+    assert wrapped(library.session(observe=True, log=log), state, LOOKED, ANSWER) is ANSWER
+    assert [json.loads(line)["step"] for line in log.getvalue().splitlines()] == [0]
+
+
+@pytest.mark.parametrize(
+    ("message", "heard"),
+    [
+        (HumanMessage("a", id="1"), [("user", "a")]),
+        (HumanMessage("a", id="1", name="helper"), [("user", "helper: a")]),
+        (HumanMessageChunk("a", id="1"), [("user", "a")]),
+        (HumanMessage("", id="1"), []),
+        (AIMessage("a", id="1"), [("assistant", "a")]),
+        (AIMessageChunk("a", id="1"), [("assistant", "a")]),
+        (SystemMessage("a", id="1"), []),
+        (ToolMessage("a", id="1", tool_call_id="c0"), []),
+        (ToolMessage("a", tool_call_id="c0"), []),
+    ],
+)
+def test_who_is_heard(message: Any, heard: list) -> None:
+    """Once, and nothing that stands behind the message that asks."""
+    session = library.session()
+    words, _ = hearing(session)
+    state = [message, asking(LOOKED, text="I look.", id="9"), HumanMessage("later", id="10")]
+    for _ in range(2):
+        assert wrapped(session, state, LOOKED, ANSWER) is ANSWER
+        assert words == [*heard, ("assistant", "I look.")]
+
+
+@pytest.mark.parametrize("name", [None, "", 7])
+def test_a_message_that_is_heard_has_an_id(name: Any) -> None:
+    state = [SimpleNamespace(type="human", content="x", id=name), asking(LOOKED)]
+    found = wrapped(library.session(), state, LOOKED, ANSWER)
+    assert "messages with ids were required" in found.content
+    assert wrapped(library.session(observe=True), state, LOOKED, ANSWER) is ANSWER
+
+
+def test_where_words_cannot_be_told_no_call_runs() -> None:
+    class Deaf(Session):
+        def say(self, role: str, text: str) -> None:
+            raise OSError(28, "No space left on device")
+
+    found = wrapped(Deaf(library.GUARD), [HumanMessage("x", id="1"), asking(LOOKED)], LOOKED, ANSWER)
+    assert "what was said cannot be told to the session: OSError" in found.content
+    assert enforcement.enforcer(session := Deaf(library.GUARD)).heard == {} and not session.observe
+
+
+def test_of_two_messages_that_ask_by_one_id_the_later_one_counts() -> None:
+    session = library.session()
+    first, second = asking(LOOKED, id="1"), asking(call("lend_book", {"days": 3}), id="2")
+    assert wrapped(session, [first, second], second.tool_calls[0], ANSWER) is ANSWER
+    found = wrapped(library.session(), [first, second], LOOKED, ANSWER)
+    assert "the call as it was decided was required" in found.content
+
+
+def test_a_call_that_was_made_as_another_one_was_not_done_itself() -> None:
+    """It was allowed, and something else is asked for in its place: nobody waits for its result."""
+    for observe in (False, True):
+        log = io.StringIO()
+        session = library.session(log=log, observe=observe)
+        other = {**LOOKED, "args": {"reader": "s"}}
+        found = wrapped(session, [asking(LOOKED)], other, ANSWER)
+        rows = [json.loads(line) for line in log.getvalue().splitlines()]
+        if observe:
+            assert found is ANSWER and [row["arguments"] for row in rows] == [{"reader": "r"}, {"reader": "s"}]
+            assert [row["step"] for row in rows] == [0, 1]
+            continue
+        assert found.status == "error" and len(rows) == 2
+        after = session.call("pay_fine", {"reader": "r"})
+        assert after.decision == "deny" and "no result yet" not in after.reason
+        renamed = {**LOOKED, "name": "pay_fine"}
+        assert wrapped(library.session(), [asking(LOOKED)], renamed, ANSWER).status == "error"
+
+
+def test_what_is_refused_stays_so_whatever_is_asked_in_its_place() -> None:
+    long = call("lend_book", {"days": 40})
+    found = wrapped(library.session(), [asking(long)], {**long, "args": {"days": 3}}, ANSWER)
+    assert f"“{SHORT}”" in found.content
+
+
+def test_arguments_that_are_no_json_are_observed_once() -> None:
+    odd, log = call("lend_book", {"days": float("nan")}), io.StringIO()
+    assert wrapped(library.session(observe=True, log=log), [asking(odd)], odd, ANSWER) is ANSWER
+    (row,) = map(json.loads, log.getvalue().splitlines())
+    assert (row["decision"], row["arguments"]) == ("deny", None)
+
+
+def raw(arguments: Any, id: str = "c1") -> dict:
+    return {"id": id, "function": {"name": "get_reader", "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ([raw('{"reader": "r"}')], ""),
+        ([raw('{"reader": "s"}')], "arguments as the model wrote them were required"),
+        ([raw('{"reader": "s"}', id="c2")], ""),
+        ([raw('{"reader": "r"}'), raw('{"reader": "s"}')], "arguments as the model wrote them were required"),
+        ([raw("{", id="c2"), raw("{")], "JSON was required"),
+        ([raw({"reader": "s"})], ""),
+        ([{"id": "c1"}, "no raw call"], ""),
+        ([{"id": "c1", "function": None}], ""),
+    ],
+)
+def test_what_the_model_wrote_is_what_is_run(written: list, told: str) -> None:
+    message = asking(LOOKED, additional_kwargs={"tool_calls": written})
+    found = wrapped(library.session(), [message], LOOKED, ANSWER)
+    assert found is ANSWER if not told else told in found.content
+
+
+@pytest.mark.parametrize(("text", "id", "runs"), [('{"reader": "r"}', "c1", True), ('{"reader": "s', "c1", False)])
+def test_what_came_in_pieces_is_what_is_run(text: str, id: str, runs: bool) -> None:
+    chunk = {"name": "get_reader", "args": text, "id": id, "index": 0}
+    message = AIMessageChunk("", id="m1", tool_call_chunks=[chunk])
+    asked = {**message.tool_calls[0], "args": {"reader": "r"}}
+    message.tool_calls[0]["args"] = {"reader": "r"}
+    assert (wrapped(library.session(), [message], asked, ANSWER) is ANSWER) is runs
+
+
+def test_the_decisions_of_so_many_messages_are_kept() -> None:
+    log = io.StringIO()
+    session = library.session(log=log)
+    pair = call("lend_book", {"days": 1}, "a"), call("lend_book", {"days": 2}, "b")
+    state: list[Any] = []
+    for i in range(adapter.KEPT + 1):
+        state.append(asking(*({**one, "id": f"{one['id']}{i}"} for one in pair), id=f"m{i}"))
+        assert wrapped(session, state, state[-1].tool_calls[0], ANSWER) is ANSWER
+        one = enforcement.enforcer(session)
+        assert list(one.steps) == [f"m{n}" for n in range(max(0, i - 63), i + 1)]
+        assert list(one.steps[f"m{i}"]) == [f"b{i}"], "the other one is decided, and waits to be made"
+    rows = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [row["step"] for row in rows] == [i for i in range(adapter.KEPT + 1) for _ in range(2)]
+    assert wrapped(session, state, state[1].tool_calls[1], ANSWER) is ANSWER and len(log.getvalue().splitlines()) == 130
+    assert wrapped(session, state, state[1].tool_calls[1], ANSWER) is ANSWER
+    again = [json.loads(line) for line in log.getvalue().splitlines()][130:]
+    assert [row["step"] for row in again] == [65], "made once more, it is another call"
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_only_a_session_that_may_have_to_wait_is_asked_in_a_thread(asks: bool) -> None:
+    threads = []
+
+    class Where(Session):
+        def call(self, *given: Any, **options: Any) -> Any:
+            threads.append(threading.current_thread() is threading.main_thread())
+            return super().call(*given, **options)
+
+    async def execute(request: Any) -> Any:
+        return ANSWER
+
+    session = Where(library.GUARD, ask=lambda name, arguments: None) if asks else Where(library.GUARD)
+    session.state({"card_blocked": False})
+    request = ToolCallRequest(LOOKED, None, [asking(LOOKED)], None)
+    assert asyncio.run(adapter.Guarded(session).awrap(request, execute)) is ANSWER
+    assert threads == [not asks]
+
+
+def test_a_node_finds_its_messages_by_their_key() -> None:
+    desk = Desk()
+    node = adapter.tool_node(structured(desk), library.session(), messages_key="chat")
+    graph = StateGraph(dict)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    graph.compile().invoke({"chat": [asking(call("lend_book", {"days": 3}))]})
     assert desk.done == [("lend_book", 3)]

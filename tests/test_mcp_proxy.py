@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import library
@@ -350,9 +351,9 @@ def test_differences_from_tools_json_are_told(tool: dict, told: str) -> None:
     assert adapter.different(library.BOX, same) == ()
 
 
-@pytest.mark.parametrize("said", ["title", "description", "default", "examples"])
+@pytest.mark.parametrize("said", ["title", "description", "default", "examples", "keywords", "x-name"])
 def test_what_a_schema_says_and_does_not_ask_is_no_difference(said: str) -> None:
-    value = ["x"] if said == "examples" else "x"
+    value = ["x"] if said in ("examples", "keywords") else "x"
     for one in library.TOOLS["tools"]:
         fields = {name: {**field, said: value} for name, field in one["parameters"]["properties"].items()}
         given = listed(name=one["name"], inputSchema=one["parameters"] | {"properties": fields, said: value})
@@ -360,6 +361,18 @@ def test_what_a_schema_says_and_does_not_ask_is_no_difference(said: str) -> None
             listed(name=two["name"], inputSchema=two["parameters"]) for two in library.TOOLS["tools"] if two is not one
         ]
         assert adapter.different(library.BOX, [given, *others]) == ()
+
+
+@pytest.mark.parametrize("said", ["title", "description", "default", "examples", "keywords", "x-name"])
+def test_what_tools_json_says_and_does_not_ask_is_no_difference(said: str) -> None:
+    value = ["x"] if said in ("examples", "keywords") else "x"
+    asked = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}}
+    ours = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "string", said: value}, said: value}},
+    }
+    box = tools.parse(json.dumps([{"name": "t", "parameters": ours}]))
+    assert adapter.different(box, [listed(name="t", inputSchema=asked)]) == ()
 
 
 def test_a_server_that_lists_without_end_or_not_at_all_is_refused() -> None:
@@ -382,3 +395,204 @@ def test_a_server_that_lists_without_end_or_not_at_all_is_refused() -> None:
 def test_a_command_that_is_no_server_is_told() -> None:
     with pytest.raises(ToolError, match="an MCP server that answers was required"):
         adapter.serve(lambda ask: library.session(), ["/nowhere/at/all"], seconds=5)
+
+
+# ---- part by part -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (TimeoutError(), "no answer in time"),
+        (ValueError("no"), "ValueError: no"),
+        (ExceptionGroup("g", [ExceptionGroup("h", [ValueError("no"), KeyError()]), KeyError()]), "ValueError: no"),
+        (ExceptionGroup("g", [TimeoutError()]), "no answer in time"),
+    ],
+)
+def test_what_went_wrong_is_the_first_single_error(error: BaseException, told: str) -> None:
+    assert adapter._told(error) == told
+
+
+class Foreign:
+    """A server as the SDK's client shows it: it lists pages and answers a call."""
+
+    def __init__(self, *pages: list, answer: Any = None, **offered: Any) -> None:
+        self.pages, self.answer, self.asked = pages, answer, []
+        self.server_capabilities = SimpleNamespace(**offered)
+
+    async def list_tools(self, cursor: str | None) -> Any:
+        self.asked.append(cursor)
+        at = int(cursor or 0)
+        following = str(at + 1) if at + 1 < len(self.pages) else None
+        return SimpleNamespace(tools=self.pages[at], next_cursor=following)
+
+    async def call_tool(self, name: str, arguments: Any) -> Any:
+        self.asked.append((name, arguments))
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+def gave(said: str = "no", **more: Any) -> Any:
+    return mcp.types.CallToolResult.model_validate({"content": [{"type": "text", "text": said}], **more})
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer", "told"),
+    [
+        ("get_reader", gave('{"level": 2}'), ({"level": 2}, False)),
+        ("get_reader", gave("no", isError=True), ("no", True)),
+        ("get_reader", gave("connection lost", isError=True), ("connection lost", True)),
+        ("pay_fine", gave("paid"), ("paid", False)),
+        ("pay_fine", gave("no", isError=True), ("no", True)),
+        ("pay_fine", gave("connection lost", isError=True), None),
+        ("get_reader", TimeoutError(), None),
+        ("get_reader", ValueError("no"), None),
+    ],
+)
+def test_what_a_server_answers_is_told(tool: str, answer: Any, told: tuple | None) -> None:
+    """Of a tool that changes something and is atomic an error counts, unless it speaks of a connection."""
+    declared = [{"name": "get_reader", "mutating": False}, {"name": "pay_fine", "atomic": True}]
+    acts = tuple(library.Predicate(one["name"], "action", "", tools=(one["name"],)) for one in declared)
+    guard = library.airline.guarded("d", tools.parse(json.dumps(declared)), library.RuleSet(acts, ()))
+    session, found = Session(guard), []
+    client = Foreign(answer=answer)
+    proxy = adapter.Proxy(session, client)
+    session.result = lambda value, call_id, error: found.append((value, error))  # type: ignore[method-assign]
+    result = asyncio.run(proxy.call_tool(None, SimpleNamespace(name=tool, arguments=None)))
+    assert found == ([] if told is None else [told]) and client.asked == [(tool, {})]
+    if isinstance(answer, BaseException):
+        assert result.is_error and f"{tool} was called, and it is not known whether it was done: " in text(result)
+    else:
+        assert result is answer
+
+
+def test_a_refused_call_is_an_error_with_its_reason() -> None:
+    client = Foreign(answer=gave("lent"))
+    params = SimpleNamespace(name="lend_book", arguments={"days": 15})
+    result = asyncio.run(adapter.Proxy(library.session(), client).call_tool(None, params))
+    assert result.is_error is True and result.content[0].type == "text" and f"“{SHORT}”" in text(result)
+    assert client.asked == []
+
+
+@pytest.mark.parametrize("params", [None, SimpleNamespace(cursor=None), SimpleNamespace(cursor="1")])
+def test_pages_are_passed_on_one_by_one(params: Any) -> None:
+    client = Foreign(["a"], ["b"])
+    page = asyncio.run(adapter.Proxy(library.session(), client).list_tools(None, params))
+    second = params is not None and params.cursor == "1"
+    assert (page.tools, page.next_cursor) == ((["b"], None) if second else (["a"], "1"))
+
+
+def same() -> list:
+    return [listed(name=one["name"], inputSchema=one["parameters"]) for one in library.TOOLS["tools"]]
+
+
+def test_all_pages_are_compared_and_what_is_not_passed_on_is_told() -> None:
+    pages = [[one] for one in same()]
+    assert asyncio.run(adapter.Proxy(library.session(), Foreign(*pages)).differences()) == ()
+    less = Foreign(*pages[1:], resources=None, prompts={}, tools=1, **{"completions": 1, "logging": 1})
+    assert asyncio.run(adapter.Proxy(library.session(), less).differences()) == (
+        "completions: offered by the server and not passed on",
+        "logging: offered by the server and not passed on",
+        "lend_book: the server has no such tool",
+    )
+    more = Foreign(*pages, resources=1, prompts=1)
+    assert [line.partition(":")[0] for line in asyncio.run(adapter.Proxy(library.session(), more).differences())] == [
+        "resources",
+        "prompts",
+    ]
+
+
+@pytest.mark.parametrize("described", [False, True])
+def test_what_results_are_checked_with_is_there_before_the_first_call(
+    described: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(adapter, "importlib", SimpleNamespace(import_module=loaded.append))
+    tool = listed(name="get_reader", **({"outputSchema": {"type": "object"}} if described else {}))
+    asyncio.run(adapter.Proxy(library.session(), Foreign([tool])).differences())
+    assert loaded == ["jsonschema"] * described
+
+
+@pytest.mark.parametrize(
+    ("hint", "mutating", "told"),
+    [
+        (False, False, True),
+        (False, True, False),
+        (False, None, False),
+        (True, False, False),
+        (True, True, False),
+        (None, False, False),
+    ],
+)
+def test_a_tool_that_changes_something_by_its_server_s_word_alone_is_told(
+    hint: bool | None, mutating: bool | None, told: bool
+) -> None:
+    declared = {"name": "t"} | ({} if mutating is None else {"mutating": mutating})
+    tool = listed(name="t", **({} if hint is None else {"annotations": {"readOnlyHint": hint}}))
+    lines = adapter.different(tools.parse(json.dumps([declared])), [tool])
+    assert lines == ("t: the server says that it changes something, tools.json that it does not",) * told
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "told"),
+    [
+        ({"a": {"type": "string"}}, {"a": {"type": "string"}}, ()),
+        ({"a": {"type": "string"}}, {}, ("t.a: only the server has this argument",)),
+        ({}, {"a": {"type": "string"}}, ("t.a: only tools.json has this argument",)),
+        (
+            {"a": {"type": "string", "title": "A"}, "b": {"type": "integer"}},
+            {"a": {"type": "integer"}, "b": {"type": "integer"}},
+            ('t.a: the server says {"type": "string"}, tools.json {"type": "integer"}',),
+        ),
+        (
+            {"a": {"type": "array", "items": {"anyOf": [{"type": "string", "title": "x"}]}}},
+            {"a": {"type": "array", "items": {"anyOf": [{"type": "string"}]}}},
+            (),
+        ),
+        (
+            {"a": {"type": "string", "enum": ["x" * 300]}},
+            {"a": {"type": "string"}},
+            ('t.a: the server says {"enum": ["' + "x" * 189 + ', tools.json {"type": "string"}',),
+        ),
+    ],
+)
+def test_arguments_are_compared_by_what_is_asked_of_them(theirs: dict, ours: dict, told: tuple) -> None:
+    box = tools.parse(json.dumps([{"name": "t", "parameters": {"type": "object", "properties": ours}}]))
+    given = [listed(name="t", inputSchema={"type": "object", "properties": theirs})]
+    assert adapter.different(box, given) == told
+
+
+def test_whether_an_argument_must_be_there_is_asked_of_it_as_well() -> None:
+    asked = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    box = tools.parse(json.dumps([{"name": "t", "parameters": {**asked, "required": ["a"]}}]))
+    lines = adapter.different(box, [listed(name="t", inputSchema={**asked, "required": ["b"]})])
+    one = '{"type": "string"}'
+    assert lines == (
+        f"t.a: the server says {one}, tools.json {one}, required",
+        f"t.b: the server says {one}, required, tools.json {one}",
+    )
+
+
+def test_a_schema_that_cannot_be_read_is_told_and_the_next_tool_compared() -> None:
+    bad = listed(name="lend_book", inputSchema={"type": "object", "$ref": "#/nowhere"})
+    lines = adapter.different(library.BOX, [bad, listed(name="burn_book"), *same()[1:]])
+    assert len(lines) == 2 and lines[0].startswith("lend_book: the schema of its arguments cannot be read: ")
+    assert lines[1] == "burn_book: there is no such tool in tools.json; its calls are refused"
+
+
+def test_a_lookup_that_the_server_refuses_is_an_error_and_no_value() -> None:
+    async def work(agent: mcp.Client, proxy: adapter.Proxy) -> None:
+        ask = adapter._asking(proxy.client, asyncio.get_running_loop(), 10)
+        assert await asyncio.to_thread(ask, "get_reader", {"reader": "a"}) == {"reader": "a", "level": 2}
+        with pytest.raises(LookupError, match="get_reader answered an error: .*there is no such reader"):
+            await asyncio.to_thread(ask, "get_reader", {"reader": "nobody"})
+        assert proxy.seconds == 20 == adapter.Proxy(library.session(), proxy.client, 20).seconds
+        assert agent.server_info.name == "wb"
+
+    behind(library.session(), work, upstream(Desk()))
+
+
+def test_the_time_that_a_server_has() -> None:
+    """It is said in the documents; whoever changes it changes it here as well."""
+    assert adapter.SECONDS == adapter.Proxy(library.session(), None).seconds == 60

@@ -1,5 +1,7 @@
 """Policies: where they are found, and what is said of one that cannot be used."""
 
+import json
+
 import pytest
 
 from wb.domain import policy
@@ -133,3 +135,10 @@ def test_a_policy_that_neither_finds_is_the_same_error(value):
     with pytest.raises(key.SourceError) as hashed:
         key.policy(value, policy.ROOT / "policies")
     assert str(read.value) == str(hashed.value)
+
+
+def test_clauses_survive_json_each_field_by_itself() -> None:
+    whole = policy.Clause("c1", "Never pay.", 3, 13, ("Top", "Money"), ("Also:",), ("Pay means pay.",), "at night")
+    again = policy.from_json(json.loads(json.dumps(policy.to_json((whole, policy.Clause("c2", "x", 0, 1))))))
+    assert again == (whole, policy.Clause("c2", "x", 0, 1))
+    assert all(type(getattr(again[0], name)) is tuple for name in ("headings", "context", "definitions"))

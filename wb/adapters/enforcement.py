@@ -10,6 +10,7 @@ tool is atomic.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import re
 import secrets
@@ -48,7 +49,6 @@ PLAIN = (
     NotImplementedError,
     RuntimeError,
 )  # of values, and of nothing outside
-COMPLYING = 256  # texts on what would comply that one session keeps
 RUN, CALLS = (
     secrets.token_hex(6),
     itertools.count(),
@@ -109,8 +109,8 @@ class Enforcer:
         self.session, self.lock = session, threading.RLock()
         self.heard: dict[object, object] = {}  # messages that were told, by what tells them apart
         self.steps: dict[object, Any] = {}  # what was decided of messages of the assistant that ask for calls
-        self._numbers, self._complying, self._used = itertools.count(), {}, Counter()
-        self._certain: Any = None, ()  # of the toolbox that was seen last
+        self._numbers, self._used = itertools.count(), Counter()
+        self._complying = functools.lru_cache(functools.partial(_complying, session))  # it may be slow to say
 
     def step(self) -> int:
         """A number for the calls of one message of the assistant."""
@@ -171,27 +171,13 @@ class Enforcer:
 
     def refused(self, tool: object, value: object, call_id: str, own: bool) -> None:
         """Tell that a call ended in an error, of its tool's `own` or of whatever the tool uses."""
-        reads, atomic = self._sure()
-        if tool in reads or (own and tool in atomic):
+        declared = [one for one in self.session.judge.validator.toolbox.tools if one.name == tool]
+        if any(one.mutating is False or (own and one.atomic) for one in declared):
             self.done(value, call_id, True)
 
-    def _sure(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The tools that change nothing, and those whose own errors say that nothing was done."""
-        box = self.session.judge.validator.toolbox
-        if self._certain[0] is not box:
-            reads = frozenset(one.name for one in box.tools if one.mutating is False)
-            self._certain = box, (reads, frozenset(one.name for one in box.tools if one.atomic))
-        return self._certain[1]
-
     def _refusal(self, tool: object, verdict: Verdict) -> str:
-        with self.lock:
-            key = (tool, verdict.violated) if type(tool) is str else None
-            comply = self._complying.get(key)
-            if comply is None:
-                comply = _complying(self.session, tool, verdict)
-                if key is not None and len(self._complying) < COMPLYING:
-                    self._complying[key] = comply
-        return refusal(tool, verdict, comply)
+        known = type(tool) is str and verdict.violated
+        return refusal(tool, verdict, self._complying(tool, verdict.violated) if known else ())
 
 
 def enforcer(current: Current, *about: object) -> Enforcer:
@@ -204,7 +190,10 @@ def enforcer(current: Current, *about: object) -> Enforcer:
     if not isinstance(session, Session):
         raise TypeError(f"a session was required; got {schema.got(session)}")
     kept = vars(session)  # it lives as long as its session
-    return kept.get("enforcer") or kept.setdefault("enforcer", Enforcer(session))
+    try:
+        return kept["enforcer"]
+    except KeyError:
+        return kept.setdefault("enforcer", Enforcer(session))
 
 
 def new_id() -> str:
@@ -214,9 +203,8 @@ def new_id() -> str:
 
 def refusal(tool: object, verdict: Verdict, complying: tuple[str, ...] = ()) -> str:
     """What an agent is told of a call that did not run: the sentences word for word, the reason, what would comply."""
-    said = {"deny": "not allowed", "undecided": "not allowed, because it is not known whether it may run"}
-    parts = [f"The call of {_name(tool)} was not run: it is {said.get(verdict.decision, 'not allowed')}."]
-    parts.append(f"Reason: {verdict.reason}.")
+    why = ", because it is not known whether it may run" if verdict.decision == "undecided" else ""
+    parts = [f"The call of {_name(tool)} was not run: it is not allowed{why}.", f"Reason: {verdict.reason}."]
     missing = [quote for quote in verdict.quotes if quote not in verdict.reason]
     parts += [f"Sentence: “{quote}”." for quote in missing]
     if complying:
@@ -255,16 +243,12 @@ def parsed(text: object) -> Mapping[str, Value]:
 
 def of(one: Any, key: str) -> Any:
     """What a message, or a part of one, says under a key, a dict or an object; None where nothing does."""
-    if type(one) is dict:
-        return one.get(key)
     return one.get(key) if isinstance(one, Mapping) else getattr(one, key, None)
 
 
 def words(content: object) -> str:
     """The text of a message's content: itself, or the texts of its parts, with a mark for what is no text: a picture or
     a recording may say anything."""
-    if isinstance(content, str):
-        return str(content)
     parts = content if isinstance(content, list | tuple) else () if content is None else (content,)
     return "\n".join([text for text in map(_text, parts) if text])
 
@@ -275,12 +259,13 @@ def spoken(message: Any, role: str) -> str:
     return f"{schema.named(str(name))}: {text}" if role == "user" and name and text else text
 
 
-def _text(part: object) -> str:
+def _text(part: object) -> str | None:
+    """What a part says; None where nobody hears it."""
     if isinstance(part, str):
         return part
     kind = of(part, "type")
     if kind in UNSPOKEN:
-        return ""
+        return None
     text = of(part, "refusal") if kind == "refusal" else of(part, "text")
     return text if isinstance(text, str) and kind in (None, *SPOKEN) else f"[{schema.named(str(kind))}, not read]"
 
@@ -299,13 +284,11 @@ def _name(tool: object) -> str:
     return named(tool) if type(tool) is str else f"a tool whose name is {schema.got(tool)}"
 
 
-def _complying(session: Session, tool: object, verdict: Verdict) -> tuple[str, ...]:
+def _complying(session: Session, tool: str, violated: tuple[str, ...]) -> tuple[str, ...]:
     """What would comply, as far as the guard can say; nothing of it may stand in the way of a refusal."""
-    if not verdict.violated or type(tool) is not str:
-        return ()
     from wb.guards import compliance  # at the first refusal, so that guards are there sooner
 
     try:
-        return compliance.required(session.judge, tool, verdict.violated)
+        return compliance.required(session.judge, tool, violated)
     except Exception:
         return ()

@@ -117,16 +117,12 @@ class _Arguments:
     def __init__(self, function: Callable[..., Any], tool: str) -> None:
         self.signature, self.tool = _signature(function), tool
         self._parameters = tuple(self.signature.parameters.items())
-        self._declared: tuple[object, frozenset[str]] = None, frozenset()  # of the toolbox that was seen last
 
     def __call__(self, enforcer: Enforcer, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         """What a call gives; `TypeError` where Python could not make it."""
         given, found = self.signature.bind(*args, **options).arguments, {}
-        box, declared = self._declared
-        if box is not enforcer.session.judge.validator.toolbox:
-            box = enforcer.session.judge.validator.toolbox
-            declared = frozenset(field.name for one in box.tools if one.name == self.tool for field in one.arguments)
-            self._declared = box, declared
+        box = enforcer.session.judge.validator.toolbox
+        declared = {field.name for one in box.tools if one.name == self.tool for field in one.arguments}
         for name, parameter in self._parameters:
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 found |= given.get(name, {})

@@ -149,7 +149,7 @@ def _plain(arguments: object) -> object:
 
 def _same(judged: object, present: object) -> bool:
     found = _plain(present)
-    return judged is not None and found is not None and schema.same(judged, found)
+    return found is not None and schema.same(judged, found)
 
 
 def _asks(message: Any, call_id: object) -> bool:

@@ -44,7 +44,7 @@ def serve(
     server: str | Sequence[str],
     *,
     seconds: float = SECONDS,
-    tell: Callable[[str], object] = lambda line: print(line, file=sys.stderr, flush=True),
+    tell: Callable[[str], object] = lambda line: print(line, file=sys.stderr),
 ) -> None:
     """Speak MCP over standard input and output until the agent hangs up.
 
@@ -198,10 +198,7 @@ def _asking(client: Any, loop: asyncio.AbstractEventLoop, seconds: float) -> Ask
 def _arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     """What a schema asks of each argument, without what is only said of it, and whether it must be there."""
     required = schema.get("required", ())
-    return {
-        name: (name in required, _plain(one) if isinstance(one, Mapping) else one)
-        for name, one in schema.get("properties", {}).items()
-    }
+    return {name: (name in required, _plain(one)) for name, one in schema.get("properties", {}).items()}
 
 
 def _plain(schema: Any) -> Any:

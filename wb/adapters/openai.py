@@ -50,7 +50,6 @@ class Tools:
 
     def __init__(self, session: Current, functions: Mapping[str, Callable[..., Any]]) -> None:
         self.session, self.functions = session, dict(functions)
-        self._later = frozenset(name for name, one in self.functions.items() if inspect.iscoroutinefunction(one))
 
     def run(self, messages: Sequence[Any]) -> list[Message]:
         """Make the calls that the last message asks for, one after the other; a `tool` message for each.
@@ -62,7 +61,7 @@ class Tools:
         enforcer, calls, problem = self._begin(messages)
         step, found = enforcer.step(), []
         for call in calls:
-            if self._function(call) is not None and call.name in self._later:
+            if inspect.iscoroutinefunction(self._function(call)):
                 raise TypeError(f"{call.name}: a function that is no coroutine function was required; use `arun`")
         for call in calls:
             function = self._function(call)
@@ -103,7 +102,7 @@ class Tools:
         if not answer.runs or function is None:
             return _refused(enforcer, call, answer)
         try:
-            if call.name in self._later:
+            if inspect.iscoroutinefunction(function):
                 value = await function(**json.loads(call.text))
             else:
                 value = await asyncio.to_thread(functools.partial(function, **json.loads(call.text)))

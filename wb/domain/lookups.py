@@ -76,15 +76,13 @@ class _Seen:
 class _Deed:
     """A call that tells a field by what it was asked for: it was done at some moment between these two.
 
-    It is `awaited` while its result has not come, which says whether it was done at all; `failed` where that came when
-    what was there before was forgotten.
+    It `failed` where its result said so when what was there before was forgotten.
     """
 
     asked: int
     over: int
     value: Value
     name: int | str
-    awaited: bool = False
     failed: bool = False
 
 
@@ -110,7 +108,7 @@ class _Field:
     wanted: Mapping[str, types.Type]  # of each argument, as it is declared
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
-    changed_by_type: dict[str, int] = field(default_factory=dict)
+    changed_by_type: dict[tuple[type, ...], int] = field(default_factory=dict)
     newest: int = 0
     lost: str = ""  # why it is not known any more, whatever comes
     before: str = ""  # why what was done before what is known is not known
@@ -228,14 +226,15 @@ class Lookups:
         """A step is over: its calls were done, except those whose results will come, and another one may ask again."""
         running, self._running, spare = self._running, {}, len(self._running) - KEPT
         for name, (call, at) in running.items():
-            if type(name) is str and spare <= 0 and self.changes(call):
+            waits = type(name) is str and self.changes(call)
+            if waits and spare <= 0:
                 self._running[name] = call, at
                 continue
-            if type(name) is str and spare > 0 and self.changes(call):  # too many are waited for
+            if waits:  # too many are waited for
                 self._lose(call)
             spare -= 1
             self._change(call, ended=True)
-            self._was_done(name, call, at, awaited=type(name) is str)
+            self._was_done(name, call, at)
             if type(name) is str or name == self._last:  # no result can name another one
                 self._late[name] = call, at
         while len(self._late) > KEPT:
@@ -278,12 +277,11 @@ class Lookups:
         changes = self._changed.get(call.tool, ())
         alone = [one for one in changes if one.last(one.object(call)) < at]  # nothing else changed these
         self._change(call, ended=against is None)
-        if self._told:
-            self._contradict(call)
-        if not present:  # it counted when its step was over
-            self._settle(name, call, failed)
-        elif not failed:
+        self._contradict(call)
+        if present and not failed:
             self._was_done(name, call, at)
+        elif failed and not present:  # it counted when its step was over
+            self._was_not_done(name, call)
         if failed or call.tool not in self._kept or call.arguments is None:
             return
         seen = _read(value, at, f"the result of {call.tool} (call {name})")
@@ -327,11 +325,10 @@ class Lookups:
         if calls is not None:
             return
         self._now += 1
+        self._done.clear()
         for one in self._fields.values():
             if one.source.kind == "done":
                 one.before = f"{TURN} may have been such a call"
-                for key in [key for key in self._done if key[0] == one.name]:
-                    del self._done[key]
             elif one.source.kind != "clock" and one.source.changed_by != ():
                 one.change(None, self._now)
 
@@ -378,11 +375,10 @@ class Lookups:
 
     def _result(self, one: _Field, tool: str, seen: _Seen) -> None:
         """A result that a field is, if it is one of the newest call."""
-        before = self._newest.get(one.name)
         if tool in _tools(one.source):
-            self._newest[one.name] = _newer(before, seen)
+            self._newest[one.name] = _newer(self._newest.get(one.name), seen)
 
-    def _was_done(self, name: int | str, call: Call, at: int, awaited: bool = False) -> None:
+    def _was_done(self, name: int | str, call: Call, at: int) -> None:
         """A call that was asked for then was done, as far as anybody knows: what its arguments tell."""
         for one in self._changed.get(call.tool, ()):
             if one.source.kind != "done":
@@ -394,19 +390,14 @@ class Lookups:
                 one.lost = f"more than {KEPT} calls were done that it depends on"
             else:
                 deeds = self._done.setdefault((one.name, key), [])
-                deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name, awaited))
+                deeds.append(_Deed(at, self._now, one.path(None, call.arguments), name))
                 _forget(deeds, deeds[-1])
 
-    def _settle(self, name: int | str, call: Call, failed: bool) -> None:
-        """The result of a call whose step is over says whether it was done."""
+    def _was_not_done(self, name: int | str, call: Call) -> None:
+        """A call failed when its step was over: what it told is not so, and what was told before is forgotten."""
         for one in self._changed.get(call.tool, ()):
-            deeds = self._done.get((one.name, _told_of(one, call)), []) if one.source.kind == "done" else []
-            for deed in [deed for deed in deeds if deed.name == name]:
-                if failed and deed.awaited:
-                    deeds.remove(deed)
-                deed.awaited, deed.failed = False, failed
-                if not failed:
-                    _forget(deeds, deed)
+            for deed in self._done.get((one.name, _told_of(one, call)), ()):
+                deed.failed = deed.failed or deed.name == name
 
     def _lose(self, call: Call) -> None:
         """The call's result is waited for no longer: what it may change, and what it gives, is unknown for good."""
@@ -432,8 +423,7 @@ class Lookups:
         Where something had to be asked, all are read once more: the answer is the newest of what they read.  That ends,
         for each time something else is asked.
         """
-        if self._told:
-            self._take_in()
+        self._take_in()
         needed = self._needed(reads)
         questions: list[Lookup] = []
         again = True
@@ -511,7 +501,7 @@ class Lookups:
         why = f"the newest call of {one.source.of} did not tell it"
         if one.open and one.elsewhere(key) > (deeds[0].asked if deeds else 0):
             return None, f"{one.source.of} was called of what is named by another type, which may be the same"
-        if all(deed.awaited for deed in deeds):
+        if not deeds:
             if one.before:
                 return None, one.before
             values.append(one.otherwise(state, call.arguments) if one.otherwise else None)
@@ -521,11 +511,8 @@ class Lookups:
         for deed in deeds:
             if deed.failed:
                 return None, f"{one.source.of} (call {deed.name}) failed after its step was over"
-        if len(values) > 1 and not all(schema.same(values[0], value) for value in values[1:]):
+        if not all(schema.same(values[0], value) for value in values[1:]):
             names = [f"call {deed.name}" for deed in deeds]
-            waiting = [f"call {deed.name}" for deed in deeds if deed.awaited]
-            if waiting:
-                return None, f"{one.source.of} ({', '.join(waiting)}) has no result yet"
             return None, f"which of {one.source.of} ({', '.join(names)}) was done later is not known"
         found = values[0]
         return self._fitting(one, found, why if found is None else "")
@@ -551,9 +538,9 @@ class Lookups:
         """What somebody said last, what another one said right before it, and what since."""
         own, others = list(seen.value), list(other.value) if other is not None else []
         many = max(len(own), len(others)) > TEXTS  # what was said before these is forgotten
-        later = _after(others, own[-1][0])
-        answer = _after(own, others[-1][0] if others else 0)
-        question = _after(others, own[-1][0] if own else 0)
+        later = _after(others, own)
+        answer = _after(own, others)
+        question = _after(others, own)
         if many and not (own and others):
             return None, f"at most {TEXTS} texts without an answer were required; got more"
         parts = {"question": question, "answer": [one for one in answer if one[0] > used], "later": later}
@@ -646,9 +633,9 @@ def _tools(source: Source) -> tuple[str, ...]:
     return (source.of, *source.or_of)
 
 
-def _after(texts: list[tuple[int, str]], at: int) -> list[tuple[int, str]]:
-    """The texts since then, which are taken out."""
-    first = next((i for i in range(len(texts), 0, -1) if texts[i - 1][0] <= at), 0)
+def _after(texts: list[tuple[int, str]], others: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The texts since the last of the others, which are taken out."""
+    first = next((i for i, (at, _) in enumerate(texts) if not others or at > others[-1][0]), len(texts))
     texts[first:], taken = [], texts[first:]
     return taken
 
@@ -661,8 +648,7 @@ def _told_of(one: _Field, call: Call) -> Hashable | None:
 
 def _forget(deeds: list[_Deed], done: _Deed) -> None:
     """Something was done for sure: what was over before it began cannot be the last."""
-    if not done.awaited:
-        deeds[:] = [deed for deed in deeds if deed.over > done.asked]
+    deeds[:] = [deed for deed in deeds if deed.over > done.asked]
 
 
 def _alike(one: object, other: object) -> bool:
@@ -745,11 +731,10 @@ def _nameless(one: _Field, state: Mapping[str, Value], call: Call) -> str:
     return f"{', '.join(text for _, text, _ in found)}: texts, numbers or truths were required"
 
 
-def _types(key: Hashable) -> str:
-    """The types of the values that name an object: s for a text, n for a number, b for a truth."""
-    if len(key) == 2 and type(key[0]) is str:
-        return "s"
-    return "".join(["s" if type(value) is str else "b" if type(value) is tuple else "n" for _, value in key])
+def _types(key: Hashable) -> tuple[type, ...]:
+    """The types of the values that name an object: a text, a truth, which is kept in a tuple, or a number."""
+    pairs = (key,) if key and type(key[0]) is str else key
+    return tuple([kind if (kind := type(value)) in (str, tuple) else float for _, value in pairs])
 
 
 def _key(arguments: Mapping[str, Value]) -> Hashable | None:

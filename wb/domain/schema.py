@@ -21,8 +21,6 @@ from wb.domain.trace import Value
 MOST = 100_000  # values in one argument or field, each as often as it is met
 LARGEST = 2**63  # integers have 64 bits, as in CEL
 NAMES = ((type(None), "null"), (list, "array"), (tuple, "array"), (dict, "object"))
-SAID = {"title", "description", "default", "examples", "keywords", "name", "format", "deprecated", "$comment"}
-SAID |= {"readOnly", "writeOnly", "$schema", "$id", "$defs", "definitions"}  # what asks nothing of a value
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000, size_limit=1_000_000)
 Check = Callable[[Any], Value]  # the value as it is read, or `Unfit`
 _named = type.__dict__["__name__"].__get__  # a class's name, whatever its own class says

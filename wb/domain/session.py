@@ -405,8 +405,8 @@ class Session:
     def _apart(self, step: Step) -> Step:
         """The present step with what was asked for in it apart, where that was not all in one state."""
         done = {id(call) for call in step.calls}
-        each = [one if one.calls and id(one.calls[0]) in done else Step((), one.state) for one in self._asked]
-        if step.calls and not any(one.calls and one.calls[0] is step.calls[-1] for one in each):
+        each = [one if done & set(map(id, one.calls)) else Step((), one.state) for one in self._asked]
+        if step.calls and not any(call is step.calls[-1] for one in each for call in one.calls):
             each.append(Step(step.calls[-1:], step.state, step.text))
         return step if all(same(one.state, step.state) for one in each) else replace(step, each=tuple(each))
 
@@ -447,7 +447,7 @@ class Session:
             self._lose("a call ran that cannot be put on record")
             return
         calls = {id(one) for one in self._present.calls} ^ {id(call)}
-        done = [one.calls[0] for one in self._asked if one.calls and id(one.calls[0]) in calls]
+        done = [one for step in self._asked for one in step.calls if id(one) in calls]
         self._present = replace(self._present, calls=tuple(done))
 
     def _remember(self, step: Step) -> None:
@@ -702,8 +702,7 @@ def _without(step: Step, undone: Collection[Call]) -> Step:
     return replace(
         step,
         calls=tuple([one for one in step.calls if id(one) not in out]),
-        each=step.each
-        and tuple([Step((), one.state) if one.calls and id(one.calls[0]) in out else one for one in step.each]),
+        each=step.each and tuple([Step((), one.state) if out & set(map(id, one.calls)) else one for one in step.each]),
     )
 
 
