@@ -850,7 +850,7 @@ DAY, THING = datetime.date(2026, 1, 31), object()
         ("as it is", "as it is", "as it is"),
         (None, None, "null"),
     ],
-    ids=str,
+    ids=lambda one: type(one).__name__,
 )
 def test_what_a_function_gave_is_told_as_json_where_it_can_be(value: object, told: object, text: str) -> None:
     assert functions.plain(value) == told and openai._text(value) == text
