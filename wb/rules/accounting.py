@@ -52,7 +52,9 @@ _EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)
 _CONDITION = re.compile(
     r"(?<!only )\b(?:if|when|where|once|whenever|before|after|prior to|as long as|so long as)\b", re.I
 )
-_TOGETHER = re.compile(r"\bonly (?:if|when|where|after|once|with)\b", re.I)  # one exception
+_TOGETHER = re.compile(  # one exception: "only if", "can only be lent if"
+    r"\bonly (?:if|when|where|after|once|with)\b|(?<=\b(?:can|may) )only be [a-z]+ (?:if|when|where|after)\b", re.I
+)
 _QUANTITY_OR = re.compile(
     r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
     r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
@@ -141,6 +143,37 @@ _DIMENSIONS = frozenset(
     """age amount total size count number length duration price cost value quantity sum days hours minutes years weeks
  months mb gb kb usd eur at id is has can was""".split()
 )
+# What no tool and no field may be called by, though a sentence says it: it is counted elsewhere, or tells others.
+_HELD = (
+    frozenset(
+        """any all every each some several many few much both either own more most less least fewer first last next
+ previous only always once twice thrice single sole double half per must may can could might shall should need needs
+ over under above below up exceed exceeds exceeding beyond greater larger smaller higher lower longer shorter older
+ younger later earlier within maximum minimum limit limits limited and or nor but so yet if then""".split()
+    )
+    | _UNITS - frozenset("item items number amount age aged old size count".split())
+    | frozenset(NUMBERS)
+)
+_FEW = 8  # rules of one sentence, which are divided between its two demands
+_FORCED = r"(?:must|shall|should|ought to|need to|needs to|ha(?:s|ve) to|may not|cannot)"
+_SECOND = re.compile(rf",? and ((?:you|the (?:agent|assistant)|it|they) {_FORCED}\b)", re.I)
+_LED = re.compile(  # a condition that a sentence begins with holds for all of it
+    r"\A\W*(?:if|when\w*|where\w*|once|unless|except\w*|without|with|for|in|on|at|by|before|after|until|during|while|"
+    r"as|since|provided|given|only|under|upon|from|to)\b",
+    re.I,
+)
+_ACT = re.compile(
+    r" (?:before|prior to) (?:taking|performing|doing|making) (?:the|this|that) (?:action|call|change)\b|"
+    r" (?:before|prior to) doing (?:so|this|that)\b",
+    re.I,
+)
+_POINTS = re.compile(r"\b(?:it|its|this|that|they|them|their|so)\b", re.I)
+_OTHERNESS = re.compile(
+    r"\b(?:differ\w*|other\w*|another|else\w*|same|equal\w*|identical|similar\w*|alike|unlike|opposite|contrary|"
+    r"distinct|respective|further|additional\w*|anymore|any more|no longer|still|yet|again|already)\b",
+    re.I,
+)
+_MODAL = r"\b(?:must|shall|should|ought|may|can|cannot|could|might|needs?|ha(?:s|ve) to|is|are|be|do|does)\b"
 # What a description says beside a tool's verb and its object.
 _ASIDE = re.compile(
     r"[,.;:(]|\b(?:to|for|from|with|without|in|on|at|of|by|that|which|who|whose|when|if|and|or)\b", re.I
@@ -168,8 +201,62 @@ def unaccounted(
     """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do.
 
     A tool that the sentence names in part may be named in full by the `headings` above it.  Of `partial` rules, which
-    lack a tool or a field, the words and numbers are not counted, only their shape and signs.
+    lack a tool or a field, the words and numbers are not counted, only their shape and signs.  A sentence of two
+    demands is accounted for where each of them is, by rules of its own.
     """
+    given = tuple(predicates), toolbox
+    why = _unaccounted(text, context, rules, *given, headings=headings, partial=partial)
+    both = demands(text) if why and not partial and not context else ()
+    if not both:
+        return why
+    first, second = both
+    above = (*headings, first) if _POINTS.search(second) else headings
+    tries = []
+    for one in _divided(rules):
+        other = [rule for rule in rules if rule not in one]
+        left = _unaccounted(first, (), one, *given, headings=headings)
+        left += _unaccounted(second, (), other, *given, headings=above)
+        if not left:
+            return ()
+        tries.append(left)
+    return min(tries, key=lambda left: len(" ".join(left)), default=why)
+
+
+def _divided(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """The choices of some of the rules, not all and not none, for the first of two demands."""
+    for size in range(1, len(rules)) if len(rules) <= _FEW else ():
+        yield from map(list, combinations(rules, size))
+
+
+def demands(text: str) -> tuple[str, ...]:
+    """The two demands that a sentence makes, one after the other, each with its subject and its verb of force; none
+    where it makes one, or where a condition or an exception may be meant for both.
+
+    In the second one "before taking the action" speaks of the act of the first.
+    """
+    said = words.plain(_opened(text))
+    joined = list(_SECOND.finditer(said))
+    if len(joined) != 1 or _LED.search(said):
+        return ()
+    first, second = said[: joined[0].start()], said[joined[0].start(1) :]
+    asked = _ACT.sub(" ", second)
+    if not words.forced(first) and not _EXCEPTION.search(first):
+        return ()
+    if _EXCEPTION.search(asked) or _CONDITION.search(asked) or re.search(r"[;:,()]", second):
+        return ()
+    return f"{first}.", _ACT.sub(" before it", second)
+
+
+def _unaccounted(
+    text: str,
+    context: Sequence[str],
+    rules: Sequence[Rule],
+    predicates: Sequence[Predicate],
+    toolbox: Toolbox,
+    *,
+    headings: Sequence[str] = (),
+    partial: bool = False,
+) -> tuple[str, ...]:
     if strange := unreadable(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
@@ -462,8 +549,59 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(w) for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text) for w in (token, *token.split("-")))
 
 
+def left_over(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """The content words of a sentence that no tool and no field of these predicates has."""
+    return _left(words.plain(" ".join(demands(said) or (said,))), _carried(used, toolbox))
+
+
+def unnamed(
+    said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[Field, ...]]:
+    """The tools that rules over these predicates speak of, and the fields that they read, which a sentence under these
+    headings does not name.
+
+    Of a tool's name or keyword the sentence or the heading next above it has a word, and all those above it the rest.
+    """
+    return _unnamed(words.plain(said), tuple(used), toolbox, headings)
+
+
+def measured(test: Fact) -> tuple[tuple[Path, str], ...]:
+    """The fields that a test reads, each with the text that it compares it with; "" for none or no text."""
+    found: list[tuple[Path, str]] = []
+    for _, fact in _leaves(test, True):
+        match fact:
+            case Comparison("==" | "!=", Path() as path, Scalar(str(value))):
+                found.append((path, value))
+            case OneOf(Path() as path, options):
+                found += [(path, str(one.value)) for one in options]
+            case _:
+                found += [(path, "") for path in facts.paths(fact)]
+    return tuple(dict.fromkeys(found))
+
+
+def strict(phrase: str) -> tuple[str, ...]:
+    """The words of a phrase that no tool or field may ever be called by: negations, exceptions, conditions, operators,
+    comparisons, quantifiers, numbers, units, words of force, and words of likeness or otherness."""
+    said = words.plain(phrase)
+    patterns = (_UNREAD, _EXCEPTION, _CONDITION, _NEGATION, _BANS, _OTHERNESS)
+    found = [m.group().lower() for pattern in patterns for m in pattern.finditer(said)]
+    found += [word for word in re.findall(r"[\w'-]+", said.lower()) if word in _HELD or re.search(r"\d", word)]
+    return tuple(dict.fromkeys(found))
+
+
+def loose(part: str) -> str:
+    """The negations and exceptions of a part of a sentence that has no verb of its own; empty for none."""
+    said = words.plain(part)
+    signs = [m.group().lower() for pattern in (_NEGATION, _EXCEPTION) for m in pattern.finditer(said)]
+    return "" if re.search(_MODAL, said, re.I) else ", ".join(dict.fromkeys(signs))
+
+
 def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
-    """The content words that no tool and no field of the rules has."""
+    left = _left(said, carried)
+    return (f"not accounted for: {', '.join(map(repr, left))}",) if left else ()
+
+
+def _left(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
     text = re.sub(r"\b[a-z]+n't\b", "not", text)
     left = [
@@ -474,30 +612,35 @@ def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
         and stem(token) not in carried
         and not all(part in _FILLER or stem(part) in carried for part in token.split("-"))
     ]
-    return (f"not accounted for: {', '.join(repr(w) for w in dict.fromkeys(left))}",) if left else ()
+    return tuple(dict.fromkeys(left))
 
 
 def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]) -> tuple[str, ...]:
-    """The tools that the rules speak of, and the fields that they read, although the sentence does not name them.
+    tools, read = _unnamed(said, used, toolbox, headings)
+    found = dict.fromkeys((*tools, *(field.name for field in read)))
+    return (f"not said by the sentence, but meant by its rule: {', '.join(found)}",) if found else ()
 
-    Of a tool's name or keyword the sentence or the heading next above it has a word, and all those above it the rest.
-    """
+
+def _unnamed(
+    said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[Field, ...]]:
     spoken, titled = _stems(said), _stems(words.plain(" / ".join(headings)))
     nearest = spoken | _stems(words.plain(" / ".join(headings[-1:])))
-    found = []
+    tools: list[str] = []
+    read: dict[Field, None] = {}
     for name in dict.fromkeys(name for p in used if p.kind == "action" for name in p.tools):
         tool = next((t for t in toolbox.tools if t.name == name), None)
         told = [_content(tool.name), *map(_content, tool.keywords)] if tool is not None else []
         if not any(one & nearest and one <= spoken | titled for one in told):
-            found.append(name)
+            tools.append(name)
     for p in used:
         for field in fields(p, toolbox):
             name = _content(field.name)
             told = [name, *map(_content, (*field.keywords, field.description))]
             values = [v for v in field.values if _content(v) and _content(v) <= spoken]
             if not any(one <= spoken for one in told if one or one is name) and not values:
-                found.append(field.name)
-    return (f"not said by the sentence, but meant by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
+                read[field] = None
+    return tuple(tools), tuple(read)
 
 
 def _others(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:

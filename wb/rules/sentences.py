@@ -25,10 +25,11 @@ from wb.domain.visible import HIDDEN
 from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
-from wb.rules import accounting, physical, residual, words
+from wb.rules import accounting, physical, residual, wording, words
 from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.wording import Word
 from wb.rules.words import Bearing
 
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
@@ -70,17 +71,23 @@ class Account:
 
 
 def classify(
-    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, decisions: Sequence[Ruling] = ()
+    policy: Policy,
+    clauses: Sequence[Clause],
+    ruleset: RuleSet,
+    decisions: Sequence[Ruling] = (),
+    lines: Sequence[Word] = (),
 ) -> tuple[Account, ...]:
     """The class of every sentence of the document, in order.
 
     The rule set may be as extracted or refined: a rule counts for the clauses of its parents too.  A
     decision counts for the sentence of its id if the text is the same; its own rules must have been joined
-    (`decisions.join`).
+    (`decisions.join`).  `lines` say which words a person lets sentences use of
+    a tool or a field.
     """
     every = pieces(policy)
     ids = identities(every)
     decided = {d.id: d for d in decisions}
+    of_words = {name: [one for one in lines if name in one.of] for line in lines for name in line.of}
     of_clause = _by_clause(clauses, ruleset)
     bearing = Bearing(policy.toolbox)
     lost: dict[str, list[str]] = {}
@@ -98,7 +105,7 @@ def classify(
         if k in ruled and decided[ids[k]].decision != "reject"
         else _gap(s)
         if k not in mine
-        else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
+        else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()), of_words.get(ids[k], ()))
         for k, s in enumerate(every)
     ]
     for k in ruled:
@@ -323,8 +330,12 @@ def _read(
     of_clause: Mapping[str, _Clausal],
     bearing: Bearing,
     lost: Sequence[str],
+    said_of: Sequence[Word] = (),
 ) -> _Fate:
-    """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither."""
+    """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither.
+
+    `said_of` are the words that a person lets it say of things.
+    """
     if not mine and lost:
         return _Fate("open", "; ".join(lost))
     if not mine:
@@ -349,8 +360,12 @@ def _read(
         ):
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates, refused=bool(reasons))
-    read = sentence.said, context, rules, predicates, bearing.toolbox
-    left = "; ".join(accounting.unaccounted(*read, headings=sentence.headings))
+    said, context, headings, toolbox = wording.worded(
+        sentence.said, context, sentence.headings, bearing.toolbox, said_of
+    )
+    left = "; ".join(accounting.unaccounted(said, context, rules, predicates, toolbox, headings=headings))
+    accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
+    complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):
         around = (
             sentence.label,
@@ -368,7 +383,7 @@ def _read(
             return _Fate("open", why, rules, predicates, refused=True)
         if left:
             return _Fate("open", left, rules, predicates, refused=True)
-        return _Fate("duty", "read completely; no call can break it", rules, predicates)
+        return _Fate("duty", f"{complete}; no call can break it", rules, predicates)
     if accounting.past(rules, predicates):
         why = "it asks for a fact that was so once: whether it must be so now is not said"
         return _Fate("open", why, rules, predicates, refused=True)
@@ -377,7 +392,49 @@ def _read(
     idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
     if loose := [idle[rule.id] for rule in rules if rule.id in idle and _breakable(rule)]:
         return _Fate("open", f"no guard can decide its rule: {loose[0]}", rules, predicates, refused=True)
-    return _Fate("rule", "read completely", rules, predicates)
+    return _Fate("rule", complete, rules, predicates)
+
+
+def refused(
+    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
+) -> dict[str, RuleSet]:
+    """What was read of each open sentence, in force or not: its rules with their predicates, by its id."""
+    every = pieces(policy)
+    of_clause, ids = _by_clause(clauses, ruleset), identities(every)
+    waiting = {one.id for one in readings if one.cls == "open"}
+    found = {}
+    for name, mine in zip(ids, _covering(every, clauses), strict=True):
+        made = [of_clause[c.id] for c in mine] if name in waiting else []
+        if rules := tuple(dict.fromkeys(r for m in made for r in m.rules)):
+            found[name] = RuleSet(tuple(dict.fromkeys(p for m in made for p in m.predicates)), rules)
+    return found
+
+
+def drafted(
+    policy: Policy,
+    clauses: Sequence[Clause],
+    ruleset: RuleSet,
+    readings: Sequence[Account],
+    decisions: Sequence[Ruling] = (),
+    lines: Sequence[Word] = (),
+) -> wording.Draft:
+    """The lines of words that a person may accept, each about sentences that all of them together bring into force."""
+    texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
+    unread = [
+        wording.Unread(
+            name,
+            texts[name].said,
+            (*texts[name].stems, *(cell for _, cell in texts[name].row)),
+            texts[name].headings,
+            read.predicates,
+        )
+        for name, read in refused(policy, clauses, ruleset, readings).items()
+        if not incomplete(read.predicates)
+    ]
+    draft = wording.lines(unread, policy.toolbox)
+    after = classify(policy, clauses, ruleset, decisions, (*lines, *wording.taken(draft)))
+    brought = {one.id for one in after if one.cls in ("rule", "duty")} & set(draft.brought)
+    return wording.lines([one for one in unread if one.id in brought], policy.toolbox)
 
 
 def incomplete(predicates: Iterable[Predicate]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -22,17 +22,16 @@ import pydantic
 from wb.domain.clauses import pieces
 from wb.domain.policy import Clause, Policy
 from wb.guards import boundaries
-from wb.logic import cel, syntax
+from wb.logic import syntax
 from wb.rules import check, decisions, entries, rulefile, sentences, understood
 from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.rule import Rule, RuleSet
 from wb.rules.rulefile import Form
 from wb.rules.sentences import Account
 from wb.runs import show, store
 
 PAGE = Path(__file__).with_suffix(".js")
 STYLE = Path(__file__).with_suffix(".css")
-ACCEPTED = "accepted as it was read"
 CHECK_S = 5.0  # that the rules are looked at together after each decision
 Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a constraint", "take back"]
 
@@ -188,7 +187,7 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
             )
-        decision, why = "rule" if mine else reading.cls, why or ACCEPTED
+        decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
         rules = written(mine, seen.ruleset) if mine else ""
     elif asked.act == "rule":
         rules = asked.rules
@@ -201,13 +200,7 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
 
 def written(rules: Sequence[Rule], ruleset: RuleSet) -> str:
     """Rules with their predicates as the text of a decision, to be edited."""
-    names = dict.fromkeys(name for one in rules for name in one.predicates)
-    return rulefile.written(
-        {
-            "predicates": {name: _form(ruleset.predicate(name)) for name in names},
-            "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in rules],
-        }
-    )
+    return rulefile.written(decisions.form(replace(ruleset, rules=tuple(rules)).without_unused()))
 
 
 def begin(reading: Account, policy: Policy) -> str:
@@ -260,14 +253,6 @@ def _rules(desk: Desk, seen: Look, reading: Account) -> tuple[Rule, ...]:
         return mine
     near = {one.id for one in desk.clauses if one.start < reading.end and reading.start < one.end}
     return tuple(one for one in desk.extracted.rules if one.clause in near)
-
-
-def _form(one: Predicate) -> dict[str, object]:
-    """A predicate as an entry says it."""
-    form: dict[str, object] = {"kind": one.kind}
-    form |= {"tools": list(one.tools)} if one.tools else {}
-    form |= {"test": cel.render(one.test)} if one.test is not None else {}
-    return form | ({"objects": [cel.render(path) for path in one.objects]} if one.objects else {})
 
 
 @lru_cache(maxsize=1)
