@@ -104,7 +104,7 @@ def test_what_is_accepted_stands_in_the_file_as_it_was_read(boats: Desk) -> None
     read = [render(one.formula) for one in before.ruleset.rules if "swim" in one.quote]
     after = act(boats, "accept", "cannot swim")
     (made,) = decisions.load(boats.file, boats.policy)
-    assert (made.decision, made.why) == ("rule", review.ACCEPTED) and [one.formula for one in made.rules] == read
+    assert (made.decision, made.why) == ("rule", decisions.ACCEPTED) and [one.formula for one in made.rules] == read
     assert cls(boats, "cannot swim") == "rule"
     mine = next(one for one in after.readings if "cannot swim" in one.text)
     clauses = {one.clause for one in after.ruleset.rules if one.id in mine.rules}

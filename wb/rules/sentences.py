@@ -102,7 +102,7 @@ def classify(
     mine = dict(zip(seen, _covering(shown, clauses), strict=True))
     first = [
         replace(_decided(decided[ids[k]], of_clause, ruleset, policy.toolbox), decided=True)
-        if k in ruled and decided[ids[k]].decision != "reject"
+        if k in ruled and decided[ids[k]].decision != "reject" and not decided[ids[k]].partly
         else _gap(s)
         if k not in mine
         else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()), of_words.get(ids[k], ()))
@@ -111,6 +111,8 @@ def classify(
     for k in ruled:
         if decided[ids[k]].decision == "reject":
             first[k] = _rejected(first[k], decided[ids[k]])
+        elif decided[ids[k]].partly and k in mine:
+            first[k] = _partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
     rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
     told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
@@ -145,7 +147,8 @@ def questioned(
 
     Its rules stay in force.
     """
-    settled, bearing, found = {decision.id for decision in decisions}, Bearing(toolbox), []
+    settled = {decision.id for decision in decisions if not decision.partly}
+    bearing, found = Bearing(toolbox), []
     for reading in readings:
         asked = [questions[name] for name in reading.rules if name in questions]
         if asked and reading.cls in ("rule", "duty") and reading.id not in settled:
@@ -302,9 +305,54 @@ def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleS
     if reasons:
         said = f"a person's rules do not guard it: {'; '.join(reasons)}"
         return _Fate("open", said, own.rules, own.predicates)
-    told = "; ".join(f"no call can break {render(rule.formula)}" for rule in duties)
-    said = f"the rules of a person: {decision.why}{f' ({told})' if told else ''}"
+    told = [f"no call can break {render(rule.formula)}" for rule in duties]
+    said = f"the rules of a person: {decision.why}{f' ({"; ".join(told)})' if told else ''}"
+    said += f"; a part is waived by a person: {decision.part!r}" if decision.part else ""
     return _Fate("duty" if len(duties) == len(own.rules) else "rule", said, own.rules, own.predicates)
+
+
+def _partly(
+    sentence: Sentence,
+    decision: Ruling,
+    mine: Sequence[Clause],
+    of_clause: Mapping[str, _Clausal],
+    bearing: Bearing,
+    said_of: Sequence[Word],
+) -> _Fate:
+    """The fate of a sentence of which a person waived a part: what was read stays in force where the rest is accounted
+    for by rules that have all their tools and fields and speak of nothing that only the part says.
+
+    What a reader could not tell of the part, in its words, does not count any more.
+    """
+    part = " ".join(decision.part.split())
+    told = f"a part is waived by a person: {part!r} ({decision.why})"
+    rest = replace(sentence, said=" ".join(" ".join(sentence.said.split()).replace(part, " ").split()))
+    if rest.said == sentence.said:
+        return _Fate("open", f"the part that is waived is not in the words that are read: {part!r}")
+    left = {}
+    for clause in mine:
+        made = of_clause[clause.id]
+        lacking = {p.name for p in made.predicates if incomplete([p])}
+        rules = tuple(r for r in made.rules if not lacking & set(r.predicates))
+        _, only = accounting.unnamed(rest.said, made.predicates, bearing.toolbox, sentence.headings)
+        beside = {
+            p.name
+            for p in made.predicates
+            if set(only) & set(accounting.fields(p, bearing.toolbox))
+            and not accounting.unnamed(sentence.said, [p], bearing.toolbox, sentence.headings)[1]
+        }
+        rules = tuple(r for r in rules if not beside & set(r.predicates))
+        used = {name for r in rules for name in r.predicates}
+        reasons = tuple(why for why in made.reasons if not _speaks_of(why, part))
+        left[clause.id] = _Clausal(rules, tuple(p for p in made.predicates if p.name in used), reasons)
+    fate = _read(rest, mine, left, bearing, (), said_of)
+    return replace(fate, reason=f"{fate.reason}; {told}", decided=True)
+
+
+def _speaks_of(reason: str, part: str) -> bool:
+    """Whether a reason is about words of the part alone: it quotes some, and none that are not in it."""
+    quoted = re.findall(r"(?<!\w)['\"“]([^'\"“”]{2,})['\"”](?!\w)", reason)
+    return bool(quoted) and all(" ".join(said.split()).lower() in part.lower() for said in quoted)
 
 
 def _rejected(fate: _Fate, decision: Ruling) -> _Fate:
@@ -363,7 +411,8 @@ def _read(
     said, context, headings, toolbox = wording.worded(
         sentence.said, context, sentence.headings, bearing.toolbox, said_of
     )
-    left = "; ".join(accounting.unaccounted(said, context, rules, predicates, toolbox, headings=headings))
+    read = said, context, rules, predicates, toolbox
+    left = "; ".join(accounting.unaccounted(*read, headings=headings))
     accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
     complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):

@@ -46,7 +46,7 @@ _OPPOSITES = tuple(
  credit:debit increase:decrease raise:lower old:new public:private present:absent present:missing available:missing
  full:empty valid:expired valid:void valid:lapsed active:expired active:closed active:suspended paid:owed paid:due
  paid:outstanding pay:owe internal:external minor:adult young:old known:unknown on:off high:low success:failure
- succeed:fail pass:fail complete:pending sent:pending sent:received free:paid guest:member safe:dangerous
+ succeed:fail pass:fail complete:pending sent:pending sent:received free:paid safe:dangerous
  true:false yes:no cheap:expensive inside:outside indoors:outdoors domestic:foreign domestic:international
  temporary:permanent optional:mandatory blocked:free blocked:valid arrive:depart arrival:departure""".split()
 )

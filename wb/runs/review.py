@@ -23,7 +23,7 @@ from wb.domain.clauses import pieces
 from wb.domain.policy import Clause, Policy
 from wb.guards import boundaries
 from wb.logic import syntax
-from wb.rules import check, decisions, entries, rulefile, sentences, understood
+from wb.rules import check, decisions, entries, rulefile, sentences, understood, wording
 from wb.rules.decisions import DecisionError, Ruling
 from wb.rules.rule import Rule, RuleSet
 from wb.rules.rulefile import Form
@@ -78,7 +78,8 @@ def look(desk: Desk) -> Look:
     stamp = entries.stamp(desk.file)
     made, stale = sentences.settled(desk.policy, decisions.load(desk.file, desk.policy))
     ruleset = decisions.join(desk.extracted, made, desk.policy.toolbox)
-    classed = sentences.classify(desk.policy, desk.clauses, ruleset, made)
+    lines, _ = wording.settled(desk.policy, wording.load(desk.file, desk.policy))
+    classed = sentences.classify(desk.policy, desk.clauses, ruleset, made, lines)
     kept = sentences.enforced(ruleset, classed)
     own = boundaries.questions(classed, kept, desk.policy.toolbox)
     asked = check.together(check.questions(check.check(kept, seconds=CHECK_S), kept), own)
