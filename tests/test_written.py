@@ -52,7 +52,7 @@ def test_of_the_rules_that_stay_none_is_inverted_and_few_are_left() -> None:
 
 
 def test_no_violating_call_is_allowed_and_each_rule_in_force_denies_its_own() -> None:
-    said = written.in_force()
+    said = written.in_force(written.read())
     assert len(said) == 70 and {said[f"{name}-violating"] for name in IN_FORCE} == {"deny"}
     assert Counter(said.values()) == {"undecided": 65, "deny": 5}
     assert not [run for run, what in said.items() if what == "deny" and run.endswith("-complying")]

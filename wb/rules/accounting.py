@@ -167,6 +167,9 @@ _ACT = re.compile(
     r" (?:before|prior to) doing (?:so|this|that)\b",
     re.I,
 )
+_FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
+_ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
+_FIRST = re.compile(r"\b(?:before|prior to|after|once)\b", re.I)
 _POINTS = re.compile(r"\b(?:it|its|this|that|they|them|their|so)\b", re.I)
 _OTHERNESS = re.compile(
     r"\b(?:differ\w*|other\w*|another|else\w*|same|equal\w*|identical|similar\w*|alike|unlike|opposite|contrary|"
@@ -276,6 +279,9 @@ def _unaccounted(
         *_units(said, used, toolbox),
         *_aged(said, used, toolbox),
         *_signs(said, rules, used, carried),
+        *_values(said, used, toolbox),
+        *_sides(said, rules, used, toolbox),
+        *_order(said, rules, used, toolbox),
     )
 
 
@@ -781,6 +787,153 @@ def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+
+
+def _values(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """The values of enumerations that the rules mean and the sentence does not say."""
+    spoken, found = _stems(said), []
+    for p in used:
+        listed = {value for field in fields(p, toolbox) for value in field.values}
+        found += [value for _, value in measured(p.test) if value in listed] if p.test is not None else []
+    found = [value for value in dict.fromkeys(found) if not _stems(value) <= spoken]
+    return (f"not said by the sentence, but meant by its rule: {', '.join(map(repr, found))}",) if found else ()
+
+
+def _sides(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether of several facts, any of which frees an act, those of an exception or a condition and those of the rest
+    have the signs that each side gives them, and its numbers are limits in the direction that is said."""
+    cut = _side(said)
+    if cut is None:
+        return ()
+    rest, side, frees = cut
+    known, wrong = {p.name: p for p in used}, []
+    for rule in rules:
+        freeing = _freeing(rule.formula, {name for name, p in known.items() if p.kind == "action"})
+        if freeing is None and frees:
+            return ("an exception frees what it excepts: facts joined by AND, or in another form",)
+        for positive, name in freeing if freeing and len(freeing) > 1 else ():
+            for asked, fact in _leaves(known[name].test, positive):
+                where = _standing(known[name], fact, rest, side, toolbox)
+                if where is None:
+                    continue
+                odd = bool(len(_NEGATION.findall(where)) % 2)
+                turned = odd != (where is side and not frees)  # "if it is so" asks that it is not
+                if (limit := _number(fact)) is not None:
+                    told = {_TURNED[one] if turned else one for one in _compared(where, limit[1])}
+                    if len(told) == 1 and (limit[0] if asked else _TURNED[limit[0]]) not in told:
+                        wrong.append(name)
+                elif _truth(fact) and (asked == _affirms(fact)) == turned:
+                    wrong.append(name)
+    return (f"another sign than its side of the sentence gives: {', '.join(dict.fromkeys(wrong))}",) if wrong else ()
+
+
+def _side(said: str) -> tuple[str, str, bool] | None:
+    """The rest of a sentence and its one exception or condition, and whether that frees; None for another form."""
+    text = said.rstrip(" .")
+    found = [m for m in _FREES.finditer(text)]
+    if len(found) != 1 or _ONLY.search(text):
+        return None
+    at, frees = found[0], not re.match(r"(?:if|when|where)\b", found[0].group(), re.I)
+    if at.start() > 0:
+        return text[: at.start()], text[at.end() :], frees
+    side, comma, rest = text[at.end() :].partition(",")
+    return (rest, side, frees) if comma else None
+
+
+def _freeing(formula: Formula, acts: set[str]) -> tuple[tuple[bool, str], ...] | None:
+    """The facts any of which frees the act of a rule, each with its sign; None for a rule of another form."""
+    match formula:
+        case F.Always(F.Implies(left, right)):
+            given = [one for one in _conjuncts(left) if not (isinstance(one, F.Atom) and one.name in acts)]
+            parts = [*(F.Not(one) for one in given), *_disjuncts(right)]
+            found = [_literal(part) for part in parts]
+            return None if None in found else tuple(found)
+    return None
+
+
+def _conjuncts(formula: Formula) -> Iterator[Formula]:
+    match formula:
+        case F.And(left, right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case _:
+            yield formula
+
+
+def _disjuncts(formula: Formula) -> Iterator[Formula]:
+    match formula:
+        case F.Or(left, right):
+            yield from _disjuncts(left)
+            yield from _disjuncts(right)
+        case F.Implies(left, right):
+            yield from (F.Not(part) for part in _conjuncts(left))
+            yield from _disjuncts(right)
+        case _:
+            yield formula
+
+
+def _literal(formula: Formula) -> tuple[bool, str] | None:
+    match formula:
+        case F.Atom(name):
+            return True, name
+        case F.Once(body) | F.Eventually(body):
+            return _literal(body)
+        case F.Not(body):
+            inner = _literal(body)
+            return None if inner is None else (not inner[0], inner[1])
+    return None
+
+
+def _standing(p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: Toolbox) -> str | None:
+    """The side of a sentence that speaks of a fact: has its number, or more words of its field; None if unclear."""
+    limit = _number(fact)
+    if limit is not None:
+        has = [text for text in (rest, side) if limit[1] in _spoken(text)]
+        return has[0] if len(has) == 1 else None
+    own = frozenset().union(*(_content(t) for f in fields(p, toolbox) for t in _named_by(f)))
+    own |= frozenset().union(*(_content(value) for _, value in (measured(p.test) if p.test is not None else ())))
+    one, other = (len(own & _stems(text)) for text in (rest, side))
+    return None if one == other else rest if one > other else side
+
+
+def _named_by(field: Field) -> tuple[str, ...]:
+    return (field.name, field.description, *field.keywords)
+
+
+def _spoken(text: str) -> set[float]:
+    """The numbers that a text says, in digits or words."""
+    found = {float(n.replace(",", "")) for n in _NUMERAL.findall(text.lower())}
+    return found | {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b", text, re.I)}
+
+
+def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether of two acts the one that is said to come first is the one that has to have been done."""
+    found = list(_FIRST.finditer(said))
+    if len(found) != 1:
+        return ()
+    at, known = found[0], {p.name: p for p in used if p.kind == "action"}
+    behind = re.split(r",", said[at.end() :], maxsplit=1)[0] if at.start() == 0 else said[at.end() :]
+    rest = said.replace(said[at.start() : at.end()] + behind, " ")
+    earlier = bool(re.match("after|once", at.group(), re.I))
+    for rule in rules:
+        match rule.formula:
+            case F.Always(F.Implies(F.Atom(later), F.Eventually(F.Atom(first)))) if not earlier:
+                if {later, first} <= known.keys():
+                    return ("what comes before has to have been done, and its rule asks for it at some time",)
+            case F.Always(F.Implies(F.Atom(later), F.Once(F.Atom(first)))) if {later, first} <= known.keys():
+                mine, other = (_called(known[name], toolbox) for name in (later, first))
+                here = rest if earlier else behind
+                one, two = (len((own - those) & _stems(here)) for own, those in ((mine, other), (other, mine)))
+                there = len((other - mine) & _stems(behind if earlier else rest))
+                if one < two or (not one and not there):
+                    return ("the act that is said to come first is not the one that has to have been done",)
+    return ()
+
+
+def _called(p: Predicate, toolbox: Toolbox) -> frozenset[str]:
+    """The stems of the names and keywords of an act's tools."""
+    own = [t for t in toolbox.tools if t.name in p.tools]
+    return frozenset().union(*(_content(text) for t in own for text in (t.name, *t.keywords)))
 
 
 def _negations(said: str, carried: frozenset[str]) -> int | None:

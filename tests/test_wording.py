@@ -1,0 +1,220 @@
+"""Words that a person lets a sentence say of a thing: what they bring into force, and what they never do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from wb.domain import policy, tools
+from wb.domain.clauses import clause_of, identities, pieces
+from wb.domain.policy import Policy
+from wb.logic import cel
+from wb.logic.syntax import parse
+from wb.rules import sentences, wording
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.sentences import Account
+
+BOX = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {
+                    "name": "print_job",
+                    "description": "Print a job.",
+                    "mutating": True,
+                    "parameters": {
+                        "type": "object",
+                        "properties": {
+                            "pages": {"type": "integer", "description": "how many pages"},
+                            "copies": {"type": "integer", "description": "how many copies"},
+                        },
+                    },
+                },
+                {
+                    "name": "ship_parcel",
+                    "description": "Ship a parcel.",
+                    "mutating": True,
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"pages": {"type": "integer", "description": "how many pages are in it"}},
+                    },
+                },
+                {
+                    "name": "refund_payment",
+                    "description": "Refund a payment.",
+                    "mutating": True,
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"amount": {"type": "number", "description": "the amount in euros"}},
+                    },
+                },
+                {"name": "look_up_order", "description": "Look up an order.", "mutating": False},
+                {"name": "discard_order", "description": "Discard an order.", "mutating": True},
+            ],
+            "state": [
+                {"name": "account_verified", "type": "boolean", "description": "the account was verified"},
+                {"name": "card_valid", "type": "boolean", "description": "the card is valid"},
+                {"name": "manager_approved", "type": "boolean", "description": "a manager approved it"},
+                {
+                    "name": "order_state",
+                    "type": "string",
+                    "enum": ["new", "printed", "sent"],
+                    "description": "where the order is",
+                },
+                {"name": "credit", "type": "number", "description": "the credit of the customer in euros"},
+            ],
+        }
+    )
+)
+P, S, R, L, D = "print_job", "ship_parcel", "refund_payment", "look_up_order", "discard_order"
+TOOLS = {"print": P, "ship": S, "refund": R, "look": L, "discard": D}
+TESTS = {
+    "few": (P, "call.pages <= 500"),
+    "fewer": (P, "call.pages < 500"),
+    "many": (P, "call.pages >= 500"),
+    "more": (P, "call.pages > 500"),
+    "fifty": (P, "call.pages <= 50"),
+    "copies": (P, "call.copies <= 500"),
+    "light": (S, "call.pages <= 500"),
+    "small": (R, "call.amount <= 200"),
+    "smaller": (R, "call.amount < 200"),
+    "large": (R, "call.amount >= 200"),
+    "larger": (R, "call.amount > 200"),
+    "tiny": (R, "call.amount <= 20"),
+    "credit": ("", "state.credit <= 200"),
+    "verified": ("", "state.account_verified"),
+    "valid": ("", "state.card_valid"),
+    "approved": ("", "state.manager_approved"),
+    "new": ("", 'state.order_state == "new"'),
+    "printed": ("", 'state.order_state == "printed"'),
+    "sent": ("", 'state.order_state == "sent"'),
+    "not_sent": ("", 'state.order_state != "sent"'),
+    "moved": ("", 'state.order_state in ["printed", "sent"]'),
+}
+# Each sentence: the lines that a person who knows the shop takes for it, the right reading, and wrong ones.
+CASES = {
+    "Jobs over 500 pages must not be run.": (
+        [("jobs run", [P])],
+        ["ALWAYS (print IMPLIES few)"],
+        """ALWAYS (print IMPLIES fewer) | ALWAYS (print IMPLIES many) | ALWAYS (print IMPLIES more)
+        ALWAYS (print IMPLIES fifty) | ALWAYS (print IMPLIES copies) | ALWAYS (ship IMPLIES light) | ALWAYS NOT print
+        ALWAYS (print IMPLIES NOT few) | ALWAYS (few IMPLIES print) | ALWAYS (print IMPLIES (few OR verified))
+        ALWAYS (print IMPLIES (few AND verified)) | ALWAYS (print IMPLIES ONCE few) | ALWAYS (ship IMPLIES few)
+        ALWAYS (print IMPLIES EVENTUALLY few)""",
+    ),
+    "A parcel may be dispatched only if the account was checked.": (
+        [("dispatched parcel", [S]), ("checked", ["state.account_verified"])],
+        ["ALWAYS (ship IMPLIES verified)"],
+        """ALWAYS (ship IMPLIES NOT verified) | ALWAYS (ship IMPLIES valid) | ALWAYS (print IMPLIES verified)
+        ALWAYS NOT ship | ALWAYS (verified IMPLIES ship) | ALWAYS (ship IMPLIES ONCE look)
+        ALWAYS (ship IMPLIES (verified OR valid)) | ALWAYS (ship IMPLIES (verified AND valid))
+        ALWAYS (ship IMPLIES ONCE verified) | ALWAYS (refund IMPLIES verified) | ALWAYS (ship IMPLIES approved)
+        ALWAYS (ship IMPLIES EVENTUALLY verified) | ALWAYS (verified IMPLIES EVENTUALLY ship)""",
+    ),
+    "Do not reimburse more than 200 euros unless a supervisor approved it.": (
+        [("reimburse", [R]), ("supervisor", ["state.manager_approved"])],
+        ["ALWAYS (refund IMPLIES (small OR approved))"],
+        """ALWAYS (refund IMPLIES small) | ALWAYS (refund IMPLIES approved)
+        ALWAYS (refund IMPLIES (small AND approved))
+        ALWAYS (refund IMPLIES (large OR approved)) | ALWAYS (refund IMPLIES (tiny OR approved))
+        ALWAYS (refund IMPLIES (small OR NOT approved)) | ALWAYS (refund IMPLIES (credit OR approved))
+        ALWAYS (refund IMPLIES (larger OR approved)) | ALWAYS (ship IMPLIES (small OR approved))
+        ALWAYS (refund IMPLIES (NOT small OR approved)) | ALWAYS (refund IMPLIES (small OR verified))
+        ALWAYS (refund IMPLIES (smaller OR approved)) | ALWAYS ((refund AND approved) IMPLIES small)
+        ALWAYS (refund IMPLIES NOT approved) | ALWAYS NOT refund""",
+    ),
+    "Before dispatching a parcel, the assistant must check the order.": (
+        [("dispatching parcel", [S]), ("check order", [L])],
+        ["ALWAYS (ship IMPLIES ONCE look)"],
+        """ALWAYS (look IMPLIES ONCE ship) | ALWAYS (ship IMPLIES EVENTUALLY look) | ALWAYS (ship IMPLIES NOT ONCE look)
+        ALWAYS (look IMPLIES NOT ONCE ship) | ALWAYS (print IMPLIES ONCE look) | ALWAYS (ship IMPLIES ONCE refund)
+        ALWAYS NOT ship | ALWAYS (look IMPLIES EVENTUALLY ship) | ALWAYS (ship IMPLIES ONCE discard)
+        ALWAYS (ship IMPLIES verified)""",
+    ),
+    "An order that was mailed must not be binned.": (
+        [("order binned", [D]), ("mailed", ['state.order_state == "sent"'])],
+        ["ALWAYS (discard IMPLIES NOT sent)"],
+        """ALWAYS (discard IMPLIES sent) | ALWAYS (discard IMPLIES NOT printed) | ALWAYS (discard IMPLIES NOT new)
+        ALWAYS (discard IMPLIES printed) | ALWAYS (ship IMPLIES NOT sent) | ALWAYS NOT discard
+        ALWAYS (sent IMPLIES discard) | ALWAYS (discard IMPLIES NOT not_sent) | ALWAYS (discard IMPLIES new)
+        ALWAYS (discard IMPLIES NOT moved) | ALWAYS (look IMPLIES NOT sent)""",
+    ),
+    "A job can only be run if the account was checked, and you should look at the order before doing so.": (
+        [("job run", [P]), ("checked", ["state.account_verified"])],
+        ["ALWAYS (print IMPLIES verified)", "ALWAYS (print IMPLIES ONCE look)"],
+        """ALWAYS (print IMPLIES verified) | ALWAYS (print IMPLIES ONCE look)
+        ALWAYS (print IMPLIES NOT verified); ALWAYS (print IMPLIES ONCE look)
+        ALWAYS (print IMPLIES verified); ALWAYS (look IMPLIES ONCE print)
+        ALWAYS (print IMPLIES verified); ALWAYS (ship IMPLIES ONCE look)
+        ALWAYS (ship IMPLIES verified); ALWAYS (print IMPLIES ONCE look)
+        ALWAYS (print IMPLIES (verified OR ONCE look))
+        ALWAYS (look IMPLIES verified); ALWAYS (print IMPLIES ONCE look)
+        ALWAYS (print IMPLIES verified); ALWAYS (print IMPLIES ONCE look); ALWAYS (print IMPLIES valid)
+        ALWAYS (print IMPLIES verified); ALWAYS (print IMPLIES NOT ONCE look) | ALWAYS NOT print; ALWAYS NOT look
+        ALWAYS (print IMPLIES valid); ALWAYS (print IMPLIES ONCE look)
+        ALWAYS (print IMPLIES verified); ALWAYS (print IMPLIES EVENTUALLY look)""",
+    ),
+}
+WRONG = [
+    (text, [one.strip() for one in wrong.split(";")])
+    for text, (_, _, told) in CASES.items()
+    for row in told.split("\n")
+    for wrong in row.split("|")
+]
+
+
+def shop(*texts: str, title: str = "Orders") -> Policy:
+    return policy.of_text("\n\n".join((f"# {title}", *texts)), BOX)
+
+
+def written(text: str, formulas: list[str]) -> RuleSet:
+    """The reading of a sentence as these formulas."""
+    rules = tuple(
+        Rule(f"c.{i}", text, parse(formula), "forbid", "action", "c", text) for i, formula in enumerate(formulas, 1)
+    )
+    names = dict.fromkeys(name for rule in rules for name in rule.predicates)
+    return RuleSet(tuple(map(_predicate, names)), rules)
+
+
+def _predicate(name: str) -> Predicate:
+    if name in TOOLS:
+        return Predicate(name, "action", name, (), (TOOLS[name],))
+    tool, test = TESTS[name]
+    return Predicate(name, "state", name, (), (tool,) * bool(tool), cel.parse(test))
+
+
+def classed(text: str, formulas: list[str], lines: list[tuple[str, list[str]]], title: str = "Orders") -> Account:
+    """What becomes of the one sentence, with these words accepted."""
+    source = shop(text, title=title)
+    (one,) = (s for s in source.sentences if s.kind != "heading")
+    told, _ = wording.settled(source, wording.loads(file(source, text, lines), source))
+    accounts = sentences.classify(source, [clause_of(one, "c")], written(text, formulas), (), told)
+    return next(a for a in accounts if a.text == one.text)
+
+
+def name_of(source: Policy, text: str) -> str:
+    every = pieces(source)
+    return next(i for i, s in zip(identities(every), every, strict=True) if s.text == text)
+
+
+def file(source: Policy, text: str, lines: list[tuple[str, list[str]]]) -> str:
+    of = [name_of(source, text)]
+    return json.dumps({"words": [{"say": say, "mean": mean, "of": of} for say, mean in lines]})
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_words_that_a_person_accepts_bring_a_right_reading_into_force(text: str) -> None:
+    lines, right, _ = CASES[text]
+    without, made = classed(text, right, []), classed(text, right, lines)
+    assert without.cls == "open" and not without.rules
+    assert made.cls == "rule", made.reason
+    assert all(repr(say) in made.reason for say, _ in lines)
+    for k in range(len(lines)):
+        assert classed(text, right, lines[:k] + lines[k + 1 :]).cls == "open", lines[k]
+
+
+@pytest.mark.parametrize(("text", "wrong"), WRONG)
+def test_with_the_same_words_no_wrong_reading_is_in_force(text: str, wrong: list[str]) -> None:
+    account = classed(text, wrong, CASES[text][0])
+    assert account.cls == "open" and not account.rules, account.reason
