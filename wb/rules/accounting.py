@@ -914,7 +914,8 @@ def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox:
     at, known = found[0], {p.name: p for p in used if p.kind == "action"}
     behind = re.split(r",", said[at.end() :], maxsplit=1)[0] if at.start() == 0 else said[at.end() :]
     rest = said.replace(said[at.start() : at.end()] + behind, " ")
-    earlier = bool(re.match("after|once", at.group(), re.I))
+    negated = bool(len(_NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
+    earlier = bool(re.match("after|once", at.group(), re.I)) != negated
     for rule in rules:
         match rule.formula:
             case F.Always(F.Implies(F.Atom(later), F.Eventually(F.Atom(first)))) if not earlier:
