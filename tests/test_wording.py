@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,8 @@ from wb.domain.clauses import clause_of, identities, pieces
 from wb.domain.policy import Policy
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import sentences, wording
+from wb.rules import accounting, decisions, sentences, wording
+from wb.rules.decisions import DecisionError
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
 
@@ -218,3 +220,139 @@ def test_words_that_a_person_accepts_bring_a_right_reading_into_force(text: str)
 def test_with_the_same_words_no_wrong_reading_is_in_force(text: str, wrong: list[str]) -> None:
     account = classed(text, wrong, CASES[text][0])
     assert account.cls == "open" and not account.rules, account.reason
+
+
+def test_a_line_counts_in_its_sentences_alone_and_not_where_they_say_otherwise_now() -> None:
+    text, twin = "Jobs over 500 pages must not be run.", "A job of more than 500 pages must not be run."
+    source = shop(text, twin)
+    two = [s for s in source.sentences if s.kind != "heading"]
+    rules = RuleSet(
+        (_predicate("print"), _predicate("few")),
+        tuple(
+            Rule(f"{c}.1", s.text, parse("ALWAYS (print IMPLIES few)"), "forbid", "action", c, s.text)
+            for c, s in zip("ab", two, strict=True)
+        ),
+    )
+    clauses = [clause_of(s, c) for c, s in zip("ab", two, strict=True)]
+    lines = wording.loads(file(source, text, [("jobs run", [P])]), source)
+    found = {a.text: a.cls for a in sentences.classify(source, clauses, rules, (), lines)}
+    assert (found[text], found[twin]) == ("rule", "open")
+    changed = shop(text.replace("500", "400"), twin)
+    assert wording.settled(changed, lines) == ((), (f"the words 'jobs run' of sentence {lines[0].of[0]}",))
+
+
+REFUSED = [
+    ("not", [P], "counted strictly"),
+    ("unless approved", [P], "counted strictly"),
+    ("500", [P], "counted strictly"),
+    ("five pages", [P], "counted strictly"),
+    ("other account", ["state.account_verified"], "counted strictly"),
+    ("different", ["state.account_verified"], "counted strictly"),
+    ("both", [P], "counted strictly"),
+    ("hours", [P], "counted strictly"),
+    ("more than", [P], "counted strictly"),
+    ("before", [P], "counted strictly"),
+    ("same", [P], "counted strictly"),
+    ("!", [P], "a word of the sentence was required"),
+    ("expired", ["state.card_valid"], "says the opposite of 'valid'"),
+    ("invalid", ["state.card_valid"], "says the opposite of 'valid'"),
+    ("unverified", ["state.account_verified"], "says the opposite of 'verified'"),
+    ("rejected", ["state.manager_approved"], "says the opposite of 'approved'"),
+    ("received", ['state.order_state == "sent"'], "says the opposite of 'sent'"),
+    ("mailed", ["state.order_state"], "a value of state.order_state was required"),
+    ("mailed", ['state.order_state == "posted"'], "a value of state.order_state, one of ['new', 'printed', 'sent']"),
+    ("run", ["start_press"], "tools.json was required; got 'start_press'"),
+    ("run", ["state.pages"], "tools.json was required; got 'state.pages'"),
+    ("run", [f"{S}.copies"], "tools.json was required"),
+    ("run", [f'{P} == "x"'], "a value of print_job"),
+]
+
+
+@pytest.mark.parametrize(("say", "mean", "why"), REFUSED)
+def test_words_that_no_thing_may_be_called_by_are_refused_with_their_line(say: str, mean: list[str], why: str) -> None:
+    source = shop("Jobs over 500 pages must not be run.")
+    with pytest.raises(DecisionError) as told:
+        wording.loads(file(source, "Jobs over 500 pages must not be run.", [("run", [P]), (say, mean)]), source)
+    assert why in str(told.value) and "words.1" in str(told.value) and "words.0" not in str(told.value)
+
+
+def test_a_word_is_refused_where_its_sentence_turns_it_round_too() -> None:
+    text = "A checked or unchecked account may not be closed."
+    source = shop(text)
+    with pytest.raises(DecisionError, match="it says 'unchecked' too"):
+        wording.loads(file(source, text, [("checked", ["state.account_verified"])]), source)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"say": "run"}, "it was required"),
+        ({"say": "run", "mean": [P]}, "it was required"),
+        ({"say": "run", "mean": [], "of": ["x"]}, "at least 1"),
+        ({"say": "run", "mean": [P], "of": ["x"], "surely": "yes"}, "a key of"),
+        ("run", "a mapping with the keys"),
+    ],
+)
+def test_a_line_of_another_form_is_refused(row: object, why: str) -> None:
+    with pytest.raises(DecisionError, match=why):
+        wording.loads(json.dumps({"words": [row]}), shop("Jobs must not be run."))
+    with pytest.raises(DecisionError, match="a list was required"):
+        wording.loads(json.dumps({"words": "run"}), shop("Jobs must not be run."))
+
+
+def test_a_draft_ties_words_by_what_was_read_and_names_the_sentences_that_all_lines_bring() -> None:
+    text, right = "A parcel may be dispatched only if the account was checked.", ["ALWAYS (ship IMPLIES verified)"]
+    source, rules = shop(text), written(text, right)
+    (one,) = (s for s in source.sentences if s.kind != "heading")
+    clauses = [clause_of(one, "c")]
+    named = {"ship": "the parcel is dispatched", "verified": "the account was checked"}
+    rules = replace(rules, predicates=tuple(replace(p, description=named[p.name]) for p in rules.predicates))
+    draft = sentences.drafted(source, clauses, rules, sentences.classify(source, clauses, rules))
+    assert {line.say: line.mean for line in draft.lines} == {
+        "dispatched": (S,),
+        "checked": ("state.account_verified",),
+    }
+    assert draft.brought == (name_of(source, text),)
+    assert any("the account was verified" in said for line in draft.lines for said in line.warnings)
+    shown = decisions.draft(
+        sentences.classify(source, clauses, rules), BOX, {}, wording.shown(draft, {draft.brought[0]: text})
+    )
+    assert wording.loads(shown, source) == () and decisions.loads(shown, source) == ()
+    taken = "\n".join(row.replace("  # - ", "  - ", 1) for row in shown.split("\n"))
+    lines = wording.loads(taken, source)
+    assert {one.say for one in lines} == {"dispatched", "checked"}
+    assert [a.cls for a in sentences.classify(source, clauses, rules, (), lines)][-1] == "rule"
+    unsaid = written(text, right)  # where nothing ties a word, a person has to
+    draft = sentences.drafted(source, clauses, unsaid, sentences.classify(source, clauses, unsaid))
+    untied = {line.say: set(line.among) for line in draft.lines if not line.mean}
+    assert untied == dict.fromkeys(("dispatched", "checked"), {S, "state.account_verified"})
+    assert "mean: [?]" in "\n".join(wording.shown(draft, {}))
+
+
+def test_nothing_is_drafted_for_what_words_cannot_mend() -> None:
+    for text, reading in (
+        ("Jobs over 500 pages must not be run even for staff.", "ALWAYS (print IMPLIES few)"),
+        ("Jobs over 500 pages must not be run.", "ALWAYS (print IMPLIES many)"),
+        ("Jobs over 500 pages must not be run twice.", "ALWAYS (print IMPLIES few)"),
+    ):
+        source, rules = shop(text), written(text, [reading])
+        (one,) = (s for s in source.sentences if s.kind != "heading")
+        clauses = [clause_of(one, "c")]
+        draft = sentences.drafted(source, clauses, rules, sentences.classify(source, clauses, rules))
+        assert draft == wording.Draft((), ()), text
+
+
+def test_two_demands_in_one_sentence_are_told_apart_only_where_each_is_whole() -> None:
+    assert accounting.demands("A job can only be run if it is paid, and you should look at it before doing so.") == (
+        "A job can only be run if it is paid.",
+        "you should look at it before it.",
+    )
+    for text in (
+        "If it is paid, a job must be run, and you should look at it.",  # the condition is of both
+        "A job must be run, and you should look at it unless it is paid.",  # the exception may be of both
+        "A job must be run, and you should look at it if it is paid.",
+        "A job must be run and looked at.",
+        "A job must be run, and you should look at it, and you must log it.",
+        "It is late, and you should look at it.",
+    ):
+        assert accounting.demands(text) == (), text

@@ -113,8 +113,11 @@ def read() -> Reading:
     return Reading(source, found.clauses, written, sentences.enforced(written, accounts), accounts)
 
 
-def chosen(*kinds: str) -> Reading:
-    """The same after a person's choices of these kinds: `words`, `accept` …, as a file of decisions says them."""
+def chosen(*kinds: str, seconds: float = check.SECONDS) -> Reading:
+    """The same after a person's choices of these kinds: `words`, `accept` …, as a file of decisions says them.
+
+    `seconds` are given to the check of the rules with each other.
+    """
     one, made = read(), json.loads(CHOICES.read_text("utf-8"))
     source, home = one.source, {}
     for account in one.accounts:
@@ -149,7 +152,7 @@ def chosen(*kinds: str) -> Reading:
     ruleset = decisions.join(one.written, rulings, source.toolbox)
     classed = sentences.classify(source, one.clauses, ruleset, rulings, words)
     kept = sentences.enforced(ruleset, classed)
-    asked = check.questions(check.check(kept), kept)
+    asked = check.questions(check.check(kept, seconds=seconds), kept)
     accounts = sentences.questioned(classed, asked, rulings, source.toolbox)
     return Reading(source, one.clauses, ruleset, sentences.enforced(ruleset, accounts), accounts)
 

@@ -360,7 +360,7 @@ def _unaccepted(one: Ruling) -> list[str]:
         return wrong
     if one.decision not in ("waive", "accept", "rule"):
         wrong.append(f"a part goes with 'waive', 'accept' or 'rule'; got {one.decision!r}")
-    elif not re.search(rf"(?<!\w){re.escape(_folded(one.part))}(?!\w)", _folded(one.text)):
+    elif not re.search(rf"(?:\b|(?=\W)){re.escape(_folded(one.part))}(?:\b|(?<=\W))", _folded(one.text)):
         wrong.append(f"a part was required in the words of the sentence; got {one.part!r}")
     elif _folded(one.part).strip(" .,;:") == _folded(one.text).strip(" .,;:"):
         wrong.append("less than the whole sentence was required as a part; waive it without one")
