@@ -597,6 +597,7 @@ def test_a_part_that_is_waived_leaves_the_other_rules_of_its_sentence_in_force()
     assert account(BOTH, *rules).cls == "open"
     made = account(BOTH, *rules, **part)
     assert made.cls == "rule" and made.rules == ("c.0",), made.reason
+    assert made.part == part["part"] and account(BOTH, *rules).part == ""
     assert "waived by a person" in made.reason and "keep the receipt" in made.reason and "the till" in made.reason
     assert account(BOTH, rules[1], **part).cls == "open"  # the rest was not read
     assert account(BOTH, "ALWAYS (pays IMPLIES NOT approved)", **part).cls == "open"

@@ -12,6 +12,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -44,6 +45,7 @@ _UNREAD = re.compile(
     )
     + r"|apart from|aside from|other than|vice versa|in (?:particular|a row|lieu|place of|principle)|such as|"
     r"possible exception|with or without|and/or|free of|far from|as well|treated as|counts? as|fails? to|and only if|"
+    r"once (?:an?|per|every|each) (?:minute|hour|day|night|week|month|year)|"
     r"save(?= (?:for|in|that|where|when|as|to)\b)|(?<=, )save|at once|"
     r"not (?:all|every|each|everyone|everybody|always|only))\b|\b(?:e\.g|i\.e|etc)\.",
     re.I,
@@ -167,6 +169,13 @@ _ACT = re.compile(
     r" (?:before|prior to) doing (?:so|this|that)\b",
     re.I,
 )
+_OFTEN = r"(?P<often>once|(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) times?)"
+_AT_MOST = re.compile(  # "can only be called once", "at most three times"
+    rf"\b(?:only|at most|no more than|not more than|up to)(?P<kept>(?: be)?(?: [a-z]+)?) {_OFTEN}\b", re.I
+)
+_NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) more than {_OFTEN}\b", re.I)
+_EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
+_ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
 _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once)\b", re.I)
@@ -260,6 +269,11 @@ def _unaccounted(
     headings: Sequence[str] = (),
     partial: bool = False,
 ) -> tuple[str, ...]:
+    used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
+    text, why = _uncounted(text, rules)
+    if why := (*why, *_same(" ".join((*context, text)), rules, used, toolbox)):
+        return why
+    rules = [replace(rule, formula=_bare(rule.formula)) for rule in rules]
     if strange := unreadable(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
@@ -484,9 +498,84 @@ def _implied(formula: Formula) -> Iterator[tuple[Formula, Formula]]:
             yield left, right
 
 
+def limited(formula: Formula) -> tuple[int, str] | None:
+    """How often an act may be done, and which: of `ALWAYS (a IMPLIES COUNT[<= n] a)`; None for another form."""
+    match formula:
+        case F.Always(F.Implies(F.Atom(act), F.Not(F.Next(F.Eventually(F.Atom(again)))))) if act == again:
+            return 1, act
+        case F.Always(F.Implies(F.Atom(act), F.Not(F.Once() as body))):
+            often = F.counted(body)
+            return (often[0] - 1, act) if often is not None and often[1] == F.Atom(act) and often[0] > 1 else None
+    return None
+
+
+def _uncounted(text: str, rules: Sequence[Rule]) -> tuple[str, tuple[str, ...]]:
+    """A sentence without the words that say how often its act may be done, where a rule says just that; or why not."""
+    limits = [one for rule in rules if (one := limited(rule.formula)) is not None]
+    if not limits:
+        return text, ()
+    said = words.plain(text)
+    negated = bool(len(_NEGATION.findall(said)) % 2)
+    found = list((_NO_MORE if negated else _AT_MOST).finditer(said))
+    if len(found) != 1 or len(rules) > 1 or _often(found[0]["often"]) != limits[0][0] or strict(found[0]["kept"]):
+        return text, ("how often an act may be done is not what its rule says",)
+    at = found[0]
+    if re.search(rf"\b{_OFTEN}\b", said[: at.start()] + said[at.end() :], re.I):
+        return text, ("how often is said twice",)
+    return f"{said[: at.start()]}{at['kept']}{said[at.end() :]}".replace("  ", " "), ()
+
+
+def _often(said: str) -> int:
+    word = said.lower().partition(" ")[0]
+    return 1 if word == "once" else int(word) if word.isdigit() else int(NUMBERS.get(word, 0))
+
+
+def _same(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether the objects of the rules are said, and those that the sentence says are meant by its rules.
+
+    A count is of each object only where the sentence says of which, "per order", "an order"; an act that has to have
+    been done before is of the same one where the sentence names it.
+    """
+    known, text = {p.name: p for p in used}, words.plain(said)
+    each = [_content(m[1]) for m in _EACH.finditer(text)]
+    one = [_content(m[1]) for m in _ONE.finditer(text)]
+    for rule in rules:
+        atoms = [node for node in F.subformulas(rule.formula) if isinstance(node, F.Atom)]
+        about = {node.objects for node in atoms}
+        looks_back = any(isinstance(node, F.Once) for node in F.subformulas(rule.formula)) or limited(rule.formula)
+        names = [_content(path.names[-1]) for a in atoms if a.objects for path in known[a.predicate].objects]
+        if not names:
+            tools = [t for a in atoms if known[a.predicate].kind == "action" for t in known[a.predicate].tools]
+            given = [a for t in toolbox.tools if t.name in tools for a in t.arguments]
+            own = [_content(a.name) for a in given]
+            if looks_back and any(noun and noun <= name for noun in each for name in own):
+                return ("of which object is said, and its rule is of any",)
+            continue
+        if len(about) > 1 or len(next(iter(about))) != 1:
+            return (f"no sentence is read into this form, a person may write it: {render(rule.formula)}",)
+        counts = limited(rule.formula) is not None
+        told = [*each, *one] if counts else [_stems(text)]
+        if not all(
+            any(name and (noun <= name if counts else name <= noun) and noun for noun in told) for name in names
+        ):
+            return ("of which object is not said, and its rule is of the same one",)
+    return ()
+
+
+def _bare(formula: Formula) -> Formula:
+    """The formula without its objects, and what limits how often an act is done as what is about that act."""
+    bare = F.substitute(
+        formula, {a: F.Atom(a.predicate) for a in F.subformulas(formula) if isinstance(a, F.Atom) and a.objects}
+    )
+    often = limited(bare)
+    return bare if often is None else F.Always(F.Not(F.Atom(often[1])))
+
+
 def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
     """The stems of all that the tools and fields of these predicates are called by."""
     texts: list[str] = []
+    for p in used:
+        texts += [f"{path.names[-1]} same per" for path in p.objects]
     for p in used:
         for name in p.tools:
             tool = next((t for t in toolbox.tools if t.name == name), None)

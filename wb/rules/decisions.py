@@ -303,9 +303,17 @@ def fragment(decision: Ruling, written: Written | None = None, loc: Loc = ()) ->
 
 
 def decide(
-    reading: Read, decision: str | None, why: str, rules: str, policy: Policy, *, source: str = "the rule"
+    reading: Read,
+    decision: str | None,
+    why: str,
+    rules: str,
+    policy: Policy,
+    *,
+    source: str = "the rule",
+    part: str = "",
 ) -> Ruling:
-    """A decision about a sentence; `rules` is a text as of an entry, with its keys `predicates` and `rules`, or empty.
+    """A decision about a sentence, or beside a `part` of it that is waived; `rules` is a text as of an entry, with its
+    keys `predicates` and `rules`, or empty.
 
     Raises:
         DecisionError: it could not stand in a file of decisions about the policy; the lines are those of `rules`.
@@ -316,8 +324,8 @@ def decide(
         got = sorted(given.keys() - {"predicates", "rules"}) if isinstance(given, dict) else type(given).__name__
         raise DecisionError(f"{source}: a mapping with the keys ['predicates', 'rules'] was required; got {got}")
     row = {"id": reading.id, "text": reading.text, "why": why or None, **given}
-    if decision is not None:
-        row["decision"] = decision
+    row |= {"decision": decision} if decision is not None else {}
+    row |= {"part": part} if part else {}
     one, wrong = written.form(Ruling, row)
     if one is not None:
         wrong += [*_unexplained(one), *_unaccepted(one), *_mistakes(one, policy, named(policy), written, ())]

@@ -55,7 +55,7 @@ class Account:
     `id` names the sentence by its text and what it is read with (`clauses.identities`): twelve hexadecimal digits,
     "-2" for the second of the same words in the same context.  `place` says in words where it stands.  `reason` says
     why it is in its class.  `tools` are, for `open`, those that the sentence bears on; for `rule` those that its rules
-    can forbid; for `duty` those that it asks for.
+    can forbid; for `duty` those that it asks for.  `part` is what of its words a person waived, while the rest stands.
     """
 
     id: str
@@ -68,6 +68,7 @@ class Account:
     rules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     place: str = ""
+    part: str = ""
 
 
 def classify(
@@ -127,8 +128,9 @@ def classify(
             fate.reason + _left_out(s),
             () if fate.refused else tuple(r.id for r in fate.rules),
             place=standing(s),
+            part=(decided[i].part or "") if k in ruled and fate.cls != "open" else "",
         )
-        for i, s, fate in zip(ids, every, fates, strict=True)
+        for k, (i, s, fate) in enumerate(zip(ids, every, fates, strict=True))
     ]
     return _with_tools(readings, every, fates, bearing)
 

@@ -35,6 +35,8 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
     head = tuple(summary.lines(told.read(SUMMARY))) if told else ()
     counts = _counted(readings) if readings else {}
     rows: list[tuple[str, object]] = [] if told or not readings else _so_far(done, counts)
+    parts = [row["part"] for row in readings.read(SENTENCES) if row.get("part")] if readings else []
+    rows += [("waived in part", f"{len(parts)}: {', '.join(f'“{part}”' for part in parts)}")] if parts else []
     results = _found(done, RESULTS)
     rows += _unmeasured(_methods(results)) if results else []
     rows += [

@@ -70,6 +70,7 @@ class Asked(Form):
     act: Act
     id: str
     why: str = pydantic.Field(default="", max_length=10_000)
+    part: str = pydantic.Field(default="", max_length=10_000)
     rules: str = pydantic.Field(default="", max_length=100_000)
 
 
@@ -121,9 +122,19 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
         "place": visible(reading.place),
         "tools": list(reading.tools),
         "rules": [rule(one, seen.ruleset, desk.policy, one.id in reading.rules) for one in mine],
-        "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
+        "decision": {
+            "decision": decision.decision,
+            "why": visible(decision.why or ""),
+            "part": visible(decision.part or ""),
+        }
+        if decision
+        else None,
         "begin": _begin(decision, mine, seen, reading, desk.policy),
     }
+
+
+def _shown(decision: Ruling) -> dict[str, str]:
+    return {"why": visible(decision.why or ""), "part": visible(decision.part or "")}
 
 
 def rule(one: Rule, ruleset: RuleSet, policy: Policy, in_force: bool = True) -> dict[str, object]:
@@ -178,7 +189,7 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
     Raises:
         DecisionError: it is no decision, or the file was changed since it was looked at; nothing is written.
     """
-    reading, why, rules = seen.reading(asked.id), asked.why.strip(), ""
+    reading, why, rules, part = seen.reading(asked.id), asked.why.strip(), "", asked.part.strip()
     decision: str | None = asked.act
     if asked.act == "accept":
         mine = _rules(desk, seen, reading)
@@ -188,13 +199,16 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
             )
+        if part:  # the rules that lack a tool or a field are those of the part
+            lacking = {p.name for p in seen.ruleset.predicates if sentences.incomplete([p])}
+            mine = tuple(one for one in mine if not lacking & set(one.predicates))
         decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
         rules = written(mine, seen.ruleset) if mine else ""
     elif asked.act == "rule":
         rules = asked.rules
     elif asked.act == "take back":
         decision = None
-    made = decisions.decide(reading, decision, why, rules, desk.policy)
+    made = decisions.decide(reading, decision, why, rules, desk.policy, part=part)
     entries.save(desk.file, made, desk.policy, seen=seen.stamp)
     return look(desk)
 
