@@ -134,6 +134,12 @@ CASES = {
         ALWAYS NOT ship | ALWAYS (look IMPLIES EVENTUALLY ship) | ALWAYS (ship IMPLIES ONCE discard)
         ALWAYS (ship IMPLIES verified)""",
     ),
+    "No parcel may be dispatched unless the order is looked up.": (
+        [("dispatched parcel", [S])],
+        ["ALWAYS (ship IMPLIES ONCE look)"],
+        """ALWAYS (look IMPLIES ONCE ship) | ALWAYS (ship IMPLIES NOT ONCE look) | ALWAYS (ship IMPLIES EVENTUALLY look)
+        ALWAYS (look IMPLIES EVENTUALLY ship) | ALWAYS NOT ship | ALWAYS (print IMPLIES ONCE look)""",
+    ),
     "An order that was mailed must not be binned.": (
         [("order binned", [D]), ("mailed", ['state.order_state == "sent"'])],
         ["ALWAYS (discard IMPLIES NOT sent)"],

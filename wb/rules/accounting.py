@@ -178,7 +178,7 @@ _EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
 _ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
 _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
-_FIRST = re.compile(r"\b(?:before|prior to|after|once)\b", re.I)
+_FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if)\b", re.I)
 _POINTS = re.compile(r"\b(?:it|its|this|that|they|them|their|so)\b", re.I)
 _OTHERNESS = re.compile(
     r"\b(?:differ\w*|other\w*|another|else\w*|same|equal\w*|identical|similar\w*|alike|unlike|opposite|contrary|"
@@ -996,7 +996,7 @@ def _spoken(text: str) -> set[float]:
 
 
 def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """Whether of two acts the one that is said to come first is the one that has to have been done."""
+    """Whether of two acts the one that is said to come first, or to be asked for, is the one that has to be done."""
     found = list(_FIRST.finditer(said))
     if len(found) != 1:
         return ()
@@ -1004,10 +1004,11 @@ def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox:
     behind = re.split(r",", said[at.end() :], maxsplit=1)[0] if at.start() == 0 else said[at.end() :]
     rest = said.replace(said[at.start() : at.end()] + behind, " ")
     negated = bool(len(_NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
-    earlier = bool(re.match("after|once", at.group(), re.I)) != negated
+    frees = re.match("unless|only if", at.group(), re.I)
+    earlier = bool(frees) or bool(re.match("after|once", at.group(), re.I)) != negated
     for rule in rules:
         match rule.formula:
-            case F.Always(F.Implies(F.Atom(later), F.Eventually(F.Atom(first)))) if not earlier:
+            case F.Always(F.Implies(F.Atom(later), F.Eventually(F.Atom(first)))) if frees or not earlier:
                 if {later, first} <= known.keys():
                     return ("what comes before has to have been done, and its rule asks for it at some time",)
             case F.Always(F.Implies(F.Atom(later), F.Once(F.Atom(first)))) if {later, first} <= known.keys():
