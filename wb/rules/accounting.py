@@ -156,7 +156,7 @@ _HELD = (
     | _UNITS - frozenset("item items number amount age aged old size count".split())
     | frozenset(NUMBERS)
 )
-_FEW = 8  # rules of one sentence, which are divided between its two demands
+_FEW = 6  # rules of one sentence, which are divided between its two demands
 _FORCED = r"(?:must|shall|should|ought to|need to|needs to|ha(?:s|ve) to|may not|cannot)"
 _SECOND = re.compile(rf",? and ((?:you|the (?:agent|assistant)|it|they) {_FORCED}\b)", re.I)
 _LED = re.compile(  # a condition that a sentence begins with holds for all of it
@@ -277,7 +277,6 @@ def _unaccounted(
     if strange := unreadable(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
-    used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     if foreign := _foreign(rules, used) or _one_way(said, rules):
         return foreign
     said = _BOTH_WAYS.sub("only if", said)

@@ -483,6 +483,8 @@ def drafted(
         if not incomplete(read.predicates)
     ]
     draft = wording.lines(unread, policy.toolbox)
+    if not draft.lines:
+        return draft
     after = classify(policy, clauses, ruleset, decisions, (*lines, *wording.taken(draft)))
     brought = {one.id for one in after if one.cls in ("rule", "duty")} & set(draft.brought)
     return wording.lines([one for one in unread if one.id in brought], policy.toolbox)
