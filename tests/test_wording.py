@@ -16,6 +16,7 @@ from wb.rules import accounting, decisions, sentences, wording
 from wb.rules.decisions import DecisionError
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
+from wb.rules.wording import Word
 
 BOX = tools.parse(
     json.dumps(
@@ -259,6 +260,7 @@ REFUSED = [
     ("more than", [P], "counted strictly"),
     ("before", [P], "counted strictly"),
     ("same", [P], "counted strictly"),
+    ("was", ["state.card_valid"], "counted strictly"),
     ("!", [P], "a word of the sentence was required"),
     ("expired", ["state.card_valid"], "says the opposite of 'valid'"),
     ("invalid", ["state.card_valid"], "says the opposite of 'valid'"),
@@ -332,6 +334,8 @@ def test_a_draft_ties_words_by_what_was_read_and_names_the_sentences_that_all_li
     draft = sentences.drafted(source, clauses, unsaid, sentences.classify(source, clauses, unsaid))
     untied = {line.say: set(line.among) for line in draft.lines if not line.mean}
     assert untied == dict.fromkeys(("dispatched", "checked"), {S, "state.account_verified"})
+    (parcel,) = [line for line in draft.lines if line.say == "parcel"]
+    assert parcel.warnings == ("it says what ship_parcel is done to, and not that it is done",)
     assert "mean: [?]" in "\n".join(wording.shown(draft, {}))
 
 
@@ -362,3 +366,18 @@ def test_two_demands_in_one_sentence_are_told_apart_only_where_each_is_whole() -
         "It is late, and you should look at it.",
     ):
         assert accounting.demands(text) == (), text
+
+
+@pytest.mark.parametrize(("text", "wrong"), WRONG)
+def test_whoever_takes_every_line_that_a_wrong_reading_drafts_whole_still_leaves_it_open(
+    text: str, wrong: list[str]
+) -> None:
+    """A line with a `?` asks for what it means: with such a line a wrong reading may come into force, as a rule that a
+    person writes may be wrong."""
+    source, rules = shop(text), written(text, wrong)
+    (one,) = (s for s in source.sentences if s.kind != "heading")
+    clauses = [clause_of(one, "c")]
+    draft = sentences.drafted(source, clauses, rules, sentences.classify(source, clauses, rules))
+    whole = [Word(say=line.say, mean=list(line.mean), of=list(line.of)) for line in draft.lines if line.mean]
+    accounts = sentences.classify(source, clauses, rules, (), whole)
+    assert next(a.cls for a in accounts if a.text == text) == "open"

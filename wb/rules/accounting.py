@@ -151,7 +151,8 @@ _HELD = (
         """any all every each some several many few much both either own more most less least fewer first last next
  previous only always once twice thrice single sole double half per must may can could might shall should need needs
  over under above below up exceed exceeds exceeding beyond greater larger smaller higher lower longer shorter older
- younger later earlier within maximum minimum limit limits limited and or nor but so yet if then""".split()
+ younger later earlier within maximum minimum limit limits limited and or nor but so yet if then
+ was were had did will would been done it its they them this that these those""".split()
     )
     | _UNITS - frozenset("item items number amount age aged old size count".split())
     | frozenset(NUMBERS)

@@ -296,6 +296,10 @@ def _warnings(
     others = [name for name in names if name not in own and new & _stems(name.removeprefix("state."))]
     if others and mean:
         found.append(f"also words of {', '.join(others)}")
+    acts = [t for t in (_thing(toolbox, path) for path in own) if isinstance(t, Tool)]
+    for tool in acts if not new else ():
+        if _tokens(tool.name) and stem(_tokens(tool.name)[0]) not in _stems(say):
+            found.append(f"it says what {tool.name} is done to, and not that it is done")
     for thing in mean:
         path, value = _valued(thing)
         owner = _thing(toolbox, path)
