@@ -101,7 +101,7 @@ def test_nothing_is_asked_again_where_no_answer_could_help_or_the_model_has_said
     assert asked({}, doubt)[1] == []
 
 
-GATE, NOTE = "The gate must be opened before a note is sent.", "A note must be sent before the gate is opened."
+GATE, NOTE = "The gate must be opened when a note is sent.", "A note must be sent when the gate is opened."
 GATED, NOTED = (
     rule(f"ALWAYS ({later} IMPLIES ONCE {sooner})", action("open_gate"), action("send_note"), modality="permit_only_if")
     for later, sooner in (("send_note", "open_gate"), ("open_gate", "send_note"))

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from wb.domain import policy
 from wb.domain import tools as declared
+from wb.domain.clauses import clause_of
 from wb.domain.tools import Field, Schema, Tool, Toolbox
-from wb.logic.syntax import render
+from wb.logic import cel
+from wb.logic.syntax import parse, render
 from wb.rules import decisions, sentences
 from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.rule import RuleSet
+from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
 
 BOX = Toolbox(tools=(Tool("pay_invoice"), Tool("send_letter"), Tool("greet")), state=(Field("approved", "boolean"),))
 TEXT = "Never pay by moonlight. Letters go out on Fridays only. You must never hum."
@@ -365,7 +367,7 @@ def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
     ("text", "message"),
     [
         ("decisions: [", r"line \d: YAML was required"),
-        ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions'\] was required; got \["),
+        ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions', 'words'\] was required; got \["),
         ("decisions:\n  - id: [1]\n    text: x\n", r"line 2: decisions.0.id: a text was required; got \["),
         ("decisions:\n  - id: 'abc'\n    text: x\n", r"line 2: decisions.0.id: "),
         (entry(PAY, decision="forget", why="x"), r"line 4: decisions.0.decision: .*'waive'.*got \"forget\""),
@@ -523,3 +525,107 @@ def test_what_tells_a_field_where_an_argument_is_not_there_is_asked_of_the_calls
         return
     with pytest.raises(DecisionError, match=why):
         decisions.loads(made, policy.of_text(TEXT, box))
+
+
+# ---- accepted readings, and parts that are waived ----------------------------------------------
+
+SHOP = Toolbox(
+    tools=(Tool("pay_invoice", "Pay an invoice."), Tool("send_letter", "Send a letter.")),
+    state=(Field("approved", "boolean", "a manager approved it"), Field("balance", "number", "the balance")),
+)
+BOTH = "Never pay an invoice unless a manager approved it, and keep the receipt."
+READ = {
+    "predicates": {
+        "pays": {"kind": "action", "tools": ["pay_invoice"]},
+        "approved": {"kind": "state", "test": "state.approved"},
+        "receipt": {"kind": "state"},
+    },
+    "rules": [
+        {"formula": "ALWAYS (pays IMPLIES approved)", "modality": "permit_only_if"},
+        {"formula": "ALWAYS (pays IMPLIES receipt)", "modality": "oblige"},
+    ],
+}
+
+
+def account(text: str, *rules: str, **given: object) -> sentences.Account:
+    """What becomes of the one sentence, which was read as these rules, under a decision about it."""
+    source = policy.of_text(text, SHOP)
+    (one,) = source.sentences
+    predicates = (
+        Predicate("pays", "action", "", (), ("pay_invoice",)),
+        Predicate("sends", "action", "", (), ("send_letter",)),
+        Predicate("approved", "state", "", (), (), cel.parse("state.approved")),
+        Predicate("receipt", "state", ""),
+    )
+    read = tuple(Rule(f"c.{i}", text, parse(row), "forbid", "action", "c", text) for i, row in enumerate(rules))
+    doubts = tuple(Undecided("c", text, str(why)) for why in given.pop("doubts", ()))
+    ruleset = RuleSet(predicates, read, doubts)
+    row = {"text": text, **given}
+    made = decisions.loads(yaml.safe_dump({"decisions": [row]}), source) if given else ()
+    joined = decisions.join(ruleset, made, SHOP)
+    (found,) = sentences.classify(source, [clause_of(one, "c")], joined, made)
+    return found
+
+
+def test_one_word_accepts_what_a_draft_offers_as_it_then_stands_there() -> None:
+    text = "Never pay in haste."
+    made = account(text, decision="accept", read={**READ, "rules": READ["rules"][:1]})
+    assert made.cls == "rule" and made.rules == (f"decided-{made.id}.1",) and decisions.ACCEPTED in made.reason
+    assert account(text, decision="accept", read=READ).cls == "open"  # of a fact that no field decides
+    for other in ("waive", "not a constraint", "reject"):  # what was read is left aside
+        assert account(text, decision=other, why="so", read=READ).rules == ()
+    own = {"rules": [{"formula": "ALWAYS NOT pays", "modality": "forbid"}]}
+    for wrong in ({}, {"read": {"rules": []}}, {"read": READ, **own}):
+        with pytest.raises(DecisionError, match="'read'"):
+            account(text, decision="accept", **wrong)
+
+
+def test_a_draft_with_what_was_read_decides_nothing_until_it_is_accepted() -> None:
+    source = policy.of_text(BOTH, SHOP)
+    (waiting,) = sentences.classify(source, (), RuleSet())
+    own = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
+    text = decisions.draft([waiting], SHOP, {waiting.id: own})
+    assert decisions.loads(text, source) == () and "receipt" in text
+    (made,) = decisions.loads(text.replace("    decision:\n", "    decision: accept\n"), source)
+    assert (made.decision, made.why) == ("rule", decisions.ACCEPTED)
+    assert [one.formula for one in made.rules] == [one["formula"] for one in READ["rules"]]
+
+
+def test_a_part_that_is_waived_leaves_the_other_rules_of_its_sentence_in_force() -> None:
+    rules = "ALWAYS (pays IMPLIES approved)", "ALWAYS (pays IMPLIES receipt)"
+    part = {"decision": "waive", "part": ", and keep the receipt", "why": "the till keeps it"}
+    assert account(BOTH, *rules).cls == "open"
+    made = account(BOTH, *rules, **part)
+    assert made.cls == "rule" and made.rules == ("c.0",), made.reason
+    assert made.part == part["part"] and account(BOTH, *rules).part == ""
+    assert "waived by a person" in made.reason and "keep the receipt" in made.reason and "the till" in made.reason
+    assert account(BOTH, rules[1], **part).cls == "open"  # the rest was not read
+    assert account(BOTH, "ALWAYS (pays IMPLIES NOT approved)", **part).cls == "open"
+    assert account(BOTH, "ALWAYS (sends IMPLIES approved)", **part).cls == "open"
+    accepted = account(BOTH, **{**part, "decision": "accept", "read": READ})
+    assert accepted.cls == "rule" and len(accepted.rules) == 1 and "keep the receipt" in accepted.reason
+
+
+def test_a_doubt_about_a_part_goes_with_it_and_any_other_stays() -> None:
+    rule, part = "ALWAYS (pays IMPLIES approved)", {"decision": "waive", "part": ", and keep the receipt", "why": "so"}
+    assert account(BOTH, rule, **part, doubts=["'keep the receipt' names no act"]).cls == "rule"
+    for doubt in ("'manager' may be anybody", "it is not clear", "'keep the receipt' and 'unless' go together"):
+        made = account(BOTH, rule, **part, doubts=[doubt])
+        assert made.cls == "open" and doubt in made.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"part": "burn the receipt"}, "a part was required in the words of the sentence"),
+        ({"part": "eep the rece"}, "a part was required in the words of the sentence"),
+        ({"part": BOTH}, "less than the whole sentence"),
+        ({"part": "Never"}, "that negates or excepts"),
+        ({"part": "unless a manager approved it"}, "that negates or excepts"),
+        ({"part": "keep the receipt", "decision": "reject"}, "goes with 'waive', 'accept' or 'rule'"),
+        ({"part": "keep the receipt", "why": ""}, "a reason 'why' was required"),
+    ],
+)
+def test_a_part_is_some_words_of_the_sentence_that_turn_nothing_round(given: dict[str, str], why: str) -> None:
+    with pytest.raises(DecisionError, match=why):
+        account(BOTH, "ALWAYS (pays IMPLIES approved)", **{"decision": "waive", "why": "so", **given})

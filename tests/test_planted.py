@@ -376,7 +376,7 @@ DEFECTS = (
     Defect(
         "words that no rule carries are passed over",
         "wb/rules/sentences",
-        'left = "; ".join(accounting.unaccounted(*read, headings=sentence.headings))',
+        'left = "; ".join(accounting.unaccounted(*read, headings=headings))',
         'left = ""',
         "test_accounting.py::test_a_sentence_with_a_word_that_its_rules_do_not_carry_stays_open",
     ),

@@ -104,7 +104,7 @@ def test_what_is_accepted_stands_in_the_file_as_it_was_read(boats: Desk) -> None
     read = [render(one.formula) for one in before.ruleset.rules if "swim" in one.quote]
     after = act(boats, "accept", "cannot swim")
     (made,) = decisions.load(boats.file, boats.policy)
-    assert (made.decision, made.why) == ("rule", review.ACCEPTED) and [one.formula for one in made.rules] == read
+    assert (made.decision, made.why) == ("rule", decisions.ACCEPTED) and [one.formula for one in made.rules] == read
     assert cls(boats, "cannot swim") == "rule"
     mine = next(one for one in after.readings if "cannot swim" in one.text)
     clauses = {one.clause for one in after.ruleset.rules if one.id in mine.rules}
@@ -303,3 +303,21 @@ def test_two_sentences_that_stand_against_each_other_are_open_until_one_is_decid
     assert "“Only rent a boat to a visitor who can swim.”" in why
     act(at, "waive", "boat.", why="the varnish is dry by now")
     assert [cls(at, "boat."), cls(at, "swim")] == ["waived", "rule"]
+
+
+def test_a_part_can_be_waived_and_the_rest_of_the_sentence_stays_in_force(tmp_path: Path) -> None:
+    said = "Do not rent a boat to a visitor who cannot swim, and do not paint a boat in haste."
+    at, part = desk(tmp_path, f"# Boat hire\n\n{said}\n"), ", and do not paint a boat in haste"
+    assert cls(at, "haste") == "open"
+    with pytest.raises(DecisionError, match="in the words of the sentence"):
+        act(at, "waive", "haste", why="nobody looks", part="and do not sing")
+    assert not at.file.exists()
+    after = act(at, "waive", "haste", why="nobody looks", part=part)
+    (made,) = after.made
+    assert (made.decision, made.part) == ("waive", part)
+    one = review.sentence(at, after, named(at, "haste"))
+    assert one["decision"] == {"decision": "waive", "why": "nobody looks", "part": part}
+    assert cls(at, "haste") == "rule", one["reason"]
+    assert "haste" in one["reason"] and one["rules"][0]["in_force"]
+    act(at, "take back", "haste")
+    assert cls(at, "haste") == "open"

@@ -52,7 +52,30 @@ def test_of_the_rules_that_stay_none_is_inverted_and_few_are_left() -> None:
 
 
 def test_no_violating_call_is_allowed_and_each_rule_in_force_denies_its_own() -> None:
-    said = written.in_force()
+    said = written.in_force(written.read())
     assert len(said) == 70 and {said[f"{name}-violating"] for name in IN_FORCE} == {"deny"}
     assert Counter(said.values()) == {"undecided": 65, "deny": 5}
     assert not [run for run, what in said.items() if what == "deny" and run.endswith("-complying")]
+
+
+def test_four_lines_of_words_bring_nine_more_rules_into_force_right_and_none_inverted() -> None:
+    draft = written.offered_words()
+    assert (len(draft.lines), len(draft.brought)) == (4, 5) and all(line.mean for line in draft.lines)
+    now = written.chosen("words")
+    came = written.judged(now.kept, now.accounts)
+    assert Counter(came.values()) == {"right": 13, "absent": 22}
+    assert {name for name, what in came.items() if what == "right"} == IN_FORCE | {
+        *("R15.1", "R15.2", "R17.1", "R17.2", "R28.1", "R28.2", "R31.1", "R31.2", "R35.1")
+    }
+
+
+def test_with_all_that_a_person_decided_every_violating_call_is_denied_and_almost_every_other_allowed() -> None:
+    now = written.chosen("words", "accept", "edit", "waive", seconds=0.5)
+    came = written.judged(now.kept, now.accounts)
+    assert Counter(came.values()) == {"right": 35} and sentences.counted(now.accounts)["open"] == 0
+    said = written.in_force(now)
+    assert Counter((run.rpartition("-")[2], what) for run, what in said.items()) == {
+        ("violating", "deny"): 35,
+        ("complying", "allow"): 34,
+        ("complying", "undecided"): 1,
+    }

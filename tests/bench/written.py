@@ -2,6 +2,9 @@
 
     python tests/bench/written.py
 
+The second half of what it prints is the same with `choices.json`: what a person, reading the draft, would take of
+it and decide, written down before it was first run.  The document and its gold were known to whoever wrote it.
+
 The replies are in `tests/fixtures/retail_replies`; the document, its tools and its gold are read from `../shared/data`.
 """
 
@@ -31,12 +34,13 @@ from wb.models.ledger import ModelError
 from wb.models.prompt import Prompt
 from wb.offline import norms
 from wb.paths import digest
-from wb.rules import check, extract, sentences
+from wb.rules import check, decisions, extract, rulefile, sentences, wording
 from wb.rules.rule import RuleSet
 from wb.rules.sentences import Account
 
 FILE = airline.ROOT / "tests" / "fixtures" / "retail_replies" / "replies.jsonl"
 DOCUMENT = airline.SHARED / "policies" / "retail"
+CHOICES = FILE.with_name("choices.json")
 CALLS = airline.ROOT / "tests" / "gold" / "calls_retail.jsonl"
 
 
@@ -109,6 +113,57 @@ def read() -> Reading:
     return Reading(source, found.clauses, written, sentences.enforced(written, accounts), accounts)
 
 
+def chosen(*kinds: str, seconds: float = check.SECONDS) -> Reading:
+    """The same after a person's choices of these kinds: `words`, `accept` …, as a file of decisions says them.
+
+    `seconds` are given to the check of the rules with each other.
+    """
+    one, made = read(), json.loads(CHOICES.read_text("utf-8"))
+    source, home = one.source, {}
+    for account in one.accounts:
+        home |= {c.id: account for c in one.clauses if account.start <= c.start < account.end}
+    offered = sentences.refused(source, one.clauses, one.written, one.accounts)
+    entries = {}
+    for c, of in home.items():
+        row = {"id": of.id, "text": of.text, "decision": "accept"}
+        reading = {"read": decisions.form(offered[of.id])} if of.id in offered else {}
+        if "accept" in kinds and c in made["accept"]:
+            entries[of.id] = {**row, **reading}
+        if "accept" in kinds and c in made["accept but for a part"]:
+            part, why = made["accept but for a part"][c]
+            entries[of.id] = {**row, **reading, "part": part, "why": why}
+        if "edit" in kinds and c in made["edit"]:
+            entries[of.id] = {**row, "decision": "rule", **made["edit"][c]}
+        if "waive" in kinds and c in made["waive"]:
+            entries[of.id] = {**row, "decision": "waive", "why": made["waive"][c]}
+    for of in one.accounts if "waive" in kinds else ():
+        if of.cls == "open" and of.id not in {account.id for account in home.values()}:
+            why = made["not a constraint"]
+            entries[of.id] = {"id": of.id, "text": of.text, "decision": "not a constraint", "why": why}
+    lines = {(line.say, line.mean): line for line in offered_words().lines}
+    taken = [lines[say, tuple(mean)] for say, mean in made["words"]] if "words" in kinds else []
+    text = rulefile.written(
+        {
+            "decisions": list(entries.values()),
+            "words": [{"say": line.say, "mean": list(line.mean), "of": list(line.of)} for line in taken],
+        }
+    )
+    rulings, words = decisions.loads(text, source), wording.loads(text, source)
+    ruleset = decisions.join(one.written, rulings, source.toolbox)
+    classed = sentences.classify(source, one.clauses, ruleset, rulings, words)
+    kept = sentences.enforced(ruleset, classed)
+    asked = check.questions(check.check(kept, seconds=seconds), kept)
+    accounts = sentences.questioned(classed, asked, rulings, source.toolbox)
+    return Reading(source, one.clauses, ruleset, sentences.enforced(ruleset, accounts), accounts)
+
+
+@cache
+def offered_words() -> wording.Draft:
+    """The lines of words that are drafted for the sentences that stay open."""
+    one = read()
+    return sentences.drafted(one.source, one.clauses, one.written, one.accounts)
+
+
 def gold() -> dict[str, str]:
     """The clause of each gold rule that a guard can hold: `R15.2`, `c13`."""
     rows, clauses = json.loads((DOCUMENT / "gold.json").read_text("utf-8")), read().clauses
@@ -139,12 +194,15 @@ def decided(guard: CallGuard, *names: str) -> tuple[str, ...]:
     return tuple(guard.session().replay(runs()[name].events)[-1].decision for name in names)
 
 
-def judged(ruleset: RuleSet) -> dict[str, str]:
+def judged(ruleset: RuleSet, accounts: Iterable[Account] = ()) -> dict[str, str]:
     """Each gold rule that a guard can hold, by the rules of its sentence alone: *right* denies the violating call and
     allows the complying one, *inverted* the other way round, *absent* has no rule, else what came of both calls."""
     sentences_of, found = gold(), {}
+    mine_of = {
+        c.id: {c.id, decisions.clause_id(a.id)} for a in accounts for c in read().clauses if a.start <= c.start < a.end
+    }
     for clause in dict.fromkeys(sentences_of.values()):
-        mine = alone(ruleset, [clause])
+        mine = alone(ruleset, mine_of.get(clause, [clause]))
         guard = airline.guarded("retail", read().source.toolbox, mine) if mine.rules else None
         for name in [name for name, of in sentences_of.items() if of == clause]:
             came = decided(guard, f"{name}-violating", f"{name}-complying") if guard else ()
@@ -153,9 +211,8 @@ def judged(ruleset: RuleSet) -> dict[str, str]:
     return found
 
 
-def in_force() -> dict[str, str]:
+def in_force(one: Reading) -> dict[str, str]:
     """The decision on the last call of each run of a gold rule, by the rules that stayed and the open sentences."""
-    one = read()
     guard = airline.guarded("retail", one.source.toolbox, one.kept)
     guard = replace(guard, open=sentences.open_on(one.accounts))
     names = [f"{name}-{kind}" for name in gold() for kind in ("violating", "complying")]
@@ -170,7 +227,20 @@ def main() -> None:
         came = judged(ruleset)
         print(f"{name}: {dict(Counter(came.values()))} of {len(came)} gold rules")
         print("   ", {gold_rule: what for gold_rule, what in came.items() if what not in ("right", "absent")})
-    print("in force:", dict(Counter((run.rpartition("-")[2], what) for run, what in in_force().items())))
+    _force(one)
+    draft = offered_words()
+    print(f"words: {len(draft.lines)} lines, {len(draft.brought)} sentences")
+    for kinds in (("words",), ("words", "accept"), ("words", "accept", "edit"), ("words", "accept", "edit", "waive")):
+        now = chosen(*kinds)
+        came = judged(now.kept, now.accounts)
+        print(f"after {', '.join(kinds)}: sentences {sentences.counted(now.accounts)}")
+        print(f"kept: {dict(Counter(came.values()))} of {len(came)} gold rules")
+        print("   ", {gold_rule: what for gold_rule, what in came.items() if what not in ("right", "absent")})
+        _force(now)
+
+
+def _force(one: Reading) -> None:
+    print("in force:", dict(Counter((run.rpartition("-")[2], what) for run, what in in_force(one).items())))
 
 
 if __name__ == "__main__":

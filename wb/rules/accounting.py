@@ -12,6 +12,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -44,6 +45,7 @@ _UNREAD = re.compile(
     )
     + r"|apart from|aside from|other than|vice versa|in (?:particular|a row|lieu|place of|principle)|such as|"
     r"possible exception|with or without|and/or|free of|far from|as well|treated as|counts? as|fails? to|and only if|"
+    r"once (?:an?|per|every|each) (?:minute|hour|day|night|week|month|year)|"
     r"save(?= (?:for|in|that|where|when|as|to)\b)|(?<=, )save|at once|"
     r"not (?:all|every|each|everyone|everybody|always|only))\b|\b(?:e\.g|i\.e|etc)\.",
     re.I,
@@ -52,7 +54,9 @@ _EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)
 _CONDITION = re.compile(
     r"(?<!only )\b(?:if|when|where|once|whenever|before|after|prior to|as long as|so long as)\b", re.I
 )
-_TOGETHER = re.compile(r"\bonly (?:if|when|where|after|once|with)\b", re.I)  # one exception
+_TOGETHER = re.compile(  # one exception: "only if", "can only be lent if"
+    r"\bonly (?:if|when|where|after|once|with)\b|(?<=\b(?:can|may) )only be [a-z]+ (?:if|when|where|after)\b", re.I
+)
 _QUANTITY_OR = re.compile(
     r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
     r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
@@ -141,6 +145,48 @@ _DIMENSIONS = frozenset(
     """age amount total size count number length duration price cost value quantity sum days hours minutes years weeks
  months mb gb kb usd eur at id is has can was""".split()
 )
+# What no tool and no field may be called by, though a sentence says it: it is counted elsewhere, or tells others.
+_HELD = (
+    frozenset(
+        """any all every each some several many few much both either own more most less least fewer first last next
+ previous only always once twice thrice single sole double half per must may can could might shall should need needs
+ over under above below up exceed exceeds exceeding beyond greater larger smaller higher lower longer shorter older
+ younger later earlier within maximum minimum limit limits limited and or nor but so yet if then
+ was were had did will would been done it its they them this that these those""".split()
+    )
+    | _UNITS - frozenset("item items number amount age aged old size count".split())
+    | frozenset(NUMBERS)
+)
+_FEW = 6  # rules of one sentence, which are divided between its two demands
+_FORCED = r"(?:must|shall|should|ought to|need to|needs to|ha(?:s|ve) to|may not|cannot)"
+_SECOND = re.compile(rf",? and ((?:you|the (?:agent|assistant)|it|they) {_FORCED}\b)", re.I)
+_LED = re.compile(  # a condition that a sentence begins with holds for all of it
+    r"\A\W*(?:if|when\w*|where\w*|once|unless|except\w*|without|with|for|in|on|at|by|before|after|until|during|while|"
+    r"as|since|provided|given|only|under|upon|from|to)\b",
+    re.I,
+)
+_ACT = re.compile(
+    r" (?:before|prior to) (?:taking|performing|doing|making) (?:the|this|that) (?:action|call|change)\b|"
+    r" (?:before|prior to) doing (?:so|this|that)\b",
+    re.I,
+)
+_OFTEN = r"(?P<often>once|(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) times?)"
+_AT_MOST = re.compile(  # "can only be called once", "at most three times"
+    rf"\b(?:only|at most|no more than|not more than|up to)(?P<kept>(?: be)?(?: [a-z]+)?) {_OFTEN}\b", re.I
+)
+_NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) more than {_OFTEN}\b", re.I)
+_EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
+_ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
+_FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
+_ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
+_FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if)\b", re.I)
+_POINTS = re.compile(r"\b(?:it|its|this|that|they|them|their|so)\b", re.I)
+_OTHERNESS = re.compile(
+    r"\b(?:differ\w*|other\w*|another|else\w*|same|equal\w*|identical|similar\w*|alike|unlike|opposite|contrary|"
+    r"distinct|respective|further|additional\w*|anymore|any more|no longer|still|yet|again|already)\b",
+    re.I,
+)
+_MODAL = r"\b(?:must|shall|should|ought|may|can|cannot|could|might|needs?|ha(?:s|ve) to|is|are|be|do|does)\b"
 # What a description says beside a tool's verb and its object.
 _ASIDE = re.compile(
     r"[,.;:(]|\b(?:to|for|from|with|without|in|on|at|of|by|that|which|who|whose|when|if|and|or)\b", re.I
@@ -168,12 +214,70 @@ def unaccounted(
     """Why the rules do not account for a sentence, said with its `context` (list openings, cells); empty if they do.
 
     A tool that the sentence names in part may be named in full by the `headings` above it.  Of `partial` rules, which
-    lack a tool or a field, the words and numbers are not counted, only their shape and signs.
+    lack a tool or a field, the words and numbers are not counted, only their shape and signs.  A sentence of two
+    demands is accounted for where each of them is, by rules of its own.
     """
+    given = tuple(predicates), toolbox
+    why = _unaccounted(text, context, rules, *given, headings=headings, partial=partial)
+    both = demands(text) if why and not partial and not context else ()
+    if not both:
+        return why
+    first, second = both
+    above = (*headings, first) if _POINTS.search(second) else headings
+    tries = []
+    for one in _divided(rules):
+        other = [rule for rule in rules if rule not in one]
+        left = _unaccounted(first, (), one, *given, headings=headings)
+        left += _unaccounted(second, (), other, *given, headings=above)
+        if not left:
+            return ()
+        tries.append(left)
+    return min(tries, key=lambda left: len(" ".join(left)), default=why)
+
+
+def _divided(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """The choices of some of the rules, not all and not none, for the first of two demands."""
+    for size in range(1, len(rules)) if len(rules) <= _FEW else ():
+        yield from map(list, combinations(rules, size))
+
+
+def demands(text: str) -> tuple[str, ...]:
+    """The two demands that a sentence makes, one after the other, each with its subject and its verb of force; none
+    where it makes one, or where a condition or an exception may be meant for both.
+
+    In the second one "before taking the action" speaks of the act of the first.
+    """
+    said = words.plain(_opened(text))
+    joined = list(_SECOND.finditer(said))
+    if len(joined) != 1 or _LED.search(said):
+        return ()
+    first, second = said[: joined[0].start()], said[joined[0].start(1) :]
+    asked = _ACT.sub(" ", second)
+    if not words.forced(first) and not _EXCEPTION.search(first):
+        return ()
+    if _EXCEPTION.search(asked) or _CONDITION.search(asked) or re.search(r"[;:,()]", second):
+        return ()
+    return f"{first}.", _ACT.sub(" before it", second)
+
+
+def _unaccounted(
+    text: str,
+    context: Sequence[str],
+    rules: Sequence[Rule],
+    predicates: Sequence[Predicate],
+    toolbox: Toolbox,
+    *,
+    headings: Sequence[str] = (),
+    partial: bool = False,
+) -> tuple[str, ...]:
+    used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
+    text, why = _uncounted(text, rules)
+    if why := (*why, *_same(" ".join((*context, text)), rules, used, toolbox)):
+        return why
+    rules = [replace(rule, formula=_bare(rule.formula)) for rule in rules]
     if strange := unreadable(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
-    used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     if foreign := _foreign(rules, used) or _one_way(said, rules):
         return foreign
     said = _BOTH_WAYS.sub("only if", said)
@@ -189,6 +293,9 @@ def unaccounted(
         *_units(said, used, toolbox),
         *_aged(said, used, toolbox),
         *_signs(said, rules, used, carried),
+        *_values(said, used, toolbox),
+        *_sides(said, rules, used, toolbox),
+        *_order(said, rules, used, toolbox),
     )
 
 
@@ -391,9 +498,84 @@ def _implied(formula: Formula) -> Iterator[tuple[Formula, Formula]]:
             yield left, right
 
 
+def limited(formula: Formula) -> tuple[int, str] | None:
+    """How often an act may be done, and which: of `ALWAYS (a IMPLIES COUNT[<= n] a)`; None for another form."""
+    match formula:
+        case F.Always(F.Implies(F.Atom(act), F.Not(F.Next(F.Eventually(F.Atom(again)))))) if act == again:
+            return 1, act
+        case F.Always(F.Implies(F.Atom(act), F.Not(F.Once() as body))):
+            often = F.counted(body)
+            return (often[0] - 1, act) if often is not None and often[1] == F.Atom(act) and often[0] > 1 else None
+    return None
+
+
+def _uncounted(text: str, rules: Sequence[Rule]) -> tuple[str, tuple[str, ...]]:
+    """A sentence without the words that say how often its act may be done, where a rule says just that; or why not."""
+    limits = [one for rule in rules if (one := limited(rule.formula)) is not None]
+    if not limits:
+        return text, ()
+    said = words.plain(text)
+    negated = bool(len(_NEGATION.findall(said)) % 2)
+    found = list((_NO_MORE if negated else _AT_MOST).finditer(said))
+    if len(found) != 1 or len(rules) > 1 or _often(found[0]["often"]) != limits[0][0] or strict(found[0]["kept"]):
+        return text, ("how often an act may be done is not what its rule says",)
+    at = found[0]
+    if re.search(rf"\b{_OFTEN}\b", said[: at.start()] + said[at.end() :], re.I):
+        return text, ("how often is said twice",)
+    return f"{said[: at.start()]}{at['kept']}{said[at.end() :]}".replace("  ", " "), ()
+
+
+def _often(said: str) -> int:
+    word = said.lower().partition(" ")[0]
+    return 1 if word == "once" else int(word) if word.isdigit() else int(NUMBERS.get(word, 0))
+
+
+def _same(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether the objects of the rules are said, and those that the sentence says are meant by its rules.
+
+    A count is of each object only where the sentence says of which, "per order", "an order"; an act that has to have
+    been done before is of the same one where the sentence names it.
+    """
+    known, text = {p.name: p for p in used}, words.plain(said)
+    each = [_content(m[1]) for m in _EACH.finditer(text)]
+    one = [_content(m[1]) for m in _ONE.finditer(text)]
+    for rule in rules:
+        atoms = [node for node in F.subformulas(rule.formula) if isinstance(node, F.Atom)]
+        about = {node.objects for node in atoms}
+        looks_back = any(isinstance(node, F.Once) for node in F.subformulas(rule.formula)) or limited(rule.formula)
+        names = [_content(path.names[-1]) for a in atoms if a.objects for path in known[a.predicate].objects]
+        if not names:
+            tools = [t for a in atoms if known[a.predicate].kind == "action" for t in known[a.predicate].tools]
+            given = [a for t in toolbox.tools if t.name in tools for a in t.arguments]
+            own = [_content(a.name) for a in given]
+            if looks_back and any(noun and noun <= name for noun in each for name in own):
+                return ("of which object is said, and its rule is of any",)
+            continue
+        if len(about) > 1 or len(next(iter(about))) != 1:
+            return (f"no sentence is read into this form, a person may write it: {render(rule.formula)}",)
+        counts = limited(rule.formula) is not None
+        told = [*each, *one] if counts else [_stems(text)]
+        if not all(
+            any(name and (noun <= name if counts else name <= noun) and noun for noun in told) for name in names
+        ):
+            return ("of which object is not said, and its rule is of the same one",)
+    return ()
+
+
+def _bare(formula: Formula) -> Formula:
+    """The formula without its objects, and what limits how often an act is done as what is about that act."""
+    bare = F.substitute(
+        formula, {a: F.Atom(a.predicate) for a in F.subformulas(formula) if isinstance(a, F.Atom) and a.objects}
+    )
+    often = limited(bare)
+    return bare if often is None else F.Always(F.Not(F.Atom(often[1])))
+
+
 def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
     """The stems of all that the tools and fields of these predicates are called by."""
     texts: list[str] = []
+    for p in used:
+        texts += [f"{path.names[-1]} same per" for path in p.objects]
     for p in used:
         for name in p.tools:
             tool = next((t for t in toolbox.tools if t.name == name), None)
@@ -462,8 +644,59 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(w) for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text) for w in (token, *token.split("-")))
 
 
+def left_over(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """The content words of a sentence that no tool and no field of these predicates has."""
+    return _left(words.plain(" ".join(demands(said) or (said,))), _carried(used, toolbox))
+
+
+def unnamed(
+    said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[Field, ...]]:
+    """The tools that rules over these predicates speak of, and the fields that they read, which a sentence under these
+    headings does not name.
+
+    Of a tool's name or keyword the sentence or the heading next above it has a word, and all those above it the rest.
+    """
+    return _unnamed(words.plain(said), tuple(used), toolbox, headings)
+
+
+def measured(test: Fact) -> tuple[tuple[Path, str], ...]:
+    """The fields that a test reads, each with the text that it compares it with; "" for none or no text."""
+    found: list[tuple[Path, str]] = []
+    for _, fact in _leaves(test, True):
+        match fact:
+            case Comparison("==" | "!=", Path() as path, Scalar(str(value))):
+                found.append((path, value))
+            case OneOf(Path() as path, options):
+                found += [(path, str(one.value)) for one in options]
+            case _:
+                found += [(path, "") for path in facts.paths(fact)]
+    return tuple(dict.fromkeys(found))
+
+
+def strict(phrase: str) -> tuple[str, ...]:
+    """The words of a phrase that no tool or field may ever be called by: negations, exceptions, conditions, operators,
+    comparisons, quantifiers, numbers, units, words of force, and words of likeness or otherness."""
+    said = words.plain(phrase)
+    patterns = (_UNREAD, _EXCEPTION, _CONDITION, _NEGATION, _BANS, _OTHERNESS)
+    found = [m.group().lower() for pattern in patterns for m in pattern.finditer(said)]
+    found += [word for word in re.findall(r"[\w'-]+", said.lower()) if word in _HELD or re.search(r"\d", word)]
+    return tuple(dict.fromkeys(found))
+
+
+def loose(part: str) -> str:
+    """The negations and exceptions of a part of a sentence that has no verb of its own; empty for none."""
+    said = words.plain(part)
+    signs = [m.group().lower() for pattern in (_NEGATION, _EXCEPTION) for m in pattern.finditer(said)]
+    return "" if re.search(_MODAL, said, re.I) else ", ".join(dict.fromkeys(signs))
+
+
 def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
-    """The content words that no tool and no field of the rules has."""
+    left = _left(said, carried)
+    return (f"not accounted for: {', '.join(map(repr, left))}",) if left else ()
+
+
+def _left(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
     text = re.sub(r"\b[a-z]+n't\b", "not", text)
     left = [
@@ -474,30 +707,35 @@ def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
         and stem(token) not in carried
         and not all(part in _FILLER or stem(part) in carried for part in token.split("-"))
     ]
-    return (f"not accounted for: {', '.join(repr(w) for w in dict.fromkeys(left))}",) if left else ()
+    return tuple(dict.fromkeys(left))
 
 
 def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]) -> tuple[str, ...]:
-    """The tools that the rules speak of, and the fields that they read, although the sentence does not name them.
+    tools, read = _unnamed(said, used, toolbox, headings)
+    found = dict.fromkeys((*tools, *(field.name for field in read)))
+    return (f"not said by the sentence, but meant by its rule: {', '.join(found)}",) if found else ()
 
-    Of a tool's name or keyword the sentence or the heading next above it has a word, and all those above it the rest.
-    """
+
+def _unnamed(
+    said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[Field, ...]]:
     spoken, titled = _stems(said), _stems(words.plain(" / ".join(headings)))
     nearest = spoken | _stems(words.plain(" / ".join(headings[-1:])))
-    found = []
+    tools: list[str] = []
+    read: dict[Field, None] = {}
     for name in dict.fromkeys(name for p in used if p.kind == "action" for name in p.tools):
         tool = next((t for t in toolbox.tools if t.name == name), None)
         told = [_content(tool.name), *map(_content, tool.keywords)] if tool is not None else []
         if not any(one & nearest and one <= spoken | titled for one in told):
-            found.append(name)
+            tools.append(name)
     for p in used:
         for field in fields(p, toolbox):
             name = _content(field.name)
             told = [name, *map(_content, (*field.keywords, field.description))]
             values = [v for v in field.values if _content(v) and _content(v) <= spoken]
             if not any(one <= spoken for one in told if one or one is name) and not values:
-                found.append(field.name)
-    return (f"not said by the sentence, but meant by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
+                read[field] = None
+    return tuple(tools), tuple(read)
 
 
 def _others(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
@@ -638,6 +876,155 @@ def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+
+
+def _values(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """The values of enumerations that the rules mean and the sentence does not say."""
+    spoken, found = _stems(said), []
+    for p in used:
+        listed = {value for field in fields(p, toolbox) for value in field.values}
+        found += [value for _, value in measured(p.test) if value in listed] if p.test is not None else []
+    found = [value for value in dict.fromkeys(found) if not _stems(value) <= spoken]
+    return (f"not said by the sentence, but meant by its rule: {', '.join(map(repr, found))}",) if found else ()
+
+
+def _sides(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether of several facts, any of which frees an act, those of an exception or a condition and those of the rest
+    have the signs that each side gives them, and its numbers are limits in the direction that is said."""
+    cut = _side(said)
+    if cut is None:
+        return ()
+    rest, side, frees = cut
+    known, wrong = {p.name: p for p in used}, []
+    for rule in rules:
+        freeing = _freeing(rule.formula, {name for name, p in known.items() if p.kind == "action"})
+        if freeing is None and frees:
+            return ("an exception frees what it excepts: facts joined by AND, or in another form",)
+        for positive, name in freeing if freeing and len(freeing) > 1 else ():
+            for asked, fact in _leaves(known[name].test, positive):
+                where = _standing(known[name], fact, rest, side, toolbox)
+                if where is None:
+                    continue
+                odd = bool(len(_NEGATION.findall(where)) % 2)
+                turned = odd != (where is side and not frees)  # "if it is so" asks that it is not
+                if (limit := _number(fact)) is not None:
+                    told = {_TURNED[one] if turned else one for one in _compared(where, limit[1])}
+                    if len(told) == 1 and (limit[0] if asked else _TURNED[limit[0]]) not in told:
+                        wrong.append(name)
+                elif _truth(fact) and (asked == _affirms(fact)) == turned:
+                    wrong.append(name)
+    return (f"another sign than its side of the sentence gives: {', '.join(dict.fromkeys(wrong))}",) if wrong else ()
+
+
+def _side(said: str) -> tuple[str, str, bool] | None:
+    """The rest of a sentence and its one exception or condition, and whether that frees; None for another form."""
+    text = said.rstrip(" .")
+    found = [m for m in _FREES.finditer(text)]
+    if len(found) != 1 or _ONLY.search(text):
+        return None
+    at, frees = found[0], not re.match(r"(?:if|when|where)\b", found[0].group(), re.I)
+    if at.start() > 0:
+        return text[: at.start()], text[at.end() :], frees
+    side, comma, rest = text[at.end() :].partition(",")
+    return (rest, side, frees) if comma else None
+
+
+def _freeing(formula: Formula, acts: set[str]) -> tuple[tuple[bool, str], ...] | None:
+    """The facts any of which frees the act of a rule, each with its sign; None for a rule of another form."""
+    match formula:
+        case F.Always(F.Implies(left, right)):
+            given = [one for one in _conjuncts(left) if not (isinstance(one, F.Atom) and one.name in acts)]
+            parts = [*(F.Not(one) for one in given), *_disjuncts(right)]
+            found = [_literal(part) for part in parts]
+            return None if None in found else tuple(found)
+    return None
+
+
+def _conjuncts(formula: Formula) -> Iterator[Formula]:
+    match formula:
+        case F.And(left, right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case _:
+            yield formula
+
+
+def _disjuncts(formula: Formula) -> Iterator[Formula]:
+    match formula:
+        case F.Or(left, right):
+            yield from _disjuncts(left)
+            yield from _disjuncts(right)
+        case F.Implies(left, right):
+            yield from (F.Not(part) for part in _conjuncts(left))
+            yield from _disjuncts(right)
+        case _:
+            yield formula
+
+
+def _literal(formula: Formula) -> tuple[bool, str] | None:
+    match formula:
+        case F.Atom(name):
+            return True, name
+        case F.Once(body) | F.Eventually(body):
+            return _literal(body)
+        case F.Not(body):
+            inner = _literal(body)
+            return None if inner is None else (not inner[0], inner[1])
+    return None
+
+
+def _standing(p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: Toolbox) -> str | None:
+    """The side of a sentence that speaks of a fact: has its number, or more words of its field; None if unclear."""
+    limit = _number(fact)
+    if limit is not None:
+        has = [text for text in (rest, side) if limit[1] in _spoken(text)]
+        return has[0] if len(has) == 1 else None
+    own = frozenset().union(*(_content(t) for f in fields(p, toolbox) for t in _named_by(f)))
+    own |= frozenset().union(*(_content(value) for _, value in (measured(p.test) if p.test is not None else ())))
+    one, other = (len(own & _stems(text)) for text in (rest, side))
+    return None if one == other else rest if one > other else side
+
+
+def _named_by(field: Field) -> tuple[str, ...]:
+    return (field.name, field.description, *field.keywords)
+
+
+def _spoken(text: str) -> set[float]:
+    """The numbers that a text says, in digits or words."""
+    found = {float(n.replace(",", "")) for n in _NUMERAL.findall(text.lower())}
+    return found | {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b", text, re.I)}
+
+
+def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether of two acts the one that is said to come first, or to be asked for, is the one that has to be done."""
+    found = list(_FIRST.finditer(said))
+    if len(found) != 1:
+        return ()
+    at, known = found[0], {p.name: p for p in used if p.kind == "action"}
+    behind = re.split(r",", said[at.end() :], maxsplit=1)[0] if at.start() == 0 else said[at.end() :]
+    rest = said.replace(said[at.start() : at.end()] + behind, " ")
+    negated = bool(len(_NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
+    frees = re.match("unless|only if", at.group(), re.I)
+    earlier = bool(frees) or bool(re.match("after|once", at.group(), re.I)) != negated
+    for rule in rules:
+        match rule.formula:
+            case F.Always(F.Implies(F.Atom(later), F.Eventually(F.Atom(first)))) if frees or not earlier:
+                if {later, first} <= known.keys():
+                    return ("what comes before has to have been done, and its rule asks for it at some time",)
+            case F.Always(F.Implies(F.Atom(later), F.Once(F.Atom(first)))) if {later, first} <= known.keys():
+                mine, other = (_called(known[name], toolbox) for name in (later, first))
+                here = rest if earlier else behind
+                one, two = (len((own - those) & _stems(here)) for own, those in ((mine, other), (other, mine)))
+                there = len((other - mine) & _stems(behind if earlier else rest))
+                if one < two or (not one and not there):
+                    return ("the act that is said to come first is not the one that has to have been done",)
+    return ()
+
+
+def _called(p: Predicate, toolbox: Toolbox) -> frozenset[str]:
+    """The stems of the names and keywords of an act's tools."""
+    own = [t for t in toolbox.tools if t.name in p.tools]
+    return frozenset().union(*(_content(text) for t in own for text in (t.name, *t.keywords)))
 
 
 def _negations(said: str, carried: frozenset[str]) -> int | None:

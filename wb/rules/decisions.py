@@ -15,6 +15,11 @@
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
+A draft holds what was read of an open sentence as well, under `read`, as predicates and rules: `decision: accept` takes
+these for a person's own, as they then stand there; every other decision leaves them aside.  `part: WORDS` waives these
+words of the sentence alone: beside `waive` the rules that account for the rest stay in force, beside `accept` and
+`rule` those that are written, but for the ones of `read` that lack a tool or a field.
+
 An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
 of the words and of what they are read with, titles, list openings, row and columns: a decision whose sentence was
 changed, or moved under others, is stale, and has no effect either.  The id may be left out where the text is that of
@@ -24,6 +29,7 @@ test is the boolean field of its name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -38,33 +44,76 @@ from wb import paths
 from wb.domain.clauses import named
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
-from wb.logic import facts, types
+from wb.logic import cel, facts, formula, syntax, types
 from wb.logic.formula import windows
+from wb.rules import accounting, rulefile
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
+
+ACCEPTED = "accepted as it was read"
 
 
 class DecisionError(ValueError):
     """A file is not one of decisions; the message says on which line, what was required and what was got."""
 
 
+class Reading(Form):
+    """What was read of a sentence: predicates and rules as in a rule file."""
+
+    predicates: dict[str, PredicateForm] = {}
+    rules: list[RuleForm] = []
+
+
 class Ruling(Form):
-    """What a person decided about one sentence, and why; `predicates` and `rules` as in a rule file."""
+    """What a person decided about one sentence, or about a `part` of it, and why; `predicates` and `rules` as in a rule
+    file, `read` as a draft offers it."""
 
     id: str = pydantic.Field(default="", pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
-    decision: Literal["waive", "not a constraint", "reject", "rule"] | None = None
+    decision: Literal["waive", "not a constraint", "reject", "rule", "accept"] | None = None
     why: str | None = None
+    part: str | None = pydantic.Field(default=None, min_length=1)
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
+    read: Reading | None = None
 
     def speaks_of(self, text: str) -> bool:
         """Whether the decision was made about these words, blanks folded."""
         return self.text.split() == text.split()
 
+    @property
+    def partly(self) -> bool:
+        """Whether a part of the sentence is waived, and the rest stands as it was read."""
+        return self.decision == "waive" and self.part is not None
+
+    def taken(self) -> Ruling:
+        """The same with the rules that are accepted as its own; of a sentence that is waived in part, those that have
+        all their tools and fields."""
+        if self.decision != "accept" or self.read is None:
+            return self
+        kept = [rule for rule in self.read.rules if self.part is None or self._whole(rule)]
+        names = {name for rule in kept for name in _names(rule)}
+        own = {name: row for name, row in self.read.predicates.items() if self.part is None or name in names}
+        new = {"decision": "rule", "why": self.why or ACCEPTED, "predicates": own, "rules": kept, "read": None}
+        return self.model_copy(update=new)
+
+    def _whole(self, rule: RuleForm) -> bool:
+        """Whether every predicate of a rule has a tool or a test."""
+        rows = [self.read.predicates.get(name) for name in _names(rule)]
+        return all(row is None or (row.tools if row.kind == "action" else row.test is not None) for row in rows)
+
+
+def _names(rule: RuleForm) -> tuple[str, ...]:
+    """The predicates of a rule; none where its formula cannot be read, which is told elsewhere."""
+    try:
+        return formula.predicates(syntax.parse(rule.formula))
+    except syntax.FormulaError:
+        return ()
+
 
 class _File(Form):
     decisions: list[Any] = []  # each a `Ruling`
+    words: list[Any] = []  # each a `wording.Word`
 
 
 class Read(Protocol):
@@ -109,6 +158,8 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
         if one is not None:
             one, mistakes = _identified(one, texts, written, ("decisions", i))
             mistakes += [f"{written.where(('decisions', i))}: {lacking}" for lacking in _unexplained(one)]
+            mistakes += [f"{written.where(('decisions', i))}: {odd}" for odd in _unaccepted(one)]
+            one = one.taken()
             mistakes += _mistakes(one, policy, texts, written, ("decisions", i))
             if one.id and one.id in {other.id for other in found.values()}:
                 mistakes.append(
@@ -126,31 +177,37 @@ FORM = """\
 #     decision: waive              # it stays a constraint, but no guard keeps it: say who does
 #     decision: not a constraint   # it demands nothing of any call
 #     decision: reject             # what was read of it is wrong: it stays open until its rule is written
+#     decision: accept             # what stands under `read`, as it then stands there, is what it says; needs no reason
 #     decision: rule               # then write it, as in a rule file:
 #     predicates:
 #       does_it: {kind: action, tools: [...]}
 #       may_do_it: {kind: state, test: state.age >= 18}
 #     rules:
 #       - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}
+# With `part: WORDS` of the sentence beside waive, accept or rule, these words alone are waived.
 # A test is CEL over state.FIELD and call.ARGUMENT: limits, equality, size(…), one of a list of values, and, or, not.
 """
 
 
-def draft(readings: Iterable[Read], toolbox: Toolbox) -> str:
+def draft(
+    readings: Iterable[Read], toolbox: Toolbox, read: Mapping[str, RuleSet] = {}, words: Sequence[str] = ()
+) -> str:
     """The open sentences as a file of decisions to fill in, those that block most tools first.
 
-    It is a valid file that decides nothing.  Write it beside the artifacts, never over a person's file.
+    `read` is what was read of some, by their ids; `words` are the lines of `wording.lines`, each commented out.  It is
+    a valid file that decides nothing.  Write it beside the artifacts, never over a person's file.
     """
     waiting = sorted((r for r in readings if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
     total = len(toolbox.tools)
     head = f"# {len(waiting)} sentences are open: a tool that one of them bears on is not allowed.\n{FORM}"
+    head += "\n".join(("words:", *(f"  # {line}" for line in words), "")) if words else ""
     if not waiting:
         return f"{head}decisions: []\n"
-    return f"{head}decisions:\n" + "\n".join(_entry(r, total) for r in waiting)
+    return f"{head}decisions:\n" + "\n".join(_entry(r, total, read.get(r.id)) for r in waiting)
 
 
-def _entry(reading: Read, total: int) -> str:
-    """One open sentence of the draft: what it blocks, why, where it stands, and what is to be filled in."""
+def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
+    """One open sentence of the draft: what it blocks, why, where it stands, what is to be filled in, what was read."""
     said = " ".join(reading.text.split())
     quoted = yaml.safe_dump(said, default_style='"', allow_unicode=True, width=10**9).strip()
     notes = [
@@ -162,7 +219,24 @@ def _entry(reading: Read, total: int) -> str:
     ]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
+    if read is not None and read.rules:
+        rows += [f"    {line}" for line in rulefile.written({"read": form(read)}).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
+
+
+def form(ruleset: RuleSet) -> dict[str, object]:
+    """Predicates and rules as an entry says them."""
+    return {
+        "predicates": {p.name: _said(p) for p in ruleset.predicates},
+        "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in ruleset.rules],
+    }
+
+
+def _said(one: Predicate) -> dict[str, object]:
+    said: dict[str, object] = {"kind": one.kind}
+    said |= {"tools": list(one.tools)} if one.tools else {}
+    said |= {"test": cel.render(one.test)} if one.test is not None else {}
+    return said | ({"objects": [cel.render(path) for path in one.objects]} if one.objects else {})
 
 
 DECIDED = "decided-"
@@ -229,9 +303,17 @@ def fragment(decision: Ruling, written: Written | None = None, loc: Loc = ()) ->
 
 
 def decide(
-    reading: Read, decision: str | None, why: str, rules: str, policy: Policy, *, source: str = "the rule"
+    reading: Read,
+    decision: str | None,
+    why: str,
+    rules: str,
+    policy: Policy,
+    *,
+    source: str = "the rule",
+    part: str = "",
 ) -> Ruling:
-    """A decision about a sentence; `rules` is a text as of an entry, with its keys `predicates` and `rules`, or empty.
+    """A decision about a sentence, or beside a `part` of it that is waived; `rules` is a text as of an entry, with its
+    keys `predicates` and `rules`, or empty.
 
     Raises:
         DecisionError: it could not stand in a file of decisions about the policy; the lines are those of `rules`.
@@ -242,11 +324,11 @@ def decide(
         got = sorted(given.keys() - {"predicates", "rules"}) if isinstance(given, dict) else type(given).__name__
         raise DecisionError(f"{source}: a mapping with the keys ['predicates', 'rules'] was required; got {got}")
     row = {"id": reading.id, "text": reading.text, "why": why or None, **given}
-    if decision is not None:
-        row["decision"] = decision
+    row |= {"decision": decision} if decision is not None else {}
+    row |= {"part": part} if part else {}
     one, wrong = written.form(Ruling, row)
     if one is not None:
-        wrong += [*_unexplained(one), *_mistakes(one, policy, named(policy), written, ())]
+        wrong += [*_unexplained(one), *_unaccepted(one), *_mistakes(one, policy, named(policy), written, ())]
     if wrong:
         raise DecisionError("\n".join(wrong))
     return one
@@ -271,8 +353,32 @@ def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Lo
 
 def _unexplained(one: Ruling) -> list[str]:
     """That a decision has no reason, if it has none."""
-    explained = one.decision is None or any(letter.isalnum() for letter in one.why or "")
+    explained = one.decision in (None, "accept") or any(letter.isalnum() for letter in one.why or "")
     return [] if explained else [f"a reason 'why' was required for {one.decision!r}; got none"]
+
+
+def _unaccepted(one: Ruling) -> list[str]:
+    """What of the reading or the part that an entry names does not go with its decision."""
+    wrong = []
+    if one.decision == "accept" and (one.read is None or not one.read.rules):
+        wrong.append("what was read was required under 'read' for 'accept'; got no rules")
+    if one.decision == "accept" and (one.rules or one.predicates):
+        wrong.append("no rules beside 'read' were required for 'accept'; got some: write 'rule' to use them")
+    if one.part is None:
+        return wrong
+    if one.decision not in ("waive", "accept", "rule"):
+        wrong.append(f"a part goes with 'waive', 'accept' or 'rule'; got {one.decision!r}")
+    elif not re.search(rf"(?:\b|(?=\W)){re.escape(_folded(one.part))}(?:\b|(?<=\W))", _folded(one.text)):
+        wrong.append(f"a part was required in the words of the sentence; got {one.part!r}")
+    elif _folded(one.part).strip(" .,;:") == _folded(one.text).strip(" .,;:"):
+        wrong.append("less than the whole sentence was required as a part; waive it without one")
+    elif signs := accounting.loose(one.part):
+        wrong.append(f"a part that negates or excepts was required to be a clause with its verb; got {signs!r} alone")
+    return wrong
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _mistakes(one: Ruling, policy: Policy, texts: Mapping[str, str], written: Written, loc: Loc) -> list[str]:

@@ -35,7 +35,8 @@ from wb.logic.facts import (
     Scalar,
     Size,
 )
-from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, atoms, children, windows
+from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, children, windows
+from wb.logic.formula import predicates as named
 from wb.models.client import LLM, Unanswered
 from wb.rules import accounting, words
 from wb.rules.rule import (
@@ -78,7 +79,8 @@ class PoliciesReply(pydantic.BaseModel):
 
 
 class PredicateReply(pydantic.BaseModel):
-    """One predicate of a rule; `test` is CEL over `state` and `call`, where fields decide a state predicate."""
+    """One predicate of a rule; `test` is CEL over `state` and `call`, where fields decide a state predicate; `objects`
+    are the arguments of its calls that tell which object it is about."""
 
     name: str
     kind: Kind
@@ -86,6 +88,13 @@ class PredicateReply(pydantic.BaseModel):
     keywords: list[str] = []
     tools: list[str] = []
     test: str | None = None
+    objects: list[str] = []
+
+    @pydantic.model_serializer(mode="wrap")
+    def _without_none(self, whole: Callable[[PredicateReply], dict[str, object]]) -> dict[str, object]:
+        """As a question repeats it: without objects where it has none."""
+        said = whole(self)
+        return {name: value for name, value in said.items() if name != "objects" or value}
 
 
 class RuleReply(pydantic.BaseModel):
@@ -476,10 +485,10 @@ def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Und
     try:
         formula = syntax.parse(item.formula)
         predicates = tuple(_predicate(row, toolbox) for row in item.predicates)
-        return RuleDraft(
-            Rule("", item.text, formula, item.modality, item.type, clause.id, clause.text),
-            _bearing(formula, item, predicates),
-        )
+        rule = Rule("", item.text, formula, item.modality, item.type, clause.id, clause.text)
+        used = _bearing(formula, item, predicates)
+        RuleSet(used, (rule,))  # its objects are those that its predicates have
+        return RuleDraft(rule, used)
     except ValueError as error:
         return Undecided(clause.id, clause.text, f"the reply's rule cannot be used: {error}")
 
@@ -489,7 +498,7 @@ def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...
     known = {p.name: p for p in predicates}
     if twice := sorted({p.name for p in predicates if known[p.name] != p}):
         raise ValueError(f"a predicate must be described once; got two descriptions of {twice}")
-    used = atoms(formula)  # a reply declares no objects: an atom with some is not described
+    used = named(formula)
     missing = [name for name in used if name not in known]
     if missing:
         raise ValueError(f"every predicate of a formula must be described; got none for {missing}")
@@ -553,7 +562,18 @@ def _predicate(row: PredicateReply, toolbox: Toolbox) -> Predicate:
             declared = schemas(toolbox.state), schemas(toolbox.tool(name).arguments) if name else None
             if wrong := types.mistakes(test, *declared):
                 raise ValueError(f"a test must fit what tools.json declares; got {cel.render(test)}: {wrong[0]}")
-    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tools, test)
+    objects = tuple(_object(text, tools, toolbox) for text in row.objects)
+    return Predicate(row.name, row.kind, row.description, tuple(row.keywords), tools, test, objects)
+
+
+def _object(text: str, tools: Sequence[str], toolbox: Toolbox) -> Path:
+    """The argument that tells an object; each of the predicate's tools must have it."""
+    path = cel.parse(text)
+    if not isinstance(path, Path) or path.names[0] != "call":
+        raise ValueError(f"an object is told by an argument such as call.id; got {text!r}")
+    for name in tools or ("",):
+        _field(path, name, toolbox)
+    return path
 
 
 def _having(test: Fact, toolbox: Toolbox) -> tuple[str, ...]:

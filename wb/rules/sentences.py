@@ -25,10 +25,11 @@ from wb.domain.visible import HIDDEN
 from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
-from wb.rules import accounting, physical, residual, words
+from wb.rules import accounting, physical, residual, wording, words
 from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.wording import Word
 from wb.rules.words import Bearing
 
 Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
@@ -54,7 +55,7 @@ class Account:
     `id` names the sentence by its text and what it is read with (`clauses.identities`): twelve hexadecimal digits,
     "-2" for the second of the same words in the same context.  `place` says in words where it stands.  `reason` says
     why it is in its class.  `tools` are, for `open`, those that the sentence bears on; for `rule` those that its rules
-    can forbid; for `duty` those that it asks for.
+    can forbid; for `duty` those that it asks for.  `part` is what of its words a person waived, while the rest stands.
     """
 
     id: str
@@ -67,20 +68,27 @@ class Account:
     rules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     place: str = ""
+    part: str = ""
 
 
 def classify(
-    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, decisions: Sequence[Ruling] = ()
+    policy: Policy,
+    clauses: Sequence[Clause],
+    ruleset: RuleSet,
+    decisions: Sequence[Ruling] = (),
+    lines: Sequence[Word] = (),
 ) -> tuple[Account, ...]:
     """The class of every sentence of the document, in order.
 
     The rule set may be as extracted or refined: a rule counts for the clauses of its parents too.  A
     decision counts for the sentence of its id if the text is the same; its own rules must have been joined
-    (`decisions.join`).
+    (`decisions.join`).  `lines` say which words a person lets sentences use of
+    a tool or a field.
     """
     every = pieces(policy)
     ids = identities(every)
     decided = {d.id: d for d in decisions}
+    of_words = {name: [one for one in lines if name in one.of] for line in lines for name in line.of}
     of_clause = _by_clause(clauses, ruleset)
     bearing = Bearing(policy.toolbox)
     lost: dict[str, list[str]] = {}
@@ -95,15 +103,17 @@ def classify(
     mine = dict(zip(seen, _covering(shown, clauses), strict=True))
     first = [
         replace(_decided(decided[ids[k]], of_clause, ruleset, policy.toolbox), decided=True)
-        if k in ruled and decided[ids[k]].decision != "reject"
+        if k in ruled and decided[ids[k]].decision != "reject" and not decided[ids[k]].partly
         else _gap(s)
         if k not in mine
-        else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()))
+        else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()), of_words.get(ids[k], ()))
         for k, s in enumerate(every)
     ]
     for k in ruled:
         if decided[ids[k]].decision == "reject":
             first[k] = _rejected(first[k], decided[ids[k]])
+        elif decided[ids[k]].partly and k in mine:
+            first[k] = _partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
     rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
     told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
@@ -118,8 +128,9 @@ def classify(
             fate.reason + _left_out(s),
             () if fate.refused else tuple(r.id for r in fate.rules),
             place=standing(s),
+            part=(decided[i].part or "") if k in ruled and fate.cls != "open" else "",
         )
-        for i, s, fate in zip(ids, every, fates, strict=True)
+        for k, (i, s, fate) in enumerate(zip(ids, every, fates, strict=True))
     ]
     return _with_tools(readings, every, fates, bearing)
 
@@ -138,7 +149,8 @@ def questioned(
 
     Its rules stay in force.
     """
-    settled, bearing, found = {decision.id for decision in decisions}, Bearing(toolbox), []
+    settled = {decision.id for decision in decisions if not decision.partly}
+    bearing, found = Bearing(toolbox), []
     for reading in readings:
         asked = [questions[name] for name in reading.rules if name in questions]
         if asked and reading.cls in ("rule", "duty") and reading.id not in settled:
@@ -295,9 +307,54 @@ def _decided(decision: Ruling, of_clause: Mapping[str, _Clausal], ruleset: RuleS
     if reasons:
         said = f"a person's rules do not guard it: {'; '.join(reasons)}"
         return _Fate("open", said, own.rules, own.predicates)
-    told = "; ".join(f"no call can break {render(rule.formula)}" for rule in duties)
-    said = f"the rules of a person: {decision.why}{f' ({told})' if told else ''}"
+    told = [f"no call can break {render(rule.formula)}" for rule in duties]
+    said = f"the rules of a person: {decision.why}{f' ({"; ".join(told)})' if told else ''}"
+    said += f"; a part is waived by a person: {decision.part!r}" if decision.part else ""
     return _Fate("duty" if len(duties) == len(own.rules) else "rule", said, own.rules, own.predicates)
+
+
+def _partly(
+    sentence: Sentence,
+    decision: Ruling,
+    mine: Sequence[Clause],
+    of_clause: Mapping[str, _Clausal],
+    bearing: Bearing,
+    said_of: Sequence[Word],
+) -> _Fate:
+    """The fate of a sentence of which a person waived a part: what was read stays in force where the rest is accounted
+    for by rules that have all their tools and fields and speak of nothing that only the part says.
+
+    What a reader could not tell of the part, in its words, does not count any more.
+    """
+    part = " ".join(decision.part.split())
+    told = f"a part is waived by a person: {part!r} ({decision.why})"
+    rest = replace(sentence, said=" ".join(" ".join(sentence.said.split()).replace(part, " ").split()))
+    if rest.said == sentence.said:
+        return _Fate("open", f"the part that is waived is not in the words that are read: {part!r}")
+    left = {}
+    for clause in mine:
+        made = of_clause[clause.id]
+        lacking = {p.name for p in made.predicates if incomplete([p])}
+        rules = tuple(r for r in made.rules if not lacking & set(r.predicates))
+        _, only = accounting.unnamed(rest.said, made.predicates, bearing.toolbox, sentence.headings)
+        beside = {
+            p.name
+            for p in made.predicates
+            if set(only) & set(accounting.fields(p, bearing.toolbox))
+            and not accounting.unnamed(sentence.said, [p], bearing.toolbox, sentence.headings)[1]
+        }
+        rules = tuple(r for r in rules if not beside & set(r.predicates))
+        used = {name for r in rules for name in r.predicates}
+        reasons = tuple(why for why in made.reasons if not _speaks_of(why, part))
+        left[clause.id] = _Clausal(rules, tuple(p for p in made.predicates if p.name in used), reasons)
+    fate = _read(rest, mine, left, bearing, (), said_of)
+    return replace(fate, reason=f"{fate.reason}; {told}", decided=True)
+
+
+def _speaks_of(reason: str, part: str) -> bool:
+    """Whether a reason is about words of the part alone: it quotes some, and none that are not in it."""
+    quoted = re.findall(r"(?<!\w)['\"“]([^'\"“”]{2,})['\"”](?!\w)", reason)
+    return bool(quoted) and all(" ".join(said.split()).lower() in part.lower() for said in quoted)
 
 
 def _rejected(fate: _Fate, decision: Ruling) -> _Fate:
@@ -323,8 +380,12 @@ def _read(
     of_clause: Mapping[str, _Clausal],
     bearing: Bearing,
     lost: Sequence[str],
+    said_of: Sequence[Word] = (),
 ) -> _Fate:
-    """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither."""
+    """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither.
+
+    `said_of` are the words that a person lets it say of things.
+    """
     if not mine and lost:
         return _Fate("open", "; ".join(lost))
     if not mine:
@@ -349,8 +410,13 @@ def _read(
         ):
             return _Fate("not a constraint", reason)
         return _Fate("open", "; ".join((*reasons, *missing)), rules, predicates, refused=bool(reasons))
-    read = sentence.said, context, rules, predicates, bearing.toolbox
-    left = "; ".join(accounting.unaccounted(*read, headings=sentence.headings))
+    said, context, headings, toolbox = wording.worded(
+        sentence.said, context, sentence.headings, bearing.toolbox, said_of
+    )
+    read = said, context, rules, predicates, toolbox
+    left = "; ".join(accounting.unaccounted(*read, headings=headings))
+    accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
+    complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):
         around = (
             sentence.label,
@@ -368,7 +434,7 @@ def _read(
             return _Fate("open", why, rules, predicates, refused=True)
         if left:
             return _Fate("open", left, rules, predicates, refused=True)
-        return _Fate("duty", "read completely; no call can break it", rules, predicates)
+        return _Fate("duty", f"{complete}; no call can break it", rules, predicates)
     if accounting.past(rules, predicates):
         why = "it asks for a fact that was so once: whether it must be so now is not said"
         return _Fate("open", why, rules, predicates, refused=True)
@@ -377,7 +443,51 @@ def _read(
     idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
     if loose := [idle[rule.id] for rule in rules if rule.id in idle and _breakable(rule)]:
         return _Fate("open", f"no guard can decide its rule: {loose[0]}", rules, predicates, refused=True)
-    return _Fate("rule", "read completely", rules, predicates)
+    return _Fate("rule", complete, rules, predicates)
+
+
+def refused(
+    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
+) -> dict[str, RuleSet]:
+    """What was read of each open sentence, in force or not: its rules with their predicates, by its id."""
+    every = pieces(policy)
+    of_clause, ids = _by_clause(clauses, ruleset), identities(every)
+    waiting = {one.id for one in readings if one.cls == "open"}
+    found = {}
+    for name, mine in zip(ids, _covering(every, clauses), strict=True):
+        made = [of_clause[c.id] for c in mine] if name in waiting else []
+        if rules := tuple(dict.fromkeys(r for m in made for r in m.rules)):
+            found[name] = RuleSet(tuple(dict.fromkeys(p for m in made for p in m.predicates)), rules)
+    return found
+
+
+def drafted(
+    policy: Policy,
+    clauses: Sequence[Clause],
+    ruleset: RuleSet,
+    readings: Sequence[Account],
+    decisions: Sequence[Ruling] = (),
+    lines: Sequence[Word] = (),
+) -> wording.Draft:
+    """The lines of words that a person may accept, each about sentences that all of them together bring into force."""
+    texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
+    unread = [
+        wording.Unread(
+            name,
+            texts[name].said,
+            (*texts[name].stems, *(cell for _, cell in texts[name].row)),
+            texts[name].headings,
+            read.predicates,
+        )
+        for name, read in refused(policy, clauses, ruleset, readings).items()
+        if not incomplete(read.predicates)
+    ]
+    draft = wording.lines(unread, policy.toolbox)
+    if not draft.lines:
+        return draft
+    after = classify(policy, clauses, ruleset, decisions, (*lines, *wording.taken(draft)))
+    brought = {one.id for one in after if one.cls in ("rule", "duty")} & set(draft.brought)
+    return wording.lines([one for one in unread if one.id in brought], policy.toolbox)
 
 
 def incomplete(predicates: Iterable[Predicate]) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
     head = tuple(summary.lines(told.read(SUMMARY))) if told else ()
     counts = _counted(readings) if readings else {}
     rows: list[tuple[str, object]] = [] if told or not readings else _so_far(done, counts)
+    parts = [row["part"] for row in readings.read(SENTENCES) if row.get("part")] if readings else []
+    rows += [("waived in part", f"{len(parts)}: {', '.join(f'“{part}”' for part in parts)}")] if parts else []
     results = _found(done, RESULTS)
     rows += _unmeasured(_methods(results)) if results else []
     rows += [
@@ -44,6 +46,7 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
     ]
     draft = _found(done, DRAFT)
     if draft and counts.get("open"):
+        rows += _words(draft.manifest["summary"])
         rows.append(("to decide", f"{draft.folder / DRAFT} ({BESIDE})"))
     rows += [("results", results.folder / RESULTS)] if results else [("last stage", done[-1].folder)]
     return ("", *head, *(f"{name:17}{text}" for name, text in rows))
@@ -52,6 +55,14 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
 def _counted(readings: Version) -> dict[str, int]:
     found = Counter(row["cls"] for row in readings.read(SENTENCES))
     return {name: found[name] for name in sentences.CLASSES}
+
+
+def _words(made: Mapping[str, int]) -> list[tuple[str, object]]:
+    """How many lines of words, taken by a person, bring how many open sentences into force."""
+    lines, brought, read = (made.get(name, 0) for name in ("lines", "brought", "read"))
+    said = [f"{lines} lines of words to accept bring {brought} of them into force by the same checks"] if lines else []
+    said += [f"of {read} something was read, which one word accepts"] if read else []
+    return [("open sentences", "; ".join(said))] if said else []
 
 
 def _so_far(done: Sequence[Version], counts: Mapping[str, int]) -> list[tuple[str, object]]:

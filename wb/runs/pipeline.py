@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from wb import paths
 from wb.domain import policy
 from wb.paths import Project, write_whole
-from wb.rules import decisions, sentences
+from wb.rules import decisions, sentences, wording
 from wb.runs import artifact, key, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
@@ -111,6 +111,7 @@ def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
             for one in gone:
                 said = "has no effect, for no such sentence is there"
                 found.append(f"{beside}: {one.id or 'a decision'} {said}: “{one.text}”")
+            found += [f"{beside}: {one} have no effect" for one in wording.settled(read, wording.load(beside, read))[1]]
     return tuple(found)
 
 

@@ -121,6 +121,8 @@ function render({ model, el }) {
     message.hidden = true;
     const why = make("input", "why");
     why.placeholder = "why: a reason, kept with the decision";
+    const part = make("input", "part");
+    part.placeholder = "a part of the sentence alone, in its words: waived; the rest stays";
     const text = make("textarea", "rules");
     const again = offered?.near === shown.id ? offered : null;
     offered = null;
@@ -129,8 +131,9 @@ function render({ model, el }) {
     text.rows = Math.min(24, text.value.split("\n").length + 1);
     text.spellcheck = false;
     const preview = make("div", "preview");
-    const act = (name) => () => send(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
-    const now = shown.decision ? `${shown.decision.decision}: ${shown.decision.why}` : "";
+    const act = (name) => () => send(name, shown.id, { why: why.value, part: part.value, rules: name === "rule" ? text.value : "" });
+    const but = shown.decision?.part ? ` (a part is waived: ${shown.decision.part})` : "";
+    const now = shown.decision ? `${shown.decision.decision}: ${shown.decision.why}${but}` : "";
     beside.replaceChildren(
       message,
       make("p", "", make("q", "", shown.text), " ", make("span", "sentence " + colour(shown.cls), shown.cls)),
@@ -142,6 +145,7 @@ function render({ model, el }) {
       ]),
       ...shown.rules.map((one) => rule(one, shown.decision !== null)),
       make("label", "", "Decide: why", why),
+      make("label", "", "But for a part", part),
       make(
         "div",
         "",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -22,17 +22,16 @@ import pydantic
 from wb.domain.clauses import pieces
 from wb.domain.policy import Clause, Policy
 from wb.guards import boundaries
-from wb.logic import cel, syntax
-from wb.rules import check, decisions, entries, rulefile, sentences, understood
+from wb.logic import syntax
+from wb.rules import check, decisions, entries, rulefile, sentences, understood, wording
 from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.rule import Rule, RuleSet
 from wb.rules.rulefile import Form
 from wb.rules.sentences import Account
 from wb.runs import show, store
 
 PAGE = Path(__file__).with_suffix(".js")
 STYLE = Path(__file__).with_suffix(".css")
-ACCEPTED = "accepted as it was read"
 CHECK_S = 5.0  # that the rules are looked at together after each decision
 Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a constraint", "take back"]
 
@@ -71,6 +70,7 @@ class Asked(Form):
     act: Act
     id: str
     why: str = pydantic.Field(default="", max_length=10_000)
+    part: str = pydantic.Field(default="", max_length=10_000)
     rules: str = pydantic.Field(default="", max_length=100_000)
 
 
@@ -79,7 +79,8 @@ def look(desk: Desk) -> Look:
     stamp = entries.stamp(desk.file)
     made, stale = sentences.settled(desk.policy, decisions.load(desk.file, desk.policy))
     ruleset = decisions.join(desk.extracted, made, desk.policy.toolbox)
-    classed = sentences.classify(desk.policy, desk.clauses, ruleset, made)
+    lines, _ = wording.settled(desk.policy, wording.load(desk.file, desk.policy))
+    classed = sentences.classify(desk.policy, desk.clauses, ruleset, made, lines)
     kept = sentences.enforced(ruleset, classed)
     own = boundaries.questions(classed, kept, desk.policy.toolbox)
     asked = check.together(check.questions(check.check(kept, seconds=CHECK_S), kept), own)
@@ -121,9 +122,19 @@ def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
         "place": visible(reading.place),
         "tools": list(reading.tools),
         "rules": [rule(one, seen.ruleset, desk.policy, one.id in reading.rules) for one in mine],
-        "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
+        "decision": {
+            "decision": decision.decision,
+            "why": visible(decision.why or ""),
+            "part": visible(decision.part or ""),
+        }
+        if decision
+        else None,
         "begin": _begin(decision, mine, seen, reading, desk.policy),
     }
+
+
+def _shown(decision: Ruling) -> dict[str, str]:
+    return {"why": visible(decision.why or ""), "part": visible(decision.part or "")}
 
 
 def rule(one: Rule, ruleset: RuleSet, policy: Policy, in_force: bool = True) -> dict[str, object]:
@@ -178,7 +189,7 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
     Raises:
         DecisionError: it is no decision, or the file was changed since it was looked at; nothing is written.
     """
-    reading, why, rules = seen.reading(asked.id), asked.why.strip(), ""
+    reading, why, rules, part = seen.reading(asked.id), asked.why.strip(), "", asked.part.strip()
     decision: str | None = asked.act
     if asked.act == "accept":
         mine = _rules(desk, seen, reading)
@@ -188,26 +199,23 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
             )
-        decision, why = "rule" if mine else reading.cls, why or ACCEPTED
+        if part:  # the rules that lack a tool or a field are those of the part
+            lacking = {p.name for p in seen.ruleset.predicates if sentences.incomplete([p])}
+            mine = tuple(one for one in mine if not lacking & set(one.predicates))
+        decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
         rules = written(mine, seen.ruleset) if mine else ""
     elif asked.act == "rule":
         rules = asked.rules
     elif asked.act == "take back":
         decision = None
-    made = decisions.decide(reading, decision, why, rules, desk.policy)
+    made = decisions.decide(reading, decision, why, rules, desk.policy, part=part)
     entries.save(desk.file, made, desk.policy, seen=seen.stamp)
     return look(desk)
 
 
 def written(rules: Sequence[Rule], ruleset: RuleSet) -> str:
     """Rules with their predicates as the text of a decision, to be edited."""
-    names = dict.fromkeys(name for one in rules for name in one.predicates)
-    return rulefile.written(
-        {
-            "predicates": {name: _form(ruleset.predicate(name)) for name in names},
-            "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in rules],
-        }
-    )
+    return rulefile.written(decisions.form(replace(ruleset, rules=tuple(rules)).without_unused()))
 
 
 def begin(reading: Account, policy: Policy) -> str:
@@ -260,14 +268,6 @@ def _rules(desk: Desk, seen: Look, reading: Account) -> tuple[Rule, ...]:
         return mine
     near = {one.id for one in desk.clauses if one.start < reading.end and reading.start < one.end}
     return tuple(one for one in desk.extracted.rules if one.clause in near)
-
-
-def _form(one: Predicate) -> dict[str, object]:
-    """A predicate as an entry says it."""
-    form: dict[str, object] = {"kind": one.kind}
-    form |= {"tools": list(one.tools)} if one.tools else {}
-    form |= {"test": cel.render(one.test)} if one.test is not None else {}
-    return form | ({"objects": [cel.render(path) for path in one.objects]} if one.objects else {})
 
 
 @lru_cache(maxsize=1)
