@@ -142,13 +142,27 @@ _LET = re.compile(
     rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I
 )
 _ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
-_BACKWARD = re.compile(r"(?:^|\s)(?:this|these|those|that|it|them|so|such)\Z", re.I)
+_BACKWARD = re.compile(
+    r"(?:^|\s)(?:this|these|those|that|so|such)\Z|(?<!whether )(?<!if )(?<!that )\b(?:it|them|itself|themselves)\b|"
+    r"\b(?:the (?:above|below|former|latter)|above is)\b",
+    re.I,
+)
+_HOLLOW = re.compile(r"(?:\w+ly|able|sure|case|cases|addition|way|so|anymore|any more|again|also|too|instead)\Z", re.I)
+_JOINED_TO = re.compile(r"(?:in addition|as such|moreover|furthermore|in general|therefore),\s+", re.I)
+_INVERTED = re.compile(r"should\s+(?P<when>[^,]{5,}?),\s+(?=\S)", re.I)
+_RULE = re.compile(
+    r"(?:this|that|these|those|the|such)\s+(?:above\s+)?(?:article|section|rule|prohibition|ban|paragraph|provision|"
+    r"requirement|restriction|limit|exception|clause|chapter|regulation|obligation)s?\Z",
+    re.I,
+)
 _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 
 
 def read(text: str) -> list[Norm]:
     """The norms of one main clause, without their clause and scope."""
     text = re.sub(r",\s+which\s+(?!(?:may|must|can)\b)[^;]*\Z", "", text)
+    text = _JOINED_TO.sub("", text) if _JOINED_TO.match(text) else text
+    text = _INVERTED.sub(r"If \g<when>, ", text) if _INVERTED.match(text) else text
     otherwise = re.match(r"(?:otherwise|in all other cases|else),?\s+", text, re.I)
     main, leading = conditions.leading(text[otherwise.end() :] if otherwise else text)
     leading = (*([("if", "otherwise")] if otherwise else []), *leading)
@@ -162,6 +176,8 @@ def read(text: str) -> list[Norm]:
     subject = phrases.noun_of(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
+    if _RULE.match(subject):
+        return [_undecided(f"'{subject}' is itself a rule: it says where another one holds")]
     purpose = re.match(r"(?:in order )?to\s+(?P<act>[a-z][^,]{2,80}),\s+(?=\S)", subject, re.I)
     if purpose and sentence.force in ("oblige", "needed"):
         subject, leading = subject[purpose.end() :], (*leading, ("before", purpose["act"]))
@@ -556,10 +572,15 @@ def _lost(adjuncts: Adjuncts) -> str:
 
 
 def _checked(norm: Norm) -> Norm:
-    """Undecided where an action is only a pronoun: what is meant stands in another sentence."""
-    back = next((a for a in norm.actions if _BACKWARD.search(a)), None)
+    """Undecided where an action or a condition holds a pronoun that nothing in the sentence stands for, or says nothing
+    of its own ("able", "in that case")."""
+    leaves = [leaf.text for side in (norm.when, norm.requires) for leaf in conditions.phrases_of(side)]
+    back = next((text for text in (*norm.actions, *leaves) if _BACKWARD.search(text)), None)
     if back and not norm.reason:
         return replace(norm, reason=f"'{back}' points back: what is meant stands in another sentence")
+    empty = next((text for text in leaves if all(map(_HOLLOW.match, lexicon.content(text)))), None)
+    if empty is not None and not norm.reason:
+        return replace(norm, reason=f"'{empty}' says nothing that could be so or not")
     return norm
 
 
