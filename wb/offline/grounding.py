@@ -63,6 +63,9 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if norm.reason:
         return Grounding(reason=norm.reason)
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
+    if norm.modality == "oblige" and norm.requires is not None:
+        titled = (named := _from_scope(norm, toolbox)) is not None and named.tools
+        norm = replace(norm, modality="permit_only_if", actions=()) if titled else replace(norm, requires=None)
     found = [
         reading
         for action in (norm.actions or ("",))
@@ -109,11 +112,10 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
     if _is_thing(action):
         return _thing(norm, action, toolbox)
     if (
-        re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I)
-        and (named := _from_scope(norm, toolbox))
-        and named.tools
+        _NAMED_BEFORE.search(action)
     ):
-        return _split(named, toolbox, norm)
+        named = _from_scope(norm, toolbox)
+        return _split(named if named and named.tools else vocabulary.Action(action, ()), toolbox, norm)
     found = vocabulary.tools_for(action, toolbox, norm.scope)
     return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
 
@@ -132,6 +134,11 @@ def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> voca
         return found
     known = vocabulary.tool_words(toolbox, title.tools) | lexicon.roots(title.phrase)
     return vocabulary.Action(found.phrase, title.tools, tuple(w for w in words[1:] if lexicon.root(w) not in known))
+
+
+_NAMED_BEFORE = re.compile(
+    r"\b(?:the|this|that|these|those|such an?|such) (?:tool |function )?(?:api|tool|function|action|call|operation)s?\Z", re.I
+)
 
 
 def _is_thing(action: str) -> bool:
@@ -313,6 +320,8 @@ def _condition(
 def _happened(body: Condition, toolbox: Toolbox, known: dict[str, Predicate]) -> Formula:
     """What was done or was so before: a tool where one is named in full, else a state."""
     if isinstance(body, Phrase):
+        if told := vocabulary.looked_up(body.text, toolbox):
+            return _atom(_of_tool(told[0], toolbox), known)
         done = vocabulary.tools_for(phrases.as_verb(body.text), toolbox)
         if (
             done.tools

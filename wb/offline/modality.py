@@ -220,7 +220,7 @@ def split(text: str) -> MainClause | None:
         len(words) > 1
         and words[0].lower().rpartition("-")[2] in VERBS
         and (words[0][0].isupper() or order.end() or only or text[0].islower())
-        and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I)
+        and not re.match(r"(?:of|is|are|was|were|will|has|have|includes?|covers|means|consists|comprises)\b", words[1], re.I)
     ):
         return MainClause("", "imperative", order.group().strip(), rest)
     if len(words) > 2 and _DETERMINER.fullmatch(words[1]) and words[0].isalpha() and not _NO_VERB.fullmatch(words[0]):
@@ -310,6 +310,7 @@ def _respelled(text: str) -> str:
     )
     text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
+    text = re.sub(r"\b(must|should|shall)\s+(?:be|make) sure\s+(?:that\s+)?(?!to\b)", r"\1 ensure that ", text, flags=re.I)
     need = re.match(
         r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+"
         r"(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)",

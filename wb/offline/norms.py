@@ -32,6 +32,7 @@ class Norm:
     `actions` are verb phrases ("place an order"), or "the" and a noun when the clause speaks of a thing
     ("the order" of "an order can contain …"); any of them is meant.  `scope` holds the titles that stand over the
     clause, outermost first: they help to ground an action, and name it when `actions` is empty.
+    What whoever is served has to give is a duty with a `requires`: that it was done before what the titles name.
     A norm with a `reason` is undecided and has no reading.  `review` names a doubtful reading.
     `terms` are the defined words that the clause may use for a condition.
     """
@@ -138,6 +139,13 @@ _PURPOSE = re.compile(
     r"(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
     re.I,
 )
+_ENOUGH = re.compile(r"\b(?:enough|sufficient|too)\b.*\bto\b", re.I)
+_GIVES = re.compile(r"(?:explicitly\s+)?(?:provide|confirm|give|present|supply|submit|state|name|show)\b", re.I)
+_SERVED = re.compile(
+    r"(?:(?:the|an?|each|every|all|any)\s+)?(?:users?|customers?|clients?|guests?|patients?|applicants?|callers?|"
+    r"passengers?|members?|visitors?)\Z",
+    re.I,
+)
 _LET = re.compile(
     rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I
 )
@@ -191,6 +199,8 @@ def read(text: str) -> list[Norm]:
             *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []),
         )
     rest = phrases.put_in(rest, leading)
+    if re.match(r"(?:it|they)\Z", subject, re.I) and (named := phrases.last_named(leading)):
+        subject = named
     sentence = replace(sentence, subject=subject)
     subject = re.sub(
         r"\Aneither\s+(.+?)\s+nor\s+",
@@ -373,6 +383,10 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
                 _used(adjuncts),
             )
         ]
+    if _SERVED.match(subject) and _GIVES.match(rest) and not adjuncts.actions():
+        given = phrases.duties(subject, rest)[0]
+        done = every([Earlier(Phrase(duty)) for duty in given])
+        return [replace(norm, requires=done) for norm in _duty(given, adjuncts.when, adjuncts)]
     duties, of_thing = phrases.duties(subject, rest)
     when = [*([narrowed] if narrowed is not None and not passive else []), *of_thing, *adjuncts.when]
     if adjuncts.requires:
@@ -403,8 +417,11 @@ def _precondition(duty: str) -> Condition:
 
 
 def _must_be(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
-    """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name."""
-    purpose = _PURPOSE.search(sentence.rest)
+    """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name.
+
+    What something is enough for is no A: "it must have enough paper to print the page" says how much.
+    """
+    purpose = None if _ENOUGH.search(sentence.rest) else _PURPOSE.search(sentence.rest)
     state = sentence.rest[: purpose.start()] if purpose else sentence.rest
     is_actor, narrowed = phrases.of_actor(sentence.subject)
     actions, more = phrases.actions("", sentence.rest[purpose.end() :]) if purpose else (adjuncts.actions(), [])
@@ -611,6 +628,12 @@ _ONE_OF = re.compile(
 )
 
 
+_EXAMPLES = re.compile(
+    r"\b(?:examples?|strateg(?:y|ies)|options?|ways?|tips?|ideas?|suggestions?)\b[^.]*(?:includes?|are|of|to [^:]+)?:\s*\Z", re.I
+)
+_PROHIBITS = re.compile(r"\W*(?:do not|don't|never|avoid)\b", re.I)
+
+
 def norms(clause: Clause) -> tuple[Norm, ...]:
     """What a clause demands, in the order it says so; empty for facts, definitions and permissions."""
     scope = (*clause.headings, *(c for c in clause.context if not c.endswith(":")))
@@ -624,6 +647,9 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
                 reason="one of several conditions that are listed apart: they have to be read together",
             ),
         )
+    if any(_EXAMPLES.search(stem) for stem in clause.context if stem.endswith(":")) and not _PROHIBITS.match(clause.said):
+        why = "an item of a list of examples, which may be no demand of its own"
+        return (Norm(clause.id, clause.text, "oblige", scope=scope, reason=why),) if constrains(clause) else ()
     terms = tuple(found for found in map(phrases.defined, clause.definitions) if found)
     found: list[Norm] = []
     for unit in filter(modality.cue, units(clause)):

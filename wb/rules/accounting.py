@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from wb.domain.tools import Field, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic import cel, facts
 from wb.logic import formula as F
 from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar
@@ -52,7 +52,15 @@ _EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)
 _CONDITION = re.compile(
     r"(?<!only )\b(?:if|when|where|once|whenever|before|after|prior to|as long as|so long as)\b", re.I
 )
-_TOGETHER = re.compile(r"\bonly (?:if|when|where|after|once|with)\b", re.I)  # one exception
+_TOGETHER = re.compile(  # one exception
+    r"\bonly (?:(?:if|when|where|after|once|with)|be \w+(?:ed|en|wn) (?:if|when|where|after))\b", re.I
+)
+_MAIN = re.compile(
+    r",\s+and\s+(?=(?:you|they|we|(?:the|an?|each|every|all) [a-z]+)\s+(?:must|should|shall|may|can|cannot|needs?)\b)", re.I
+)
+_ITS_ACT = re.compile(r"\b(?:tak(?:e|ing)|perform(?:ing)?) (?:the|this) action\b", re.I)
+_TELLS = frozenset("get find show list read view fetch retrieve".split())  # what a tool is called by that tells something
+_ASKED = "check checks checked checking view views inspect inspects see sees"  # what is said of using such a tool
 _QUANTITY_OR = re.compile(
     r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
     r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
@@ -170,6 +178,26 @@ def unaccounted(
     A tool that the sentence names in part may be named in full by the `headings` above it.  Of `partial` rules, which
     lack a tool or a field, the words and numbers are not counted, only their shape and signs.
     """
+    told = (toolbox, headings, partial)
+    whole = _unaccounted(text, context, rules, predicates, *told)
+    parts = _MAIN.split(text)
+    if not whole or len(parts) == 1 or context or partial or characters(text):
+        return whole
+    fits = [[n for n, part in enumerate(parts) if not _unaccounted(part, (), (r,), predicates, *told)] for r in rules]
+    alone = all(len(those) == 1 for those in fits) and {those[0] for those in fits} == {*range(len(parts))}
+    return () if alone else whole  # each main clause has its own rule, which does for no other
+
+
+def _unaccounted(
+    text: str,
+    context: Sequence[str],
+    rules: Sequence[Rule],
+    predicates: Sequence[Predicate],
+    toolbox: Toolbox,
+    headings: Sequence[str],
+    partial: bool,
+) -> tuple[str, ...]:
+    """The same of one main clause, or of all of them at once."""
     if strange := unreadable(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
@@ -399,11 +427,17 @@ def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
             tool = next((t for t in toolbox.tools if t.name == name), None)
             if tool is not None:
                 texts += [tool.name, *tool.keywords, _ASIDE.split(tool.description)[0]]
+                texts += [_ASKED] if _telling(tool) else []
         for field in fields(p, toolbox):
             texts += [field.name, field.description, *field.keywords]
         texts += [str(literal.value) for literal in _literals(p)]
         texts += [_GIVEN for _, fact in _leaves(p.test, True) if _given(fact)]
     return _stems(" ".join(texts))
+
+
+def _telling(tool: Tool) -> bool:
+    """Whether a tool is called by what it tells."""
+    return tool.name.split("_")[0].lower() in _TELLS
 
 
 def _given(fact: Fact | None) -> bool:
@@ -465,7 +499,7 @@ def _stems(text: str) -> frozenset[str]:
 def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     """The content words that no tool and no field of the rules has."""
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
-    text = re.sub(r"\b[a-z]+n't\b", "not", text)
+    text = _ITS_ACT.sub(" ", re.sub(r"\b[a-z]+n't\b", "not", text))
     left = [
         token
         for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text)
@@ -487,8 +521,9 @@ def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: 
     found = []
     for name in dict.fromkeys(name for p in used if p.kind == "action" for name in p.tools):
         tool = next((t for t in toolbox.tools if t.name == name), None)
-        told = [_content(tool.name), *map(_content, tool.keywords)] if tool is not None else []
-        if not any(one & nearest and one <= spoken | titled for one in told):
+        told = _names(tool, toolbox, spoken) if tool is not None else []
+        together = [_shared(p.tools, toolbox) for p in used if p.kind == "action" and name in p.tools]
+        if not any(one & nearest and one <= spoken | titled for one in (*told, *together)):
             found.append(name)
     for p in used:
         for field in fields(p, toolbox):
@@ -498,6 +533,24 @@ def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: 
             if not any(one <= spoken for one in told if one or one is name) and not values:
                 found.append(field.name)
     return (f"not said by the sentence, but meant by its rule: {', '.join(dict.fromkeys(found))}",) if found else ()
+
+
+def _names(tool: Tool, toolbox: Toolbox, spoken: frozenset[str]) -> list[frozenset[str]]:
+    """What a tool may be named by: its name, without words of quantity if no other tool has the rest, its keywords, and,
+    of a sentence that speaks of checking, what it tells."""
+    core = _content(tool.name) - frozenset(map(stem, _UNITS))
+    others = [_content(one.name) for one in toolbox.tools if one.name != tool.name]
+    found = [_content(tool.name), *map(_content, tool.keywords)]
+    found += [] if any(core <= one for one in others) else [core]
+    if _telling(tool) and spoken & _stems(_ASKED):
+        found.append(_content(_ASIDE.split(tool.description)[0]) - _stems(" ".join(_TELLS)))
+    return [one for one in found if one]
+
+
+def _shared(names: Sequence[str], toolbox: Toolbox) -> frozenset[str]:
+    """What the names of several tools have in common, if no other tool has it too: they are named together by it."""
+    common = frozenset.intersection(*map(_content, names)) if len(names) > 1 else frozenset()
+    return frozenset() if any(common <= _content(t.name) for t in toolbox.tools if t.name not in names) else common
 
 
 def _others(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
