@@ -10,7 +10,21 @@ from conftest import shared
 from wb.rules import sentences
 
 shared("data", "policies", "retail")
-IN_FORCE = {"R10.1", "R15.1", "R15.2", "R17.1", "R17.2", "R23.1", "R26.1", "R28.1", "R28.2", "R31.1", "R31.2", "R32.1", "R35.1"}
+IN_FORCE = {
+    "R10.1",
+    "R15.1",
+    "R15.2",
+    "R17.1",
+    "R17.2",
+    "R23.1",
+    "R26.1",
+    "R28.1",
+    "R28.2",
+    "R31.1",
+    "R31.2",
+    "R32.1",
+    "R35.1",
+}
 
 
 def test_the_replies_hold_no_sentence_of_the_document() -> None:

@@ -180,12 +180,12 @@ def _situation(text: str) -> Situation:
     return tuple((part.strip().removeprefix("!"), not part.strip().startswith("!")) for part in text.split(";"))
 
 
-def formed(rule: Rule, one: Wanted) -> str:
+def formed(rule: Rule, called: Mapping[str, str], one: Wanted) -> str:
     """What the form of a rule says of a gold rule: *right*, *inverted*, *over* (breaks in both), *misread*.
 
     What restricts is broken by the violating situation even if the complying one follows it.
     """
-    bad, *goods = (_step(rule, situation) for situation in (forms()[one.id][0], *forms()[one.id][1]))
+    bad, *goods = (_step(called, situation) for situation in (forms()[one.id][0], *forms()[one.id][1]))
     if bad is None or None in goods:
         return "misread"
     denied = [not semantics.holds(rule.formula, steps) for steps in ([bad], *([bad, good] for good in goods))]
@@ -193,10 +193,15 @@ def formed(rule: Rule, one: Wanted) -> str:
     return _came(all(denied) if one.restricts else denied[0], allowed)
 
 
-def _step(rule: Rule, situation: Situation) -> frozenset[str] | None:
+def _step(called: Mapping[str, str], situation: Situation) -> frozenset[str] | None:
     """The predicates of a rule that are true in a situation; None where the gold knows nothing of one."""
-    told = {p: [truth for words, truth in situation if re.search(words, p)] for p in rule.predicates}
+    told = {p: [truth for words, truth in situation if re.search(words, text)] for p, text in called.items()}
     return frozenset(p for p, truths in told.items() if truths[0]) if all(told.values()) else None
+
+
+def _called(predicates: Iterable[Predicate]) -> dict[str, str]:
+    """What predicates are called: by their names, which are cut, and by the words they stand for where no tool does."""
+    return {p.name: p.name if grounded([p]) else f"{p.name} {_flat(p.description)}" for p in predicates}
 
 
 def _came(denied: bool, allowed: Sequence[bool]) -> str:
@@ -239,8 +244,9 @@ def judge(name: str, ruleset: RuleSet) -> tuple[Judged, ...]:
             continue
         here = [one for one in wanted(name) if one.sentence in mine(name).get(rule.clause, ())]
         alone = replace(ruleset, rules=(rule,)).without_unused()
+        said = _called(alone.predicates)
         called = [one.id for one in here if grounded(alone.predicates) and f"{one.id}-violating" in runs(name)]
-        came = {one.id: executed(name, alone, one.id) if one.id in called else formed(rule, one) for one in here}
+        came = {one.id: executed(name, alone, one.id) if one.id in called else formed(rule, said, one) for one in here}
         told = {came[id] for id in called} - {"misread"}
         found.append(Judged(rule, "calls" if told else "form", came))
     return tuple(found)

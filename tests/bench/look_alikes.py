@@ -1,4 +1,4 @@
-"""Sixty turns in free text for the web handbook, most of them look-alikes: what its guards decide, beside what is right.
+"""Sixty turns in free text for the web handbook, most of them look-alikes: what its guards decide.
 
     python tests/bench/look_alikes.py
 

@@ -111,9 +111,7 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
         return _split(named, toolbox, norm) if named else []
     if _is_thing(action):
         return _thing(norm, action, toolbox)
-    if (
-        _NAMED_BEFORE.search(action)
-    ):
+    if _NAMED_BEFORE.search(action):
         named = _from_scope(norm, toolbox)
         return _split(named if named and named.tools else vocabulary.Action(action, ()), toolbox, norm)
     found = vocabulary.tools_for(action, toolbox, norm.scope)
@@ -137,7 +135,8 @@ def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> voca
 
 
 _NAMED_BEFORE = re.compile(
-    r"\b(?:the|this|that|these|those|such an?|such) (?:tool |function )?(?:api|tool|function|action|call|operation)s?\Z", re.I
+    r"\b(?:the|this|that|these|those|such(?: an?)?) (?:tool |function )?(?:api|tool|function|action|call)s?\Z",
+    re.I,
 )
 
 

@@ -155,7 +155,13 @@ _BACKWARD = re.compile(
     r"\b(?:the (?:above|below|former|latter)|above is)\b",
     re.I,
 )
-_HOLLOW = re.compile(r"(?:\w+ly|able|sure|case|cases|addition|way|so|anymore|any more|again|also|too|instead)\Z", re.I)
+_LIMITED = re.compile(r"\bonly\b|\b(?:at (?:the )?most|no (?:more|later) than)\b", re.I)
+_ELSEWHERE = re.compile(r"\b(?:paragraph|subparagraph|point|article|section|annex|clause)s? (?:\d|\()", re.I)
+_EXAMPLE = re.compile(r"\be\.g\.?|\bi\.e\.?|\betc\b", re.I)
+_HOLLOW = re.compile(
+    r"(?:\w+ly|able|available|applicable|appropriate|sure|cases?|addition|way|so|anymore|again|also|too|instead)\Z",
+    re.I,
+)
 _JOINED_TO = re.compile(r"(?:in addition|as such|moreover|furthermore|in general|therefore),\s+", re.I)
 _INVERTED = re.compile(r"should\s+(?P<when>[^,]{5,}?),\s+(?=\S)", re.I)
 _RULE = re.compile(
@@ -184,6 +190,10 @@ def read(text: str) -> list[Norm]:
     subject = phrases.noun_of(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
+    if re.match(r"(?:it|they|these|those)\Z", subject, re.I) and phrases.passive(rest):
+        return [_undecided(f"'{subject}' points back: what is meant stands in another sentence")]
+    if re.match(r"be aware\b", rest, re.I):
+        return [_undecided("to be aware of something is nothing that is done")]
     if _RULE.match(subject):
         return [_undecided(f"'{subject}' is itself a rule: it says where another one holds")]
     purpose = re.match(r"(?:in order )?to\s+(?P<act>[a-z][^,]{2,80}),\s+(?=\S)", subject, re.I)
@@ -371,7 +381,7 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     ):
         return _must_be(sentence, adjuncts)
     if not is_actor and not passive and phrases.is_person(subject) and not state:
-        is_actor, narrowed = True, conditions.parse(only.nouns(subject)[0].removeprefix("the "))
+        is_actor, narrowed = True, conditions.leaf(only.nouns(subject)[0].removeprefix("the "))
     if not is_actor and not passive and not (adjuncts.actions() and not state):
         about = adjuncts.actions() or only.nouns(subject)
         return [
@@ -470,7 +480,9 @@ def _requires(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
 
 
 def _imperative(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
-    """An order: "Z first, then A"; "V only NP where …"; "V only if C"; else a duty."""
+    """An order: "Z first, then A"; "V only NP where …"; "V only if C"; else a duty.  "Consider V-ing" is advice."""
+    if re.match(r"consider \w+ing\b", sentence.rest, re.I):
+        return []
     chain = re.match(r"(?P<first>.+?)(?:\s+first)?,\s+(?:and\s+)?(?:only\s+)?then\s+(?P<then>.+)", sentence.rest, re.I)
     if chain:
         done = [Earlier(Phrase(z)) for z in phrases.duties("", chain["first"])[0]]
@@ -595,6 +607,17 @@ def _checked(norm: Norm) -> Norm:
     back = next((text for text in (*norm.actions, *leaves) if _BACKWARD.search(text)), None)
     if back and not norm.reason:
         return replace(norm, reason=f"'{back}' points back: what is meant stands in another sentence")
+    said = (*norm.actions, *leaves)
+    if not norm.reason and (example := next((text for text in said if _EXAMPLE.search(text)), None)):
+        return replace(norm, reason=f"'{example}' gives examples of what it means")
+    if not norm.reason and any(text.startswith("the ") and _ELSEWHERE.search(text) for text in norm.actions):
+        return replace(norm, reason="it speaks of what another place of the document says")
+    if not norm.reason and norm.modality == "oblige" and any(map(_LIMITED.search, norm.actions)):
+        return replace(norm, reason="a limit or an 'only' within what has to be done")
+    if not norm.reason and any(
+        lexicon.find(text) and re.search(r"\b(?:different|same|other)\b", text) for text in leaves
+    ):
+        return replace(norm, reason="a number of what is different or the same")
     empty = next((text for text in leaves if all(map(_HOLLOW.match, lexicon.content(text)))), None)
     if empty is not None and not norm.reason:
         return replace(norm, reason=f"'{empty}' says nothing that could be so or not")
@@ -629,7 +652,8 @@ _ONE_OF = re.compile(
 
 
 _EXAMPLES = re.compile(
-    r"\b(?:examples?|strateg(?:y|ies)|options?|ways?|tips?|ideas?|suggestions?)\b[^.]*(?:includes?|are|of|to [^:]+)?:\s*\Z", re.I
+    r"\b(?:examples?|strateg(?:y|ies)|options?|ways?|tips?|ideas?|suggestions?)\b[^.]*:\s*\Z",
+    re.I,
 )
 _PROHIBITS = re.compile(r"\W*(?:do not|don't|never|avoid)\b", re.I)
 
@@ -647,7 +671,9 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
                 reason="one of several conditions that are listed apart: they have to be read together",
             ),
         )
-    if any(_EXAMPLES.search(stem) for stem in clause.context if stem.endswith(":")) and not _PROHIBITS.match(clause.said):
+    if any(_EXAMPLES.search(stem) for stem in clause.context if stem.endswith(":")) and not _PROHIBITS.match(
+        clause.said
+    ):
         why = "an item of a list of examples, which may be no demand of its own"
         return (Norm(clause.id, clause.text, "oblige", scope=scope, reason=why),) if constrains(clause) else ()
     terms = tuple(found for found in map(phrases.defined, clause.definitions) if found)

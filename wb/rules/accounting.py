@@ -56,10 +56,13 @@ _TOGETHER = re.compile(  # one exception
     r"\bonly (?:(?:if|when|where|after|once|with)|be \w+(?:ed|en|wn) (?:if|when|where|after))\b", re.I
 )
 _MAIN = re.compile(
-    r",\s+and\s+(?=(?:you|they|we|(?:the|an?|each|every|all) [a-z]+)\s+(?:must|should|shall|may|can|cannot|needs?)\b)", re.I
+    r",\s+and\s+(?=(?:you|they|we|(?:the|an?|each|every|all) [a-z]+)\s+(?:must|should|shall|may|can|cannot|needs?)\b)",
+    re.I,
 )
 _ITS_ACT = re.compile(r"\b(?:tak(?:e|ing)|perform(?:ing)?) (?:the|this) action\b", re.I)
-_TELLS = frozenset("get find show list read view fetch retrieve".split())  # what a tool is called by that tells something
+_TELLS = frozenset(
+    "get find show list read view fetch retrieve".split()
+)  # what a tool is called by that tells something
 _ASKED = "check checks checked checking view views inspect inspects see sees"  # what is said of using such a tool
 _QUANTITY_OR = re.compile(
     r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
@@ -536,8 +539,8 @@ def _not_said(said: str, used: Iterable[Predicate], toolbox: Toolbox, headings: 
 
 
 def _names(tool: Tool, toolbox: Toolbox, spoken: frozenset[str]) -> list[frozenset[str]]:
-    """What a tool may be named by: its name, without words of quantity if no other tool has the rest, its keywords, and,
-    of a sentence that speaks of checking, what it tells."""
+    """What a tool may be named by: its name, also without words of quantity if no other tool has the rest, its
+    keywords, and, in a sentence that speaks of checking, what it tells."""
     core = _content(tool.name) - frozenset(map(stem, _UNITS))
     others = [_content(one.name) for one in toolbox.tools if one.name != tool.name]
     found = [_content(tool.name), *map(_content, tool.keywords)]
