@@ -139,7 +139,7 @@ _PURPOSE = re.compile(
     r"(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
     re.I,
 )
-_ENOUGH = re.compile(r"\b(?:enough|sufficient|too)\b.*\bto\b", re.I)
+_ENOUGH = re.compile(r"\b(?:enough|sufficient)\s+(?!to\b)[a-z]+.*\bto\b", re.I)
 _GIVES = re.compile(r"(?:explicitly\s+)?(?:provide|confirm|give|present|supply|submit|state|name|show)\b", re.I)
 _SERVED = re.compile(
     r"(?:(?:the|an?|each|every|all|any)\s+)?(?:users?|customers?|clients?|guests?|patients?|applicants?|callers?|"
@@ -155,8 +155,11 @@ _BACKWARD = re.compile(
     r"\b(?:the (?:above|below|former|latter)|above is)\b",
     re.I,
 )
-_LIMITED = re.compile(r"\bonly\b|\b(?:at (?:the )?most|no (?:more|later) than)\b", re.I)
-_ELSEWHERE = re.compile(r"\b(?:paragraph|subparagraph|point|article|section|annex|clause)s? (?:\d|\()", re.I)
+_LIMITED = re.compile(r"\bonly\b|\b(?:at (?:the )?most|no (?:more|later) than)\b|\band/or\b", re.I)
+_ELSEWHERE = re.compile(
+    r"(?:the\s+)?(?:(?:first|second|third|last)\s+)?(?:sub)?(?:paragraph|point|article|section|annex|clause)s?\b.*\d",
+    re.I,
+)
 _EXAMPLE = re.compile(r"\be\.g\.?|\bi\.e\.?|\betc\b", re.I)
 _HOLLOW = re.compile(
     r"(?:\w+ly|able|available|applicable|appropriate|sure|cases?|addition|way|so|anymore|again|also|too|instead)\Z",
@@ -190,7 +193,14 @@ def read(text: str) -> list[Norm]:
     subject = phrases.noun_of(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
-    if re.match(r"(?:it|they|these|those)\Z", subject, re.I) and phrases.passive(rest):
+    if (
+        not subject
+        and sentence.force in ("forbid", "oblige")
+        and re.match(r"(?:\w+\s+)?be\b", rest, re.I)
+        and sentence.modal
+    ):
+        return [_undecided(f"'{sentence.modal} {rest}' does not say what is meant")]
+    if re.match(r"(?:it|they)\b|(?:these|those)\Z", subject, re.I) and phrases.passive(rest):
         return [_undecided(f"'{subject}' points back: what is meant stands in another sentence")]
     if re.match(r"be aware\b", rest, re.I):
         return [_undecided("to be aware of something is nothing that is done")]
@@ -429,11 +439,15 @@ def _precondition(duty: str) -> Condition:
 def _must_be(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name.
 
-    What something is enough for is no A: "it must have enough paper to print the page" says how much.
+    What a thing has enough for is no A: "it must have enough paper to print the page" says how much.
     """
-    purpose = None if _ENOUGH.search(sentence.rest) else _PURPOSE.search(sentence.rest)
-    state = sentence.rest[: purpose.start()] if purpose else sentence.rest
     is_actor, narrowed = phrases.of_actor(sentence.subject)
+    if not is_actor and _ENOUGH.search(sentence.rest):
+        amount = only.state_of(sentence.subject, sentence.rest)
+        about = adjuncts.actions()
+        return [_guard("permit_only_if", about, adjuncts.when, (amount, *adjuncts.requires), _used(adjuncts))]
+    purpose = _PURPOSE.search(sentence.rest)
+    state = sentence.rest[: purpose.start()] if purpose else sentence.rest
     actions, more = phrases.actions("", sentence.rest[purpose.end() :]) if purpose else (adjuncts.actions(), [])
     when = [*([narrowed] if narrowed is not None else []), *more, *adjuncts.when]
     if not is_actor and not phrases.is_doer(sentence.subject, actions):
@@ -610,10 +624,10 @@ def _checked(norm: Norm) -> Norm:
     said = (*norm.actions, *leaves)
     if not norm.reason and (example := next((text for text in said if _EXAMPLE.search(text)), None)):
         return replace(norm, reason=f"'{example}' gives examples of what it means")
-    if not norm.reason and any(text.startswith("the ") and _ELSEWHERE.search(text) for text in norm.actions):
+    if not norm.reason and any(map(_ELSEWHERE.match, norm.actions)):
         return replace(norm, reason="it speaks of what another place of the document says")
     if not norm.reason and norm.modality == "oblige" and any(map(_LIMITED.search, norm.actions)):
-        return replace(norm, reason="a limit or an 'only' within what has to be done")
+        return replace(norm, reason="a limit, an 'only' or an 'and/or' within what has to be done")
     if not norm.reason and any(
         lexicon.find(text) and re.search(r"\b(?:different|same|other)\b", text) for text in leaves
     ):
