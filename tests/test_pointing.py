@@ -6,11 +6,13 @@ from __future__ import annotations
 import pytest
 
 from wb.domain import policy, tools
+from wb.logic import syntax
 from wb.logic.syntax import render
 from wb.models.client import LLM
 from wb.offline import norms, vocabulary
 from wb.offline.engine import Offline
 from wb.rules import accounting, extract, sentences
+from wb.rules.rule import Predicate, Rule
 
 GATES = "open_gate_north", "open_gate_south"
 BOX = tools.parse(
@@ -60,6 +62,8 @@ def read(text: str, title: str = "") -> tuple[list[str], list[str]]:
         ("You must sound the horn and not open the north gate.", "",
          ["EVENTUALLY sound_horn", "ALWAYS NOT open_gate_north"]),
         ("In addition, you must not close the valve.", "", ["ALWAYS NOT close_valve"]),
+        ("At most two gates may be opened.", "", ["ALWAYS (open_gates IMPLIES gates_at_most_2)"]),
+        ("No more than two gates may be opened.", "", ["ALWAYS (open_gates IMPLIES gates_at_most_2)"]),
         ("Should the horn fail, you must not close a valve.", "", ["ALWAYS (close_valve IMPLIES NOT horn_fail)"]),
     ],
 )  # fmt: skip
@@ -92,6 +96,7 @@ def test_a_verb_alone_is_each_tool_that_it_opens() -> None:
         "This rule shall not apply to gates.",
         "You must not move a part, e.g. a valve or a pipe.",
         "You must sound the horn at most three times.",
+        "The gate is forbidden to strangers.",
         "They have two sizes and must not be closed.",
         "Paragraph 2 and point (h) require a horn.",
         "The crew must wash and/or paint the gate.",
@@ -158,3 +163,19 @@ def test_a_name_may_lack_its_words_of_quantity_and_several_their_differences_if_
     assert accounting._shared((north.name, south.name), BOX) == accounting._stems("open gate")
     assert accounting._shared((north.name, flush.name), BOX) == frozenset()
     assert accounting._shared((north.name,), BOX) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "formula", "fine"),
+    [
+        ("You must not close more than two valves.", "ALWAYS (close IMPLIES valves_at_most_2)", True),
+        ("You must not close more than two valves.", "ALWAYS (close IMPLIES NOT valves_at_most_2)", False),
+        ("You must not close fewer than two valves.", "ALWAYS (close IMPLIES valves_at_most_2)", False),
+        ("You must close at most two valves.", "ALWAYS (close IMPLIES NOT valves_at_most_2)", False),
+        ("You must not close fewer than two valves.", "ALWAYS (close IMPLIES valves_at_least_2)", True),
+    ],
+)
+def test_a_limit_without_a_field_has_the_direction_that_the_sentence_says(text: str, formula: str, fine: bool) -> None:
+    rule = Rule("r", text, syntax.parse(formula), "forbid", "action", "c", text)
+    known = [Predicate(name, "action" if name == "close" else "state", "x") for name in rule.predicates]
+    assert (accounting.unaccounted(text, (), [rule], known, BOX, partial=True) == ()) == fine

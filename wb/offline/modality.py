@@ -286,6 +286,11 @@ _ONLY_PASSIVE = re.compile(
 )
 
 
+_AT_MOST = re.compile(
+    rf"\A(?:at (?:the )?most|up to|a maximum of)\s+(?=(?:\d+|{lexicon.COUNT})\s+[\w ]+\b(?:may|can)\s+be\b)", re.I
+)
+
+
 def _respelled(text: str) -> str:
     """Forms without a modal in the words of one: "A is for S only", "be sure to A", "S need X to A"."""
     text = re.sub(
@@ -311,6 +316,7 @@ def _respelled(text: str) -> str:
         text,
         flags=re.I,
     )
+    text = _AT_MOST.sub("Only ", text)
     text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
     text = re.sub(

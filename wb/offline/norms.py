@@ -143,7 +143,7 @@ _ENOUGH = re.compile(r"\b(?:enough|sufficient)\s+(?!to\b)[a-z]+.*\bto\b", re.I)
 _GIVES = re.compile(r"(?:explicitly\s+)?(?:provide|confirm|give|present|supply|submit|state|name|show)\b", re.I)
 _SERVED = re.compile(
     r"(?:(?:the|an?|each|every|all|any)\s+)?(?:users?|customers?|clients?|guests?|patients?|applicants?|callers?|"
-    r"passengers?|members?|visitors?)\Z",
+    r"visitors?)\Z",
     re.I,
 )
 _LET = re.compile(
@@ -253,6 +253,10 @@ def read(text: str) -> list[Norm]:
 def _forbid(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
     passive = phrases.passive(sentence.rest)
+    if sentence.modal.lower().endswith("forbidden to") and sentence.rest.split(" ")[0].lower() not in modality.VERBS:
+        return [
+            _undecided(f"to do what is forbidden is not said: '{sentence.subject} {sentence.modal} {sentence.rest}'")
+        ]
     state = (
         only.STATIVE.match(sentence.rest)
         and _PURPOSE.search(sentence.rest)

@@ -685,12 +685,13 @@ def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
         for positive, atom in _literals_of(rule.formula, several):
             p = known.get(atom)
             for asked, fact in _leaves(p.test, positive) if p is not None else ():
-                if _truth(fact) and (asked == _affirms(fact)) != (count % 2 == 0):
+                named = _named_limit(p) if fact is None else None
+                if named is None and _truth(fact) and (asked == _affirms(fact)) != (count % 2 == 0):
                     signs.append(atom)
-                if (limit := _number(fact)) is not None:
+                if (limit := _number(fact) or named) is not None:
                     op, number = limit
-                    told = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
-                    if len(told) == 1 and (op if asked else _TURNED[op]) not in told:
+                    meant = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
+                    if len(meant) == 1 and (op if asked else _TURNED[op]) not in meant:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
@@ -727,6 +728,12 @@ def _number(fact: Fact | None) -> tuple[str, float] | None:
         case Comparison(limit=(_, op, Scalar(value))) if type(value) in (int, float):
             return op, float(value)
     return None
+
+
+def _named_limit(predicate: Predicate) -> tuple[str, float] | None:
+    """The limit that an ungrounded predicate is named after: "books_at_most_5"."""
+    found = re.search(r"_(at_most|at_least)_(\d+)(?=_|\Z)", predicate.name)
+    return ({"at_most": "<=", "at_least": ">="}[found[1]], float(found[2])) if found else None
 
 
 def _compared(said: str, number: float) -> set[str]:
