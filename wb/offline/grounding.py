@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wb.domain.tools import Toolbox
+from wb.domain.tools import Tool, Toolbox
 from wb.logic import formula
 from wb.logic.facts import Path
 from wb.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Once, Or
@@ -65,7 +65,11 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
     if norm.modality == "oblige" and norm.requires is not None:
         titled = (named := _from_scope(norm, toolbox)) is not None and named.tools
-        norm = replace(norm, modality="permit_only_if", actions=()) if titled else replace(norm, requires=None)
+        asked = (
+            _given(norm.requires, toolbox.tool(named.tools[0])) if titled and len(named.tools) == 1 else norm.requires
+        )
+        norm = replace(norm, requires=asked if titled else None)
+        norm = replace(norm, modality="permit_only_if", actions=()) if titled else norm
     found = [
         reading
         for action in (norm.actions or ("",))
@@ -75,6 +79,16 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
     return Grounding(tuple(dict.fromkeys(found)))
+
+
+def _given(required: Condition, tool: Tool) -> Condition:
+    """What was done before, without "before" where an argument of the call itself tells it."""
+    match required:
+        case Earlier(Phrase(text) as done) if vocabulary.given(text, tool):
+            return done
+        case Every(parts):
+            return Every(tuple(_given(part, tool) for part in parts))
+    return required
 
 
 def _spelled_out(norm: Norm, toolbox: Toolbox) -> Norm:

@@ -62,6 +62,7 @@ SPEECH = frozenset(
 _HOLLOW = frozenset(
     lexicon.root(w) for w in "class information info detail type kind".split()
 )  # heads that add nothing: "room type"
+_PROVIDES = frozenset(lexicon.root(w) for w in "provide give supply submit".split())
 _LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
 _TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
@@ -304,6 +305,8 @@ def literal(
     `around` are roots that the sentence has already used up (its action, its titles).  What a thing *is*
     is never read off the arguments of a tool that changes it; a limit on a number is.
     """
+    if len(tools) == 1 and (argument := given(phrase.text, toolbox.tool(tools[0]))):
+        return Literal(argument)
     quantity = lexicon.find(phrase.text)
     candidates = _candidates(toolbox, tools)
     if quantity is not None and quantity.value is not None:
@@ -325,6 +328,30 @@ def literal(
     ):
         return replace(found, positive=not found.positive)
     return Literal(ungrounded(phrase.text))
+
+
+def given(text: str, tool: Tool) -> Predicate | None:
+    """That an argument of a tool is no empty text, of a phrase that says to provide what it is, all words of which are
+    the argument's: "provide a parcel number"; None where no argument, or several, are that."""
+    verb, *words = [lexicon.root(w) for w in lexicon.content(text)] or [""]
+    if verb not in _PROVIDES:
+        return None
+    found = []
+    for field in tool.arguments if words else ():
+        known = field_words(field)
+        if field.type == "string" and not field.values and {*words} <= known.strong | known.weak:
+            found += [field] if known.strong - {"id"} <= {*words} else []
+    if len(found) != 1:
+        return None
+    (field,) = found
+    return Predicate(
+        f"{field_name(field)}_given",
+        "state",
+        sentence(text),
+        keywords(text),
+        tools=(tool.name,),
+        test=Comparison("!=", Path(("call", field.name)), Scalar("")),
+    )
 
 
 def ungrounded(text: str) -> Predicate:

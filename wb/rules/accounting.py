@@ -48,7 +48,7 @@ _UNREAD = re.compile(
     r"not (?:all|every|each|everyone|everybody|always|only))\b|\b(?:e\.g|i\.e|etc)\.",
     re.I,
 )
-_EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)\b", re.I)
+_EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided(?! for\b)|providing)\b", re.I)
 _CONDITION = re.compile(
     r"(?<!only )\b(?:if|when|where|once|whenever|before|after|prior to|as long as|so long as)\b", re.I
 )
