@@ -17,13 +17,15 @@ from wb.rules.rule import Predicate, Rule
 GATES = "open_gate_north", "open_gate_south"
 BOX = tools.parse(
     """{"tools": [
-      {"name": "close_valve", "description": "Close a valve.", "parameters": {}},
+      {"name": "close_valve", "description": "Close a valve.", "parameters": {"type": "object", "properties": {
+        "permit_number": {"type": "string", "description": "number of the permit"}}, "required": ["permit_number"]}},
       {"name": "flush_pipe_parts", "description": "Flush the parts of a pipe.", "parameters": {}},
       {"name": "open_gate_north", "description": "Open the north gate.", "parameters": {}},
       {"name": "open_gate_south", "description": "Open the south gate.", "parameters": {}},
       {"name": "get_valve_data", "description": "Get the pressure and size of a valve.", "parameters": {}}
     ], "state": [
       {"name": "valve_state", "type": "string", "enum": ["idle", "busy"], "description": "state of the valve"},
+      {"name": "crew_warned", "type": "boolean", "description": "the crew was warned of the pressure"},
       {"name": "horn_works", "type": "boolean", "description": "the horn works"}
     ]}"""
 )
@@ -52,6 +54,11 @@ def read(text: str, title: str = "") -> tuple[list[str], list[str]]:
         ("The user must provide a permit.", "Close a valve", ["ALWAYS (close_valve IMPLIES ONCE provide_permit)"]),
         ("The user must provide a permit.", "", ["EVENTUALLY provide_permit"]),
         ("The agent must provide a permit.", "Close a valve", ["EVENTUALLY provide_permit"]),
+        ("A user must provide a permit number.", "Close valve", ["ALWAYS (close_valve IMPLIES permit_number_given)"]),
+        # what a field tells to be done has to be done before what the title names
+        ("In particular, warn the crew of the pressure.", "Close valve", ["ALWAYS (close_valve IMPLIES crew_warned)"]),
+        ("Warn the crew of the pressure.", "", ["EVENTUALLY warn_crew_pressure"]),
+        ("Warn the crew of the storm.", "Close a valve", ["EVENTUALLY warn_crew_storm"]),
         # how much is no purpose
         ("If the user provides a hose, it must have enough pressure to reach the roof.", "Close a valve",
          ["ALWAYS (close_valve IMPLIES NOT provides_hose OR hose_have_enough_pressure_to_reach_roof)"]),

@@ -63,6 +63,8 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if norm.reason:
         return Grounding(reason=norm.reason)
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
+    if norm.modality == "oblige" and norm.when is None and norm.requires is None:
+        norm = replace(norm, requires=_told(norm, toolbox))
     if norm.modality == "oblige" and norm.requires is not None:
         titled = (named := _from_scope(norm, toolbox)) is not None and named.tools
         asked = (
@@ -79,6 +81,14 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
     return Grounding(tuple(dict.fromkeys(found)))
+
+
+def _told(norm: Norm, toolbox: Toolbox) -> Condition | None:
+    """That each duty was done, where fields tell it in all of its words: it has to be before what the titles name."""
+    around = lexicon.roots(" ".join(norm.scope[-1:]))
+    fields = [vocabulary.literal(Phrase(action), toolbox, (), around) for action in norm.actions]
+    told = all(one.positive and isinstance(one.predicate.test, Path) for one in fields)
+    return conditions.every([Phrase(action) for action in norm.actions]) if told else None
 
 
 def _given(required: Condition, tool: Tool) -> Condition:

@@ -173,6 +173,7 @@ def under_stem(stem: str, item: str) -> str:
 
 def main_clauses(text: str) -> tuple[str, ...]:
     """The main clauses of a sentence, each with the subject and the leading condition it shares."""
+    text = _JOINED_TO.sub("", text)
     text = _AND_NOT.sub(lambda m: f"{m[1]}, and {m[2]} not {m[4]}" if m[4].lower() in VERBS else m.group(), text)
     main, _ = conditions.leading(text)
     shared = text[: len(text) - len(main)]
@@ -387,6 +388,7 @@ _JOINT = (
     r"\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|"
     r",?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
 )
+_JOINED_TO = re.compile(r"\A(?:in addition|in particular|as such|moreover|furthermore|therefore),\s+", re.I)
 _AND_NOT = re.compile(r"(\b(must|shall|should)\s+([^,;]+?))\s+and\s+not\s+([a-z]+)", re.I)
 _BARE_MODAL = re.compile(r"(?:(?:must|may|can|cannot|should|shall|will|need|needs|has|have|is|are)\b|not\b)", re.I)
 

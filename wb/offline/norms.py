@@ -165,7 +165,6 @@ _HOLLOW = re.compile(
     r"(?:\w+ly|able|available|applicable|appropriate|sure|cases?|addition|way|so|anymore|again|also|too|instead)\Z",
     re.I,
 )
-_JOINED_TO = re.compile(r"(?:in addition|as such|moreover|furthermore|in general|therefore),\s+", re.I)
 _INVERTED = re.compile(r"should\s+(?P<when>[^,]{5,}?),\s+(?=\S)", re.I)
 _RULE = re.compile(
     r"(?:this|that|these|those|the|such)\s+(?:above\s+)?(?:article|section|rule|prohibition|ban|paragraph|provision|"
@@ -178,7 +177,6 @@ _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 def read(text: str) -> list[Norm]:
     """The norms of one main clause, without their clause and scope."""
     text = re.sub(r",\s+which\s+(?!(?:may|must|can)\b)[^;]*\Z", "", text)
-    text = _JOINED_TO.sub("", text) if _JOINED_TO.match(text) else text
     text = _INVERTED.sub(r"If \g<when>, ", text) if _INVERTED.match(text) else text
     otherwise = re.match(r"(?:otherwise|in all other cases|else),?\s+", text, re.I)
     main, leading = conditions.leading(text[otherwise.end() :] if otherwise else text)
