@@ -26,6 +26,11 @@ def test_no_rule_is_inverted_no_sentence_is_lost_and_nothing_is_bound_to_another
     assert not [row.rule.id for row in kept if row.by == "calls" and row.verdict != "right"]
 
 
+def test_no_violating_call_is_allowed_and_no_complying_one_denied(name: str) -> None:
+    came = gold.in_force(name)
+    assert not came.get(("violating", "allow")) and not came.get(("complying", "deny"))
+
+
 def test_most_of_the_rules_in_force_are_right() -> None:
     rows = [row for name in gold.POLICIES for row in gold.judge(name, gold.read(name).kept)]
     right = sum(row.verdict == "right" for row in rows)

@@ -282,6 +282,15 @@ def lost(name: str) -> tuple[str, ...]:
     return tuple(id for id, core, *_ in gold(name) if core and places(name)[id].cls == "not a constraint")
 
 
+def in_force(name: str) -> dict[tuple[str, str], int]:
+    """How often each decision came on the violating and the complying calls, by the rules in force and the open
+    sentences together."""
+    one = read(name)
+    guard = replace(airline.guarded(name, one.source.toolbox, one.kept), open=sentences.open_on(one.accounts))
+    last = {run: guard.session().replay(events_of.events)[-1].decision for run, events_of in runs(name).items()}
+    return dict(Counter((run.rpartition("-")[2], decision) for run, decision in last.items()))
+
+
 def figures(name: str, ruleset: RuleSet) -> dict[str, object]:
     """The figures of a document for rules as written or in force."""
     rows = judge(name, ruleset)
@@ -309,6 +318,7 @@ def main() -> None:
         )
         for said, ruleset in (("as written", one.written), ("in force", one.kept)):
             print(f"  {said}: {figures(name, ruleset)}")
+        print(f"  calls, with the open sentences: {in_force(name)}")
         if "--rules" in sys.argv:
             force = {rule.id for rule in one.kept.rules}
             for row in judge(name, one.written):
