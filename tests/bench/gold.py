@@ -236,6 +236,7 @@ def used(ruleset: RuleSet, rule: Rule) -> tuple[Predicate, ...]:
     return tuple(p for p in ruleset.predicates if p.name in rule.predicates)
 
 
+@cache
 def judge(name: str, ruleset: RuleSet) -> tuple[Judged, ...]:
     """Each rule: by calls where all of it is bound, as far as the gold has calls, else by its form."""
     found = []
