@@ -6,13 +6,11 @@ from __future__ import annotations
 import pytest
 
 from wb.domain import policy, tools
-from wb.logic import syntax
 from wb.logic.syntax import render
 from wb.models.client import LLM
 from wb.offline import norms, vocabulary
 from wb.offline.engine import Offline
 from wb.rules import accounting, extract, sentences
-from wb.rules.rule import Predicate, Rule
 
 GATES = "open_gate_north", "open_gate_south"
 BOX = tools.parse(
@@ -170,19 +168,3 @@ def test_a_name_may_lack_its_words_of_quantity_and_several_their_differences_if_
     assert accounting._shared((north.name, south.name), BOX) == accounting._stems("open gate")
     assert accounting._shared((north.name, flush.name), BOX) == frozenset()
     assert accounting._shared((north.name,), BOX) == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("text", "formula", "fine"),
-    [
-        ("You must not close more than two valves.", "ALWAYS (close IMPLIES valves_at_most_2)", True),
-        ("You must not close more than two valves.", "ALWAYS (close IMPLIES NOT valves_at_most_2)", False),
-        ("You must not close fewer than two valves.", "ALWAYS (close IMPLIES valves_at_most_2)", False),
-        ("You must close at most two valves.", "ALWAYS (close IMPLIES NOT valves_at_most_2)", False),
-        ("You must not close fewer than two valves.", "ALWAYS (close IMPLIES valves_at_least_2)", True),
-    ],
-)
-def test_a_limit_without_a_field_has_the_direction_that_the_sentence_says(text: str, formula: str, fine: bool) -> None:
-    rule = Rule("r", text, syntax.parse(formula), "forbid", "action", "c", text)
-    known = [Predicate(name, "action" if name == "close" else "state", "x") for name in rule.predicates]
-    assert (accounting.unaccounted(text, (), [rule], known, BOX, partial=True) == ()) == fine

@@ -60,9 +60,8 @@ _MAIN = re.compile(
     re.I,
 )
 _ITS_ACT = re.compile(r"\b(?:tak(?:e|ing)|perform(?:ing)?) (?:the|this) action\b", re.I)
-_TELLS = frozenset(
-    "get find show list read view fetch retrieve".split()
-)  # what a tool is called by that tells something
+# What a tool is called by that tells something.
+_TELLS = frozenset("get find show list read view fetch retrieve".split())
 _ASKED = "check checks checked checking view views inspect inspects see sees"  # what is said of using such a tool
 _QUANTITY_OR = re.compile(
     r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
@@ -685,13 +684,12 @@ def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
         for positive, atom in _literals_of(rule.formula, several):
             p = known.get(atom)
             for asked, fact in _leaves(p.test, positive) if p is not None else ():
-                named = _named_limit(p) if fact is None else None
-                if named is None and _truth(fact) and (asked == _affirms(fact)) != (count % 2 == 0):
+                if _truth(fact) and (asked == _affirms(fact)) != (count % 2 == 0):
                     signs.append(atom)
-                if (limit := _number(fact) or named) is not None:
+                if (limit := _number(fact)) is not None:
                     op, number = limit
-                    meant = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
-                    if len(meant) == 1 and (op if asked else _TURNED[op]) not in meant:
+                    told = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
+                    if len(told) == 1 and (op if asked else _TURNED[op]) not in told:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
@@ -728,12 +726,6 @@ def _number(fact: Fact | None) -> tuple[str, float] | None:
         case Comparison(limit=(_, op, Scalar(value))) if type(value) in (int, float):
             return op, float(value)
     return None
-
-
-def _named_limit(predicate: Predicate) -> tuple[str, float] | None:
-    """The limit that an ungrounded predicate is named after: "books_at_most_5"."""
-    found = re.search(r"_(at_most|at_least)_(\d+)(?=_|\Z)", predicate.name)
-    return ({"at_most": "<=", "at_least": ">="}[found[1]], float(found[2])) if found else None
 
 
 def _compared(said: str, number: float) -> set[str]:
