@@ -230,8 +230,8 @@ def main() -> None:
     _force(one)
     draft = offered_words()
     print(f"words: {len(draft.lines)} lines, {len(draft.brought)} sentences")
-    for kinds in (("words",), ("words", "accept"), ("words", "accept", "edit"), ("words", "accept", "edit", "waive")):
-        now = chosen(*kinds)
+    for kinds in (("accept",), ("accept", "edit"), ("accept", "edit", "waive")):
+        now = chosen("words", *kinds)
         came = judged(now.kept, now.accounts)
         print(f"after {', '.join(kinds)}: sentences {sentences.counted(now.accounts)}")
         print(f"kept: {dict(Counter(came.values()))} of {len(came)} gold rules")

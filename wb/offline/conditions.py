@@ -308,6 +308,8 @@ def _peelable(text: str, found: re.Match[str]) -> bool:
         return False
     if found.lastgroup in ("before", "after") and _TIME_SPAN.search(before):
         return False
+    if found.lastgroup in ("before", "after") and re.match(r"\s*(?:at (?:the )?(?:most|least)|no more than)\b", after):
+        return False
     if found.group().lower() == "once" and re.match(
         r"\s*(?:an?|per|every|each)\s+(?:\w+ly\s+)?(?:minute|hour|day|week|month|year|session|request|order)\b",
         after,

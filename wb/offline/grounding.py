@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wb.domain.tools import Toolbox
+from wb.domain.tools import Tool, Toolbox
 from wb.logic import formula
 from wb.logic.facts import Path
 from wb.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Once, Or
@@ -63,6 +63,15 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if norm.reason:
         return Grounding(reason=norm.reason)
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
+    if norm.modality == "oblige" and norm.when is None and norm.requires is None:
+        norm = replace(norm, requires=_told(norm, toolbox))
+    if norm.modality == "oblige" and norm.requires is not None:
+        titled = (named := _from_scope(norm, toolbox)) is not None and named.tools
+        asked = (
+            _given(norm.requires, toolbox.tool(named.tools[0])) if titled and len(named.tools) == 1 else norm.requires
+        )
+        norm = replace(norm, requires=asked if titled else None)
+        norm = replace(norm, modality="permit_only_if", actions=()) if titled else norm
     found = [
         reading
         for action in (norm.actions or ("",))
@@ -72,6 +81,24 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
     return Grounding(tuple(dict.fromkeys(found)))
+
+
+def _told(norm: Norm, toolbox: Toolbox) -> Condition | None:
+    """That each duty was done, where fields tell it in all of its words: it has to be before what the titles name."""
+    around = lexicon.roots(" ".join(norm.scope[-1:]))
+    fields = [vocabulary.literal(Phrase(action), toolbox, (), around) for action in norm.actions]
+    told = all(one.positive and isinstance(one.predicate.test, Path) for one in fields)
+    return conditions.every([Phrase(action) for action in norm.actions]) if told else None
+
+
+def _given(required: Condition, tool: Tool) -> Condition:
+    """What was done before, without "before" where an argument of the call itself tells it."""
+    match required:
+        case Earlier(Phrase(text) as done) if vocabulary.given(text, tool):
+            return done
+        case Every(parts):
+            return Every(tuple(_given(part, tool) for part in parts))
+    return required
 
 
 def _spelled_out(norm: Norm, toolbox: Toolbox) -> Norm:
@@ -108,12 +135,9 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
         return _split(named, toolbox, norm) if named else []
     if _is_thing(action):
         return _thing(norm, action, toolbox)
-    if (
-        re.search(r"\bthe (?:api|tool|function)s?\Z", action, re.I)
-        and (named := _from_scope(norm, toolbox))
-        and named.tools
-    ):
-        return _split(named, toolbox, norm)
+    if _NAMED_BEFORE.search(action):
+        named = _from_scope(norm, toolbox)
+        return _split(named if named and named.tools else vocabulary.Action(action, ()), toolbox, norm)
     found = vocabulary.tools_for(action, toolbox, norm.scope)
     return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
 
@@ -132,6 +156,12 @@ def _under_title(found: vocabulary.Action, norm: Norm, toolbox: Toolbox) -> voca
         return found
     known = vocabulary.tool_words(toolbox, title.tools) | lexicon.roots(title.phrase)
     return vocabulary.Action(found.phrase, title.tools, tuple(w for w in words[1:] if lexicon.root(w) not in known))
+
+
+_NAMED_BEFORE = re.compile(
+    r"\b(?:the|this|that|these|those|such(?: an?)?) (?:tool |function )?(?:api|tool|function|action|call)s?\Z",
+    re.I,
+)
 
 
 def _is_thing(action: str) -> bool:
@@ -313,6 +343,8 @@ def _condition(
 def _happened(body: Condition, toolbox: Toolbox, known: dict[str, Predicate]) -> Formula:
     """What was done or was so before: a tool where one is named in full, else a state."""
     if isinstance(body, Phrase):
+        if told := vocabulary.looked_up(body.text, toolbox):
+            return _atom(_of_tool(told[0], toolbox), known)
         done = vocabulary.tools_for(phrases.as_verb(body.text), toolbox)
         if (
             done.tools

@@ -48,7 +48,7 @@ _FORMS: tuple[tuple[Force, str], ...] = (
     ("needed", rf"(?:is|are)\s+{_ADVERB}(?:required|needed|mandatory|compulsory|necessary|obligatory)(?!\s+to\s+be)\b"),
     (
         "oblige",
-        r"(?:must|shall|should|ought to|has to|have to|had to|needs? to)\b|"
+        r"(?:must|shall|should|ought to|has to|have to|had to|(?:will )?needs? to)\b|"
         rf"(?:is|are)\s+{_ADVERB}(?:obliged|obligated|expected|supposed|bound|to)\s+(?:to\b|(?=be\b))|"
         rf"(?:is|are)\s+{_ADVERB}required to(?= be)",
     ),
@@ -58,7 +58,7 @@ _FORMS: tuple[tuple[Force, str], ...] = (
         rf"(?:allowed|permitted|authori[sz]ed|free|able|eligible|entitled|welcome)\s+{_ADVERB}to\b|"
         rf"(?:is|are)\s+{_ADVERB}(?:allowed|permitted|available|possible|acceptable|authori[sz]ed|eligible)\b",
     ),
-    ("requires", r"(?:requires?|demands?|presupposes?|necessitates?)\b"),
+    ("requires", r"(?<!to )(?:requires?|demands?|presupposes?|necessitates?)\b"),
 )
 _MODALS = tuple((force, re.compile(rf"\b(?:{words})", re.I)) for force, words in _FORMS)
 _PROHIBITIVE = re.compile(
@@ -173,6 +173,8 @@ def under_stem(stem: str, item: str) -> str:
 
 def main_clauses(text: str) -> tuple[str, ...]:
     """The main clauses of a sentence, each with the subject and the leading condition it shares."""
+    text = _JOINED_TO.sub("", text)
+    text = _AND_NOT.sub(lambda m: f"{m[1]}, and {m[2]} not {m[4]}" if m[4].lower() in VERBS else m.group(), text)
     main, _ = conditions.leading(text)
     shared = text[: len(text) - len(main)]
     parts = [
@@ -220,7 +222,9 @@ def split(text: str) -> MainClause | None:
         len(words) > 1
         and words[0].lower().rpartition("-")[2] in VERBS
         and (words[0][0].isupper() or order.end() or only or text[0].islower())
-        and not re.match(r"(?:of|is|are|was|were|will|has|have)\b", words[1], re.I)
+        and not re.match(
+            r"(?:of|is|are|was|were|will|has|have|includes?|covers|means|consists|comprises)\b", words[1], re.I
+        )
     ):
         return MainClause("", "imperative", order.group().strip(), rest)
     if len(words) > 2 and _DETERMINER.fullmatch(words[1]) and words[0].isalpha() and not _NO_VERB.fullmatch(words[0]):
@@ -283,6 +287,11 @@ _ONLY_PASSIVE = re.compile(
 )
 
 
+_AT_MOST = re.compile(
+    rf"\A(?:at (?:the )?most|up to|a maximum of)\s+(?=(?:\d+|{lexicon.COUNT})\s+[\w ]+\b(?:may|can)\s+be\b)", re.I
+)
+
+
 def _respelled(text: str) -> str:
     """Forms without a modal in the words of one: "A is for S only", "be sure to A", "S need X to A"."""
     text = re.sub(
@@ -308,8 +317,12 @@ def _respelled(text: str) -> str:
         text,
         flags=re.I,
     )
+    text = _AT_MOST.sub("Only ", text)
     text = re.sub(r"\A(?:please\s+)?(?:be sure|make sure|remember|take care)\s+to\s+", "Always ", text, flags=re.I)
     text = re.sub(r"\A(?:please\s+)?be sure\s+(?=that\b)", "Ensure ", text, flags=re.I)
+    text = re.sub(
+        r"\b(must|should|shall)\s+(?:be|make) sure\s+(?:that\s+)?(?!to\b)", r"\1 ensure that ", text, flags=re.I
+    )
     need = re.match(
         r"(?P<who>[^,]{2,50}?)\s+needs?\s+(?!to\b|not\b)(?P<what>(?:an?|the|their|valid|at least)\b.+?)\s+"
         r"(?:in order\s+)?(?=to\s+[a-z]+\b|before\b)",
@@ -375,6 +388,8 @@ _JOINT = (
     r"\s+and\s+(?=(?:\w+\s+){1,2}(?:is|are) (?:needed|required|forbidden|prohibited|not allowed))|"
     r",?\s+and\s+(?=(?:must|may|can|cannot|should|shall|do not|never|is|are)\b)"
 )
+_JOINED_TO = re.compile(r"\A(?:in addition|in particular|as such|moreover|furthermore|therefore),\s+", re.I)
+_AND_NOT = re.compile(r"(\b(must|shall|should)\s+([^,;]+?))\s+and\s+not\s+([a-z]+)", re.I)
 _BARE_MODAL = re.compile(r"(?:(?:must|may|can|cannot|should|shall|will|need|needs|has|have|is|are)\b|not\b)", re.I)
 
 

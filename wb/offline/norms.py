@@ -32,6 +32,7 @@ class Norm:
     `actions` are verb phrases ("place an order"), or "the" and a noun when the clause speaks of a thing
     ("the order" of "an order can contain …"); any of them is meant.  `scope` holds the titles that stand over the
     clause, outermost first: they help to ground an action, and name it when `actions` is empty.
+    What whoever is served has to give is a duty with a `requires`: that it was done before what the titles name.
     A norm with a `reason` is undecided and has no reading.  `review` names a doubtful reading.
     `terms` are the defined words that the clause may use for a condition.
     """
@@ -138,17 +139,45 @@ _PURPOSE = re.compile(
     r"(?!(?:be|the|an?|its|their|his|her|your|our|my|any|all|each|every|no|this|that|these|those|it|them)\b)",
     re.I,
 )
+_ENOUGH = re.compile(r"\b(?:enough|sufficient)\s+(?!to\b)[a-z]+.*\bto\b", re.I)
+_GIVES = re.compile(r"(?:explicitly\s+)?(?:provide|confirm|give|present|supply|submit|state|name|show)\b", re.I)
+_SERVED = re.compile(
+    r"(?:(?:the|an?|each|every|all|any)\s+)?(?:users?|customers?|clients?|guests?|patients?|applicants?|callers?|"
+    r"visitors?)\Z",
+    re.I,
+)
 _LET = re.compile(
     rf"(?:let|allow|permit|enable)\s+(?P<who>.+?)\s+(?:to\s+)?(?P<act>(?:{'|'.join(sorted(modality.VERBS))})\b.*)", re.I
 )
 _ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
-_BACKWARD = re.compile(r"(?:^|\s)(?:this|these|those|that|it|them|so|such)\Z", re.I)
+_BACKWARD = re.compile(
+    r"(?:^|\s)(?:this|these|those|that|so|such)\Z|(?<!whether )(?<!if )(?<!that )\b(?:it|them|itself|themselves)\b|"
+    r"\b(?:the (?:above|below|former|latter)|above is)\b",
+    re.I,
+)
+_LIMITED = re.compile(r"\bonly\b|\b(?:at (?:the )?most|no (?:more|later) than)\b|\band/or\b", re.I)
+_ELSEWHERE = re.compile(
+    r"(?:the\s+)?(?:(?:first|second|third|last)\s+)?(?:sub)?(?:paragraph|point|article|section|annex|clause)s?\b.*\d",
+    re.I,
+)
+_EXAMPLE = re.compile(r"\be\.g\.?|\bi\.e\.?|\betc\b", re.I)
+_HOLLOW = re.compile(
+    r"(?:\w+ly|able|available|applicable|appropriate|sure|cases?|addition|way|so|anymore|again|also|too|instead)\Z",
+    re.I,
+)
+_INVERTED = re.compile(r"should\s+(?P<when>[^,]{5,}?),\s+(?=\S)", re.I)
+_RULE = re.compile(
+    r"(?:this|that|these|those|the|such)\s+(?:above\s+)?(?:article|section|rule|prohibition|ban|paragraph|provision|"
+    r"requirement|restriction|limit|exception|clause|chapter|regulation|obligation)s?\Z",
+    re.I,
+)
 _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 
 
 def read(text: str) -> list[Norm]:
     """The norms of one main clause, without their clause and scope."""
     text = re.sub(r",\s+which\s+(?!(?:may|must|can)\b)[^;]*\Z", "", text)
+    text = _INVERTED.sub(r"If \g<when>, ", text) if _INVERTED.match(text) else text
     otherwise = re.match(r"(?:otherwise|in all other cases|else),?\s+", text, re.I)
     main, leading = conditions.leading(text[otherwise.end() :] if otherwise else text)
     leading = (*([("if", "otherwise")] if otherwise else []), *leading)
@@ -162,6 +191,19 @@ def read(text: str) -> list[Norm]:
     subject = phrases.noun_of(sentence.subject)
     if re.match(r"(?:this|that|these|those)(?:\s+(?:is|are)\b|\Z)", subject, re.I) and sentence.force != "permit":
         return [_undecided(f"'{subject.split()[0]}' points back: what is meant stands in another sentence")]
+    if (
+        not subject
+        and sentence.force in ("forbid", "oblige")
+        and re.match(r"(?:\w+\s+)?be\b", rest, re.I)
+        and sentence.modal
+    ):
+        return [_undecided(f"'{sentence.modal} {rest}' does not say what is meant")]
+    if re.match(r"(?:it|they)\b|(?:these|those)\Z", subject, re.I) and phrases.passive(rest):
+        return [_undecided(f"'{subject}' points back: what is meant stands in another sentence")]
+    if re.match(r"be aware\b", rest, re.I):
+        return [_undecided("to be aware of something is nothing that is done")]
+    if _RULE.match(subject):
+        return [_undecided(f"'{subject}' is itself a rule: it says where another one holds")]
     purpose = re.match(r"(?:in order )?to\s+(?P<act>[a-z][^,]{2,80}),\s+(?=\S)", subject, re.I)
     if purpose and sentence.force in ("oblige", "needed"):
         subject, leading = subject[purpose.end() :], (*leading, ("before", purpose["act"]))
@@ -175,6 +217,8 @@ def read(text: str) -> list[Norm]:
             *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []),
         )
     rest = phrases.put_in(rest, leading)
+    if re.match(r"(?:it|they)\Z", subject, re.I) and (named := phrases.last_named(leading)):
+        subject = named
     sentence = replace(sentence, subject=subject)
     subject = re.sub(
         r"\Aneither\s+(.+?)\s+nor\s+",
@@ -207,6 +251,10 @@ def read(text: str) -> list[Norm]:
 def _forbid(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """Not A; `if` narrows it, `unless`, `without`, `until` and `before` say what allows it."""
     passive = phrases.passive(sentence.rest)
+    if sentence.modal.lower().endswith("forbidden to") and sentence.rest.split(" ")[0].lower() not in modality.VERBS:
+        return [
+            _undecided(f"to do what is forbidden is not said: '{sentence.subject} {sentence.modal} {sentence.rest}'")
+        ]
     state = (
         only.STATIVE.match(sentence.rest)
         and _PURPOSE.search(sentence.rest)
@@ -345,7 +393,7 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     ):
         return _must_be(sentence, adjuncts)
     if not is_actor and not passive and phrases.is_person(subject) and not state:
-        is_actor, narrowed = True, conditions.parse(only.nouns(subject)[0].removeprefix("the "))
+        is_actor, narrowed = True, conditions.leaf(only.nouns(subject)[0].removeprefix("the "))
     if not is_actor and not passive and not (adjuncts.actions() and not state):
         about = adjuncts.actions() or only.nouns(subject)
         return [
@@ -357,6 +405,10 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
                 _used(adjuncts),
             )
         ]
+    if _SERVED.match(subject) and _GIVES.match(rest) and not adjuncts.actions():
+        given = phrases.duties(subject, rest)[0]
+        done = every([Earlier(Phrase(duty)) for duty in given])
+        return [replace(norm, requires=done) for norm in _duty(given, adjuncts.when, adjuncts)]
     duties, of_thing = phrases.duties(subject, rest)
     when = [*([narrowed] if narrowed is not None and not passive else []), *of_thing, *adjuncts.when]
     if adjuncts.requires:
@@ -387,10 +439,17 @@ def _precondition(duty: str) -> Condition:
 
 
 def _must_be(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
-    """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name."""
+    """ "S must be C to A", "S must have C before A-ing": A only if C; without an A, what the titles name.
+
+    What a thing has enough for is no A: "it must have enough paper to print the page" says how much.
+    """
+    is_actor, narrowed = phrases.of_actor(sentence.subject)
+    if not is_actor and _ENOUGH.search(sentence.rest):
+        amount = only.state_of(sentence.subject, sentence.rest)
+        about = adjuncts.actions()
+        return [_guard("permit_only_if", about, adjuncts.when, (amount, *adjuncts.requires), _used(adjuncts))]
     purpose = _PURPOSE.search(sentence.rest)
     state = sentence.rest[: purpose.start()] if purpose else sentence.rest
-    is_actor, narrowed = phrases.of_actor(sentence.subject)
     actions, more = phrases.actions("", sentence.rest[purpose.end() :]) if purpose else (adjuncts.actions(), [])
     when = [*([narrowed] if narrowed is not None else []), *more, *adjuncts.when]
     if not is_actor and not phrases.is_doer(sentence.subject, actions):
@@ -437,7 +496,9 @@ def _requires(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
 
 
 def _imperative(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
-    """An order: "Z first, then A"; "V only NP where …"; "V only if C"; else a duty."""
+    """An order: "Z first, then A"; "V only NP where …"; "V only if C"; else a duty.  "Consider V-ing" is advice."""
+    if re.match(r"consider \w+ing\b", sentence.rest, re.I):
+        return []
     chain = re.match(r"(?P<first>.+?)(?:\s+first)?,\s+(?:and\s+)?(?:only\s+)?then\s+(?P<then>.+)", sentence.rest, re.I)
     if chain:
         done = [Earlier(Phrase(z)) for z in phrases.duties("", chain["first"])[0]]
@@ -556,10 +617,26 @@ def _lost(adjuncts: Adjuncts) -> str:
 
 
 def _checked(norm: Norm) -> Norm:
-    """Undecided where an action is only a pronoun: what is meant stands in another sentence."""
-    back = next((a for a in norm.actions if _BACKWARD.search(a)), None)
+    """Undecided where an action or a condition holds a pronoun that nothing in the sentence stands for, or says nothing
+    of its own ("able", "in that case")."""
+    leaves = [leaf.text for side in (norm.when, norm.requires) for leaf in conditions.phrases_of(side)]
+    back = next((text for text in (*norm.actions, *leaves) if _BACKWARD.search(text)), None)
     if back and not norm.reason:
         return replace(norm, reason=f"'{back}' points back: what is meant stands in another sentence")
+    said = (*norm.actions, *leaves)
+    if not norm.reason and (example := next((text for text in said if _EXAMPLE.search(text)), None)):
+        return replace(norm, reason=f"'{example}' gives examples of what it means")
+    if not norm.reason and any(map(_ELSEWHERE.match, norm.actions)):
+        return replace(norm, reason="it speaks of what another place of the document says")
+    if not norm.reason and norm.modality == "oblige" and any(map(_LIMITED.search, norm.actions)):
+        return replace(norm, reason="a limit, an 'only' or an 'and/or' within what has to be done")
+    if not norm.reason and any(
+        lexicon.find(text) and re.search(r"\b(?:different|same|other)\b", text) for text in leaves
+    ):
+        return replace(norm, reason="a number of what is different or the same")
+    empty = next((text for text in leaves if all(map(_HOLLOW.match, lexicon.content(text)))), None)
+    if empty is not None and not norm.reason:
+        return replace(norm, reason=f"'{empty}' says nothing that could be so or not")
     return norm
 
 
@@ -590,6 +667,13 @@ _ONE_OF = re.compile(
 )
 
 
+_EXAMPLES = re.compile(
+    r"\b(?:examples?|strateg(?:y|ies)|options?|ways?|tips?|ideas?|suggestions?)\b[^.]*:\s*\Z",
+    re.I,
+)
+_PROHIBITS = re.compile(r"\W*(?:do not|don't|never|avoid)\b", re.I)
+
+
 def norms(clause: Clause) -> tuple[Norm, ...]:
     """What a clause demands, in the order it says so; empty for facts, definitions and permissions."""
     scope = (*clause.headings, *(c for c in clause.context if not c.endswith(":")))
@@ -603,6 +687,11 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
                 reason="one of several conditions that are listed apart: they have to be read together",
             ),
         )
+    if any(_EXAMPLES.search(stem) for stem in clause.context if stem.endswith(":")) and not _PROHIBITS.match(
+        clause.said
+    ):
+        why = "an item of a list of examples, which may be no demand of its own"
+        return (Norm(clause.id, clause.text, "oblige", scope=scope, reason=why),) if constrains(clause) else ()
     terms = tuple(found for found in map(phrases.defined, clause.definitions) if found)
     found: list[Norm] = []
     for unit in filter(modality.cue, units(clause)):

@@ -148,6 +148,8 @@ def _only_verb(subject: str, vp: str) -> Exclusive:
     if narrowed:
         return Exclusive(phrases.split_verbs(core), who, narrowed)
     times = re.match(r"(?P<act>.+?)\s+(?P<count>once|twice)\b(?P<tail>.*)", words, re.I)
+    if times and "," in times["tail"]:
+        return Exclusive((), [], [])  # another clause follows: what it says is not read
     if times:
         return Exclusive(
             phrases.split_verbs(times["act"]), who, [Phrase(f"at most {times['count']}{times['tail']}", times["act"])]

@@ -492,6 +492,16 @@ def put_in(rest: str, leading: tuple[tuple[str, str], ...]) -> str:
     return re.sub(r"\b(?:it|them)\Z", noun, rest, flags=re.I)
 
 
+def last_named(leading: tuple[tuple[str, str], ...]) -> str:
+    """What "it" may be as the subject behind one leading clause: the thing that this names last, "a box" of "if the
+    reader returns a box"; empty where it names another one too."""
+    if len(leading) != 1 or not (who := conditions.subject(leading[0][1])) or not of_actor(who)[0]:
+        return ""
+    things = re.findall(r"\b(?:a|an|the|their|his|her|its)\s+[a-z][\w '-]*\Z", leading[0][1][len(who) :], re.I)
+    noun = things[0] if things else ""
+    return "" if re.search(r"\b(?:to|of|in|for|with|on|at|by|from|and|or)\b", noun, re.I) else noun
+
+
 def is_doer(subject: str, actions: tuple[str, ...]) -> bool:
     """Whether a subject is only the doer of the action: "applicants" who "apply"."""
     words = [lexicon.root(w)[:4] for w in lexicon.content(subject)]

@@ -62,6 +62,9 @@ SPEECH = frozenset(
 _HOLLOW = frozenset(
     lexicon.root(w) for w in "class information info detail type kind".split()
 )  # heads that add nothing: "room type"
+_PROVIDES = frozenset(lexicon.root(w) for w in "provide give supply submit".split())
+_LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
+_TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
 
 
@@ -93,19 +96,22 @@ def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Actio
     `scope` (titles) only breaks ties.  The residue are content words of the phrase that stand in no
     name, keyword, description or example of the tools: they narrow the action.
     """
-    words = lexicon.content(phrase)
+    words = lexicon.content(re.sub(r"\Amake sure\b", "ensure", phrase, flags=re.I))  # which makes nothing
     if not words or not toolbox.tools:
         return Action(phrase, ())
     roots = [lexicon.root(w) for w in words]
     if (
         roots[0] in ("cal", "mak", "us", "tak", "call", "make", "use", "take", "perform", "invok")
         and set(roots[1:]) & _ANY_TOOL
+        and re.search(r"\b(?:an?|any|all|every|each|no|other|another|one)\b|s\Z", phrase, re.I)
         and len(set(roots[1:])) <= 2
     ):
         return Action(phrase, tuple(t.name for t in toolbox.tools), (), 1.0)
     index, rarity = _index(toolbox), _rarity(toolbox)
     around = lexicon.roots(" ".join(scope))
     best: list[tuple[float, Tool]] = []
+    if len(roots) == 1 and (called := tuple(t.name for t in toolbox.tools if _opens(t) == roots[0])):
+        return Action(phrase, called, (), 1.0)  # a verb alone is any tool that is called by it
     for tool in toolbox.tools:
         score = _score(roots, index[tool.name], rarity, around)
         if score > 0:
@@ -121,6 +127,25 @@ def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Actio
         w for i, (w, r) in enumerate(zip(words, roots, strict=True)) if r not in known and not (i == 0 and verb_group)
     )
     return Action(phrase, tuple(t.name for t in chosen), left, top)
+
+
+def _opens(tool: Tool) -> str:
+    """The root of the word that a tool's name begins with."""
+    return lexicon.root(lexicon.tokens(tool.name)[0])
+
+
+def looked_up(phrase: str, toolbox: Toolbox) -> tuple[str, ...]:
+    """The one tool that tells what a phrase says to check ("check its status": get_details, "Get the status …"); none
+    where several or none do."""
+    verb, *objects = [lexicon.root(w) for w in lexicon.content(phrase)] or [""]
+    if verb not in _LOOKS or not objects:
+        return ()
+    found = tuple(
+        tool.name
+        for tool in toolbox.tools
+        if _opens(tool) in _TELLS and {*objects} <= lexicon.roots(re.split(r"[.,;(]", tool.description)[0])
+    )
+    return found if len(found) == 1 else ()
 
 
 def changes(names: Sequence[str]) -> bool:
@@ -280,6 +305,8 @@ def literal(
     `around` are roots that the sentence has already used up (its action, its titles).  What a thing *is*
     is never read off the arguments of a tool that changes it; a limit on a number is.
     """
+    if len(tools) == 1 and (argument := given(phrase.text, toolbox.tool(tools[0]))):
+        return Literal(argument)
     quantity = lexicon.find(phrase.text)
     candidates = _candidates(toolbox, tools)
     if quantity is not None and quantity.value is not None:
@@ -301,6 +328,30 @@ def literal(
     ):
         return replace(found, positive=not found.positive)
     return Literal(ungrounded(phrase.text))
+
+
+def given(text: str, tool: Tool) -> Predicate | None:
+    """That an argument of a tool is no empty text, of a phrase that says to provide what it is, all words of which are
+    the argument's: "provide a parcel number"; None where no argument, or several, are that."""
+    verb, *words = [lexicon.root(w) for w in lexicon.content(text)] or [""]
+    if verb not in _PROVIDES:
+        return None
+    found = []
+    for field in tool.arguments if words else ():
+        known = field_words(field)
+        if field.type == "string" and not field.values and {*words} <= known.strong | known.weak:
+            found += [field] if known.strong - {"id"} <= {*words} else []
+    if len(found) != 1:
+        return None
+    (field,) = found
+    return Predicate(
+        f"{field_name(field)}_given",
+        "state",
+        sentence(text),
+        keywords(text),
+        tools=(tool.name,),
+        test=Comparison("!=", Path(("call", field.name)), Scalar("")),
+    )
 
 
 def ungrounded(text: str) -> Predicate:

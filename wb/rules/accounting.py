@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 
-from wb.domain.tools import Field, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic import cel, facts
 from wb.logic import formula as F
 from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar
@@ -50,13 +50,19 @@ _UNREAD = re.compile(
     r"not (?:all|every|each|everyone|everybody|always|only))\b|\b(?:e\.g|i\.e|etc)\.",
     re.I,
 )
-_EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided|providing)\b", re.I)
+_EXCEPTION = re.compile(r"\b(?:unless|except\w*|without|only|provided(?! for\b)|providing)\b", re.I)
 _CONDITION = re.compile(
     r"(?<!only )\b(?:if|when|where|once|whenever|before|after|prior to|as long as|so long as)\b", re.I
 )
 _TOGETHER = re.compile(  # one exception: "only if", "can only be lent if"
-    r"\bonly (?:if|when|where|after|once|with)\b|(?<=\b(?:can|may) )only be [a-z]+ (?:if|when|where|after)\b", re.I
+    r"\bonly (?:if|when|where|after|once|with)\b|(?<=\b(?:can|may) )only be [a-z]+ (?:if|when|where|after)\b|"
+    r"(?<!\bneed )(?<!\bneeds )\bonly be \w+(?:ed|en|wn) (?:if|when|where|after)\b",
+    re.I,
 )
+_ITS_ACT = re.compile(r"\b(?:tak(?:e|ing)|perform(?:ing)?) (?:the|this) action\b", re.I)
+# What a tool is called by that tells something.
+_TELLS = frozenset("get find show list read view fetch retrieve".split())
+_ASKED = "check checks checked checking view views inspect inspects see sees"  # what is said of using such a tool
 _QUANTITY_OR = re.compile(
     r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
     r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
@@ -270,6 +276,7 @@ def _unaccounted(
     headings: Sequence[str] = (),
     partial: bool = False,
 ) -> tuple[str, ...]:
+    """The same of one demand, or of all of them at once."""
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     text, why = _uncounted(text, rules)
     if why := (*why, *_same(" ".join((*context, text)), rules, used, toolbox)):
@@ -581,11 +588,17 @@ def _carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
             tool = next((t for t in toolbox.tools if t.name == name), None)
             if tool is not None:
                 texts += [tool.name, *tool.keywords, _ASIDE.split(tool.description)[0]]
+                texts += [_ASKED] if _telling(tool) else []
         for field in fields(p, toolbox):
             texts += [field.name, field.description, *field.keywords]
         texts += [str(literal.value) for literal in _literals(p)]
         texts += [_GIVEN for _, fact in _leaves(p.test, True) if _given(fact)]
     return _stems(" ".join(texts))
+
+
+def _telling(tool: Tool) -> bool:
+    """Whether a tool is called by what it tells."""
+    return tool.name.split("_")[0].lower() in _TELLS
 
 
 def _given(fact: Fact | None) -> bool:
@@ -698,7 +711,7 @@ def _left_over(said: str, carried: frozenset[str]) -> tuple[str, ...]:
 
 def _left(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
-    text = re.sub(r"\b[a-z]+n't\b", "not", text)
+    text = _ITS_ACT.sub(" ", re.sub(r"\b[a-z]+n't\b", "not", text))
     left = [
         token
         for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text)
@@ -725,8 +738,9 @@ def _unnamed(
     read: dict[Field, None] = {}
     for name in dict.fromkeys(name for p in used if p.kind == "action" for name in p.tools):
         tool = next((t for t in toolbox.tools if t.name == name), None)
-        told = [_content(tool.name), *map(_content, tool.keywords)] if tool is not None else []
-        if not any(one & nearest and one <= spoken | titled for one in told):
+        told = _names(tool, toolbox, spoken) if tool is not None else []
+        together = [_shared(p.tools, toolbox) for p in used if p.kind == "action" and name in p.tools]
+        if not any(one & nearest and one <= spoken | titled for one in (*told, *together)):
             tools.append(name)
     for p in used:
         for field in fields(p, toolbox):
@@ -736,6 +750,24 @@ def _unnamed(
             if not any(one <= spoken for one in told if one or one is name) and not values:
                 read[field] = None
     return tuple(tools), tuple(read)
+
+
+def _names(tool: Tool, toolbox: Toolbox, spoken: frozenset[str]) -> list[frozenset[str]]:
+    """What a tool may be named by: its name, also without words of quantity if no other tool has the rest, its
+    keywords, and, in a sentence that speaks of checking, what it tells."""
+    core = _content(tool.name) - frozenset(map(stem, _UNITS))
+    others = [_content(one.name) for one in toolbox.tools if one.name != tool.name]
+    found = [_content(tool.name), *map(_content, tool.keywords)]
+    found += [] if any(core <= one for one in others) else [core]
+    if _telling(tool) and spoken & _stems(_ASKED):
+        found.append(_content(_ASIDE.split(tool.description)[0]) - _stems(" ".join(_TELLS)))
+    return [one for one in found if one]
+
+
+def _shared(names: Sequence[str], toolbox: Toolbox) -> frozenset[str]:
+    """What the names of several tools have in common, if no other tool has it too: they are named together by it."""
+    common = frozenset.intersection(*map(_content, names)) if len(names) > 1 else frozenset()
+    return frozenset() if any(common <= _content(t.name) for t in toolbox.tools if t.name not in names) else common
 
 
 def _others(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
@@ -1012,7 +1044,7 @@ def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox:
                 if {later, first} <= known.keys():
                     return ("what comes before has to have been done, and its rule asks for it at some time",)
             case F.Always(F.Implies(F.Atom(later), F.Once(F.Atom(first)))) if {later, first} <= known.keys():
-                mine, other = (_called(known[name], toolbox) for name in (later, first))
+                mine, other = (_called(known[name], toolbox, said) for name in (later, first))
                 here = rest if earlier else behind
                 one, two = (len((own - those) & _stems(here)) for own, those in ((mine, other), (other, mine)))
                 there = len((other - mine) & _stems(behind if earlier else rest))
@@ -1021,10 +1053,10 @@ def _order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox:
     return ()
 
 
-def _called(p: Predicate, toolbox: Toolbox) -> frozenset[str]:
-    """The stems of the names and keywords of an act's tools."""
+def _called(p: Predicate, toolbox: Toolbox, said: str) -> frozenset[str]:
+    """The stems of what an act's tools may be called by in a sentence."""
     own = [t for t in toolbox.tools if t.name in p.tools]
-    return frozenset().union(*(_content(text) for t in own for text in (t.name, *t.keywords)))
+    return frozenset().union(*(name for t in own for name in _names(t, toolbox, _stems(said))))
 
 
 def _negations(said: str, carried: frozenset[str]) -> int | None:

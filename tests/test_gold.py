@@ -1,0 +1,84 @@
+"""The offline reading of three foreign documents, held against their gold; what is asked of the judge itself."""
+
+from __future__ import annotations
+
+import pytest
+from bench import gold
+from conftest import shared
+
+from wb.logic import syntax
+from wb.rules.rule import Rule
+
+shared("data", "policies")
+
+
+@pytest.fixture(scope="module", params=gold.POLICIES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def test_no_rule_is_inverted_no_sentence_is_lost_and_nothing_is_bound_to_another_tool(name: str) -> None:
+    one = gold.read(name)
+    assert not [row for row in gold.judge(name, one.written) if row.verdict == "inverted"]
+    assert gold.lost(name) == ()
+    assert "wrongly" not in gold.bound(name, one.written).values()
+    kept = gold.judge(name, one.kept)
+    assert not [row.rule.id for row in kept if row.by == "calls" and row.verdict != "right"]
+
+
+def test_no_violating_call_is_allowed_and_no_complying_one_denied(name: str) -> None:
+    came = gold.in_force(name)
+    assert not came.get(("violating", "allow")) and not came.get(("complying", "deny"))
+
+
+def test_most_of_the_rules_in_force_are_right() -> None:
+    rows = [row for name in gold.POLICIES for row in gold.judge(name, gold.read(name).kept)]
+    right = sum(row.verdict == "right" for row in rows)
+    assert len(rows) >= 50 and right / len(rows) >= 0.85
+
+
+def test_of_the_shops_rules_some_are_bound_and_nearly_half_are_right() -> None:
+    kept = gold.read("retail").kept
+    right = {
+        id for row in gold.judge("retail", kept) if row.verdict == "right" for id, c in row.came.items() if c == "right"
+    }
+    assert len(right) / len(gold.wanted("retail")) >= 0.45
+    assert [*gold.bound("retail", kept).values()].count("rightly") >= 9
+
+
+def test_each_gold_rule_has_a_form_that_tells_a_violation_from_compliance(name: str) -> None:
+    gold_rules = [one.id for one in gold.wanted(name)]
+    assert set(gold_rules) <= gold.forms().keys()
+    assert all(bad not in goods for bad, goods in (gold.forms()[one] for one in gold_rules))
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("ALWAYS (cancel IMPLIES pending)", "right"),
+        ("ALWAYS (cancel IMPLIES NOT pending)", "inverted"),
+        ("ALWAYS NOT cancel", "over"),
+        ("ALWAYS (pending IMPLIES cancel)", "misread"),  # holds in both
+        ("ALWAYS (cancel IMPLIES EVENTUALLY pending)", "misread"),  # what is done later mends nothing
+        ("ALWAYS (cancel IMPLIES weather)", "misread"),  # the gold knows of no weather
+    ],
+)
+def test_a_form_tells_right_from_inverted_and_misread(formula: str, verdict: str) -> None:
+    rule = Rule("r", "x", syntax.parse(formula), "forbid", "action", "c", "x")
+    (one,) = [one for one in gold.wanted("retail") if one.id == "R15.1"]
+    assert gold.formed(rule, {p: p for p in rule.predicates}, one) == verdict
+
+
+@pytest.mark.parametrize(
+    ("came", "verdict"),
+    [
+        ({"a": "right", "b": "misread"}, "right"),
+        ({"a": "right", "b": "inverted"}, "inverted"),
+        ({"a": "right", "b": "over"}, "misread"),
+        ({"a": "misread"}, "misread"),
+        ({}, "misread"),
+    ],
+)
+def test_a_rule_is_right_only_if_it_breaks_nothing_beside(came: dict[str, str], verdict: str) -> None:
+    rule = Rule("r", "x", syntax.parse("ALWAYS NOT a"), "forbid", "action", "c", "x")
+    assert gold.Judged(rule, "calls", came).verdict == verdict
