@@ -1,7 +1,8 @@
 """What is made of a prover's answers: a worker without Java gives them, so each is known beforehand.
 
 It objects to each line that says `wrong`, refuses a file with a line that says `untyped`, sleeps on `hang`, ends on
-`die`, breaks on `break`, and works a part of the time on `starve`, until it answers or, with `ever`, for good.  Whether Nagini itself is right is asked in `test_nagini`.
+`die`, breaks on `break`, and works a part of the time on `starve`, until it answers or, with `ever`, for good.  Whether
+Nagini itself is right is asked in `test_nagini`.
 """
 
 import json
