@@ -41,6 +41,13 @@ max-height:70vh;overflow-y:auto}
 details{margin:.3rem 0}summary{cursor:pointer}:target{outline:2px solid #bf8700;outline-offset:3px}"""
 COLUMNS = ("method", "split", "n", "accuracy", "precision", "recall", "fpr", "undecided", "queries", "seconds")
 RATES = ("accuracy", "precision", "recall", "fpr")
+BESIDE = {  # what else an evaluation found, by where it stands in its results
+    "runs": "Whole recorded runs",
+    "mapping": "Sentences mapped onto tools, as decided, beside what a person wrote down",
+    "robustness": "Sentences mapped onto tools without decisions, with other text around the document",
+    "guard_tests": "Tests by hand",
+    "live": "Live runs: pass^k of n trials a task",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +213,12 @@ def _measured(results: Mapping[str, object]) -> list[tuple[str, list[Mapping[str
     return [(title, part) for title, part in rows if part]
 
 
+def beside(results: Mapping[str, object]) -> list[tuple[str, list[Mapping[str, object]]]]:
+    """What an evaluation found apart from the table of methods, as titles and rows; only what was measured."""
+    found = {**results, "live": dict(results.get("live", {})).get("rows", ())}
+    return [(title, list(found[name])) for name, title in BESIDE.items() if found.get(name)]
+
+
 def not_run(methods: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """Methods that have no figures, each with its reason."""
     return tuple(f"{row['method']} was not run: {row['reason']}" for row in methods if row.get("reason"))
@@ -269,6 +282,7 @@ def _results(run: Versions, anchor: str) -> str:
         if row.get("reason"):
             reasons.setdefault(str(row["reason"]), []).append(str(row["method"]))
     notes = "".join(outcome.note(f"Not run: {', '.join(names)}; {why}.") for why, names in reasons.items())
+    measured += "".join(f"<h3>{html.escape(t)}</h3>{_bare(cards.table(part))}" for t, part in beside(results))
     return f'<div id="{anchor}results">{measured}{notes}</div>' if measured or notes else ""
 
 
