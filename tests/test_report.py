@@ -197,6 +197,16 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
 
 
+def test_what_was_measured_beside_labelled_calls_is_shown_and_what_was_not_is_not(here):
+    results = FILES["07_evaluation"]["results.json"]
+    assert not any(title in text(here, run(here)) for title in report.BESIDE.values())
+    rows = [{"guard": "veriguard", "passed": 61}]
+    more = {**results, "guard_tests": rows, "live": {"rows": [{"agent": "a script", "n": 4}], "pass_k": {}}}
+    page = text(here, run(here, 2, {**FILES, "07_evaluation": {"results.json": more}}))
+    assert "<h3>Tests by hand</h3>" in page and ">61<" in page and "a script" in page
+    assert [title for title, _ in report.beside(more)] == [report.BESIDE["guard_tests"], report.BESIDE["live"]]
+
+
 def test_what_a_method_does_not_say_is_a_dash():
     head, *rows = report.table(METHODS[:2])
     measured, published = (dict(zip(head, row, strict=True)) for row in rows)
