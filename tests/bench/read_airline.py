@@ -96,7 +96,7 @@ class Conflict:
 
 def written(folder: Path, ruled: Sequence[Mapping[str, Any]] = ()) -> Path:
     """A folder with the policy, its tools with the state fields of the fixture, and decisions where there are any."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     own = json.loads((airline.FILES / "state.json").read_text("utf-8"))
     given = json.loads((POLICY / "tools.json").read_text("utf-8"))
     listed = [{**tool, "mutating": tool["name"] not in own["read_only"]} for tool in given]
@@ -273,8 +273,7 @@ def whole(place: Path, consent: bool) -> Built:
         raise SystemExit(f"a folder outside {ROOT} was required, for what is written is not ours; got {place}")
     place.mkdir(parents=True, exist_ok=True)
     folder, happened = place / ("with_consent" if consent else "reviewed"), place / "runs.jsonl"
-    if not folder.exists():
-        written(folder, reviewed(consent=consent))
+    written(folder, reviewed(consent=consent))
     with happened.open("w", encoding="utf-8", newline="\n") as file:
         for run in airline.runs():
             events.dump(run.events, file)
