@@ -282,8 +282,9 @@ def whole(place: Path, consent: bool) -> Built:
     return wb.load(str(folder))
 
 
-def print_whole(built: Built) -> None:
-    """What the proved guards of a run say of the strict calls, and of the benchmark's own solutions."""
+def print_whole(built: Built, *, conflicts: bool) -> None:
+    """What the proved guards of a run say of the strict calls, and, with `conflicts`, of the benchmark's own solutions,
+    in which nobody says yes."""
     judge = built.guard()
     print(f"guards {runtime.counted(judge.claims().values())}")
     for lookups in (True, False):
@@ -293,12 +294,14 @@ def print_whole(built: Built) -> None:
             print(f"  {calls}: {said}")
         asking = [row for row in rows if any(sentence(rule) == CONSENT for rule in row.verdict.violated)]
         print(f"  denied for the sentence on consent: {sum(not row.denied for row in asking)} of the compliant calls")
-    _print_conflicts(judge)
+    if conflicts:
+        _print_conflicts(judge)
 
 
 def main() -> None:
     if "--whole" in sys.argv:
-        return print_whole(whole(Path(sys.argv[sys.argv.index("--whole") + 1]), "--consent" in sys.argv))
+        consent = "--consent" in sys.argv
+        return print_whole(whole(Path(sys.argv[sys.argv.index("--whole") + 1]), consent), conflicts=not consent)
     proved = "--proved" in sys.argv
     with tempfile.TemporaryDirectory() as place:
         cases = {
