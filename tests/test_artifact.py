@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+import filelock  # noqa: F401  (files that an import opens are no steps of a version)
 import numpy as np
 import pytest
 import tiny

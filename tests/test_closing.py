@@ -68,6 +68,10 @@ def test_what_was_measured_is_a_table_and_what_was_not_a_line_with_its_reason(ma
     assert closing.tables([published]) == ()
     other = made("07_e", {"results.json": "[1]"})
     assert closing.tables([other]) == () and told(other) == [f"results {other.folder / 'results.json'}"]
+    beside = {"guard_tests": [{"guard": "g", "tests": 9, "passed": 8}], "live": {"rows": []}}
+    beside["live"]["rows"] = [{"agent": "x", "strategy": "s", "wishes": "complying", "trials": 7, "done": 6}]
+    by_hand = made("07_e", {"results.json": json.dumps({"methods": NO_FIGURES, **beside})})
+    assert told(by_hand)[1:3] == ["tests by hand g 8 of 9", "live runs 6 of 7 complying (x, s)"]
     early = made("01_a", {"a.json": "1"})
     assert closing.tables([early]) == () and not closing.reportable([early])
     assert closing.tables([measured, early]) == closing.tables([early, measured]) != ()

@@ -10,6 +10,7 @@ from wb.bench import compare, mind2web
 from wb.bench.compare import Measured, Turns
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case
+from wb.domain.events import Event, Run, Say
 from wb.domain.policy import Policy, of_text
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
@@ -158,3 +159,27 @@ def turned(turns: Turns) -> list[Scored]:
 def test_turns_say_how_many_are_sure(turns: Turns) -> None:
     assert str(turns) == "4 of 4 turns are one thing for sure"
     assert str(Turns((), 0, 0.0)) == "there is no free-text turn"
+
+
+def test_a_recorded_run_counts_as_right_only_where_each_of_its_calls_is() -> None:
+    def scored(case: str, denied: bool, decision: str) -> Scored:
+        return Scored(case, denied, Verdict(decision, "so it is"))
+
+    outcomes = (
+        scored("a#0", False, "allow"),
+        scored("a#3", True, "undecided"),  # it does not run, which is right
+        scored("b#0", True, "deny"),
+        scored("b#1", True, "allow"),
+        scored("c#c#1", False, "undecided"),
+        scored("c#c#2", False, "allow"),
+        scored("d#0", False, "allow"),
+    )
+    run = Run("a", (Event("a", Say("user", "hello")),))
+    (row,) = compare.by_run([Measured("g", outcomes, 0, 0.0)], Benchmark(runs=(run,)))
+    assert row == {
+        "method": "g",
+        **{"runs": 4, "every call right": 2},
+        **{"with calls to deny": 2, "every one denied": 1},
+        **{"with calls to allow": 3, "every one allowed": 2},
+    }
+    assert compare.by_run([Measured("g", outcomes, 0, 0.0)], RUNS) == []

@@ -10,7 +10,19 @@ import pytest
 from conftest import ROOT
 
 # what keeps a state while one run, one call or one question goes on
-CHANGING = {"_Frame", "_Ideal", "Calls", "_Seen", "_Deed", "_Field", "_Asking", "_Busy", "Progress"}
+CHANGING = {
+    "_Frame",
+    "_Ideal",
+    "Calls",
+    "_Seen",
+    "_Deed",
+    "_Field",
+    "_Asking",
+    "_Busy",
+    "Progress",
+    "_Open",
+    "_Waiting",
+}
 # what keeps what was computed from it, once asked, or is open to a caller's own parts
 OPEN = {"_Frame", "Shortcut", "Built", "CallGuard", "Automaton", "Offline", "Table", "Found", "Shield"}
 # of what a value was given: what is too long to show, and what does not make it another one

@@ -43,8 +43,12 @@ def test_the_lines_count_what_there_is() -> None:
     many = [{**SUMMARY["tools"][0], "tool": f"t{i:02}", "allows": "not settled"} for i in range(21)]
     rows = cells(outcome.lines(Found(None, None, {"tools": many}, {}, (), ())))
     assert rows["not settled"].endswith("t19 and 1 more") and rows["tools"] == "21: 21 guarded, 0 blocked, 0 free"
+    some = [{**many[0], "grade": grade} for grade in ("proved", "proved for 2 rules", "tested")]
+    some.append({**many[0], "rules": [], "grade": "proved"})
+    told = cells(outcome.lines(Found(None, None, {"tools": some}, {}, (), ())))["proved"]
+    assert told == "1 of 3 tools with rules, no open sentence bearing on them"
     exactly = cells(outcome.lines(Found(None, None, {"tools": many[:20]}, {}, (), ())))
-    assert exactly["not settled"].endswith("t19") and set(rows) == {"tools", "not settled"}
+    assert exactly["not settled"].endswith("t19") and set(rows) == {"tools", "proved", "not settled"}
 
 
 def test_a_sentence_has_its_class_its_reason_and_its_tools() -> None:

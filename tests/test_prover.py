@@ -1,7 +1,8 @@
 """What is made of a prover's answers: a worker without Java gives them, so each is known beforehand.
 
 It objects to each line that says `wrong`, refuses a file with a line that says `untyped`, sleeps on `hang`, ends on
-`die`, and breaks on `break`.  Whether Nagini itself is right is asked in `test_nagini`.
+`die`, breaks on `break`, and works a part of the time on `starve`, until it answers or, with `ever`, for good.  Whether
+Nagini itself is right is asked in `test_nagini`.
 """
 
 import json
@@ -28,6 +29,13 @@ for line in sys.stdin:
         print(json.dumps(source), file=file)
     if "hang" in source:
         time.sleep(9)
+    if "starve" in source:
+        began = time.process_time()
+        while "ever" in source or time.process_time() < began + 0.3:
+            until = time.process_time() + 0.02
+            while time.process_time() < until:
+                pass
+            time.sleep(0.06)
     if "die" in source:
         sys.exit(7)
     if "break" in source:
@@ -129,6 +137,59 @@ def test_a_worker_that_was_lost_says_how_and_the_next_one_is_asked(worker: Path)
         assert broken.findings[0].message == "it broke"
         assert slow.findings == (Objection("timeout", "the Nagini worker did not answer within 0.5 s", 0),)
         assert verifier.verify([guard("a", "fine")])[0] and verifier.asked == 4 and verifier.unanswered == 3
+
+
+def test_a_prover_that_gets_little_of_a_busy_machine_has_its_limit_in_processor_time() -> None:
+    """It works for 0.3 s in more than a second: the limit of 0.5 s is for what it does, not for what others do."""
+    with Verifier(timeout_s=0.5) as verifier:
+        began = time.monotonic()
+        assert [p.status for p in verifier.verify([guard("a", "starve")])] == ["proved"]
+        assert time.monotonic() - began > 1.0, "it was waited for longer than the limit"
+    with Verifier(timeout_s=0.5) as verifier:
+        verifier.verify([guard("a")])
+        began = time.monotonic()
+        assert [p.status for p in verifier.verify([guard("b", "starve", "ever")])] == ["timeout"]
+        assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("waited", "worked", "ends"),
+    [
+        (9.9, 99.0, False),  # the limit is not over, however many processors it keeps busy
+        (10.0, 10.0, True),
+        (10.0, 9.9, False),  # it had to wait for others
+        (30.0, 9.9, False),
+        (30.0, 10.0, True),
+        (10.0, 0.5, False),
+        (10.0, 0.4, True),  # it hangs
+        (20.0, 0.9, True),  # and so does one that did something first
+        (39.9, 9.9, False),
+        (40.0, 9.9, True),  # whatever keeps it
+        (10.0, 0.0, True),  # nothing is known of it
+    ],
+)
+def test_a_limit_is_one_of_processor_time_on_a_busy_machine_alone(waited: float, worked: float, ends: bool) -> None:
+    assert nagini.over(10.0, waited, worked) is ends
+
+
+def test_processor_time_is_that_of_a_process_and_of_all_that_it_started() -> None:
+    code = "import subprocess, sys, time\n{}\nprint(flush=True); time.sleep(60)"
+    spin = "until = time.process_time() + 0.3\nwhile time.process_time() < until: pass"
+    ended = f"import time\n{spin}"
+    for doing in (spin, f"subprocess.run([sys.executable, '-c', {ended!r}])"):
+        with subprocess.Popen([sys.executable, "-c", code.format(doing)], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            assert 0.25 < nagini._worked(process.pid) < 5, doing
+            process.kill()
+    assert nagini._worked(process.pid) == 0, "it is gone"
+
+
+def test_somebody_is_told_that_a_long_proof_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nagini, "BEAT_S", 0.1)
+    told: list[tuple[int, int]] = []
+    with Verifier(tell=lambda done, of: told.append((done, of))) as verifier:
+        verifier.verify([guard("a", "starve")])
+    assert told.count((0, 1)) >= 4 and told[-1] == (1, 1)
 
 
 def test_a_worker_that_was_killed_between_two_questions_is_a_crash() -> None:

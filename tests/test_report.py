@@ -13,7 +13,7 @@ from wb.logic import cel, syntax
 from wb.paths import Project
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.runs import artifact, report
+from wb.runs import artifact, outcome, report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -195,6 +195,17 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
         and "Not run: direct; it needs a model." in page
     )
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
+
+
+def test_what_was_measured_beside_labelled_calls_is_shown_and_what_was_not_is_not(here):
+    results = FILES["07_evaluation"]["results.json"]
+    assert report.beside(results) == {}
+    rows = [{"guard": "veriguard", "passed": 61}]
+    more = {**results, "guard_tests": rows, "live": {"rows": [{"agent": "a script", "n": 4}], "pass_k": {}}}
+    page = text(here, run(here, 2, {**FILES, "07_evaluation": {"results.json": more}}))
+    assert "<h3>Tests by hand</h3>" in page and ">61<" in page and "a script" in page
+    assert list(report.beside(more)) == ["guard_tests", "live"]
+    assert [name for name, (_, note) in report.BESIDE.items() if outcome.note(note) in page] == ["guard_tests", "live"]
 
 
 def test_what_a_method_does_not_say_is_a_dash():

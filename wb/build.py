@@ -26,9 +26,8 @@ from wb.domain import policy as documents
 from wb.domain.session import Session
 from wb.guards import contract, evidence, runtime
 from wb.rules import rulefile, sentences
-from wb.runs import artifact, key, pipeline
+from wb.runs import artifact, key
 from wb.runs.artifact import ArtifactError, Version
-from wb.runs.pipeline import Notice, Planned, Tell
 from wb.shield import shield
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from wb.paths import Project
     from wb.rules.rule import RuleSet
     from wb.rules.sentences import Account
+    from wb.runs.pipeline import Notice, Planned, Tell
 
 PROOFS = "06_nagini_verification"
 LAST = "6"  # the stage whose results a guard needs last
@@ -192,6 +192,8 @@ def build(policy: str | Path, model: str = "offline", **parameters: object) -> B
         ValueError: there is no such policy or parameter, or a stage failed; what was required and got is said.
         pipeline.Stopped: Ctrl-C; finished stages are kept.
     """
+    from wb.runs import pipeline  # here, not above: whoever loads guards runs nothing
+
     here = paths.project()
     steps = plan(here, policy, model, **parameters)
     with _Shown(steps) as tell:
@@ -200,6 +202,8 @@ def build(policy: str | Path, model: str = "offline", **parameters: object) -> B
 
 def plan(here: Project, policy: str | Path, model: str = "offline", **parameters: object) -> tuple[Planned, ...]:
     """The stages that `build` runs or keeps."""
+    from wb.runs import pipeline
+
     values = {"policy": str(policy), "model": model, **{name: str(value) for name, value in parameters.items()}}
     return pipeline.plan(here, values, last=LAST)
 

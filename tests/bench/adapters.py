@@ -196,21 +196,62 @@ def empty() -> float:
     return min(nothing(100_000) for _ in range(5)) / 100_000 * 1e6
 
 
+def within_langgraph(times: int) -> dict[str, float]:
+    """Microseconds of a thread that an allowed call spends in the guard and what it calls, the tool's own time taken
+    off, in a graph: the median and the best tenth. Two readings of the clock are in it."""
+    from langchain_core.messages import AIMessage
+    from langgraph.graph import START, StateGraph
+    from langgraph.prebuilt import ToolNode
+
+    guarded, spent = langgraph.Guarded(library.session()), []
+
+    def wrap(request: Any, execute: Callable[[Any], Any]) -> Any:
+        tool = [0]
+
+        def timed(one: Any) -> Any:
+            began = time.thread_time_ns()
+            found = execute(one)
+            tool[0] = time.thread_time_ns() - began
+            return found
+
+        began = time.thread_time_ns()
+        found = guarded.wrap(request, timed)
+        spent.append((time.thread_time_ns() - began - tool[0]) / 1000)
+        return found
+
+    made = StateGraph(dict)
+    made.add_node("tools", ToolNode([lend_book], wrap_tool_call=wrap))
+    made.add_edge(START, "tools")
+    graph = made.compile()
+    for number in range(times):
+        call = {"name": "lend_book", "args": ALLOWED, "id": f"c{number}", "type": "tool_call"}
+        graph.invoke({"messages": [AIMessage("", id=f"m{number}", tool_calls=[call])]})
+    spent.sort()
+    return {"median": spent[len(spent) // 2], "best tenth": spent[len(spent) // 10]}
+
+
 def loaded(policy: str) -> dict[str, float]:
-    """Seconds of processor time of the import, of the guards and of a first decision; the best of three processes."""
+    """Seconds of processor time of the import, of the guards, of a first decision and of all three; beside them what
+    pydantic and one model of its own take, which is in the import; the best of five processes."""
+    other = (
+        "import time; a = time.process_time(); import pydantic\nclass One(pydantic.BaseModel):\n    x: int\n"
+        "print(time.process_time() - a)"
+    )
     code = (
         "import time; a = time.process_time(); import wb; wb.load; b = time.process_time()\n"
         f"guards = wb.load({policy!r}); c = time.process_time()\n"
         "session = guards.session(); session.call(guards.toolbox.tools[0].name, {}); d = time.process_time()\n"
-        "import sys; print(b - a, c - b, d - c, 'torch' in sys.modules)"
+        "import sys; print(b - a, c - b, d - c, d - a, 'torch' in sys.modules)"
     )
     rows = []
-    for _ in range(3):
+    for _ in range(5):
+        beside = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=True).stdout
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
         *times, torch = said.stdout.split()
         assert torch == "False"
-        rows.append([float(one) for one in times])
-    return dict(zip(("import", "load", "first decision"), map(min, zip(*rows, strict=True)), strict=True))
+        rows.append([float(one) for one in (*times, beside)])
+    names = ("import", "load", "first decision", "together", "pydantic alone")
+    return dict(zip(names, map(min, zip(*rows, strict=True)), strict=True))
 
 
 def main() -> None:
@@ -225,6 +266,7 @@ def main() -> None:
     for name, make in WAYS.items():
         for kind, arguments in (("allowed", ALLOWED), ("denied", DENIED)):
             found[f"{name}, {kind}"] = measured(make, arguments, times, rounds)
+    found["within langgraph"] = within_langgraph(times * rounds)
     if given.load:
         found["load, s"] = loaded(given.load)
     if given.json:

@@ -2,17 +2,23 @@
 the benchmark's own solutions break the policy.
 
     python tests/bench/read_airline.py [--proved]
+    python tests/bench/read_airline.py --whole FOLDER [--consent]
 
 The policy, the tools and the runs are read from `../shared/data`, and nothing of them is kept.  The decisions of the
 reviewer are `tests/fixtures/airline/decisions.yaml`: whoever made them had the policy and the tools, and neither labels
 nor runs, but for two things that were added after the first measurement (`late`).  Runs the stages up to the guards,
 with `--proved` up to their proofs; what is kept from an earlier run is not made again.
+
+With `--whole` the reviewed policy and the runs are written to a folder outside the project, once, and go through
+`wb run` from the document to the evaluation; what its proved guards decide is then told call by call and task by task,
+with `--consent` of guards that ask for the user's yes as well.
 """
 
 from __future__ import annotations
 
 # ruff: noqa: E402
 import json
+import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -27,7 +33,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import yaml
 from bench import airline, guard_tests
 
+import wb
 from wb.bench import recorded, tau, tau_database, tau_replay
+from wb.build import Built
+from wb.domain import events
 from wb.domain import policy as documents
 from wb.domain.events import Asked, Event, Result, Run, Say, State
 from wb.domain.policy import Policy
@@ -87,7 +96,7 @@ class Conflict:
 
 def written(folder: Path, ruled: Sequence[Mapping[str, Any]] = ()) -> Path:
     """A folder with the policy, its tools with the state fields of the fixture, and decisions where there are any."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     own = json.loads((airline.FILES / "state.json").read_text("utf-8"))
     given = json.loads((POLICY / "tools.json").read_text("utf-8"))
     listed = [{**tool, "mutating": tool["name"] not in own["read_only"]} for tool in given]
@@ -258,7 +267,41 @@ def shown(state: Mapping[str, Any]) -> str:
     return f"member {member}; " + "; ".join(trip(row) for row in rows)
 
 
+def whole(place: Path, consent: bool) -> Built:
+    """What `wb run` makes of the reviewed policy with the recorded runs, in a folder outside the project."""
+    if place.resolve().is_relative_to(ROOT):
+        raise SystemExit(f"a folder outside {ROOT} was required, for what is written is not ours; got {place}")
+    place.mkdir(parents=True, exist_ok=True)
+    folder, happened = place / ("with_consent" if consent else "reviewed"), place / "runs.jsonl"
+    written(folder, reviewed(consent=consent))
+    with happened.open("w", encoding="utf-8", newline="\n") as file:
+        for run in airline.runs():
+            events.dump(run.events, file)
+    command = [sys.executable, "-m", "wb", "run", "--policy", str(folder), "-p", f"runs={happened}"]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return wb.load(str(folder))
+
+
+def print_whole(built: Built, *, conflicts: bool) -> None:
+    """What the proved guards of a run say of the strict calls, and, with `conflicts`, of the benchmark's own solutions,
+    in which nobody says yes."""
+    judge = built.guard()
+    print(f"guards {runtime.counted(judge.claims().values())}")
+    for lookups in (True, False):
+        print("with lookups" if lookups else "from recorded results alone")
+        rows = tuple(judged(judge, lookups=lookups))
+        for calls, said in table(rows).items():
+            print(f"  {calls}: {said}")
+        asking = [row for row in rows if any(sentence(rule) == CONSENT for rule in row.verdict.violated)]
+        print(f"  denied for the sentence on consent: {sum(not row.denied for row in asking)} of the compliant calls")
+    if conflicts:
+        _print_conflicts(judge)
+
+
 def main() -> None:
+    if "--whole" in sys.argv:
+        consent = "--consent" in sys.argv
+        return print_whole(whole(Path(sys.argv[sys.argv.index("--whole") + 1]), consent), conflicts=not consent)
     proved = "--proved" in sys.argv
     with tempfile.TemporaryDirectory() as place:
         cases = {

@@ -92,7 +92,7 @@ class Guarded:
         call, state = request.tool_call, request.state
         messages = state if isinstance(state, list | tuple) else of(state, self.messages) or ()
         with enforcer.lock:
-            at = next((i for i in range(len(messages) - 1, -1, -1) if _asks(messages[i], call["id"])), None)
+            at = _asking(messages, call["id"])
             problem = "" if at is not None else "the message that asks for it was required in the state"
             problem = problem or _hear(enforcer, messages[: at + 1])
             if problem and not enforcer.session.observe:
@@ -152,9 +152,14 @@ def _same(judged: object, present: object) -> bool:
     return found is not None and schema.same(judged, found)
 
 
-def _asks(message: Any, call_id: object) -> bool:
-    """Whether a message of the model asks for the call."""
-    return of(message, "type") in MODEL and any(call["id"] == call_id for call in of(message, "tool_calls") or ())
+def _asking(messages: Sequence[Any], call_id: object) -> int | None:
+    """Where the last message of the model stands that asks for the call."""
+    for at in range(len(messages) - 1, -1, -1):
+        if of(messages[at], "type") in MODEL:
+            for call in of(messages[at], "tool_calls") or ():
+                if call["id"] == call_id:
+                    return at
+    return None
 
 
 def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:

@@ -8,7 +8,7 @@ with figures; so is every method where a policy has no labelled runs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -188,6 +188,26 @@ def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
         for a, b in combinations(methods, 2)
         if a.outcomes
     ]
+
+
+def by_run(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
+    """How many recorded runs each method is right about as a whole: in all their labelled calls, in all that are to be
+    denied, in all that are to be allowed; none without recorded runs."""
+    rows: list[dict[str, object]] = []
+    for method in methods if benchmark.runs else ():
+        runs: dict[str, list[Scored]] = {}
+        for outcome in method.outcomes:
+            runs.setdefault(outcome.case.rpartition("#")[0], []).append(outcome)
+        row: dict[str, object] = {"method": method.method, **_whole(runs.values(), "runs", "every call right")}
+        for denied, what, right in ((True, "to deny", "every one denied"), (False, "to allow", "every one allowed")):
+            some = [found for run in runs.values() if (found := [one for one in run if one.denied is denied])]
+            row |= _whole(some, f"with calls {what}", right)
+        rows.append(row)
+    return rows
+
+
+def _whole(runs: Collection[Sequence[Scored]], what: str, right: str) -> dict[str, object]:
+    return {what: len(runs), right: sum(all(one.right for one in run) for run in runs)}
 
 
 def headline(final: Measured, benchmark: Benchmark) -> dict[str, object]:

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pydantic
 
 from wb.domain.tools import Toolbox, candidates
 from wb.domain.trace import Call, Step, Value, Verdict
-from wb.models.client import LLM, Unanswered
+from wb.models.ledger import Unanswered
+
+if TYPE_CHECKING:
+    from wb.models.client import LLM
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,11 @@ def parse(text: str, scalar: Callable[[yaml.ScalarEvent], object]) -> Parsed:
     raise YamlError(f"line {line}: YAML was required; got {got[:200]}")
 
 
+def dumps(data: object) -> str:
+    """Texts, lists and mappings as YAML that any reader of it takes for these texts."""
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+
+
 def _value(event: yaml.Event, events: Iterator[yaml.Event], loc: Loc, lines: dict[Loc, int], scalar: Callable) -> Any:
     """What an event begins; its lines are added to `lines`."""
     lines.setdefault(loc, event.start_mark.line + 1)
@@ -76,3 +81,34 @@ def _value(event: yaml.Event, events: Iterator[yaml.Event], loc: Loc, lines: dic
         lines[*loc, key.value] = key.start_mark.line + 1
         found[key.value] = _value(next(events), events, (*loc, key.value), lines, scalar)
     return found
+
+
+class _Dumper(yaml.SafeDumper):
+    """Mappings over lines, lists of texts in brackets; what any reader of YAML takes for something else is quoted."""
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.Node:
+        return super().represent_mapping(tag, mapping, flow_style=False)
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.Node:
+        flat = bool(sequence) and all(isinstance(item, str) for item in sequence)
+        return super().represent_sequence(tag, sequence, flow_style=flat or not sequence)
+
+    def represent_text(self, text: str) -> yaml.Node:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _special(text) else None)
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def _special(text: str) -> bool:
+    """Whether some reader of YAML takes the text for a number, for yes or no, or breaks it at a character."""
+    if not text.isprintable() or text.lower() in ("y", "n"):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return text[:2].lower() in ("0x", "0o", "0b")
+    return True

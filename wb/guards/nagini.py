@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -33,11 +34,16 @@ Status = Literal["proved", "unproved", "rejected", "timeout", "crash"]
 HEADER = "from typing import Tuple\n\nfrom nagini_contracts.contracts import *\n"
 WORKER = Path(__file__).with_name("nagini_worker.py")
 START_S, LEAST_S = 120.0, 30.0  # the time to start in, and the least that a part of a file gets
+# on a machine that is busy with other work a limit counts processor time, up to so many times its wall-clock time,
+# while the prover gets at least this share of it: one that hangs gets none
+PATIENCE, SHARE = 4.0, 0.05
+BEAT_S = 1.0  # so often somebody is told that a proof goes on
 UNSTARTED = "worker.not.started"
 # the first tier of the compiler and the serial collector: half the processor time, 0.5 GB instead of 1.3
 JAVA_OPTIONS = "-Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 LINES = 400  # lines in one file: about 15 s of processor time, so that a loaded machine ends within the limit
 NAME = "guard"
+Beat = Callable[[], object]  # called while somebody waits
 STORE = re.compile(r"^\s+(\w+) -> ([^,\n]+),?$", re.MULTILINE)
 
 
@@ -83,7 +89,8 @@ class Verifier:
 
     `cache` is a folder of results by source hash (None keeps none), each with a seal: one without it is asked again.
     Time-outs and crashes are not kept; `unanswered` counts the sources that ended so. With `again`, nothing kept is
-    believed. `tell` is told how many sources have an answer, and of how many.
+    believed. `tell` is told how many sources have an answer, and of how many, each second while a file is proved.
+    `timeout_s` is the limit for one file (`over`).
     """
 
     def __init__(
@@ -122,8 +129,9 @@ class Verifier:
         unknown = [s for s in dict.fromkeys(asked.values()) if s not in known]
         total = len(known) + len(unknown)
         for batch in _batches(unknown):
-            self.tell(len(known), total)
-            known |= self._together(batch, self.timeout_s)
+            beat = partial(self.tell, len(known), total)
+            beat()
+            known |= self._together(batch, self.timeout_s, beat)
         self.tell(total, total)
         for source, proof in known.items():
             (self._silent.add if proof.status in ("timeout", "crash") else self._silent.discard)(source)
@@ -134,12 +142,12 @@ class Verifier:
         """How many sources the prover timed out or crashed on when they were asked about last."""
         return len(self._silent)
 
-    def _together(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:
+    def _together(self, batch: Sequence[str], timeout_s: float, beat: Beat) -> dict[str, Proof]:
         """Verify one file; where it gets no verdict as a whole, what is not to blame is asked again.
 
         Halves get half the time, so that a hanging prover costs a few times the limit and not one limit a source.
         """
-        proofs = self._ask(batch, timeout_s)
+        proofs = self._ask(batch, timeout_s, beat)
         blamed = {s: p for s, p in proofs.items() if p.status == "rejected" and p.findings}
         lost = any(p.status in ("rejected", "timeout", "crash") for p in proofs.values())
         if len(batch) == 1 or not lost or any(f.code == UNSTARTED for p in proofs.values() for f in p.findings):
@@ -150,17 +158,17 @@ class Verifier:
         middle = len(rest) if blamed else len(rest) // 2
         less = timeout_s if blamed else max(timeout_s / 2, min(timeout_s, LEAST_S))
         parts = [part for part in (rest[:middle], rest[middle:]) if part]
-        return blamed | {s: p for part in parts for s, p in self._together(part, less).items()}
+        return blamed | {s: p for part in parts for s, p in self._together(part, less, beat).items()}
 
-    def _ask(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:
+    def _ask(self, batch: Sequence[str], timeout_s: float, beat: Beat) -> dict[str, Proof]:
         text, starts = _merge(batch)
         self.asked += 1
         try:
-            self._worker = self._worker or _Worker()
+            self._worker = self._worker or _Worker(beat)
         except WorkerLost as error:
             return {s: _lost(s, error.status, str(error), UNSTARTED) for s in batch}
         try:
-            answer = self._worker.ask(text, timeout_s)
+            answer = self._worker.ask(text, timeout_s, beat)
         except WorkerLost as error:
             self._worker = None
             return {s: _lost(s, error.status, str(error)) for s in batch}
@@ -206,6 +214,16 @@ def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | No
     """One proof a source, in order, by a worker that lives for this call alone."""
     with Verifier(cache=cache, timeout_s=timeout_s) as verifier:
         return verifier.verify(sources)
+
+
+def over(timeout_s: float, waited: float, worked: float) -> bool:
+    """Whether a prover that was waited for, and that had so much processor time, has had all that the limit gives.
+
+    That is `timeout_s` seconds; where other work keeps the machine busy, as many seconds of processor time, in at most
+    `PATIENCE` times as long, and not for a prover that does next to nothing.
+    """
+    starved = SHARE * waited <= worked < timeout_s
+    return waited >= timeout_s and not (starved and waited < PATIENCE * timeout_s)
 
 
 def prover() -> str:
@@ -304,7 +322,7 @@ def _value(text: str) -> bool | int | None:
 class _Worker:
     """One worker process and its pipe; ended by its own process id, with the solver it started."""
 
-    def __init__(self) -> None:
+    def __init__(self, beat: Beat = lambda: None) -> None:
         self.scratch = paths.scratch()
         folder = self.scratch.__enter__()
         self.process = subprocess.Popen(
@@ -317,9 +335,9 @@ class _Worker:
             start_new_session=True,
         )
         self.buffer = b""
-        self._read(START_S, "start")
+        self._read(START_S, "start", beat)
 
-    def ask(self, source: str, timeout_s: float) -> dict[str, object]:
+    def ask(self, source: str, timeout_s: float, beat: Beat) -> dict[str, object]:
         """The worker's answer; `WorkerLost` when it overran the time or ended."""
         try:
             self.process.stdin.write(json.dumps({"id": 1, "source": source}).encode() + b"\n")
@@ -327,7 +345,7 @@ class _Worker:
         except BrokenPipeError:
             self.end()
             raise WorkerLost("crash", "the Nagini worker ended before it was asked") from None
-        return self._read(timeout_s, "answer")
+        return self._read(timeout_s, "answer", beat)
 
     def end(self) -> None:
         """Kill the worker and what it started."""
@@ -341,14 +359,19 @@ class _Worker:
                 pipe.close()
         self.scratch.__exit__(None, None, None)
 
-    def _read(self, timeout_s: float, what: str) -> dict[str, object]:
-        deadline = time.monotonic() + timeout_s
+    def _read(self, timeout_s: float, what: str, beat: Beat) -> dict[str, object]:
+        began, before = time.monotonic(), _worked(self.process.pid)
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.buffer:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    self.end()
-                    raise WorkerLost("timeout", f"the Nagini worker did not {what} within {timeout_s:g} s")
+                left = timeout_s - (time.monotonic() - began)
+                if not selector.select(min(BEAT_S, left) if left > 0 else BEAT_S):
+                    beat()
+                    waited = time.monotonic() - began
+                    if waited >= timeout_s and over(timeout_s, waited, _worked(self.process.pid) - before):
+                        self.end()
+                        raise WorkerLost("timeout", f"the Nagini worker did not {what} within {timeout_s:g} s")
+                    continue
                 chunk = os.read(self.process.stdout.fileno(), 1 << 16)
                 if not chunk:
                     self.end()
@@ -358,6 +381,21 @@ class _Worker:
                 self.buffer += chunk
         line, self.buffer = self.buffer.split(b"\n", 1)
         return json.loads(line)
+
+
+def _worked(pid: int) -> float:
+    """Seconds of processor time that a process and what it started have had; none where it is gone."""
+    import psutil  # here, not above: whoever loads guards proves nothing
+
+    found = 0.0
+    with contextlib.suppress(psutil.Error):
+        worker = psutil.Process(pid)
+        of = worker.cpu_times()
+        found += of.user + of.system + of.children_user + of.children_system
+        for one in worker.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                found += sum(one.cpu_times()[:2])
+    return found
 
 
 def _environment() -> dict[str, str]:

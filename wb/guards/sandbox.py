@@ -20,6 +20,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 Argument = bool | int | str
 Answered = tuple[bool, str]
@@ -55,6 +56,26 @@ class Program:
     run: Callable[..., Answered]
     points: Mapping[str, tuple[Argument, ...]]
     exact: frozenset[str]
+
+
+class _Later(Mapping[str, tuple[Argument, ...]]):
+    """The `points` of a source, found when somebody first asks: most programs are never asked."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[Argument, ...]]:
+        return points(self._source)
+
+    def __getitem__(self, name: str) -> tuple[Argument, ...]:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def parse(source: str) -> ast.Module:
@@ -132,7 +153,7 @@ def load(source: str) -> Program:
         exec(compile(ast.fix_missing_locations(module), f"<{function.name}>", "exec"), space)  # `check` has bounded it
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a name that may not be bound
         raise UnsafeSource(f"a function that compiles was required; got {error}") from None
-    return Program(function.name, tuple(types.items()), space[function.name], points(source), exact)
+    return Program(function.name, tuple(types.items()), space[function.name], _Later(source), exact)
 
 
 def tried(program: Program, arguments: Mapping[str, Argument]) -> Answered | str:

@@ -1,8 +1,8 @@
 """The text of facts: one parser and one printer for the supported part of CEL.
 
-The grammar is that of the whole language (cel-spec, language definition, "Syntax"), so that what is outside the
-supported part is refused by its name and place, not as a syntax error.  What facts are made of: `facts`; what they
-mean: `evaluation`; how they are told to people: `wording`.
+What is outside the supported part is refused by its name and place, not as a syntax error, for the whole language is
+read first (`cel_tree`).  What facts are made of: `facts`; what they mean: `evaluation`; how they are told to people:
+`wording`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from wb.logic import cel_tree
 from wb.logic import facts as F
+from wb.logic.cel_tree import NoCel, Token, Tree
 from wb.logic.facts import Fact, FactError, Node
 from wb.logic.syntax import located
-
-if TYPE_CHECKING:
-    from lark import Lark, Token, Tree
 
 MAX_LENGTH = 100_000  # characters of a text
 SUPPORTED = (
@@ -38,51 +36,6 @@ HINTS = {
     "lower": "small letters are TEXT.lowerAscii()",
     "any": "whether some item is so, says LIST.exists(x, …)",
 }
-GRAMMAR = r"""
-?start: expr
-?expr: disjunction | disjunction "?" disjunction ":" expr -> conditional
-?disjunction: conjunction ("||" conjunction)*
-?conjunction: relation ("&&" relation)*
-?relation: sum | relation RELATION sum -> comparison | relation "in" sum -> one_of
-?sum: product | sum (PLUS | MINUS) product -> arithmetic
-?product: unary | product TIMES unary -> arithmetic
-?unary: postfix | negation | minus
-negation: "!" (negation | postfix)
-minus: "-" (minus | postfix)
-?postfix: primary
-    | postfix "." NAME -> select
-    | postfix "." NAME "(" [arguments] ")" -> method
-    | postfix "[" expr "]" -> index
-    | postfix "{" [fields] "}" -> message
-?primary: "(" expr ")"
-    | NAME -> name
-    | "." NAME -> absolute
-    | "."? NAME "(" [arguments] ")" -> function
-    | "[" [items] "]" -> list
-    | "{" [entries] "}" -> map
-    | (INT | UINT | DOUBLE | STRING | RAW | BYTES | TRUE | FALSE | NULL) -> literal
-arguments: expr ("," expr)*
-items: expr ("," expr)* ","?
-fields: NAME ":" expr ("," NAME ":" expr)* ","?
-entries: expr ":" expr ("," expr ":" expr)* ","?
-
-RELATION: "==" | "!=" | "<=" | ">=" | "<" | ">"
-TIMES: "*" | "/" | "%"
-PLUS: "+"
-MINUS: "-"
-TRUE: "true"
-FALSE: "false"
-NULL: "null"
-NAME: /[_a-zA-Z][_a-zA-Z0-9]*/
-DOUBLE.3: /[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+/
-UINT.2: /(0x[0-9a-fA-F]+|[0-9]+)[uU]/
-INT: /0x[0-9a-fA-F]+|[0-9]+/
-STRING: /"{3}(\\[\s\S]|[^\\])*?"{3}|'{3}(\\[\s\S]|[^\\])*?'{3}|"(\\.|[^"\\\r\n])*"|'(\\.|[^'\\\r\n])*'/
-RAW.2: /[rR]("{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"[^"\r\n]*"|'[^'\r\n]*')/
-BYTES.3: /([bB][rR]?|[rR][bB])("{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(\\.|[^"\\\r\n])*"|'(\\.|[^'\\\r\n])*')/
-%ignore /[\t\n\f\r ]+/
-%ignore /\/\/[^\n]*/
-"""
 ESCAPE = re.compile(
     r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|[\s\S]?)"
 )
@@ -192,22 +145,12 @@ def _quoted(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
 
 
-@cache
-def _lark() -> Lark:
-    from lark import Lark  # here, not above: 0.2 s that only a reader of text pays
-
-    return Lark(GRAMMAR, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=False)
-
-
 def _tree(text: str) -> Tree:
-    parser = _lark()
-    from lark.exceptions import UnexpectedInput, UnexpectedToken
-
     try:
-        return parser.parse(text)
-    except UnexpectedInput as error:
-        ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-        at = len(text.rstrip()) if ended else error.pos_in_stream
+        return cel_tree.tree(text)
+    except NoCel as error:
+        ended = error.at is None
+        at = len(text.rstrip()) if ended else error.at
         got = "the end of the text" if ended else repr(re.compile(r"\w+|[\s\S]").match(text, at)[0][:40])
         before = re.search(r"\w*\Z", text[:at].rstrip()[-10:])[0]
         hint = HINTS.get(got.strip("'")) or HINTS.get(before)
@@ -231,7 +174,7 @@ class _Reader:
         """The node of a tree; `bound` are the variables of the macros that it stands in."""
         if depth >= F.MAX_DEPTH:
             self._refuse(node, f"at most {F.MAX_DEPTH} nested operators were required; got more")
-        below = [child for child in node.children if hasattr(child, "data")]
+        below = [child for child in node.children if isinstance(child, Tree)]
 
         def read(child: Tree) -> Node:
             return self.node(child, depth + 1, bound)
@@ -256,7 +199,7 @@ class _Reader:
             case "comparison" | "arithmetic":
                 left, op, right = node.children
                 kind = F.Comparison if node.data == "comparison" else F.Arithmetic
-                return self._made(op, kind, str(op), read(left), read(right))
+                return self._made(op, kind, op.text, read(left), read(right))
             case "conditional":
                 return self._made(node, F.Choice, *map(read, below))
             case "list":
@@ -276,7 +219,7 @@ class _Reader:
     def _call(self, node: Tree, depth: int, bound: tuple[str, ...]) -> Node:
         method = node.data == "method"
         of = [node.children[0]] if method else []
-        name = str(node.children[method])
+        name = node.children[method].text
         listed = [one for child in node.children[1 + method :] for one in child.children]
         if method and name in (*F.MACROS, "existsOne"):
             return self._macro(node, "exists_one" if name == "existsOne" else name, listed, depth, bound)
@@ -293,7 +236,7 @@ class _Reader:
     def _macro(self, node: Tree, name: str, listed: list[Tree], depth: int, bound: tuple[str, ...]) -> Node:
         if len(listed) not in ((2, 3) if name == "map" else (2,)) or listed[0].data != "name":
             self._refuse(node, f"{name} takes a variable and what is said of it, as in LIST.{name}(x, …), was required")
-        variable = self._made(listed[0], F.Variable, str(listed[0].children[0]))
+        variable = self._made(listed[0], F.Variable, listed[0].children[0].text)
         over = self.node(node.children[0], depth + 1, bound)
         inner = [self.node(one, depth + 1, (*bound, variable.name)) for one in listed[1:]]
         if len(inner) == 2:
@@ -305,14 +248,14 @@ class _Reader:
         keys, inner = [], node
         while inner.data in ("select", "index"):
             inner, step = inner.children
-            if hasattr(step, "data"):
+            if isinstance(step, Tree):
                 keys.append((step, self.node(step, depth + 1, bound)))
             else:
-                keys.append((inner, F.Scalar(str(step))))
+                keys.append((inner, F.Scalar(step.text)))
         if len(keys) > F.MAX_DEPTH:
             self._refuse(node, f"a path of at most {F.MAX_DEPTH} names was required; got {len(keys)}")
         keys.reverse()
-        if inner.data == "name" and (root := str(inner.children[0])) not in (*bound, "now"):
+        if inner.data == "name" and (root := inner.children[0].text) not in (*bound, "now"):
             names = [str(key.value) for _, key in takewhile(_names, keys)]
             if root not in F.ROOTS or not names:
                 said = f"a path begins with state or call and has a name, such as state.age; got {root:.80}"
@@ -320,7 +263,7 @@ class _Reader:
             found = self._made(inner, F.Path, (root, *names))
             keys = keys[len(names) :]
         elif inner.data == "name":
-            found = F.Variable(root) if (root := str(inner.children[0])) in bound else F.NOW
+            found = F.Variable(root) if (root := inner.children[0].text) in bound else F.NOW
         else:
             found = self.node(inner, depth + 1, bound)
         for at, key in keys:
@@ -328,23 +271,24 @@ class _Reader:
         return found
 
     def _value(self, token: Token, sign: int = 1) -> bool | int | float | str | None:
+        text = token.text
         match token.type:
             case "TRUE" | "FALSE" if sign == 1:
                 return token.type == "TRUE"
             case "INT":
-                digits = token.lstrip("0") or "0"
+                digits = text.lstrip("0") or "0"
                 if len(digits) > 20:
                     self._refuse(token, "an integer has at most 64 bits; got one beyond")
-                return sign * (int(token, 16) if "x" in token else int(digits))
+                return sign * (int(text, 16) if "x" in text else int(digits))
             case "DOUBLE":
-                return sign * float(token)
+                return sign * float(text)
             case "RAW" if sign == 1:
-                return token[4:-3] if token[1:4] in ('"""', "'''") else token[2:-1]
+                return text[4:-3] if text[1:4] in ('"""', "'''") else text[2:-1]
             case "STRING" if sign == 1:
-                inside = token[3:-3] if token[:3] in ('"""', "'''") else token[1:-1]
+                inside = text[3:-3] if text[:3] in ('"""', "'''") else text[1:-1]
                 return ESCAPE.sub(lambda found: self._escaped(found, token), inside)
             case "UINT":
-                self._refuse(token, f"unsigned integers are not supported: write {token[:-1][:20]}")
+                self._refuse(token, f"unsigned integers are not supported: write {text[:-1][:20]}")
             case "BYTES":
                 self._refuse(token, f"bytes are not supported: {SUPPORTED}")
             case "NULL" if sign == 1:
@@ -368,7 +312,7 @@ class _Reader:
             self._refuse(node, str(error))
 
     def _unsupported(self, node: Tree) -> NoReturn:
-        called = next((str(c) for c in node.children if not hasattr(c, "data")), "")[:40]
+        called = next((c.text for c in node.children if isinstance(c, Token)), "")[:40]
         if node.data in ("function", "method"):
             what = f"the function {called}() of {'a value' if node.data == 'method' else 'its arguments'}"
         else:
@@ -377,8 +321,7 @@ class _Reader:
         self._refuse(node, f"{what} is not supported{hint}; {SUPPORTED}")
 
     def _refuse(self, node: Tree | Token, message: str) -> NoReturn:
-        at = node.meta.start_pos if hasattr(node, "meta") else node.start_pos
-        raise FactError(located(self.text, at, message))
+        raise FactError(located(self.text, node.start, message))
 
 
 def _names(step: tuple[object, Node]) -> bool:

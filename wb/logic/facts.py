@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -30,6 +31,9 @@ MACROS = ("all", "exists", "exists_one", "filter", "map")
 MAX_DEPTH = 50  # nested operators, and names in a path
 MAX_STEPS = 300_000  # of an evaluation; a step is a node or an item of a list
 MAX_ITEMS, LEAST_ITEMS = 10_000, 10  # items of a list that is gone through, where the steps allow it
+SIZES = [MAX_ITEMS]  # how long lists may be, each a tenth shorter than the one before
+while SIZES[-1] > LEAST_ITEMS:
+    SIZES.append(max(LEAST_ITEMS, SIZES[-1] * 9 // 10))
 NO_NAMES = frozenset(  # keywords, and words that older grammars reserve: after a dot, some parsers refuse them
     "true false null in as break const continue else for function if import let loop package namespace return var void "
     "while".split()
@@ -491,10 +495,11 @@ def steps(node: Node, items: int) -> int:
 def items(node: Node) -> int:
     """How many items a list may have that the node goes through: as many as `MAX_STEPS` allow; of longer lists what is
     asked is unknown."""
-    most = MAX_ITEMS
-    while steps(node, most) > MAX_STEPS:  # no node is built that takes more with the least
-        most = max(LEAST_ITEMS, most * 9 // 10)
-    return most
+    if steps(node, MAX_ITEMS) <= MAX_STEPS:
+        return MAX_ITEMS
+    # no node is built that takes more with the least
+    fits = bisect_left(SIZES, True, hi=len(SIZES) - 1, key=lambda most: steps(node, most) <= MAX_STEPS)
+    return SIZES[fits]
 
 
 # ---- what may be built --------------------------------------------------------------------------

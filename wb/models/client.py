@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -20,7 +19,7 @@ import pydantic
 
 from wb.models import prompt as prompts
 from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply
-from wb.models.ledger import Budget, Ledger, ModelError, Price
+from wb.models.ledger import Budget, Ledger, ModelError, Price, Unanswered
 from wb.models.prompt import Prompt
 
 Form = TypeVar("Form", bound=pydantic.BaseModel)
@@ -34,14 +33,6 @@ class Engine(Protocol):
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         """A JSON object that should match the schema, with what it took."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """A request of a batch that got no usable reply, and why; the others of the batch are kept."""
-
-    prompt: str
-    reason: str
 
 
 class LLM:

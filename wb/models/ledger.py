@@ -37,6 +37,14 @@ class Usage:
         return self.calls - self.retries + self.replayed
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A request of a batch that got no usable reply, and why; the others of the batch are kept."""
+
+    prompt: str
+    reason: str
+
+
 class ModelError(RuntimeError):
     """No usable reply. `usage` is what was spent on the way, `events` what happened.
 

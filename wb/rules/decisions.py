@@ -38,7 +38,6 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import pydantic
-import yaml
 
 from wb import paths
 from wb.domain.clauses import named
@@ -208,6 +207,8 @@ def draft(
 
 def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     """One open sentence of the draft: what it blocks, why, where it stands, what is to be filled in, what was read."""
+    import yaml  # here, not above: whoever loads guards writes no draft
+
     said = " ".join(reading.text.split())
     quoted = yaml.safe_dump(said, default_style='"', allow_unicode=True, width=10**9).strip()
     notes = [

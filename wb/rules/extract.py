@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import permutations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pydantic
 
@@ -37,7 +37,7 @@ from wb.logic.facts import (
 )
 from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, children, windows
 from wb.logic.formula import predicates as named
-from wb.models.client import LLM, Unanswered
+from wb.models.ledger import Unanswered
 from wb.rules import accounting, words
 from wb.rules.rule import (
     Kind,
@@ -50,6 +50,9 @@ from wb.rules.rule import (
     Undecided,
     collect,
 )
+
+if TYPE_CHECKING:
+    from wb.models.client import LLM
 
 _DEFINITION = re.compile(
     r"\bmeans?\b|\bis defined as\b|\brefers? to\b|\bdenotes?\b|\bcounts? as\b|"

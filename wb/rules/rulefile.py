@@ -26,15 +26,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import pydantic
-import yaml
 
-from wb.domain import yamltext
 from wb.logic import cel, facts, syntax
 from wb.logic.facts import FactError
 from wb.rules.rule import Kind, Modality, Predicate, Rule, RuleSet, RuleType, Undecided
+
+if TYPE_CHECKING:
+    import yaml
 
 Loc = Sequence[int | str]
 WANTED = {
@@ -143,7 +144,9 @@ def dumps(ruleset: RuleSet) -> str:
 
 def written(data: object) -> str:
     """Texts, lists and mappings as YAML that `read` gives back."""
-    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+    from wb.domain import yamltext  # here, not above: PyYAML is for those who read or write files
+
+    return yamltext.dumps(data)
 
 
 def _form(ruleset: RuleSet) -> _File:
@@ -282,6 +285,8 @@ def decoded(path: Path, error: type[ValueError]) -> str:
 
 def read(text: str, source: str, error: type[ValueError]) -> Written:
     """The texts, lists and mappings of a YAML text; `error` tells the line of what is none of these."""
+    from wb.domain import yamltext
+
     try:
         found = yamltext.parse(text, _text)
     except yamltext.YamlError as problem:
@@ -302,37 +307,6 @@ def _filled(found: object) -> object:
         case list():
             return [_filled(item) for item in found]
     return found
-
-
-class _Dumper(yaml.SafeDumper):
-    """Mappings over lines, lists of texts in brackets; what any reader of YAML takes for something else is quoted."""
-
-    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.Node:
-        return super().represent_mapping(tag, mapping, flow_style=False)
-
-    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.Node:
-        flat = bool(sequence) and all(isinstance(item, str) for item in sequence)
-        return super().represent_sequence(tag, sequence, flow_style=flat or not sequence)
-
-    def represent_text(self, text: str) -> yaml.Node:
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _special(text) else None)
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
-_Dumper.add_representer(str, _Dumper.represent_text)
-
-
-def _special(text: str) -> bool:
-    """Whether some reader of YAML takes the text for a number, for yes or no, or breaks it at a character."""
-    if not text.isprintable() or text.lower() in ("y", "n"):
-        return True
-    try:
-        float(text)
-    except ValueError:
-        return text[:2].lower() in ("0x", "0o", "0b")
-    return True
 
 
 def _keys(model: type[pydantic.BaseModel], loc: Loc) -> list[str]:

@@ -17,14 +17,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-from filelock import BaseFileLock, FileLock, Timeout
+from typing import TYPE_CHECKING, NamedTuple
 
 from wb import paths
 from wb.paths import Project, digest, write_whole
 from wb.runs import key
 from wb.runs.key import Inputs
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 MANIFEST, NOTEBOOK, LEDGER, LOCK, FAILED = "manifest.json", "notebook.ipynb", "ledger.json", ".lock", "failed"
 KEY_LENGTH = 12  # hex digits: 48 bits
@@ -167,6 +168,8 @@ class Workplace(NamedTuple):
 
 def workplace(here: Project, stage: str) -> Workplace:
     """A new workplace beside the finished versions; its name starts with a dot."""
+    from filelock import FileLock  # here, not above: whoever loads guards makes no version
+
     parent = here.artifacts / stage
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
@@ -177,6 +180,8 @@ def workplace(here: Project, stage: str) -> Workplace:
 
 def sweep(here: Project, stage: str) -> int:
     """Remove the workplaces that killed processes left behind; returns how many."""
+    from filelock import FileLock, Timeout
+
     swept = 0
     for folder in (here.artifacts / stage).glob(".making-*"):
         try:

@@ -38,7 +38,7 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
     parts = [row["part"] for row in readings.read(SENTENCES) if row.get("part")] if readings else []
     rows += [("waived in part", f"{len(parts)}: {', '.join(f'“{part}”' for part in parts)}")] if parts else []
     results = _found(done, RESULTS)
-    rows += _unmeasured(_methods(results)) if results else []
+    rows += [*_unmeasured(_methods(results)), *_beside(results.read(RESULTS))] if results else []
     rows += [
         ("finding", f"{v.stage}: {v.manifest['summary']['findings']}")
         for v in done
@@ -92,6 +92,18 @@ def _unmeasured(methods: Sequence[Mapping[str, object]]) -> list[tuple[str, str]
         if row.get("reason"):
             by_reason.setdefault(str(row["reason"]), []).append(str(row["method"]))
     return [("not run", f"{', '.join(names)}: {reason}") for reason, names in by_reason.items()]
+
+
+def _beside(results: object) -> list[tuple[str, str]]:
+    """What was measured apart from labelled calls: tests by hand and live runs."""
+    if not isinstance(results, Mapping):
+        return []
+    tests = [f"{row['guard']} {row['passed']} of {row['tests']}" for row in results.get("guard_tests", ())]
+    live = [
+        f"{row['done']} of {row['trials']} {row['wishes']} ({row['agent']}, {row['strategy']})"
+        for row in dict(results.get("live", {})).get("rows", ())
+    ]
+    return [("tests by hand", ", ".join(tests))] * bool(tests) + [("live runs", one) for one in live]
 
 
 def _methods(results: Version) -> Sequence[Mapping[str, object]]:

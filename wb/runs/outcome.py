@@ -78,6 +78,9 @@ def lines(kept: Found) -> str:
         tools = kept.summary["tools"]
         fates = Counter(tool["fate"] for tool in tools)
         rows.append(("tools", f"{len(tools)}: " + ", ".join(f"{fates[fate]} {fate}" for fate in FATES)))
+        ruled = [tool for tool in tools if tool["rules"]]
+        proved = sum(tool["grade"] == "proved" for tool in ruled)
+        rows.append(("proved", f"{proved} of {len(ruled)} tools with rules, no open sentence bearing on them"))
         for head, key, value in (
             ("can never allow", "allows", "never"),
             ("allows only if told", "allows", "only if told"),

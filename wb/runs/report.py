@@ -41,6 +41,25 @@ max-height:70vh;overflow-y:auto}
 details{margin:.3rem 0}summary{cursor:pointer}:target{outline:2px solid #bf8700;outline-offset:3px}"""
 COLUMNS = ("method", "split", "n", "accuracy", "precision", "recall", "fpr", "undecided", "queries", "seconds")
 RATES = ("accuracy", "precision", "recall", "fpr")
+BESIDE = {  # what else an evaluation found, by where it stands in its results: its title, and what is to be known of it
+    "runs": ("Whole recorded runs", "One wrong call makes a run wrong; an undecided call does not run."),
+    "mapping": (
+        "Sentences mapped onto tools, as decided, beside what a person wrote down",
+        "P, R, F1: precision, recall and F1 of the references, means over tools; FRI: fuzzy Rand index of how the "
+        "references that both have (common) are grouped. A sentence that somebody waived or called no constraint is "
+        "mapped onto nothing: R tells of these decisions too.",
+    ),
+    "robustness": (
+        "Sentences mapped onto tools without decisions, with other text around the document",
+        "How well the document is read by itself; text that says nothing of its tools should change nothing.",
+    ),
+    "guard_tests": ("Tests by hand", "TPR: the share of a tool's tests that pass; failures by what was right."),
+    "live": (
+        "Live runs",
+        "pass^k: how likely it is that k trials of a task all succeed, for k = 1 and k = n, the trials of each task. "
+        "Wishes are violating or complying: whoever refuses everything does most of the former, none of the latter.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +225,12 @@ def _measured(results: Mapping[str, object]) -> list[tuple[str, list[Mapping[str
     return [(title, part) for title, part in rows if part]
 
 
+def beside(results: Mapping[str, object]) -> dict[str, list[Mapping[str, object]]]:
+    """What an evaluation found apart from the table of methods, as rows by name; only what was measured."""
+    found = {**results, "live": dict(results.get("live", {})).get("rows", ())}
+    return {name: list(found[name]) for name in BESIDE if found.get(name)}
+
+
 def not_run(methods: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """Methods that have no figures, each with its reason."""
     return tuple(f"{row['method']} was not run: {row['reason']}" for row in methods if row.get("reason"))
@@ -269,6 +294,9 @@ def _results(run: Versions, anchor: str) -> str:
         if row.get("reason"):
             reasons.setdefault(str(row["reason"]), []).append(str(row["method"]))
     notes = "".join(outcome.note(f"Not run: {', '.join(names)}; {why}.") for why, names in reasons.items())
+    for name, part in beside(results).items():
+        title, note = BESIDE[name]
+        measured += f"<h3>{html.escape(title)}</h3>{_bare(cards.table(part))}{outcome.note(note)}"
     return f'<div id="{anchor}results">{measured}{notes}</div>' if measured or notes else ""
 
 
