@@ -161,11 +161,11 @@ def applied(found: Sequence[Item], edits: Iterable[Edit], policy: Policy, *, ren
         if one.act == "add":
             continue
         try:
-            spans = frozenset((r.start, r.end) for r in _references(one.on, policy))
+            quoted = [{(r.start, r.end) for r in items.references(quote, policy)} for quote in one.on]
         except ValueError:
             left.append(one)
             continue
-        same = [k for k, item in enumerate(rows) if item.tool == one.tool and item.spans == spans]
+        same = [k for k, item in enumerate(rows) if item.tool == one.tool and _rests(item, quoted)]
         fits = [k for k in same if rows[k].name == one.item] or (same if renamed else [])
         if len(fits) != 1:
             left.append(one)
@@ -241,6 +241,11 @@ def _about(row: object) -> tuple | None:
 
 def _references(quotes: Iterable[str], policy: Policy) -> tuple[Reference, ...]:
     return tuple(dict.fromkeys(r for quote in quotes for r in items.references(quote, policy)))
+
+
+def _rests(item: Item, quoted: Sequence[set[tuple[int, int]]]) -> bool:
+    """Whether an item has these references and no others; what stands in several places may be in one of them."""
+    return all(item.spans & places for places in quoted) and item.spans <= set().union(*quoted)
 
 
 def _changed(item: Item, one: Edit, policy: Policy) -> Item | None:
