@@ -82,7 +82,8 @@ def claim(grade: str, rules: int, open: int, items: Iterable[Part] = (), unsettl
     policy items where they are known, and whether something was found that a person has to decide.
 
     *proved* (*tested*) only if it has rules and no open sentence bears on it; *free* where neither does; *no rule*
-    where only open sentences do, or what has to be decided.  A guard that is neither is what its grade says, such as *error*.
+    where only open sentences do, or what has to be decided.  A guard that is neither is what its grade says, such as
+    *error*.
     """
     if grade not in ("proved", "tested"):
         return grade

@@ -78,7 +78,10 @@ def look(desk: Desk) -> Look:
     done = edits.applied(exact.items, exact.left, desk.policy, renamed=True)
     gone = edits.stale(done.left, desk.policy)
     return Look(
-        stamp, every, tuple(items.informed(one, desk.accounts) for one in done.items), (*desk.made.stale, *gone)
+        stamp,
+        every,
+        tuple(items.informed(one, desk.accounts) if one.by == "person" else one for one in done.items),
+        (*desk.made.stale, *gone),
     )
 
 
