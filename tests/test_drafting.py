@@ -243,6 +243,22 @@ def test_what_its_author_disputes_is_shown_and_is_never_proved(says: dict) -> No
     assert toolguard.drafts(kept, [made])[0].dissent == draft.dissent != (), "it goes with the candidate to its proof"
 
 
+def test_what_a_person_has_to_decide_is_never_proved_and_goes_with_the_candidate() -> None:
+    """The code passes every check, a prover's too; without the finding it is proved."""
+    made, found = of("c1"), {"pay": ("a model says that 'Half' is its policy",)}
+    (draft,) = toolguard.doubted([written(made, Author(RIGHT), ("c1",))], {made.tool: found["pay"], "other": ("x",)})
+    (draft,) = synthesis.synthesise([draft], (*synthesis.TESTED, PROVES), lambda d: [])
+    entry = synthesis.guarded(draft)
+    assert entry.grade == "tested" and entry.reason == f"{runtime.UNSETTLED} {found['pay'][0]}"
+    assert synthesis.guarded(replace(draft, findings=())).grade == "proved"
+    (kept,) = toolguard.drafts(toolguard.to_rows([draft], RuleSet((), ()), {}), [made])
+    assert kept.findings == draft.findings == found["pay"]
+    assert veriguard.again([entry], None) == (entry,), "a proof decides nothing of it: nobody is asked"
+    free = replace(entry, contract=replace(made, items=()))
+    assert runtime.claimed(free, 0) == "no rule" and runtime.claimed(replace(free, reason=""), 0) == "free"
+    assert runtime.claimed(entry, 0) == "tested"
+
+
 def test_a_disputed_test_is_kept_though_the_code_stays_as_it_is() -> None:
     made, wrong = of("c1"), RIGHT.replace("< 18", "< 17")
     assert wrong != RIGHT
