@@ -1,13 +1,14 @@
 """Guards written from sentences: by the offline grammar or a model's reply, never from the contract."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, examples, sandbox, synthesis, toolguard, veriguard
+from wb.guards import contract, examples, runtime, sandbox, synthesis, toolguard, veriguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Reply

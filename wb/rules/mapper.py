@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pydantic
 
@@ -139,7 +139,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """The policy items of each tool, what was refused on the way, and the edits of a person that had no effect.
+    """The policy items of each tool, what was refused on the way, a person's edits, and those that had no effect.
 
     `changes` says of each tool whether it changes anything, None where nobody knows: as `tools.json` declares it, else
     as the engine told.  It decides which tools are asked about and what is shown, and nothing of a guard.
@@ -148,7 +148,8 @@ class Map:
     items: tuple[Item, ...]
     refused: tuple[Refused, ...] = ()
     stale: tuple[str, ...] = ()
-    changes: Mapping[str, bool | None] | None = None
+    changes: Mapping[str, bool | None] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
 
 
 def mapped(
@@ -183,7 +184,7 @@ def mapped(
         desk.review()
     every = tuple(one for tool in policy.toolbox.tools for one in desk.items.get(tool.name, ()))
     informed = tuple(one if one.by == "reading" and not rounds else items.informed(one, accounts) for one in every)
-    return Map(informed, tuple(desk.refused), tuple(editing.stale(desk.left, policy)), desk.changes)
+    return Map(informed, tuple(desk.refused), tuple(editing.stale(desk.left, policy)), desk.changes, tuple(edits))
 
 
 def findings(

@@ -37,13 +37,12 @@ Act = Literal["pick", "add", "edit", "drop", "archive", "bring back", "take back
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What is reviewed: the items that a run made of a policy, with the edits that it knew, and where edits stand."""
+    """What is reviewed: the items that were made of a policy, under the edits of that moment, and where edits stand."""
 
     policy: Policy
     accounts: Sequence[Account]
     made: Map
     file: Path
-    known: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def look(desk: Desk) -> Look:
     """The items under the edits that the file holds now; `EditError` tells the file's mistakes."""
     stamp = entries.stamp(desk.file)
     every = edits.load(desk.file, desk.policy)
-    fresh = tuple(one for one in every if one not in desk.known)
+    fresh = tuple(one for one in every if one not in desk.made.edits)
     found = (*desk.made.items, *edits.made_by(fresh, desk.accounts, desk.policy))
     exact = edits.applied(found, fresh, desk.policy)
     done = edits.applied(exact.items, exact.left, desk.policy, renamed=True)
@@ -87,7 +86,7 @@ def look(desk: Desk) -> Look:
 
 def tools(desk: Desk, seen: Look) -> list[dict[str, object]]:
     """The tools in the order of the toolbox, each with whether it changes anything, and how many items it has."""
-    changes = desk.made.changes or {}
+    changes = desk.made.changes
     mine = {tool.name: [one for one in seen.items if one.tool == tool.name] for tool in desk.policy.toolbox.tools}
     return [
         {
@@ -195,7 +194,7 @@ def open(policy: Policy, accounts: Sequence[Account], made: Map, file: Path) -> 
         bare = items.unmapped(policy, accounts, made.items)
         rows = ({"in no item": cards.Quote(visible(one.said)), "class": cards.Badge(one.account.cls)} for one in bare)
         return cards.table(rows, none="every sentence that says how to act is in an item")
-    return _page()(Desk(policy, tuple(accounts), made, file, edits.load(file, policy)))
+    return _page()(Desk(policy, tuple(accounts), made, file))
 
 
 @lru_cache(maxsize=1)
@@ -235,6 +234,8 @@ def _page() -> type:
                 self.heard += 1
 
         def _do(self, asked: Asked) -> None:
+            if asked.tool not in (known := [tool.name for tool in self.desk.policy.toolbox.tools]):
+                raise EditError(f"one of the tools {known} was required; got {asked.tool[:40]!r}")
             if asked.act == "pick":
                 stale = entries.stamp(self.desk.file) != self.seen.stamp
                 self._see(look(self.desk) if stale else self.seen, asked.tool)
