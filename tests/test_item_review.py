@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from test_browser import CHROMIUM, QUIET, SCREENSHOTS, WIDE
 from test_mapper import BLUE, BOTH, FRIENDLY, LATE, LOOKED, POLICY, PRICE, READ, SWIM, YES, Person, made
 
 from wb.rules import edits, mapper
@@ -153,3 +154,80 @@ def test_the_page_makes_no_markup_and_asks_nobody() -> None:
     code = item_review.PAGE.read_text("utf-8")
     asked = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch|XMLHttp|import\b|https?:"
     assert not re.findall(asked, code) and "url(" not in item_review.STYLE.read_text("utf-8")
+
+
+MODEL = """values => {
+    const heard = {};
+    window.sent = [];
+    window.model = {
+        get: name => values[name],
+        on: (what, act) => (heard[what] ||= []).push(act),
+        send: content => window.sent.push(content),
+    };
+    window.tell = fresh => {
+        const changed = Object.keys(fresh).filter(k => JSON.stringify(fresh[k]) !== JSON.stringify(values[k]));
+        Object.assign(values, fresh);
+        changed.forEach(name => (heard["change:" + name] || []).forEach(act => act()));
+    };
+    window.view.render({ model: window.model, el: document.body });
+}"""
+STATE = ("tools", "rows", "shown", "done", "stale", "told", "file", "heard")
+HOSTILE = "<img src=x onerror='window.hit = 1'> the harbour master sees to it"
+
+
+def test_clicks_in_a_browser_edit_items_in_the_file(boats: Desk) -> None:
+    """The page in Debian's chromium, with the widget behind it as in JupyterLab: values there, acts back."""
+    from playwright.sync_api import sync_playwright
+
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    view = item_review.open(POLICY, READ, boats.made, boats.file)
+    script = item_review.PAGE.read_text("utf-8").replace("export default", "window.view =")
+    style = item_review.review.STYLE.read_text("utf-8") + item_review.STYLE.read_text("utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        page = browser.new_page(viewport=WIDE)
+        page.set_content(f"<style>body{{font-family:sans-serif}}{style}</style>")
+        page.add_script_tag(content=script)
+        page.evaluate(MODEL, {name: getattr(view, name) for name in STATE})
+
+        def answer() -> None:
+            for content in page.evaluate("window.sent.splice(0)"):
+                view.hear(content)
+            page.evaluate("fresh => window.tell(fresh)", {name: getattr(view, name) for name in STATE})
+
+        lit = page.locator(".document .mine").all_text_contents()
+        page.locator(".item-card", has_text="Two boats").hover()
+        assert page.locator(".document .lit").all_text_contents() == [BOTH]
+        page.screenshot(path=SCREENSHOTS / "items.png")
+        page.get_by_role("button", name="Add an item").click()
+        page.locator("input.name").fill("Blue ones")
+        page.locator("textarea.description").fill(HOSTILE)
+        page.get_by_role("button", name="Save").click()
+        answer()
+        assert (
+            "refused, nothing was written: the edit" in page.locator(".told").inner_text() and not boats.file.exists()
+        )
+        page.locator(".document .sentence", has_text=BLUE).click()
+        page.locator(".document .sentence", has_text=LATE).click()
+        page.locator(".document .sentence", has_text=LATE).click()
+        assert page.locator("textarea.references").input_value() == BLUE
+        page.screenshot(path=SCREENSHOTS / "items-form.png")
+        page.get_by_role("button", name="Save").click()
+        answer()
+        assert page.locator(".item-card").last.inner_text().startswith("Blue ones")
+        page.locator(".tools button[data-tool=end_rental]").click()
+        answer()
+        card = page.locator(".item-card", has_text="Ten euros")
+        card.locator("input.why").fill("told at the desk")
+        card.get_by_role("button", name="Drop").click()
+        answer()
+        assert page.locator(".told").inner_text() == "written to items.yaml: drop"
+        assert page.locator(".document .uncovered").all_text_contents() == [LATE], "now it is in no item"
+        page.screenshot(path=SCREENSHOTS / "items-end.png")
+        page.locator(".done", has_text="Blue ones").get_by_role("button").click()
+        answer()
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        hit = page.evaluate("window.hit")
+        browser.close()
+    assert lit == [SWIM, BOTH, PRICE, YES] and hit is None and wide <= WIDE["width"]
+    assert [(one.act, one.item) for one in edits.load(boats.file, POLICY)] == [("drop", "Ten euros an hour")]
