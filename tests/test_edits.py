@@ -12,7 +12,7 @@ from test_mapper import BLUE, HIRE, LATE, POLICY, READ, SWIM, TOOLS, YES
 from wb import paths
 from wb.paths import Project
 from wb.rules import edits, entries, items, rulefile
-from wb.rules.edits import Edit, EditError
+from wb.rules.edits import EditError, ItemEdit
 from wb.runs import key, pipeline
 
 ROOT = Path(__file__).parents[1]
@@ -91,14 +91,14 @@ def test_what_is_gone_from_the_document_is_stale_and_no_mistake() -> None:
 
 def test_an_entry_is_put_into_the_file_and_nothing_else_in_it_changes(tmp_path: Path) -> None:
     file = tmp_path / "items.yaml"
-    first, second = Edit(**DROP), Edit(**ADD)
+    first, second = ItemEdit(**DROP), ItemEdit(**ADD)
     edits.save(file, first, POLICY)
     file.write_text("# Ann looks at items here\n" + file.read_text("utf-8") + "  # and here\n", "utf-8")
     edits.save(file, second, POLICY)
     said = file.read_text("utf-8")
     assert said.startswith("# Ann looks at items here\n") and "# and here" in said
     assert edits.load(file, POLICY) == (first, second)
-    edits.save(file, Edit(**{**DROP, "act": "archive", "why": "other"}), POLICY)
+    edits.save(file, ItemEdit(**{**DROP, "act": "archive", "why": "other"}), POLICY)
     assert [one.act for one in edits.load(file, POLICY)] == ["archive", "add"], (
         "in the place of the one about that item"
     )
@@ -108,9 +108,9 @@ def test_an_entry_is_put_into_the_file_and_nothing_else_in_it_changes(tmp_path: 
     with pytest.raises(EditError, match="changed meanwhile"):
         edits.save(file, first, POLICY, seen="0" * 64)
     with pytest.raises(EditError, match="Never dive"):
-        edits.save(file, Edit(**{**ADD, "references": ["Never dive."]}), POLICY, seen=stamp)
+        edits.save(file, ItemEdit(**{**ADD, "references": ["Never dive."]}), POLICY, seen=stamp)
     with pytest.raises(EditError, match="one of the tools"):
-        edits.save(file, Edit(**{**DROP, "tool": "x"}), POLICY)
+        edits.save(file, ItemEdit(**{**DROP, "tool": "x"}), POLICY)
     assert file.read_bytes() == kept
     file.write_text("items: [{tool: rent_boat}]\n", "utf-8")
     with pytest.raises(EditError, match="write the entry by hand"):

@@ -23,7 +23,7 @@ from wb.models.forecast import Forecast
 from wb.models.ledger import ModelError
 from wb.offline.engine import Offline
 from wb.rules import edits, items, mapper
-from wb.rules.mapper import Map, Refused
+from wb.rules.mapper import Map, Refusal
 
 BLOCK = re.compile(r'<data name="(\w+)">\n?(.*?)\n?</data>', re.DOTALL)
 SWIM = "Rent a boat only to visitors who can swim."
@@ -334,7 +334,7 @@ def test_a_tool_that_nobody_answers_about_has_what_was_read() -> None:
     found = made(Mute())
     read = {one.spans for one in items.items(POLICY, READ) if one.tool == "rent_boat"}
     assert {one.spans for one in found.items if one.tool == "rent_boat"} == read
-    assert Refused("create_items", "rent_boat", "", "no reply: nobody is there") in found.refused
+    assert Refusal("create_items", "rent_boat", "", "no reply: nobody is there") in found.refused
     assert "Looked at" in names(found, "end_rental"), "the others are asked all the same"
 
 

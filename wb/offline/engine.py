@@ -41,7 +41,7 @@ from wb.models.embeddings import Encoder
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
-from wb.offline import answers, grounding, lexicon, mapping, norms
+from wb.offline import answers, grounding, lexicon, mapper, norms
 from wb.offline import recogniser as recognise
 from wb.offline.grounding import Reading, ground
 from wb.rules.items import Item
@@ -432,7 +432,7 @@ class Offline:
             "merge_predicates": merge,
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,
-            **mapping.techniques(self.toolbox, self.items),
+            **mapper.techniques(self.toolbox, self.items),
         }
 
     def _extract_action(self, inputs: Mapping[str, object]) -> dict[str, object]:

@@ -44,7 +44,7 @@ class EditError(ValueError):
     """A file is not one of edits; the message says on which line, what was required and what was got."""
 
 
-class Edit(Form):
+class ItemEdit(Form):
     """What a person did to one item of one tool, and why."""
 
     tool: str = pydantic.Field(min_length=1)
@@ -64,14 +64,14 @@ class Edit(Form):
 
 
 class _File(Form):
-    items: list[Any] = []  # each an `Edit`
+    items: list[Any] = []  # each an `ItemEdit`
 
 
-class Edited(NamedTuple):
+class Applied(NamedTuple):
     """Items with a person's edits in them, and the edits that fit no item."""
 
     items: tuple[Item, ...]
-    left: tuple[Edit, ...]
+    left: tuple[ItemEdit, ...]
 
 
 def place(policy: Path) -> Path:
@@ -79,7 +79,7 @@ def place(policy: Path) -> Path:
     return paths.items(policy)
 
 
-def load(path: Path, policy: Policy) -> tuple[Edit, ...]:
+def load(path: Path, policy: Policy) -> tuple[ItemEdit, ...]:
     """The edits of a file about a policy; none where there is no file.
 
     Raises:
@@ -88,7 +88,7 @@ def load(path: Path, policy: Policy) -> tuple[Edit, ...]:
     return loads(rulefile.decoded(path, EditError), policy, source=path.name) if path.exists() else ()
 
 
-def loads(text: str, policy: Policy, *, source: str = "items.yaml") -> tuple[Edit, ...]:
+def loads(text: str, policy: Policy, *, source: str = "items.yaml") -> tuple[ItemEdit, ...]:
     """The edits of a text that have an act.
 
     Raises:
@@ -97,10 +97,10 @@ def loads(text: str, policy: Policy, *, source: str = "items.yaml") -> tuple[Edi
     written = rulefile.read(text, source, EditError)
     if written.data is None:
         return ()
-    found: list[Edit] = []
+    found: list[ItemEdit] = []
     wrong: list[str] = []
     for i, row in enumerate(written.checked(_File).items):
-        one, mistakes = written.form(Edit, row, (KEY, i))
+        one, mistakes = written.form(ItemEdit, row, (KEY, i))
         wrong += mistakes
         if one is None:
             continue
@@ -113,7 +113,7 @@ def loads(text: str, policy: Policy, *, source: str = "items.yaml") -> tuple[Edi
     return tuple(one for one in found if one.act is not None)
 
 
-def _mistakes(one: Edit, policy: Policy, written: Written, loc: Loc) -> Iterator[str]:
+def _mistakes(one: ItemEdit, policy: Policy, written: Written, loc: Loc) -> Iterator[str]:
     """What an entry needs for its act, or has and cannot use, and what of it the policy does not have."""
     known = [tool.name for tool in policy.toolbox.tools]
     if one.tool not in known:
@@ -141,7 +141,7 @@ def _mistakes(one: Edit, policy: Policy, written: Written, loc: Loc) -> Iterator
         yield f"{written.where(loc)}: {bad}"
 
 
-def added(edits: Iterable[Edit], policy: Policy) -> tuple[Item, ...]:
+def added(edits: Iterable[ItemEdit], policy: Policy) -> tuple[Item, ...]:
     """The items that a person added."""
     return tuple(
         Item(one.tool, one.name, one.description, _references(one.references, policy), by="person")
@@ -150,7 +150,7 @@ def added(edits: Iterable[Edit], policy: Policy) -> tuple[Item, ...]:
     )
 
 
-def applied(found: Sequence[Item], edits: Iterable[Edit], policy: Policy, *, renamed: bool = False) -> Edited:
+def applied(found: Sequence[Item], edits: Iterable[ItemEdit], policy: Policy, *, renamed: bool = False) -> Applied:
     """The items with what a person did to those of the same name and references, in the order of the edits.
 
     With `renamed`, an edit that fits none so is about the only item of its tool with its references, whatever that is
@@ -172,10 +172,10 @@ def applied(found: Sequence[Item], edits: Iterable[Edit], policy: Policy, *, ren
             continue
         changed = _changed(rows[fits[0]], one, policy)
         rows[fits[0] : fits[0] + 1] = [] if changed is None else [changed]
-    return Edited(tuple(rows), tuple(left))
+    return Applied(tuple(rows), tuple(left))
 
 
-def stale(edits: Iterable[Edit], policy: Policy) -> list[str]:
+def stale(edits: Iterable[ItemEdit], policy: Policy) -> list[str]:
     """Why each of these edits has no effect, a line each."""
     found = []
     for one in edits:
@@ -188,7 +188,7 @@ def stale(edits: Iterable[Edit], policy: Policy) -> list[str]:
     return found
 
 
-def save(path: Path, made: Edit, policy: Policy, *, seen: str | None = None) -> None:
+def save(path: Path, made: ItemEdit, policy: Policy, *, seen: str | None = None) -> None:
     """Put an edit into the file of edits, whole or not at all, in the place of one about the same item.
 
     `seen` is the stamp (`entries.stamp`) of the file that the edit was made before.
@@ -209,7 +209,7 @@ def save(path: Path, made: Edit, policy: Policy, *, seen: str | None = None) -> 
         raise EditError(f"{path}: a file that can be written was required; got {error.strerror or error}") from None
 
 
-def put(text: str, made: Edit, policy: Policy, *, source: str = "items.yaml") -> str:
+def put(text: str, made: ItemEdit, policy: Policy, *, source: str = "items.yaml") -> str:
     """The text of a file of edits with this one in it.
 
     Raises:
@@ -234,7 +234,7 @@ def put(text: str, made: Edit, policy: Policy, *, source: str = "items.yaml") ->
 def _about(row: object) -> tuple | None:
     """Which item an entry of a file is about."""
     try:
-        return Edit.model_validate(row).about
+        return ItemEdit.model_validate(row).about
     except pydantic.ValidationError:
         return None
 
@@ -248,7 +248,7 @@ def _rests(item: Item, quoted: Sequence[set[tuple[int, int]]]) -> bool:
     return all(item.spans & places for places in quoted) and item.spans <= set().union(*quoted)
 
 
-def _changed(item: Item, one: Edit, policy: Policy) -> Item | None:
+def _changed(item: Item, one: ItemEdit, policy: Policy) -> Item | None:
     """An item as a person left it; None where they dropped it."""
     match one.act:
         case "drop":
@@ -266,6 +266,6 @@ def _changed(item: Item, one: Edit, policy: Policy) -> Item | None:
     )
 
 
-def made_by(edits: Iterable[Edit], accounts: Sequence[Account], policy: Policy) -> tuple[Item, ...]:
+def made_by(edits: Iterable[ItemEdit], accounts: Sequence[Account], policy: Policy) -> tuple[Item, ...]:
     """The items that a person added, with the rules that their sentences became."""
     return tuple(items.informed(one, accounts) for one in added(edits, policy))

@@ -23,7 +23,7 @@ from wb.domain.policy import Policy
 from wb.models.client import LLM, Unanswered
 from wb.rules import edits as editing
 from wb.rules import items
-from wb.rules.edits import Edit
+from wb.rules.edits import ItemEdit
 from wb.rules.extract import tool_row
 from wb.rules.items import Item, Maker, Reference
 from wb.rules.sentences import Account
@@ -128,7 +128,7 @@ class ToolsReply(_Reply):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Refusal:
     """What a reply says and is not taken: in which step, about which tool, the words, and why."""
 
     step: str
@@ -146,14 +146,14 @@ class Map:
     """
 
     items: tuple[Item, ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     stale: tuple[str, ...] = ()
     changes: Mapping[str, bool | None] = field(default_factory=dict)
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[ItemEdit, ...] = ()
 
 
 def mapped(
-    policy: Policy, accounts: Sequence[Account], llm: LLM, *, rounds: int = 0, edits: Sequence[Edit] = ()
+    policy: Policy, accounts: Sequence[Account], llm: LLM, *, rounds: int = 0, edits: Sequence[ItemEdit] = ()
 ) -> Map:
     """The policy items of each tool under a person's edits, tools in the order of the toolbox.
 
@@ -209,11 +209,11 @@ def findings(
 class _Desk:
     """The items in the making, by tool, and what was refused."""
 
-    def __init__(self, policy: Policy, accounts: Sequence[Account], llm: LLM, edits: Sequence[Edit]) -> None:
+    def __init__(self, policy: Policy, accounts: Sequence[Account], llm: LLM, edits: Sequence[ItemEdit]) -> None:
         self.policy, self.accounts, self.llm = policy, accounts, llm
         self.tools = {tool.name: tool for tool in policy.toolbox.tools}
         self.items: dict[str, list[Item]] = {}
-        self.refused: list[Refused] = []
+        self.refused: list[Refusal] = []
         self.changes: dict[str, bool | None] = {name: tool.mutating for name, tool in self.tools.items()}
         self.edits = tuple(edits)
         self.left = tuple(one for one in edits if one.act != "add")
@@ -475,4 +475,4 @@ class _Desk:
         return self.policy.seen.text[start:end]
 
     def _refuse(self, step: str, tool: str, said: str, reason: str) -> None:
-        self.refused.append(Refused(step, tool, said, reason))
+        self.refused.append(Refusal(step, tool, said, reason))

@@ -21,7 +21,7 @@ import pydantic
 from wb.domain.clauses import pieces
 from wb.domain.policy import Policy
 from wb.rules import edits, entries, items
-from wb.rules.edits import Edit, EditError
+from wb.rules.edits import EditError, ItemEdit
 from wb.rules.items import Item
 from wb.rules.mapper import Map
 from wb.rules.rulefile import Form
@@ -50,7 +50,7 @@ class Look:
     """The items as the edits of the moment leave them; `stamp` tells the file that these were read from."""
 
     stamp: str
-    every: tuple[Edit, ...]
+    every: tuple[ItemEdit, ...]
     items: tuple[Item, ...]
     stale: tuple[str, ...]
 
@@ -158,7 +158,7 @@ def act(desk: Desk, seen: Look, asked: Asked) -> Look:
     return look(desk)
 
 
-def _edit(seen: Look, asked: Asked) -> Edit:
+def _edit(seen: Look, asked: Asked) -> ItemEdit:
     """What a person did, as an entry of the file."""
     if asked.act == "take back":
         if not 0 <= asked.at < len(seen.every):
@@ -167,7 +167,7 @@ def _edit(seen: Look, asked: Asked) -> Edit:
     said = {"name": asked.name.strip(), "description": asked.description.strip()}
     words = [one.strip() for one in asked.references if one.strip()]
     if asked.act == "add":
-        return Edit(tool=asked.tool, act="add", why=asked.why.strip(), **said, references=words)
+        return ItemEdit(tool=asked.tool, act="add", why=asked.why.strip(), **said, references=words)
     mine = [one for one in seen.items if one.tool == asked.tool]
     if not 0 <= asked.at < len(mine):
         raise EditError(f"one of the {len(mine)} items of {asked.tool!r} was required; got number {asked.at + 1}")
@@ -181,7 +181,7 @@ def _edit(seen: Look, asked: Asked) -> Edit:
         before = {"name": visible(item.name), "description": visible(item.description)}
         change |= {key: text for key, text in said.items() if text != before[key]}
         change |= {"references": words} if words != [visible(text) for text in on] else {}
-    return Edit(tool=asked.tool, item=item.name, on=on, act=asked.act, why=asked.why.strip(), **change)
+    return ItemEdit(tool=asked.tool, item=item.name, on=on, act=asked.act, why=asked.why.strip(), **change)
 
 
 def _touches(spans: object, start: int, end: int) -> bool:
