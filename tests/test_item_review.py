@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from test_browser import CHROMIUM, QUIET, SCREENSHOTS, WIDE
-from test_mapper import BLUE, BOTH, FRIENDLY, LATE, LOOKED, POLICY, PRICE, READ, SWIM, YES, Person, made
+from test_mapper import BLUE, BOTH, FRIENDLY, LATE, LOOKED, POLICY, PRICE, READ, SWIM, YES, Person, made, well
 
 from wb.rules import edits, mapper
 from wb.runs import item_review, store
@@ -16,7 +16,7 @@ from wb.runs.item_review import Asked, Desk
 
 @pytest.fixture
 def boats(tmp_path: Path) -> Desk:
-    return Desk(POLICY, READ, made(Person()), tmp_path / "items.yaml")
+    return Desk(POLICY, READ, well(), tmp_path / "items.yaml")
 
 
 def act(desk: Desk, what: str, tool: str = "rent_boat", **given: object) -> item_review.Look:
