@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,16 @@ from test_items import tool
 from test_mapper import BLUE, HIRE, LATE, POLICY, READ, SWIM, TOOLS, YES
 
 from wb import paths
+from wb.domain import policy as documents
 from wb.paths import Project
 from wb.rules import edits, entries, items, rulefile
 from wb.rules.edits import EditError, ItemEdit
 from wb.runs import key, pipeline
 
 ROOT = Path(__file__).parents[1]
-EDIT = {"tool": "rent_boat", "item": "A", "on": [SWIM], "act": "edit", "name": "B"}
+EDIT = {"tool": "rent_boat", "item": "A", "words": [SWIM], "act": "edit", "name": "B"}
 ADD = {"tool": "rent_boat", "act": "add", "name": "B", "description": "D", "references": [SWIM]}
-DROP = {"tool": "rent_boat", "item": "A", "on": [SWIM], "act": "drop", "why": "w"}
+DROP = {"tool": "rent_boat", "item": "A", "words": [SWIM], "act": "drop", "why": "w"}
 
 
 def text(*rows: dict) -> str:
@@ -42,18 +44,18 @@ BAD = {
     "a title for a reference": ({**EDIT, "references": ["In general"]}, "not a title alone"),
     "an addition without references": (without(ADD, "references"), "['references'] were required for 'add'"),
     "an addition of an item that is there": ({**ADD, "item": "A"}, "nothing but ['description', 'name', 'references']"),
-    "an edit of nothing": (without(EDIT, "on"), "['on'] were required for 'edit'; got none"),
+    "an edit of nothing": (without(EDIT, "words"), "['words'] were required for 'edit'; got none"),
     "an edit that changes nothing": (without(EDIT, "name"), "another name, description or references were required"),
     "a drop without a reason": (without(DROP, "why"), "a reason why was required for 'drop'"),
     "an archive with a blank reason": ({**DROP, "act": "archive", "why": "  "}, "a reason why was required"),
     "bringing back without a reason": ({**without(DROP, "why"), "act": "bring back"}, "a reason why was required"),
     "a drop with a new name": (
         {**DROP, "name": "B"},
-        "nothing but ['item', 'on'] was required for 'drop'; got ['name']",
+        "nothing but ['item', 'words'] was required for 'drop'; got ['name']",
     ),
     "a name on two lines": ({**EDIT, "name": "A\nB"}, "a name on one line was required"),
     "a long name": ({**EDIT, "name": "x" * 121}, "a name of 1 to 120 characters"),
-    "a number for a list": ({**EDIT, "on": "x"}, "a list was required"),
+    "a number for a list": ({**EDIT, "words": "x"}, "a list was required"),
 }
 
 
@@ -82,7 +84,7 @@ def test_all_mistakes_are_told_and_one_entry_an_item_is_enough() -> None:
 
 
 def test_what_is_gone_from_the_document_is_stale_and_no_mistake() -> None:
-    gone = edits.loads(text({**DROP, "on": ["It is gone."]}), POLICY)
+    gone = edits.loads(text({**DROP, "words": ["It is gone."]}), POLICY)
     read = items.items(POLICY, READ)
     left = edits.applied(read, gone, POLICY, renamed=True)
     assert left.items == read and left.left == gone
@@ -148,7 +150,7 @@ def test_an_item_becomes_what_a_person_says() -> None:
     row = {
         "tool": one.tool,
         "item": one.name,
-        "on": on,
+        "words": on,
         "act": "edit",
         "references": [YES, LATE],
         "description": "New.",
@@ -158,3 +160,9 @@ def test_an_item_becomes_what_a_person_says() -> None:
     assert [r.text for r in changed.references] == [YES, LATE]
     (mine,) = edits.made_by(edits.loads(text({**ADD, "references": [BLUE, SWIM]}), POLICY), READ, POLICY)
     assert mine.rules == ("c1.1",) and mine.by == "person" and not mine.archived
+
+
+def test_the_example_of_the_module_is_one() -> None:
+    lines = edits.__doc__.split("\n\n")[1]
+    (one,) = edits.loads(textwrap.dedent(lines), documents.load(ROOT / "tests" / "fixtures" / "short_policy"))
+    assert (one.act, one.name, len(one.references)) == ("edit", "At most five at home", 1)

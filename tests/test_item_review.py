@@ -59,7 +59,7 @@ def test_each_act_is_in_the_file_shown_at_once_and_can_be_taken_back(boats: Desk
     first = shown(boats)[0]
     assert (first["name"], first["references"], first["by"]) == ("Swimmers", [SWIM, BLUE], "person")
     (entry,) = edits.load(boats.file, POLICY)
-    assert (entry.item, entry.on, entry.references) == ("Swimmers alone", [SWIM], [SWIM, BLUE])
+    assert (entry.item, entry.words, entry.references) == ("Swimmers alone", [SWIM], [SWIM, BLUE])
     act(boats, "archive", at=3, why="the till asks")
     assert shown(boats)[3]["archived"] == "by a person: the till asks"
     act(boats, "bring back", "end_rental", at=2, why="we can hear them")

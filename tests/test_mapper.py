@@ -404,9 +404,7 @@ def test_what_no_rule_holds_a_tool_to_is_a_finding_until_a_person_decides() -> N
     assert LATE in said and "a model says that 'Ten euros an hour'" in said and "items.yaml" in said
     assert mapper.findings(items.items(POLICY, READ), READ, {}) == {}, "nothing that was read is one"
     for act in ("drop", "archive"):
-        own = (
-            f"items:\n  - {{tool: end_rental, item: Ten euros an hour, on: ['{LATE}'], act: {act}, why: it is told}}\n"
-        )
+        own = f"items:\n  - {{tool: end_rental, item: Ten euros an hour, words: ['{LATE}'], act: {act}, why: it is told}}\n"
         assert mapper.findings(made(Person(), own=own).items, READ, guarding) == {}
     own = f"items:\n  - {{tool: find_visitor, name: Mine, description: D, references: ['{BLUE}'], act: add}}\n"
     assert "a person says that 'Mine'" in mapper.findings(made(Person(), 0, own).items, READ, {})["find_visitor"][0]
@@ -453,17 +451,17 @@ def test_a_mapping_that_was_cut_off_goes_on_and_its_replay_asks_nobody(tmp_path:
 OWN = f"""items:
   - tool: rent_boat
     item: Swimmers alone
-    on: ["{SWIM}"]
+    words: ["{SWIM}"]
     act: edit
     name: Only who swims
     description: Whoever cannot swim gets no boat, not even with a jacket.
-  - {{tool: rent_boat, item: 'Two boats, not in the evening', on: ["{BOTH}"], act: bring back, why: one item here}}
-  - {{tool: end_rental, item: A yes, on: ["{YES}"], act: drop, why: it is read back}}
-  - {{tool: end_rental, item: Friendly, on: ["{FRIENDLY}"], act: bring back, why: we can hear them}}
+  - {{tool: rent_boat, item: 'Two boats, not in the evening', words: ["{BOTH}"], act: bring back, why: one item here}}
+  - {{tool: end_rental, item: A yes, words: ["{YES}"], act: drop, why: it is read back}}
+  - {{tool: end_rental, item: Friendly, words: ["{FRIENDLY}"], act: bring back, why: we can hear them}}
   - {{tool: find_visitor, act: add, name: Ask for a name, description: Only with a name., references: ["{YES}"]}}
-  - {{tool: rent_boat, item: Whatever it is called, on: ["{PRICE}"], act: archive, why: the till asks}}
-  - {{tool: rent_boat, item: Gone, on: [It is gone.], act: drop, why: gone}}
-  - {{tool: end_rental, item: Nobody made it, on: ["{BLUE}"], act: drop, why: none}}
+  - {{tool: rent_boat, item: Whatever it is called, words: ["{PRICE}"], act: archive, why: the till asks}}
+  - {{tool: rent_boat, item: Gone, words: [It is gone.], act: drop, why: gone}}
+  - {{tool: end_rental, item: Nobody made it, words: ["{BLUE}"], act: drop, why: none}}
 """
 
 
@@ -501,6 +499,6 @@ def test_an_edit_of_what_stands_in_two_places_is_of_the_item_that_has_one_of_the
     policy, told = accounts(text, box(tool("lend_saw", "Lend a saw."), tool("sell_saw", "Sell a saw.")))
     read = items.items(policy, told)
     assert [len(one.references) for one in read] == [1, 1]
-    own = f"items:\n  - {{tool: sell_saw, item: '{read[1].name}', on: ['{said}'], act: drop, why: sold clean}}\n"
+    own = f"items:\n  - {{tool: sell_saw, item: '{read[1].name}', words: ['{said}'], act: drop, why: sold clean}}\n"
     left = edits.applied(read, edits.loads(own, policy), policy)
     assert [one.tool for one in left.items] == ["lend_saw"] and not left.left

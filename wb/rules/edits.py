@@ -3,7 +3,7 @@
     items:
       - tool: lend_item
         item: Five at most                 # the name that it has
-        on: [You can borrow at most five items.]     # its references, word for word
+        words: [You can borrow at most five items.]  # its references, word for word
         act: edit                          # or: add, drop, archive, bring back
         why: five counts those that are at home
         name: At most five at home         # of an edit, what changes; of an item that is added, all three
@@ -11,7 +11,7 @@
         references: [You can borrow at most five items.]
 
 An entry without an act changes nothing.  It is about the item of that tool, name and references; where what made the
-items calls it otherwise by now, about the only one of those references.  If there is none, or the words of `on` are
+items calls it otherwise by now, about the only one of those references.  If there is none, or its `words` are
 gone from the document, the entry is stale: it has no effect, and that is said.  What a person added, edited, archived
 or brought back is neither split nor merged nor archived by a model.  Items block nothing and free nothing; rules and
 decisions do (`decisions.yaml`).
@@ -49,7 +49,7 @@ class ItemEdit(Form):
 
     tool: str = pydantic.Field(min_length=1)
     item: str = ""
-    on: list[str] = []
+    words: list[str] = []
     act: Act | None = None
     why: str = ""
     name: str = ""
@@ -59,8 +59,8 @@ class ItemEdit(Form):
     @property
     def about(self) -> tuple[str, str, tuple[str, ...]]:
         """Which item it is about, by tool, name and references; of one that is added, its own."""
-        words = self.on or self.references
-        return self.tool, self.item or self.name, tuple(sorted(" ".join(quote.split()) for quote in words))
+        quotes = self.words or self.references
+        return self.tool, self.item or self.name, tuple(sorted(" ".join(quote.split()) for quote in quotes))
 
 
 class _File(Form):
@@ -125,9 +125,9 @@ def _mistakes(one: ItemEdit, policy: Policy, written: Written, loc: Loc) -> Iter
             yield f"{written.where((*loc, 'references', i))}: {error}: {COPY}"
     if one.act is None:
         return
-    given = {key for key in ("item", "on", "name", "description", "references") if getattr(one, key)}
+    given = {key for key in ("item", "words", "name", "description", "references") if getattr(one, key)}
     needed, other = {"add": ({"name", "description", "references"}, set())}.get(
-        one.act, ({"item", "on"}, {"name", "description", "references"} if one.act == "edit" else set())
+        one.act, ({"item", "words"}, {"name", "description", "references"} if one.act == "edit" else set())
     )
     if missing := sorted(needed - given):
         yield f"{written.where(loc)}: {missing} were required for {one.act!r}; got none"
@@ -161,7 +161,7 @@ def applied(found: Sequence[Item], edits: Iterable[ItemEdit], policy: Policy, *,
         if one.act == "add":
             continue
         try:
-            quoted = [{(r.start, r.end) for r in items.references(quote, policy)} for quote in one.on]
+            quoted = [{(r.start, r.end) for r in items.references(quote, policy)} for quote in one.words]
         except ValueError:
             left.append(one)
             continue
@@ -180,7 +180,7 @@ def stale(edits: Iterable[ItemEdit], policy: Policy) -> list[str]:
     found = []
     for one in edits:
         try:
-            _references(one.on, policy)
+            _references(one.words, policy)
             why = "no such item was made"
         except ValueError:
             why = "its words are not in the document any more"

@@ -175,13 +175,13 @@ def _edit(seen: Look, asked: Asked) -> ItemEdit:
     own = next((one for one in seen.every if one.act == "add" and (one.tool, one.name) == (item.tool, item.name)), None)
     if own is not None:
         raise EditError("an item that a person added is changed by its own entry: take that back, and add another one")
-    on = [" ".join(r.text.split()) for r in item.references]
+    quotes = [" ".join(r.text.split()) for r in item.references]
     change = {"name": "", "description": "", "references": []}
     if asked.act == "edit":
         before = {"name": visible(item.name), "description": visible(item.description)}
         change |= {key: text for key, text in said.items() if text != before[key]}
-        change |= {"references": words} if words != [visible(text) for text in on] else {}
-    return ItemEdit(tool=asked.tool, item=item.name, on=on, act=asked.act, why=asked.why.strip(), **change)
+        change |= {"references": words} if words != [visible(text) for text in quotes] else {}
+    return ItemEdit(tool=asked.tool, item=item.name, words=quotes, act=asked.act, why=asked.why.strip(), **change)
 
 
 def _touches(spans: object, start: int, end: int) -> bool:
