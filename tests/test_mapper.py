@@ -404,7 +404,8 @@ def test_what_no_rule_holds_a_tool_to_is_a_finding_until_a_person_decides() -> N
     assert LATE in said and "a model says that 'Ten euros an hour'" in said and "items.yaml" in said
     assert mapper.findings(items.items(POLICY, READ), READ, {}) == {}, "nothing that was read is one"
     for act in ("drop", "archive"):
-        own = f"items:\n  - {{tool: end_rental, item: Ten euros an hour, words: ['{LATE}'], act: {act}, why: it is told}}\n"
+        row = f"{{tool: end_rental, item: Ten euros an hour, words: ['{LATE}'], act: {act}, why: it is told}}"
+        own = f"items:\n  - {row}\n"
         assert mapper.findings(made(Person(), own=own).items, READ, guarding) == {}
     own = f"items:\n  - {{tool: find_visitor, name: Mine, description: D, references: ['{BLUE}'], act: add}}\n"
     assert "a person says that 'Mine'" in mapper.findings(made(Person(), 0, own).items, READ, {})["find_visitor"][0]
