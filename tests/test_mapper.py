@@ -319,7 +319,7 @@ BAD = {
 def test_a_bad_reply_is_refused_with_its_reason_and_takes_nothing_away(
     step: str, change: Callable, reason: str
 ) -> None:
-    good, found = well(), made(Person({step: change}))
+    good, found = well(), made(Person({step: change}), 1)
     assert any(reason in one.reason for one in found.refused if one.step in (step, "correct_references")), found.refused
     assert all(POLICY.text[r.start : r.end] == r.text for one in found.items for r in one.references)
     before = {(one.tool, span) for one in good.items for span in one.spans}
