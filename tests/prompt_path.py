@@ -42,9 +42,11 @@ from wb.models.endpoint import (
 )
 from wb.models.ledger import Ledger  # noqa: E402
 from wb.offline import norms
-from wb.rules import extract, refine
+from wb.rules import extract, mapper, refine
+from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
 from wb.rules.rule import RuleSet  # noqa: E402
+from wb.rules.sentences import classify
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "short_policy"
 MODEL = "scripted"
@@ -77,10 +79,12 @@ class Walk:
     verdicts: dict[str, tuple[Verdict, ...]]
     talk: tuple[str, str]
     agreed: bool
+    mapped: Map
 
 
 def walk(llm: LLM, vectors: Path) -> Walk:
-    """Extraction, refinement, guards, recognition and the baselines with a model, as the notebooks chain them."""
+    """Extraction, refinement, items, guards, recognition and the baselines with a model, as the notebooks chain
+    them."""
     source = policy.load(FOLDER)
     encoder = embeddings.Encoder(cache=vectors)
     clauses = extract.clauses(source, llm, norms.constrains)
@@ -103,6 +107,7 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         {g.name: g.decide_all(traces) for g in guards},
         talk(source, llm),
         answers.reader(llm, {"may_lend": "lend"})("may_lend", AGREED) is True,
+        mapper.mapped(source, classify(source, clauses, rules), llm, rounds=2),
     )
 
 

@@ -1,13 +1,14 @@
 """Guards written from sentences: by the offline grammar or a model's reply, never from the contract."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, examples, sandbox, synthesis, toolguard, veriguard
+from wb.guards import contract, examples, runtime, sandbox, synthesis, toolguard, veriguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
@@ -241,6 +242,22 @@ def test_what_its_author_disputes_is_shown_and_is_never_proved(says: dict) -> No
         assert (says[min(says)][0] in entry.reason) == (grade == "tested")
     kept = toolguard.to_rows([draft], RuleSet((), ()), {})
     assert toolguard.drafts(kept, [made])[0].dissent == draft.dissent != (), "it goes with the candidate to its proof"
+
+
+def test_what_a_person_has_to_decide_is_never_proved_and_goes_with_the_candidate() -> None:
+    """The code passes every check, a prover's too; without the finding it is proved."""
+    made, found = of("c1"), {"pay": ("a model says that 'Half' is its policy",)}
+    (draft,) = toolguard.doubted([written(made, Author(RIGHT), ("c1",))], {made.tool: found["pay"], "other": ("x",)})
+    (draft,) = synthesis.synthesise([draft], (*synthesis.TESTED, PROVES), lambda d: [])
+    entry = synthesis.guarded(draft)
+    assert entry.grade == "tested" and entry.reason == f"{runtime.UNSETTLED} {found['pay'][0]}"
+    assert synthesis.guarded(replace(draft, findings=())).grade == "proved"
+    (kept,) = toolguard.drafts(toolguard.to_rows([draft], RuleSet((), ()), {}), [made])
+    assert kept.findings == draft.findings == found["pay"]
+    assert veriguard.again([entry], None) == (entry,), "a proof decides nothing of it: nobody is asked"
+    free = replace(entry, contract=replace(made, items=()))
+    assert runtime.claimed(free, 0) == "no rule" and runtime.claimed(replace(free, reason=""), 0) == "free"
+    assert runtime.claimed(entry, 0) == "tested"
 
 
 def test_a_disputed_test_is_kept_though_the_code_stays_as_it_is() -> None:

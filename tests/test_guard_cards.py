@@ -79,9 +79,9 @@ def test_items_and_rules_without_a_guard_are_rows_with_their_words() -> None:
         Item(tool, "A", "A.", (Reference("One.", 0, 4), Reference("Two.", 5, 9)), ("r1", "r2"), "why")
         for tool in ("look", "lend", "ask")
     ]
-    shown = rows(guard_cards.items(found, box))
-    assert [row["tool"] for row in shown] == ["look (reads only)", "lend", "ask"]
-    said = {"item": "A", "references": Quote("One. … Two."), "rules": "r1, r2", "archived": "why"}
+    shown = rows(guard_cards.items(found, {tool.name: tool.mutating for tool in box.tools}))
+    assert [row["tool"] for row in shown] == ["look (reads only)", "lend", "ask (may change something)"]
+    said = {"item": "A", "by": "reading", "references": Quote("One. … Two."), "rules": "r1, r2", "archived": "why"}
     assert {key: shown[0][key] for key in said} == said
     rule = Rule("r1", "Do it.", parse("ALWAYS true"), "forbid", quote="Please do it.")
     lost = [Unguarded("r1", "too late"), Unguarded("r2", "too late")]

@@ -15,7 +15,7 @@ from wb.guards import synthesis
 from wb.logic.syntax import parse
 from wb.models import prompt
 from wb.models.endpoint import Endpoint, Replies, TruncatedReply, Unreachable
-from wb.rules import extract, refine
+from wb.rules import extract, mapper, refine
 
 AGAIN = "after a change of prompts or of what they are given, run: python tests/prompt_path.py"
 
@@ -81,6 +81,16 @@ def test_a_conversation_is_begun_and_an_answer_read(walked) -> None:
     assert walked[0].talk == ("I should like to borrow an atlas.", "lend_item") and walked[0].agreed
 
 
+def test_items_were_found_corrected_split_merged_and_archived(walked) -> None:
+    found = walked[0].mapped
+    names = {name: [one.name for one in found.items if one.tool == name] for name in found.changes}
+    assert names["lend_item"] == ["Valid card to borrow", "Restricted items from 16 on", "Five items at most"]
+    assert names["reserve_room"] == ["Valid card to reserve", "Fines of 20 euros at most"]
+    (waits,) = (one for one in found.items if one.tool == "renew_loan")
+    assert waits.name == "Nobody waits for it" and len(waits.references) == 2
+    assert [one.tool for one in found.items if one.archived] == ["delete_history"] and not found.refused
+
+
 def test_a_malformed_reply_of_the_recording_was_asked_for_again(walked) -> None:
     asked_again = [event for event in walked[1].events if "asked again" in event]
     assert len(asked_again) == 1 and "extract_rules" in asked_again[0] and "'limit'" in asked_again[0]
@@ -133,6 +143,9 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         refine.Refinements,
         refine.Merged,
         synthesis.GuardCode,
+        mapper.ToolsReply,
+        mapper.ItemsReply,
+        mapper.SplitsReply,
         turns.Extracted,
         baselines.Judged,
         baselines.RuleJudged,

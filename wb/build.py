@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -147,7 +147,7 @@ class Built:
                 said[e.contract.tool],
                 e.grade,
                 new.grade,
-                runtime.claim(new.grade, len(e.contract.items), len(waiting.get(e.contract.tool, ()))),
+                runtime.claimed(replace(new, parts=()), len(waiting.get(e.contract.tool, ()))),
                 len(e.contract.trusted),
                 "; ".join(filter(None, (why, new.reason or e.reason))),
                 foreign,
@@ -221,13 +221,14 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     from wb.models import client, embeddings
     from wb.models.forecast import Forecast
     from wb.offline import engine, norms
-    from wb.rules import extract, refine
+    from wb.rules import edits, extract, items, mapper, refine
 
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
     model = str(given["01"]["model"])
     if model == "offline":
         raise ValueError("--dry-run needs --model NAME, a model of an endpoint: the offline engine asks nobody")
-    source = documents.load(key.policy(str(given["01"]["policy"]), here.policies).path)
+    place = key.policy(str(given["01"]["policy"]), here.policies).path
+    source = documents.load(place)
     encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")
     answers = engine.Offline(source.toolbox, encoder)
     asked = Forecast(client.connect(model, offline=answers, replies_dir=here.replies).engine, answers)
@@ -241,6 +242,10 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
             -1
         ].ruleset
     if "05" in given:
+        if rounds := int(given["05"]["map_rounds"]):
+            readings = sentences.classify(source, clauses, first)
+            asked.answers = engine.Offline(source.toolbox, encoder, items=items.items(source, readings))
+            mapper.mapped(source, readings, llm, rounds=rounds, edits=edits.load(edits.place(place), source))
         required = contract.contracts(source.toolbox, ruleset)
         told = {c.tool: synthesis.concerning(c, ruleset, clauses, first) for c in required}
         synthesis.write(required, told, source.toolbox, llm)

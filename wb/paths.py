@@ -174,3 +174,8 @@ def scratch(place: str | None = None) -> Iterator[Path]:
 def decisions(policy: Path) -> Path:
     """Where a person's decisions about a policy stand: in its folder, or beside its single document."""
     return policy / "decisions.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.decisions.yaml")
+
+
+def items(policy: Path) -> Path:
+    """Where a person's edits of a policy's items stand: in its folder, or beside its single document."""
+    return policy / "items.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.items.yaml")

@@ -50,6 +50,7 @@ from wb.rules.truths import (
 
 POINTS = 4096  # ways to fill in what is not known that are tried one by one
 FREE = "no rule concerns it"
+UNSETTLED = "a person has to decide:"  # how the reason of a guard begins against which something was found
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
@@ -73,20 +74,21 @@ class Guarded:
 
 def claimed(entry: Guarded, open: int) -> str:
     """What may be said of a tool's guard, given how many open sentences bear on the tool: `claim`."""
-    return claim(entry.grade, len(entry.contract.items), open, entry.parts)
+    return claim(entry.grade, len(entry.contract.items), open, entry.parts, entry.reason.startswith(UNSETTLED))
 
 
-def claim(grade: str, rules: int, open: int, items: Iterable[Part] = ()) -> str:
-    """What may be said of a tool's guard of that grade, given how many rules and open sentences bear on the tool, and
-    its policy items where they are known.
+def claim(grade: str, rules: int, open: int, items: Iterable[Part] = (), unsettled: bool = False) -> str:
+    """What may be said of a tool's guard of that grade, given how many rules and open sentences bear on the tool, its
+    policy items where they are known, and whether something was found that a person has to decide.
 
     *proved* (*tested*) only if it has rules and no open sentence bears on it; *free* where neither does; *no rule*
-    where only open sentences do.  A guard that is neither is what its grade says, such as *error*.
+    where only open sentences do, or what has to be decided.  A guard that is neither is what its grade says, such as
+    *error*.
     """
     if grade not in ("proved", "tested"):
         return grade
     if not rules:
-        return "no rule" if open else "free"
+        return "no rule" if open or unsettled else "free"
     if not open:
         return grade
     of_each = parts.said(items)

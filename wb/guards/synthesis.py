@@ -29,7 +29,7 @@ from wb.guards import decided, examples, faults, parts, sandbox, trial
 from wb.guards.contract import Contract, Parameter, VacuousContract
 from wb.guards.examples import Example
 from wb.guards.parts import Part
-from wb.guards.runtime import Guarded
+from wb.guards.runtime import UNSETTLED, Guarded
 from wb.guards.sandbox import Answered, Argument, UnsafeSource
 from wb.guards.trial import TrialFailed
 from wb.logic import cel
@@ -69,13 +69,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed, and its
-    policy items as they were judged apart, where they were."""
+    """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed, its policy
+    items as they were judged apart, where they were, and what was found against it that a person has to decide."""
 
     contract: Contract
     attempts: tuple[Attempt, ...]
     passed: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    findings: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -172,11 +173,13 @@ def guarded(draft: Draft) -> Guarded:
     """The draft as it will be kept: `proved`, `tested`, or `error`, with the reason why not better.
 
     What its author says against it is a reason why it is not proved: a contract that its author disputes may be wrong.
+    So is a finding that a person has to decide.
     """
-    proved = PROOF in draft.passed and not draft.dissent
+    proved = PROOF in draft.passed and not draft.dissent and not draft.findings
     grade: Grade = "proved" if proved else "tested" if "tests" in draft.passed else "error"
     reason = "; ".join(
         (
+            *([f"{UNSETTLED} {'; '.join(draft.findings)}"] if draft.findings else ()),
             *([f"{DISPUTED} {'; '.join(draft.dissent)}"] if draft.dissent else ()),
             *(c.message if c.arguments or not c.said else f"{c.message} ({c.said})" for c in draft.complaints[:2]),
         )

@@ -46,6 +46,12 @@ def divided(drafts: Sequence[Draft], mapped: Sequence[Item], readings: Sequence[
     return tuple(replace(one, parts=parts.parts(one.contract, mapped, readings)) for one in drafts)
 
 
+def doubted(drafts: Sequence[Draft], findings: Mapping[str, Sequence[str]]) -> tuple[Draft, ...]:
+    """The drafts with what was found against each tool's guard, by tool: none of these is proved until a person has
+    decided it."""
+    return tuple(replace(one, findings=(*one.findings, *findings.get(one.contract.tool, ()))) for one in drafts)
+
+
 def item_by_item(
     drafts: Sequence[Draft], concerning: Concerning, toolbox: Toolbox, llm: LLM, settle: Settle
 ) -> tuple[Draft, ...]:
@@ -102,7 +108,9 @@ def tested_guard(
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:
     """What `to_rows` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
     kept = {row["tool"]: Attempt(str(row["code"]), dissent=_dissent(row)) for row in rows}
-    return tuple(Draft(c, (kept.get(c.tool, Attempt("# there is no candidate\n")),)) for c in required)
+    found = {row["tool"]: tuple(row.get("findings", ())) for row in rows}
+    none = Attempt("# there is no candidate\n")
+    return tuple(Draft(c, (kept.get(c.tool, none),), findings=found.get(c.tool, ())) for c in required)
 
 
 def _dissent(row: Mapping[str, object]) -> tuple[str, ...]:
@@ -121,6 +129,7 @@ def to_rows(drafts: Sequence[Draft], ruleset: RuleSet, open: Open) -> list[dict[
             "rules": [item.rule for item in draft.contract.items],
             "examples": examples(draft.contract),
             "attempts": draft.attempts,
+            "findings": list(draft.findings),
         }
         for row, draft in zip(kept, drafts, strict=True)
     ]

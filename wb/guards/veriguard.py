@@ -20,7 +20,7 @@ from wb.guards import contract as contracts
 from wb.guards import examples, parts, sandbox, trial
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
-from wb.guards.runtime import CallGuard, Guarded
+from wb.guards.runtime import UNSETTLED, CallGuard, Guarded
 from wb.guards.synthesis import (
     DISPUTED,
     PROOF,
@@ -75,8 +75,8 @@ def asked(contract: Contract, source: str, verifier: Verifier) -> Draft:
 
 def again(kept: Sequence[Guarded], verifier: Verifier) -> tuple[Guarded, ...]:
     """Kept guards as the prover sees them today: *proved*, or *tested* with what it says; an `error` stays one, and so
-    does what its author disputes."""
-    able = [e for e in kept if e.grade != "error" and not e.reason.startswith(DISPUTED)]
+    does what its author disputes or a person has to decide."""
+    able = [e for e in kept if e.grade != "error" and not e.reason.startswith((DISPUTED, UNSETTLED))]
     drafts = [Draft(e.contract, (Attempt(sandbox.strip(e.source)),)) for e in able]
     seen = {draft.contract.tool: draft for draft in checked(drafts, [proof(verifier)])}
     return tuple(_graded(entry, seen.get(entry.contract.tool)) for entry in kept)

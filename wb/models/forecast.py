@@ -18,17 +18,18 @@ BYTES = 4  # of English, for one token of today's models
 
 
 class Forecast:
-    """An engine that counts what an endpoint would be asked, and answers as another engine does."""
+    """An engine that counts what an endpoint would be asked, and answers as another engine does (`answers`, which may
+    be replaced by one that knows more)."""
 
     def __init__(self, endpoint: Endpoint, answers: object) -> None:
-        self.name, self._endpoint, self._answers = endpoint.name, endpoint, answers
+        self.name, self._endpoint, self.answers = endpoint.name, endpoint, answers
         self._rows: dict[str, Usage] = {}
         self._lock = threading.Lock()
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         """The other engine's reply; the question is counted unless a reply to it is recorded."""
         request = self._endpoint.request(prompt, inputs, schema)
-        reply = self._answers.answer(prompt, inputs, schema)
+        reply = self.answers.answer(prompt, inputs, schema)
         sent = sum(_tokens(message["content"]) for message in request["messages"])
         got = _tokens(json.dumps(dict(reply.value), ensure_ascii=False))
         recorded = self._endpoint.replies.path(request).exists() and self._endpoint.replies.mode != "record"

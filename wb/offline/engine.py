@@ -41,9 +41,10 @@ from wb.models.embeddings import Encoder
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
-from wb.offline import answers, grounding, lexicon, norms
+from wb.offline import answers, grounding, lexicon, mapper, norms
 from wb.offline import recogniser as recognise
 from wb.offline.grounding import Reading, ground
+from wb.rules.items import Item
 from wb.rules.rule import Predicate
 from wb.rules.truths import source
 
@@ -390,11 +391,13 @@ Technique = Callable[[Mapping[str, object]], dict[str, object]]
 
 @dataclass(frozen=True)
 class Offline:
-    """An engine over one toolbox; `encoder` computes embeddings where a technique compares meanings."""
+    """An engine over one toolbox; `encoder` computes embeddings where a technique compares meanings, `items` are the
+    policy items that were read of the document, for the steps of the mapper."""
 
     toolbox: Toolbox = Toolbox()
     encoder: Encoder | None = None
     name: str = "offline"
+    items: tuple[Item, ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
@@ -429,6 +432,7 @@ class Offline:
             "merge_predicates": merge,
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,
+            **mapper.techniques(self.toolbox, self.items),
         }
 
     def _extract_action(self, inputs: Mapping[str, object]) -> dict[str, object]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from wb.rules.decisions import DecisionError, Ruling
 
 REMARK = re.compile(r"(?:\A|(?<=\s))#[^\r\n]*")
 HAND = "write the entry by hand"
+KEY = "decisions"
 
 
 def stamp(path: Path) -> str:
@@ -59,24 +61,36 @@ def put(text: str, made: Ruling, policy: Policy, *, source: str = "decisions.yam
         DecisionError: the text has mistakes, or is of a form into which no entry can be put.
     """
     decisions.loads(text, policy, source=source)
-    before = _rows(text, source)
+    before = rows(text, source, KEY, DecisionError)
     at = _about(before, made, policy)
     row = made.model_dump(exclude_defaults=True, exclude_none=True)
     after = [*before[:at], row, *before[at + 1 :]]
-    for edited in _tries(text, row, at if at < len(before) else None):
-        try:
-            decisions.loads(edited, policy, source=source)
-            if _rows(edited, source) == after and _remarks(edited) >= _remarks(text):
-                return edited
-        except DecisionError:
-            continue
+
+    def says(new: str) -> bool:
+        decisions.loads(new, policy, source=source)
+        return rows(new, source, KEY, DecisionError) == after
+
+    if (new := edited(text, row, at if at < len(before) else None, KEY, says)) is not None:
+        return new
     raise DecisionError(f"{source}: entries that begin '- id:' on a line of their own were required; {HAND}")
 
 
-def _rows(text: str, source: str) -> list[object]:
-    """The entries of a text, as they stand in it."""
-    data = rulefile.read(text, source, DecisionError).data
-    return list((data or {}).get("decisions") or ())
+def rows(text: str, source: str, key: str, error: type[ValueError]) -> list[object]:
+    """The entries of a text under a key, as they stand in it."""
+    data = rulefile.read(text, source, error).data
+    return list((data or {}).get(key) or ())
+
+
+def edited(text: str, row: dict, at: int | None, key: str, says: Callable[[str], bool]) -> str | None:
+    """The text with an entry under a key, in the place of the one at `at` or at the end, all remarks kept; None where
+    no form of it is one of which `says` is true, or raises no `ValueError`."""
+    for new in _tries(text, row, at, key):
+        try:
+            if says(new) and _remarks(new) >= _remarks(text):
+                return new
+        except ValueError:
+            continue
+    return None
 
 
 def _about(rows: list[object], made: Ruling, policy: Policy) -> int:
@@ -125,14 +139,14 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if found < 0 else found + 1
 
 
-def _tries(text: str, row: dict, at: int | None) -> list[str]:
+def _tries(text: str, row: dict, at: int | None, key: str) -> list[str]:
     """Texts with the entry in it, in the order in which they are to be tried; each has to be read again."""
     try:
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.YAMLError:
         return []
     ends = "\r\n" if "\r\n" in text else "\n"
-    entries = next((v for k, v in root.value if k.value == "decisions"), None) if root is not None else None
+    entries = next((v for k, v in root.value if k.value == key), None) if root is not None else None
 
     def lines(column: int, above: tuple[str, ...] = ()) -> str:
         told = [*above, *rulefile.written([row]).rstrip("\n").split("\n")]
@@ -143,7 +157,7 @@ def _tries(text: str, row: dict, at: int | None) -> list[str]:
         return text[:begin] + gap + new + text[end:]
 
     if not isinstance(entries, yaml.SequenceNode) or not entries.value:
-        return _first(text, entries, lines(2), ends)
+        return _first(text, entries, lines(2), ends, key)
     column, begins = entries.start_mark.column, []
     for token in _tokens(text):
         if isinstance(token, yaml.BlockEntryToken) and token.start_mark.column == column:
@@ -159,12 +173,12 @@ def _tries(text: str, row: dict, at: int | None) -> list[str]:
     return [put_in(begin, end, lines(column, kept))]
 
 
-def _first(text: str, entries: yaml.Node | None, new: str, ends: str) -> list[str]:
+def _first(text: str, entries: yaml.Node | None, new: str, ends: str, key: str) -> list[str]:
     """Texts with a first entry, where there is none yet."""
     if entries is None:
         head = text.rstrip(" ") if text.strip() == "" else text
         gap = "" if not head or head.endswith("\n") else ends
-        return [f"{head}{gap}decisions:{ends}{new}"]
+        return [f"{head}{gap}{key}:{ends}{new}"]
     begin, end = entries.start_mark.index, entries.end_mark.index
     emptied = text[:begin].rstrip(" ") + text[end:]
     line = _line_end(emptied, len(text[:begin].rstrip(" ")))

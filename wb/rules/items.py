@@ -13,10 +13,11 @@ is no tool's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
-from wb.domain.clauses import identities, pieces
+from wb.domain.clauses import identities, near, occurrences, pieces
 from wb.domain.policy import Policy
 from wb.domain.tools import Tool
 from wb.rules import words
@@ -53,6 +54,10 @@ _HISTORY = re.compile(
 )
 
 
+NAME, DESCRIPTION = 120, 4_000  # characters of each, at most
+Maker = Literal["reading", "model", "person"]
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A span of the document: `policy.text[start:end] == text`."""
@@ -69,7 +74,8 @@ class Item:
     `references` are what the document says of it, word for word; `rules` the ids of the rules that its sentences
     became, perhaps none.  `archived` says why no guard of a call can hold to it, empty otherwise: what was said or
     done before is in the history, so that an item about it stays.  `compliance` and `violations` are examples, where
-    there are any.
+    there are any.  `by` is who says that it is policy of the tool: what was read of the sentences, a model, or a person
+    who added or edited it.
     """
 
     tool: str
@@ -80,10 +86,19 @@ class Item:
     archived: str = ""
     compliance: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
+    by: Maker = "reading"
+
+    @property
+    def spans(self) -> frozenset[tuple[int, int]]:
+        """The places of its references."""
+        return frozenset((one.start, one.end) for one in self.references)
 
     def __post_init__(self) -> None:
         if not self.references:
             raise ValueError(f"an item rests on at least one reference; {self.name!r} of {self.tool!r} has none")
+
+
+PERSON = "decided by a person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +131,92 @@ def items(policy: Policy, accounts: Sequence[Account]) -> tuple[Item, ...]:
         same = _apart((words.stems(" ".join(o.said for o in group)), o) for group in mine for o in group)
         found += [_item(tool, group, policy, naming) for group in same]
     return tuple(found)
+
+
+def references(quote: str, policy: Policy) -> tuple[Reference, ...]:
+    """The places of the document that a quotation stands for: word for word, else with other blanks, marks or case.
+
+    List markers and table signs around what is quoted are no part of it.  What stands in several places means all of
+    them if it is whole sentences or rows, and must be told apart otherwise.
+
+    Raises:
+        ValueError: it stands nowhere, or in too many places, or is no sentence.
+    """
+    text, every = policy.seen.text, pieces(policy)
+    if not any(c.isalnum() for c in quote):
+        raise ValueError(f"words of the document were required; got {quote[:80]!r}")
+    seen = occurrences(quote, text, 0, len(text)) or near(quote, text, 0, len(text))
+    places = [policy.seen.span(*span) for span in seen] or occurrences(quote, policy.text, 0, len(policy.text))
+    if not places:
+        raise ValueError(f"words that stand in the document, one after the other, were required; got {quote[:300]!r}")
+    found, whole = [], True
+    for start, end in places:
+        inside = [one for one in every if one.start < end and start < one.end]
+        said = [one for one in inside if one.kind not in ("heading", "gap") or one.label == "column title"]
+        if not said:
+            raise ValueError(f"a sentence of the document was required, and not a title alone; got {quote[:80]!r}")
+        whole &= start <= said[0].start and said[-1].end <= end
+        found.append((max(start, inside[0].start), min(end, inside[-1].end)))
+    if len(set(found)) > 1 and not whole:
+        raise ValueError(f"words that stand in one place were required: quote more of it; got {quote[:80]!r}")
+    return tuple(Reference(policy.text[a:b], a, b) for a, b in dict.fromkeys(found))
+
+
+def misnamed(name: str, description: str) -> str:
+    """Why an item cannot be called and told so; empty where it can."""
+    for what, said, most in (("name", name, NAME), ("description", description, DESCRIPTION)):
+        if not said.strip() or len(said) > most or not all(c.isprintable() or c in "\n\t" for c in said):
+            return f"a {what} of 1 to {most} characters that can be read was required; got {said[:80]!r}"
+    return f"a name on one line was required; got {name[:80]!r}" if len(name.splitlines()) > 1 else ""
+
+
+def behind(item: Item, accounts: Iterable[Account]) -> tuple[Account, ...]:
+    """The sentences that an item's references have a part of."""
+    return tuple(one for one in accounts if any(r.start < one.end and one.start < r.end for r in item.references))
+
+
+def informed(item: Item, accounts: Iterable[Account]) -> Item:
+    """The item with the rules that its sentences became."""
+    return replace(item, rules=tuple(dict.fromkeys(rule for one in behind(item, accounts) for rule in one.rules)))
+
+
+def held(item: Item, accounts: Iterable[Account], guarding: Collection[str] | None = None) -> bool:
+    """Whether the item's tool is held to its sentences: a rule of one guards the tool, or one is open on it, and every
+    other one that was read as a rule, or is open, is so, too.
+
+    `guarding` are the rules in the tool's contract; without it the readings say which tools a rule guards.
+    """
+    counted, freed = [], False
+    for one in behind(item, accounts):
+        if one.cls == "waived" or (one.cls == "not a constraint" and one.reason.startswith(PERSON)):
+            freed = True  # by a person: it demands nothing of any tool
+            continue
+        guards = one.cls == "rule" and item.tool in one.tools if guarding is None else bool({*one.rules} & {*guarding})
+        if one.cls in ("rule", "open") or guards:
+            counted.append(guards or (one.cls == "open" and item.tool in one.tools))
+    return all(counted) if counted else freed
+
+
+def unmapped(policy: Policy, accounts: Sequence[Account], found: Iterable[Item]) -> tuple[Passage, ...]:
+    """The passages that say how to act, and are in no item of any tool."""
+    spans = {span for one in found for span in one.spans}
+    return tuple(
+        one
+        for one in passages(policy, accounts)
+        if one.binds and not any(start < one.end and one.start < end for start, end in spans)
+    )
+
+
+def staying(item: Item, policy: Policy, accounts: Sequence[Account]) -> str:
+    """Why an item may not be archived, empty where it may: what a rule of its tool says is held to, and what was said
+    or done before a call is in the history."""
+    mine = [one for one in passages(policy, accounts) if any(a < one.end and one.start < b for a, b in item.spans)]
+    tool = policy.toolbox.tool(item.tool)
+    if any(one.cls == "rule" and item.tool in one.tools for one in behind(item, accounts)):
+        return "a rule of its sentences guards the tool"
+    if _HISTORY.search(" ".join(r.text for r in item.references)) and not _archived(tool, mine, Naming(policy.toolbox)):
+        return "what was said or done before a call is in the history, so that a guard may hold to it"
+    return ""
 
 
 def to_json(found: Iterable[Item]) -> list[dict[str, object]]:

@@ -15,9 +15,10 @@ from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Complaint, Draft
 from wb.logic.syntax import render
 from wb.rules.items import Item
+from wb.rules.mapper import Map
 from wb.rules.residual import Unguarded
 from wb.rules.rule import RuleSet
-from wb.runs.cards import Badge, Card, Cards, Content, Quote, Source, Table, mapping, table
+from wb.runs.cards import Badge, Card, Cards, Content, Quote, Source, Stack, Table, mapping, table
 
 NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
 UNCHECKED = "not checked yet"
@@ -105,13 +106,17 @@ def inputs(found: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox) -> Tab
     return table(rows, none="no tool has a rule")
 
 
-def items(found: Iterable[Item], toolbox: Toolbox) -> Table:
-    """The policy items of each tool, with what the document says of them, and why those in the archive are there."""
-    reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
+def items(found: Iterable[Item], changes: Mapping[str, bool | None]) -> Table:
+    """The policy items of each tool, with what the document says of them, and why those in the archive are there.
+
+    `changes` says of each tool whether it changes anything, None where nobody knows.
+    """
+    kind = {True: "", False: " (reads only)", None: " (may change something)"}
     rows = (
         {
-            "tool": f"{one.tool} (reads only)" if one.tool in reading else one.tool,
+            "tool": f"{one.tool}{kind[changes.get(one.tool)]}",
             "item": one.name,
+            "by": one.by,
             "references": Quote(" … ".join(said.text for said in one.references)),
             "rules": ", ".join(one.rules),
             "complies": Source("; ".join(one.compliance)) if one.compliance else "",
@@ -121,6 +126,23 @@ def items(found: Iterable[Item], toolbox: Toolbox) -> Table:
         for one in found
     )
     return table(rows, none="no sentence is policy of a tool")
+
+
+def mapped(every: Iterable[Item], found: Map, doubts: Mapping[str, Sequence[str]]) -> Stack:
+    """What came of mapping sentences onto tools: the items, what a person has to decide, what was refused, and edits
+    without effect."""
+    return Stack(
+        (
+            items(every, found.changes),
+            table(
+                ({"tool": tool, "has to be decided": said} for tool, those in doubts.items() for said in those),
+                title="Findings",
+                none="every item that a model or a person mapped is held to by a rule, or open",
+            ),
+            table(found.refused, title="Refused", none="nothing was refused"),
+            table(({"edit": one} for one in found.stale), title="Edits without effect", none="no edit is stale"),
+        )
+    )
 
 
 def unguarded(found: Iterable[Unguarded], ruleset: RuleSet) -> Table:
@@ -155,6 +177,7 @@ def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence
                     len(row["rules"]),
                     len(open.get(str(row["tool"]), ())),
                     _items(row),
+                    bool(row.get("findings")),
                 )
             ),
             "items": parts.said(_items(row)),

@@ -74,8 +74,9 @@ RECORDED = ".jsonl"
 def policy(value: str, policies: Path) -> Source:
     """The policy that a parameter names, found as `wb.paths.policy` finds it, like all that reads it.
 
-    Its digest covers the files at the top of the folder, or the document with the `tools.json` and the decisions
-    beside it; not logs, records and recordings (`.jsonl`), which are told apart or none of a policy.
+    Its digest covers the files at the top of the folder, or the document with the `tools.json`, the decisions
+    and the edits of items beside it; not logs, records and recordings (`.jsonl`), which are told apart or none of a
+    policy.
 
     Raises:
         SourceError: there is none.
@@ -86,7 +87,7 @@ def policy(value: str, policies: Path) -> Source:
         raise SourceError(str(error)) from None
     # a link keeps its own name and what stands beside it, as all that reads the policy has it
     path = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
-    beside = [path, path.with_name("tools.json"), paths.decisions(path)]
+    beside = [path, path.with_name("tools.json"), paths.decisions(path), paths.items(path)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {
         p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".") and p.suffix != RECORDED

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from wb import paths
 from wb.domain import policy
 from wb.paths import Project, write_whole
-from wb.rules import decisions, sentences, wording
+from wb.rules import decisions, edits, sentences, wording
 from wb.runs import artifact, key, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
@@ -80,6 +80,7 @@ def plan(
         NotebookError: a notebook is malformed, or a value fits none.
         SourceError: there is no such policy.
         DecisionError: the decisions beside the policy have mistakes; all are told.
+        EditError: the edits of its items have mistakes; all are told.
     """
     notebooks = notebook.find(here.notebooks)
     stages = [n.stage for n in notebooks]
@@ -102,9 +103,12 @@ def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
 
     Raises:
         DecisionError: the decisions have mistakes; all are told.
+        EditError: the edits of its items have mistakes; all are told.
     """
     found = []
     for path in sorted({source.path for step in steps if (source := store.policy_of(here, step.parameters))}):
+        if (beside := edits.place(path)).exists():
+            edits.load(beside, policy.load(path))
         if (beside := paths.decisions(path)).exists():
             read = policy.load(path)
             _, gone = sentences.settled(read, decisions.load(beside, read))
