@@ -101,7 +101,7 @@ def accounts() -> tuple[Account, ...]:
 @cache
 def mapped(steps: int = len(STEPS)) -> Map:
     """What becomes of the replies to the first steps; the later ones get none."""
-    return mapper.mapped(source(), accounts(), LLM(Reader(source(), STEPS[:steps])), rounds=1)
+    return mapper.mapped(source(), accounts(), LLM(Reader(source(), STEPS[:steps]), workers=1), rounds=1)
 
 
 @cache
