@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
@@ -61,8 +62,8 @@ class Reader:
 
     name = "reader"
 
-    def __init__(self, source: Policy) -> None:
-        self.source, self.rows = source, [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    def __init__(self, source: Policy, file: Path = FILE) -> None:
+        self.source, self.rows = source, [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         self.said = {
             key: one
             for row in self.rows
@@ -78,7 +79,9 @@ class Reader:
             ModelError: nobody wrote a reply to this.
         """
         if prompt.name == "extract_policies":
-            (row,) = (row for row in self.rows if row["prompt"] == prompt.name)
+            rows = [row for row in self.rows if row["prompt"] == prompt.name]
+            of = self.source.text.find(str(inputs["section"]).strip().split("\n")[0])
+            (row,) = (row for row in rows if row.get("about", of) == of)
             return Reply({"policies": [self._quoted(one) for one in row["reply"]["policies"]]})
         if prompt.name == "extract_rules":
             asked = {statement["id"]: key(statement) for statement in inputs["statements"]}
@@ -91,8 +94,8 @@ class Reader:
         raise ModelError(f"nobody was asked this when the replies were written: {prompt.name} {about}")
 
     def _quoted(self, policy: Mapping[str, object]) -> dict[str, object]:
-        start, end = policy["description"]
-        return {**policy, "description": self.source.text[start:end]}
+        spans = {name: at for name, at in policy.items() if name in ("description", "scope") and at}
+        return {**policy, **{name: self.source.text[start:end] for name, (start, end) in spans.items()}}
 
 
 def key(statement: Mapping[str, object]) -> str:
@@ -102,9 +105,14 @@ def key(statement: Mapping[str, object]) -> str:
 
 @cache
 def read() -> Reading:
-    """The replies, read as notebook 01 reads them."""
+    """The replies for the retail policy, read as notebook 01 reads them."""
     source = documents.load(DOCUMENT)
-    llm = LLM(Reader(source))
+    return reading(source, Reader(source))
+
+
+def reading(source: Policy, engine: Reader) -> Reading:
+    """What an engine says of a policy, read as notebook 01 reads it."""
+    llm = LLM(engine)
     found = extract.policies(source, llm, norms.constrains)
     written = extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
     classed = sentences.classify(source, found.clauses, written)
@@ -118,7 +126,11 @@ def chosen(*kinds: str, seconds: float = check.SECONDS) -> Reading:
 
     `seconds` are given to the check of the rules with each other.
     """
-    one, made = read(), json.loads(CHOICES.read_text("utf-8"))
+    return decide(read(), json.loads(CHOICES.read_text("utf-8")), *kinds, seconds=seconds)
+
+
+def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = check.SECONDS) -> Reading:
+    """A reading after these kinds of the choices that a person made."""
     source, home = one.source, {}
     for account in one.accounts:
         home |= {c.id: account for c in one.clauses if account.start <= c.start < account.end}
@@ -140,7 +152,7 @@ def chosen(*kinds: str, seconds: float = check.SECONDS) -> Reading:
         if of.cls == "open" and of.id not in {account.id for account in home.values()}:
             why = made["not a constraint"]
             entries[of.id] = {"id": of.id, "text": of.text, "decision": "not a constraint", "why": why}
-    lines = {(line.say, line.mean): line for line in offered_words().lines}
+    lines = {(line.say, line.mean): line for line in drafted(one).lines}
     taken = [lines[say, tuple(mean)] for say, mean in made["words"]] if "words" in kinds else []
     text = rulefile.written(
         {
@@ -160,7 +172,11 @@ def chosen(*kinds: str, seconds: float = check.SECONDS) -> Reading:
 @cache
 def offered_words() -> wording.Draft:
     """The lines of words that are drafted for the sentences that stay open."""
-    one = read()
+    return drafted(read())
+
+
+def drafted(one: Reading) -> wording.Draft:
+    """The lines of words that are drafted for what a reading leaves open."""
     return sentences.drafted(one.source, one.clauses, one.written, one.accounts)
 
 

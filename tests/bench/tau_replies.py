@@ -1,0 +1,76 @@
+"""Replies that a language model wrote for τ-bench's airline policy, blind to its labels: read again, and executed on
+the 70 recorded calls whose label is strict.
+
+    python tests/bench/tau_replies.py
+
+Printed are the rules as they were written, what came into force of them without review, and the same after
+`choices.json`: the readings that a person would accept with one word, written down before it was first run.  The
+replies are in `tests/fixtures/tau_replies`; the policy, its tools and the calls are read from `../shared/data`.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: E402
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+
+from bench import airline, read_airline, written
+from bench.written import Reading
+
+from wb.domain import policy as documents
+from wb.guards.runtime import CallGuard
+from wb.rules import check, sentences
+from wb.rules.rule import RuleSet
+
+FILE = airline.ROOT / "tests" / "fixtures" / "tau_replies" / "replies.jsonl"
+CHOICES = FILE.with_name("choices.json")
+
+
+@cache
+def read() -> Reading:
+    """The replies, read as notebook 01 reads them."""
+    with tempfile.TemporaryDirectory() as place:
+        source = documents.load(read_airline.written(Path(place) / "tau"))
+    return written.reading(source, written.Reader(source, FILE))
+
+
+def chosen(seconds: float = check.SECONDS) -> Reading:
+    """The same after the readings that a person accepts; `seconds` are given to the check of the rules."""
+    return written.decide(read(), json.loads(CHOICES.read_text("utf-8")), "words", "accept", seconds=seconds)
+
+
+def saying(one: Reading, ruleset: RuleSet) -> dict[str, list[str]]:
+    """The sentences of each rule that was read, by id."""
+    found: dict[str, list[str]] = defaultdict(list)
+    at = {c.id: c.start for c in one.clauses}
+    for rule in ruleset.rules:
+        found[rule.id] += [a.id for a in one.accounts if a.start <= at.get(rule.clause, -1) < a.end]
+    return found
+
+
+def guard(one: Reading, *, whole: bool = False) -> CallGuard:
+    """Guards of the rules that stayed, held by the open sentences; or all rules as they were written, alone."""
+    judge = airline.guarded("airline", one.source.toolbox, one.written if whole else one.kept)
+    return judge if whole else replace(judge, open=sentences.open_on(one.accounts))
+
+
+def main() -> None:
+    one, now = read(), chosen()
+    cases = {"as written": (one, True), "in force": (one, False), "in force, accepted": (now, False)}
+    for title, (case, whole) in cases.items():
+        ruleset = case.written if whole else case.kept
+        print(f"{title}: {len(ruleset.rules)} rules, sentences {sentences.counted(case.accounts)}")
+        rows = read_airline.judged(guard(case, whole=whole), saying(case, ruleset))
+        for calls, said in read_airline.table(rows).items():
+            print(f"    {calls}: {said}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""A model's own replies for τ-bench's airline policy, read again and executed on the recorded calls: none of
+the labels' rules can be said in the form of a reply, so that no violating call is denied, and no other one either."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bench import read_airline, tau_replies, written
+from conftest import shared
+
+from wb.guards.runtime import CallGuard
+from wb.rules import sentences
+
+shared("data")
+BOOKING = {
+    "user_id": "a",
+    "origin": "SFO",
+    "destination": "JFK",
+    "flight_type": "one_way",
+    "cabin": "economy",
+    "flights": [{"flight_number": "HAT001", "date": "2024-05-20"}],
+    "payment_methods": [],
+    "total_baggages": 0,
+    "nonfree_baggages": 0,
+    "insurance": "no",
+}
+PERSON = {"first_name": "A", "last_name": "B", "dob": "1990-01-01"}
+UNDECIDED = {(True, "undecided"): 23, (False, "undecided"): 47}
+
+
+def outcomes(judge: CallGuard) -> Counter[tuple[bool, str]]:
+    return Counter((row.denied, row.outcome) for row in read_airline.judged(judge))
+
+
+def test_the_replies_hold_no_sentence_of_the_document() -> None:
+    kept = " ".join(tau_replies.FILE.read_text("utf-8").split())
+    long = [s.text for s in tau_replies.read().source.sentences if len(s.text) > 60]
+    assert len(long) > 30 and not [text for text in long if text in kept]
+
+
+def test_every_statement_but_one_finds_its_reply_and_no_sentence_becomes_a_rule_by_itself() -> None:
+    one = tau_replies.read()
+    unanswered = {u.clause for u in one.written.undecided if "nobody was asked" in u.reason or "no reply" in u.reason}
+    assert unanswered == {"c11"}  # the checks find a fault with it that they did not find when the replies were written
+    assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (39, 79, 32)
+    assert sentences.counted(one.accounts) == {"rule": 0, "open": 47, "not a constraint": 20, "duty": 0, "waived": 0}
+    assert written.drafted(one).lines == ()
+
+
+def test_executed_as_written_the_rules_deny_a_sixth_passenger_and_none_of_the_labelled_calls() -> None:
+    judge = tau_replies.guard(tau_replies.read(), whole=True)
+    told = [judge.session().call("book_reservation", {**BOOKING, "passengers": [PERSON] * many}) for many in (5, 6)]
+    assert [(one.decision, one.violated) for one in told] == [("undecided", ()), ("deny", ("c10.1",))]
+    assert outcomes(judge) == outcomes(tau_replies.guard(tau_replies.read())) == UNDECIDED
+
+
+def test_a_person_who_accepts_every_right_reading_has_three_rules() -> None:
+    now = tau_replies.chosen(seconds=0.3)
+    held = {(r.clause, r.formula) for r in now.kept.rules}
+    assert sentences.counted(now.accounts)["rule"] == 3 and len(held) == len(now.kept.rules) == 79
+    assert {a.text.split()[-1] for a in now.accounts if a.cls == "rule"} == {"passengers.", "bags."}
+    told = tau_replies.guard(now).session().call("book_reservation", {**BOOKING, "passengers": [PERSON] * 6})
+    assert told.decision == "deny"
