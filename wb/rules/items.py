@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from wb.domain.clauses import identities, near, occurrences, pieces
+from wb.domain.document import Sentence
 from wb.domain.policy import Policy
 from wb.domain.tools import Tool
 from wb.rules import words
@@ -136,8 +137,8 @@ def items(policy: Policy, accounts: Sequence[Account]) -> tuple[Item, ...]:
 def references(quote: str, policy: Policy) -> tuple[Reference, ...]:
     """The places of the document that a quotation stands for: word for word, else with other blanks, marks or case.
 
-    List markers and table signs around what is quoted are no part of it.  What stands in several places means all of
-    them if it is whole sentences or rows, and must be told apart otherwise.
+    List markers and table signs around what is quoted are no part of it; each sentence or row is a reference.  What
+    stands in several places means all of them if it is whole sentences or rows, and must be told apart otherwise.
 
     Raises:
         ValueError: it stands nowhere, or in too many places, or is no sentence.
@@ -156,10 +157,22 @@ def references(quote: str, policy: Policy) -> tuple[Reference, ...]:
         if not said:
             raise ValueError(f"a sentence of the document was required, and not a title alone; got {quote[:80]!r}")
         whole &= start <= said[0].start and said[-1].end <= end
-        found.append((max(start, inside[0].start), min(end, inside[-1].end)))
+        found.append(tuple((max(start, a), min(end, b)) for a, b in _whole(said, policy.text)))
     if len(set(found)) > 1 and not whole:
         raise ValueError(f"words that stand in one place were required: quote more of it; got {quote[:80]!r}")
-    return tuple(Reference(policy.text[a:b], a, b) for a, b in dict.fromkeys(found))
+    return tuple(Reference(policy.text[a:b], a, b) for a, b in dict.fromkeys(span for those in found for span in those))
+
+
+def _whole(said: Sequence[Sentence], text: str) -> list[tuple[int, int]]:
+    """Where sentences and rows of tables stand: the cells of a row are one."""
+    found: list[tuple[int, int]] = []
+    for one in said:
+        cell = one.kind == "cell" or one.label == "column title"
+        if cell and found and "\n" not in text[found[-1][1] : one.start]:
+            found[-1] = found[-1][0], one.end
+        else:
+            found.append((one.start, one.end))
+    return found
 
 
 def misnamed(name: str, description: str) -> str:
