@@ -30,9 +30,11 @@ from wb.domain.trace import Verdict  # noqa: E402
 from wb.domain.turns import Observation, Recognition, recognise  # noqa: E402
 from wb.guards import (
     contract,
+    scenes,
     synthesis,
     toolguard,  # noqa: E402
 )
+from wb.guards.scenes import Refusal, Scene  # noqa: E402
 from wb.guards.synthesis import Draft  # noqa: E402
 from wb.models import embeddings
 from wb.models.client import LLM  # noqa: E402
@@ -42,7 +44,7 @@ from wb.models.endpoint import (
 )
 from wb.models.ledger import Ledger  # noqa: E402
 from wb.offline import norms
-from wb.rules import extract, mapper, refine
+from wb.rules import extract, items, mapper, refine, sentences
 from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
 from wb.rules.rule import RuleSet  # noqa: E402
@@ -75,6 +77,7 @@ class Walk:
     rules: RuleSet
     rounds: tuple[Round, ...]
     drafts: tuple[Draft, ...]
+    examples: tuple[tuple[Scene, ...], tuple[Refusal, ...]]
     recognised: tuple[Recognition, ...]
     verdicts: dict[str, tuple[Verdict, ...]]
     talk: tuple[str, str]
@@ -92,10 +95,10 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     rounds = refine.refine(rules, llm, encoder, toolbox=source.toolbox, max_rounds=2)
     refined = rounds[-1].ruleset
     required = contract.contracts(source.toolbox, refined)
-    sentences = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
-    drafts = toolguard.candidates(
-        synthesis.write(required, sentences, source.toolbox, llm), synthesis.reviser(sentences, llm)
-    )
+    mapped = items.items(source, sentences.classify(source, clauses, rules))
+    examples = scenes.written(mapped, source.toolbox, llm, rounds=2)
+    told = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
+    drafts = toolguard.candidates(synthesis.write(required, told, source.toolbox, llm), synthesis.reviser(told, llm))
     traces = [baselines.observed(o) for o in OBSERVATIONS]
     guards = (baselines.Direct(source, llm), baselines.RuleTraverse(refined, llm), baselines.GuardAgent(source, llm))
     return Walk(
@@ -103,6 +106,7 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         rules,
         rounds,
         drafts,
+        examples,
         recognise(OBSERVATIONS, source.toolbox, llm),
         {g.name: g.decide_all(traces) for g in guards},
         talk(source, llm),

@@ -11,7 +11,7 @@ from loopback import serve_tiny_model, write_tiny_model
 
 from wb.bench import baselines
 from wb.domain import turns
-from wb.guards import synthesis
+from wb.guards import scenes, synthesis
 from wb.logic.syntax import parse
 from wb.models import prompt
 from wb.models.endpoint import Endpoint, Replies, TruncatedReply, Unreachable
@@ -118,6 +118,16 @@ def test_a_guard_that_lets_six_items_through_is_repaired_from_its_test(walked) -
     )
 
 
+def test_examples_are_written_and_added_and_what_rests_on_nothing_is_refused(walked) -> None:
+    found, refused = walked[0].examples
+    assert [(one.tool, one.expect) for one in found].count(("lend_item", "deny")) == 3 and len(found) == 11
+    assert found[4].sentence == "must not borrow anything" and len({one.id for one in found}) == 11
+    assert [one.reason.partition(" was required")[0].partition(" were")[0] for one in refused] == [
+        "a sentence of the item, word for word,",
+        "fields of the state that tools.json declares",
+    ]
+
+
 def test_turns_are_recognised_and_judged(walked) -> None:
     walk, _ = walked
     assert [sorted({call.tool for step in r.steps for call in step.calls}) for r in walk.recognised] == [
@@ -142,6 +152,7 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         extract.StatementsReply,
         refine.Refinements,
         refine.Merged,
+        scenes.Examples,
         synthesis.GuardCode,
         mapper.ToolsReply,
         mapper.ItemsReply,

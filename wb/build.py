@@ -217,7 +217,7 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     Raises:
         ValueError: the model is "offline", which is asked nothing, or a setting cannot be read.
     """
-    from wb.guards import synthesis
+    from wb.guards import scenes, synthesis
     from wb.models import client, embeddings
     from wb.models.forecast import Forecast
     from wb.offline import engine, norms
@@ -249,6 +249,9 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
         required = contract.contracts(source.toolbox, ruleset)
         told = {c.tool: synthesis.concerning(c, ruleset, clauses, first) for c in required}
         synthesis.write(required, told, source.toolbox, llm)
+        if rounds := int(given["05"]["example_rounds"]):
+            mapped = items.items(source, sentences.classify(source, clauses, first))
+            scenes.written(mapped, source.toolbox, llm, rounds=rounds)
     return asked
 
 

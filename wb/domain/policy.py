@@ -107,6 +107,20 @@ def toolbox(name_or_path: str | Path) -> tools.Toolbox:
         raise PolicyError(str(error)) from None
 
 
+def toolfile(name_or_path: str | Path) -> str:
+    """The text of a policy's `tools.json` as it is; that of no tools where there is none.
+
+    Raises:
+        PolicyError: there is no such policy, or the file is not UTF-8.
+    """
+    path = place(name_or_path)
+    file = (path if path.is_dir() else path.parent) / "tools.json"
+    try:
+        return _utf8(file) if file.is_file() else "[]"
+    except tools.ToolError as error:
+        raise PolicyError(str(error)) from None
+
+
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
     """A policy from a Markdown text in memory, for trying out a sentence.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, get_args
 
 Value = bool | int | float | str | None | tuple | Mapping
 
@@ -63,7 +63,8 @@ class Trace:
 
 
 Decision = Literal["allow", "deny", "undecided"]
-Grade = Literal["proved", "bounded", "tested", "stub", "error", "none"]
+Grade = Literal["error", "stub", "tested", "proved"]  # of a guard and of each of its items, worst first
+GRADES: tuple[Grade, ...] = get_args(Grade)
 
 
 class Quoted(Protocol):

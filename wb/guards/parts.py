@@ -17,8 +17,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
+from wb.domain.trace import GRADES, Grade
 from wb.guards import sandbox
 from wb.guards.contract import Contract
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from wb.rules.items import Item
     from wb.rules.sentences import Account
 
-Grade = Literal["error", "stub", "tested", "proved"]  # worst first
-GRADES: tuple[Grade, ...] = get_args(Grade)
 WORDS = {"proved": "proved", "tested": "tested", "stub": "open", "error": "error"}
 UNJUDGED = "nothing was judged of it yet"
 NAMED = 2  # items that are named where they are counted

@@ -249,6 +249,26 @@ class CallWatch:
             return Verdict("deny", f"{call.tool}: there is no guard for this tool")
         if one.program is None:
             return Verdict("deny", f"{tool}: {one.reason}", grade=one.grade)
+        known = self._read(one, step)
+        verdict = one.judge(known)
+        if step.each is not None or (verdict.decision == "allow" and (len(step.calls) > 1 or self._ordered)):
+            verdict = self._in_order(one, known, step, verdict)
+        if verdict.decision == "undecided" and self._backwards(one, step):
+            verdict = replace(verdict, reason=f"{verdict.reason}; {TOLD_BY}: {BACKWARDS}")
+        return judging.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
+
+    def inputs(self, step: Step) -> dict[str, sandbox.Argument | None]:
+        """What the guard's function is given at the step's last call, by parameter; None for what is not known, and
+        nothing where no guard of the call runs."""
+        one = self._guard.loaded.get(step.calls[-1].tool)
+        if one is None or one.program is None:
+            return {}
+        return dict(zip(one.names, one._ordered(self._read(one, step)), strict=True))
+
+    def _read(self, one: Loaded, step: Step) -> list[sandbox.Argument | None]:
+        """What a guard is given at the step's last call: of `own`, of `others`, of `past` and of `slices`, in this
+        order."""
+        call, tool = step.calls[-1], one.entry.contract.tool
         state, given = step.state, call.arguments
         known = [read(state, given) for read in one.own]
         known += [read(step, call) for read in one.others]
@@ -263,12 +283,7 @@ class CallWatch:
                     slices.step(one.tell(part, None))
                 now = one.tell(last, call) if parts else told
                 known.append(slices.peek(now, _objects(named, step)))
-        verdict = one.judge(known)
-        if step.each is not None or (verdict.decision == "allow" and (len(step.calls) > 1 or self._ordered)):
-            verdict = self._in_order(one, known, step, verdict)
-        if verdict.decision == "undecided" and self._backwards(one, step):
-            verdict = replace(verdict, reason=f"{verdict.reason}; {TOLD_BY}: {BACKWARDS}")
-        return judging.held(verdict, tool, guard.open[tool]) if tool in guard.open else verdict
+        return known
 
     def _in_order(self, one: Loaded, known: Sequence[Any], step: Step, together: Verdict) -> Verdict:
         """The verdict on a call where what its step's calls say of the past together and one after the other differs:

@@ -70,13 +70,15 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A tool's guard in the making: its contract, its attempts (the last one counts), the checks it passed, its policy
-    items as they were judged apart, where they were, and what was found against it that a person has to decide."""
+    items as they were judged apart, where they were, what was found against it that a person has to decide, and
+    examples of its sentences (`scenes`), which are tests beside those of the contract."""
 
     contract: Contract
     attempts: tuple[Attempt, ...]
     passed: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     findings: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
 
     @property
     def source(self) -> str:
@@ -147,10 +149,17 @@ def language(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
 
 
 def tests(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
-    """The examples of its contract that each guard gets wrong, found by running it in a process of its own."""
-    cases = [examples.examples(draft.contract) for draft in drafts]
+    """The examples of its contract and of its sentences that each guard gets wrong, found by running it in a process
+    of its own."""
+    cases = [_cases(draft) for draft in drafts]
     asked = [(d.source, [dict(e.arguments) for e in rows]) for d, rows in zip(drafts, cases, strict=True)]
     return [_failed(rows, answers) for rows, answers in zip(cases, trial.answers(asked), strict=True)]
+
+
+def _cases(draft: Draft) -> tuple[Example, ...]:
+    """The examples of a draft; none where its contract is too large to give any."""
+    computed = examples.examples(draft.contract)
+    return (*computed, *draft.examples) if computed else ()
 
 
 def _failed(cases: Sequence[Example], answers: Sequence[Answered | str] | TrialFailed) -> tuple[Complaint, ...]:
@@ -191,6 +200,12 @@ def guarded(draft: Draft) -> Guarded:
     return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason))
 
 
+def unanswered(drafts: Iterable[Draft]) -> int:
+    """How many drafts a checker gave no word on, because it was killed or did not end: they are to be asked again."""
+    return sum(any(c.said and c.check in RUNNERS for c in draft.complaints) for draft in drafts)
+
+
+RUNNERS = ("types", "tests")  # the checks that a process of their own makes
 TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
 
 

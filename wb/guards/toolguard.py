@@ -17,11 +17,11 @@ from wb.domain.trace import Quoted
 from wb.guards import evidence, parts
 from wb.guards.contract import Contract
 from wb.guards.evidence import Open
-from wb.guards.examples import examples
+from wb.guards.examples import Example, examples
 from wb.guards.parts import Part
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.sandbox import UnsafeSource
-from wb.guards.synthesis import SILENT, TESTED, Attempt, Draft, Revise, guarded, reviser, synthesise, write
+from wb.guards.synthesis import SILENT, TESTED, Attempt, Check, Draft, Revise, guarded, reviser, synthesise, write
 from wb.models.client import LLM
 from wb.rules.items import Item
 from wb.rules.rule import RuleSet
@@ -31,14 +31,16 @@ Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]
 Concerning = Callable[[Contract], Sequence[Clause]]
 
 
-def candidates(drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3) -> tuple[Draft, ...]:
+def candidates(
+    drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3, checks: Sequence[Check] = TESTED
+) -> tuple[Draft, ...]:
     """The drafts after language checks, tests and at most `max_rounds` repairs."""
-    return synthesise(drafts, TESTED, revise, max_rounds=max_rounds)
+    return synthesise(drafts, checks, revise, max_rounds=max_rounds)
 
 
-def settling(*, max_rounds: int = 3) -> Settle:
+def settling(*, max_rounds: int = 3, checks: Sequence[Check] = TESTED) -> Settle:
     """`candidates`, of drafts and their author alone."""
-    return partial(candidates, max_rounds=max_rounds)
+    return partial(candidates, max_rounds=max_rounds, checks=checks)
 
 
 def divided(drafts: Sequence[Draft], mapped: Sequence[Item], readings: Sequence[Account]) -> tuple[Draft, ...]:
@@ -50,6 +52,11 @@ def doubted(drafts: Sequence[Draft], findings: Mapping[str, Sequence[str]]) -> t
     """The drafts with what was found against each tool's guard, by tool: none of these is proved until a person has
     decided it."""
     return tuple(replace(one, findings=(*one.findings, *findings.get(one.contract.tool, ()))) for one in drafts)
+
+
+def illustrated(drafts: Sequence[Draft], found: Mapping[str, Sequence[Example]]) -> tuple[Draft, ...]:
+    """The drafts with examples of the sentences of each tool, by tool: tests beside those of the contract."""
+    return tuple(replace(one, examples=(*one.examples, *found.get(one.contract.tool, ()))) for one in drafts)
 
 
 def item_by_item(
@@ -109,8 +116,17 @@ def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -
     """What `to_rows` kept, as drafts for the contracts of today; a tool without one gets an empty draft."""
     kept = {row["tool"]: Attempt(str(row["code"]), dissent=_dissent(row)) for row in rows}
     found = {row["tool"]: tuple(row.get("findings", ())) for row in rows}
+    told = {row["tool"]: tuple(map(_example, row.get("told", ()))) for row in rows}
     none = Attempt("# there is no candidate\n")
-    return tuple(Draft(c, (kept.get(c.tool, none),), findings=found.get(c.tool, ())) for c in required)
+    return tuple(
+        Draft(c, (kept.get(c.tool, none),), findings=found.get(c.tool, ()), examples=told.get(c.tool, ()))
+        for c in required
+    )
+
+
+def _example(row: Mapping[str, object]) -> Example:
+    """A kept example of a sentence."""
+    return Example(row["kind"], row["rule"], tuple((name, value) for name, value in row["arguments"]), row["allowed"])
 
 
 def _dissent(row: Mapping[str, object]) -> tuple[str, ...]:
@@ -130,6 +146,7 @@ def to_rows(drafts: Sequence[Draft], ruleset: RuleSet, open: Open) -> list[dict[
             "examples": examples(draft.contract),
             "attempts": draft.attempts,
             "findings": list(draft.findings),
+            "told": draft.examples,
         }
         for row, draft in zip(kept, drafts, strict=True)
     ]

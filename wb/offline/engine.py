@@ -433,6 +433,7 @@ class Offline:
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,
             **mapper.techniques(self.toolbox, self.items),
+            **dict.fromkeys(("write_examples", "add_examples"), lambda inputs: {"examples": []}),  # see `boundaries`
         }
 
     def _extract_action(self, inputs: Mapping[str, object]) -> dict[str, object]:

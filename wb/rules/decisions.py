@@ -25,6 +25,14 @@ of the words and of what they are read with, titles, list openings, row and colu
 changed, or moved under others, is stale, and has no effect either.  The id may be left out where the text is that of
 exactly one sentence; such a decision does not notice other titles or another opening.  A state predicate without a
 test is the boolean field of its name.
+
+Beside the decisions, `struck` names examples that a model wrote from a sentence (`wb.guards.scenes`) and that are
+wrong: they are tests no more and speak against no rule.
+
+    struck:
+      - id: "5be2a0f4c913"
+        text: Refunds over $100 need a manager.
+        why: in the example the manager himself asks
 """
 
 from __future__ import annotations
@@ -110,9 +118,18 @@ def _names(rule: RuleForm) -> tuple[str, ...]:
         return ()
 
 
+class Struck(Form):
+    """An example that a person struck, by its id, with the words of the sentence that it rests on, and why."""
+
+    id: str = pydantic.Field(pattern=r"^[0-9a-f]{12}$")
+    text: str = pydantic.Field(min_length=1)
+    why: str
+
+
 class _File(Form):
     decisions: list[Any] = []  # each a `Ruling`
     words: list[Any] = []  # each a `wording.Word`
+    struck: list[Any] = []  # each a `Struck`
 
 
 class Read(Protocol):
@@ -166,9 +183,41 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
                 )
             found[i] = one
         wrong += mistakes
+    wrong += _struck(written)[1]
     if wrong:
         raise DecisionError("\n".join(wrong))
     return tuple(one for one in found.values() if one.decision is not None)
+
+
+def struck(path: Path) -> tuple[Struck, ...]:
+    """The examples that a person struck in a file of decisions; none where there is no file.
+
+    Raises:
+        DecisionError: it cannot be read, or is not of the form.
+    """
+    if not path.exists():
+        return ()
+    found, wrong = _struck(read(decoded(path, DecisionError), path.name, DecisionError))
+    if wrong:
+        raise DecisionError("\n".join(wrong))
+    return tuple(found)
+
+
+def _struck(written: Written) -> tuple[list[Struck], list[str]]:
+    """The struck examples of a file, and what is wrong with its entries."""
+    found, wrong = [], []
+    for i, row in enumerate(written.checked(_File).struck if written.data is not None else ()):
+        one, mistakes = written.form(Struck, row, ("struck", i))
+        wrong += mistakes
+        if one is None:
+            continue
+        at = written.where(("struck", i))
+        if not any(letter.isalnum() for letter in one.why):
+            wrong.append(f"{at}: a reason 'why' was required for a struck example; got none")
+        if one.id in {other.id for other in found}:
+            wrong.append(f"{at}: one entry an example was required; got {one.id!r} again")
+        found.append(one)
+    return found, wrong
 
 
 FORM = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -12,8 +13,10 @@ from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
 from wb.guards.parts import Part
 from wb.guards.runtime import CallGuard, Guarded
+from wb.guards.scenes import Refusal, Tried, row, said
 from wb.guards.synthesis import Complaint, Draft
 from wb.logic.syntax import render
+from wb.rules.decisions import Struck
 from wb.rules.items import Item
 from wb.rules.mapper import Map
 from wb.rules.residual import Unguarded
@@ -164,6 +167,45 @@ def cases(found: Iterable[Example], title: str = "") -> Table:
         for one in found
     )
     return table(rows, title=title, none="there is no example")
+
+
+def scenes(judged: Iterable[Tried], refused: Iterable[Refusal] = (), stale: Iterable[Struck] = ()) -> Table:
+    """The examples that a model wrote of sentences: what each says and the rules say, those against the rules first;
+    then those that were refused, and what a person struck that is not there any more."""
+    order = ("disagrees", "unknown", "open", "agrees")
+    rows = [
+        {
+            "tool": one.scene.tool,
+            "example": one.scene.id,
+            "fate": Badge(one.fate),
+            "decision": Badge(one.scene.expect),
+            "sentence": Quote(one.scene.sentence),
+            "example says": Source(json.dumps(row(one.scene)["given"], ensure_ascii=False)),
+            "rules say": said(one.verdict),
+        }
+        for one in sorted(judged, key=lambda one: order.index(one.fate))
+    ]
+    rows += [{"tool": one.tool, "fate": Badge("refused"), "rules say": f"{one.item}: {one.reason}"} for one in refused]
+    rows += [
+        {"example": one.id, "fate": Badge("stale"), "sentence": Quote(one.text), "rules say": f"struck: {one.why}"}
+        for one in stale
+    ]
+    return table(rows, none="no model was asked for examples, or it gave none")
+
+
+def disputed(found: Iterable[Draft]) -> Table:
+    """What the authors of guards say against what was asked of them, for a person to decide."""
+    rows = (
+        {"tool": one.contract.tool, "its author says": said, "sentences": Quote(" … ".join(_quotes(one)))}
+        for one in found
+        for said in one.dissent
+    )
+    return table(rows, none="no author disputes a test or a sentence")
+
+
+def _quotes(one: Draft) -> Iterable[str]:
+    """The sentences that a guard is about."""
+    return dict.fromkeys(said for part in one.parts for said in part.sentences)
 
 
 def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence[object]] = NONE) -> Table:
