@@ -23,7 +23,7 @@ class Told(Verifier):
         super().__init__()
         self.words, self.given = words, []
 
-    def _ask(self, batch: Sequence[str], timeout_s: float) -> dict[str, Proof]:
+    def _ask(self, batch: Sequence[str], timeout_s: float, beat: nagini.Beat) -> dict[str, Proof]:
         self.given.append(([nagini._function(source) for source in batch], timeout_s))
         whole = next((s for w, s in self.words.items() if any(w in b for b in batch) and s != "rejected"), None)
         proofs = {}
@@ -41,7 +41,7 @@ def test_what_a_file_is_lost_on_is_asked_in_halves_with_half_the_time_but_not_to
     sources = [guard("abcd"[i], f"x = '{word}'") for i, word in enumerate(("one", "hang", "two", "three"))]
     for first, second, third in ((240.0, 120.0, 60.0), (100.0, 50.0, 30.0), (50.0, 30.0, 30.0), (20.0, 20.0, 20.0)):
         told = Told(hang="timeout")
-        proofs = told._together(sources, first)
+        proofs = told._together(sources, first, list)
         assert [proofs[one].status for one in sources] == ["proved", "timeout", "proved", "proved"]
         assert told.given == [
             (["a", "b", "c", "d"], first),
@@ -55,13 +55,13 @@ def test_what_a_file_is_lost_on_is_asked_in_halves_with_half_the_time_but_not_to
 def test_what_is_refused_is_left_out_and_the_rest_is_asked_again_in_all_the_time() -> None:
     sources = [guard("abc"[i], f"x = '{word}'") for i, word in enumerate(("one", "untyped", "two"))]
     told = Told(untyped="rejected")
-    proofs = told._together(sources, 240.0)
+    proofs = told._together(sources, 240.0, list)
     assert [proofs[one].status for one in sources] == ["proved", "rejected", "proved"]
     assert told.given == [(["a", "b", "c"], 240.0), (["a", "c"], 240.0)]
 
 
 def test_a_prover_that_does_not_start_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost() -> None:
+    def lost(beat: nagini.Beat) -> None:
         raise nagini.WorkerLost("timeout", "it does not start")
 
     monkeypatch.setattr(nagini, "_Worker", lost)
