@@ -228,7 +228,7 @@ def _listed(value: Any) -> Any:
 # ---- what they run on -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tested:
     """What test files ask: the guards of a version, or one that answers the same to every call (`constant`)."""
 
