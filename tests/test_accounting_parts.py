@@ -377,10 +377,16 @@ def test_units_are_those_of_the_fields(said: str, names: tuple[str, ...], why: s
         ("a book older than 50", ("old",), ""),
         ("a person older than 18", ("adult",), ""),
         ("a person older than 18", ("resident",), ""),
+        ("a person older than 50", ("heavy",), ""),
     ],
 )
 def test_the_age_of_a_person_is_not_that_of_a_thing(said: str, names: tuple[str, ...], why: str) -> None:
     assert accounting._aged(said, used(*names), BOX) == ((why,) if why else ())
+
+
+def test_a_keyword_of_small_words_alone_names_no_tool() -> None:
+    (named,) = tools.parse(json.dumps([tool("pay", "Pay.", ("of the",))])).tools
+    assert accounting._names(named, BOX, frozenset()) and all(accounting._names(named, BOX, frozenset()))
 
 
 ONE, TWO = "ALWAYS (pay IMPLIES adult)", "ALWAYS (pay IMPLIES (adult OR resident))"
