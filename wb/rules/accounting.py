@@ -320,10 +320,10 @@ def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def between(predicates: Iterable[Predicate]) -> bool:
-    """Whether a test compares two fields: no sentence is read into that, and no other answer would say the same."""
-    found = [fact for p in predicates if p.test is not None for _, fact in _leaves(p.test, True)]
-    return any(isinstance(fact, Comparison) and len(set(facts.paths(fact))) > 1 for fact in found)
+def wider(predicates: Iterable[Predicate]) -> bool:
+    """Whether a test is of another form than words can be counted against, such as one of two fields, of what lies
+    within a list, a sum or a time: no sentence is read into that, and no narrower answer would say the same."""
+    return any(p.test is not None and not _simple(p.test) for p in predicates)
 
 
 def together(opening: str, items: Iterable[str]) -> str:

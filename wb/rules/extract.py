@@ -37,6 +37,7 @@ from wb.logic.facts import (
 )
 from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, children, windows
 from wb.logic.formula import predicates as named
+from wb.logic.types import Schema, Type
 from wb.models.ledger import Unanswered
 from wb.rules import accounting, words
 from wb.rules.rule import (
@@ -62,6 +63,7 @@ _DEFINITION = re.compile(
     re.I,
 )
 Constrains = Callable[[Clause], bool]
+LEVELS, WITHIN = 4, 120  # of what lies within a field: how deep it is told, and how many names and values at most
 TOGETHER = 4  # statements a question: neighbours tell what is meant, tools and fields are sent once
 NOTHING = "the model finds no demand in it, and gives no reason"
 _SCOPE = re.compile(r"\b(?:applies|apply) (?:only )?(?:to|when|where|if|from|in)\b", re.I)
@@ -290,7 +292,8 @@ def rules(
 
     `lost` is what `policies` could not account for; it is undecided too.  With `corrections` 1, a rule that cannot be
     used and a sentence that its rules do not account for are asked about once more, with what is wrong; the second
-    answer is the last one.  With 0 nothing is.
+    answer is the last one, but where it mended rules that could not be used, so that only now can be seen what they
+    leave out: that is asked as well, and the third answer is the last one.  With 0 nothing is.
 
     Raises:
         ModelError: a request failed in a way that all further ones would.
@@ -311,7 +314,30 @@ def rules(
     wrong = mixed | _faults(first, policy) if corrections else {}
     for name, why in mixed.items() if not corrections else ():
         first[name].undecided.append(Undecided(name, first[name].clause.text, why[0]))
-    asked = [c for c in clauses if c.id in wrong]
+    unusable = {name for name in wrong if first[name].faults and name not in mixed}
+    last = _corrected(first, answers, wrong, described, policy, llm, "second")
+    if unusable:
+        mended = {name for name in unusable if not last[name].faults and last[name].drafts}
+        left = {name: why for name, why in _faults(last, policy).items() if name in mended}
+        last = _corrected(last, answers, left, described, policy, llm, "third")
+    drafts = [draft for read in last.values() for draft in read.drafts]
+    undecided = [one for read in last.values() for one in read.undecided]
+    said = {" ".join(u.quote.split()) for u in lost}
+    left = [u for u in missed(clauses, policy, constrains) if " ".join(u.quote.split()) not in said]
+    return collect(drafts, (*undecided, *lost, *left))
+
+
+def _corrected(
+    read: Mapping[str, _Read],
+    answers: dict[str, RulesReply | Unanswered | None],
+    wrong: Mapping[str, Sequence[str]],
+    described: Mapping[str, object],
+    policy: Policy,
+    llm: LLM,
+    which: str,
+) -> dict[str, _Read]:
+    """What was read, with new answers where something is wrong; `answers` are those that came last, by clause."""
+    asked = [one.clause for name, one in read.items() if name in wrong]
     batch = [
         {
             **described,
@@ -321,16 +347,24 @@ def rules(
         }
         for c in asked
     ]
+    found = dict(read)
     for clause, reply in zip(asked, llm.ask_all("correct_rules", RulesReply, batch), strict=True):
         if isinstance(reply, RulesReply):
-            first[clause.id] = _Read(clause, reply, policy.toolbox)
+            said = _disputed(reply, read[clause.id], wrong[clause.id], policy.toolbox)
+            found[clause.id] = _Read(clause, said, policy.toolbox)
+            answers[clause.id] = reply
         else:
-            first[clause.id].undecided.append(Undecided(clause.id, clause.text, f"no second reply: {reply.reason}"))
-    drafts = [draft for read in first.values() for draft in read.drafts]
-    undecided = [one for read in first.values() for one in read.undecided]
-    said = {" ".join(u.quote.split()) for u in lost}
-    left = [u for u in missed(clauses, policy, constrains) if " ".join(u.quote.split()) not in said]
-    return collect(drafts, (*undecided, *lost, *left))
+            found[clause.id].undecided.append(Undecided(clause.id, clause.text, f"no {which} reply: {reply.reason}"))
+    return found
+
+
+def _disputed(reply: RulesReply, before: _Read, faults: Sequence[str], toolbox: Toolbox) -> RulesReply:
+    """The reply, where it keeps the rules and says why: a doubt of what was found, which opens the sentence."""
+    same = before.drafts and not before.faults and before.said() == _Read(before.clause, reply, toolbox).said()
+    if not same:
+        return reply
+    told = [f"the model disputes what was found ({'; '.join(faults)}): {reason}" for reason in reply.undecided]
+    return reply.model_copy(update={"undecided": told})
 
 
 class _Read:
@@ -355,6 +389,13 @@ class _Read:
         if not answer.rules and not answer.undecided:
             self.undecided.append(Undecided(clause.id, clause.text, NOTHING))
 
+    def said(self) -> frozenset[tuple[object, ...]]:
+        """What the drafts say: their formulas, with the tools, tests and objects of their predicates."""
+        return frozenset(
+            (one.rule.formula, frozenset((p.name, p.kind, p.tools, p.test, p.objects) for p in one.predicates))
+            for one in self.drafts
+        )
+
 
 def _answer(clause: Clause, reply: StatementsReply | Unanswered) -> RulesReply | Unanswered | None:
     """What a reply says of one statement; None where it leaves it out, or answers it twice."""
@@ -378,14 +419,15 @@ def _statement(clause: Clause) -> dict[str, object]:
 
 def _faults(read: Mapping[str, _Read], policy: Policy) -> dict[str, tuple[str, ...]]:
     """What is wrong with the answers, by clause: rules that cannot be used, and what of a sentence they leave out or
-    add; nothing where another answer could not help, or the model itself said that it cannot tell."""
+    add; nothing where another answer could not help, as beside a test that only a person can hold against its sentence,
+    or where the model itself said that it cannot tell."""
     homes: dict[object, list[_Read]] = {}
     found = {name: tuple(one.faults) for name, one in read.items() if one.faults}
     for one in read.values():
         homes.setdefault(_home(one.clause, policy), []).append(one)
     for home, those in homes.items():
         drafts = [draft for one in those for draft in one.drafts]
-        helpless = accounting.unreadable(*_read_with(home)) or accounting.between(
+        helpless = accounting.unreadable(*_read_with(home)) or accounting.wider(
             p for d in drafts for p in d.predicates
         )
         if drafts and not any(one.undecided for one in those) and not helpless:
@@ -461,9 +503,36 @@ def tool_row(tool: Tool) -> dict[str, object]:
 
 
 def field_row(field: Field) -> dict[str, object]:
-    """A field as a model sees it."""
+    """A field as a model sees it, with what its schema says of the values within it: as deep as `WITHIN` names and
+    values tell, at most `LEVELS` deep."""
     row = {"name": field.name, "type": field.type, "description": field.description, "values": list(field.values)}
+    told = (_within(types.of_schema(field.schema, ""), levels) for levels in range(LEVELS, 0, -1))
+    row |= next((one for one in told if _parts(one) <= WITHIN), {})
     return {name: value for name, value in row.items() if value}
+
+
+def _within(of: Type, levels: int) -> dict[str, object]:
+    """What a value holds: its `properties`, its `items`, and what stands under `others` of its names."""
+    if not levels:
+        return {}
+    fields = {name: _inner(schema, levels - 1) for name, schema in (of.fields or {}).items()}
+    row = {"properties": fields, "items": of.items and _inner(of.items, levels - 1)}
+    return row | {"others": of.others and _inner(of.others, levels - 1)}
+
+
+def _inner(schema: Schema, levels: int) -> dict[str, object]:
+    """A value within another one, as a model sees it."""
+    of = types.of_schema(schema, "")
+    said = schema.get("description")
+    row = {"type": of.json, "description": said if isinstance(said, str) else "", "values": list(of.values)}
+    return {name: value for name, value in (row | _within(of, levels)).items() if value}
+
+
+def _parts(row: object) -> int:
+    """How many names and values a row tells."""
+    if isinstance(row, Mapping):
+        return len(row) + sum(map(_parts, row.values()))
+    return len(row) if isinstance(row, list) else 0
 
 
 def _weight(sentence: document.Sentence | None, constrains: Constrains) -> int:

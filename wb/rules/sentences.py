@@ -43,6 +43,10 @@ _EMPTY = {
     "script": "a script: what it would write is not read",
     "style sheet": "a style sheet, applied to what it hides",
 }
+_OF_THE_WORLD = (
+    "what was read is of type 'physical', a fact of the world that no agent can break, and no guard keeps it; a person "
+    "may write it as a rule: {}"
+)
 _UNSEEN = {
     HIDDEN + what for what in ("comment", "page title", "tag characters", "declaration", "script", "style sheet")
 }
@@ -245,6 +249,9 @@ def _by_clause(clauses: Sequence[Clause], ruleset: RuleSet) -> dict[str, _Clausa
     reasons: dict[str, list[str]] = {}
     for undecided in ruleset.undecided:
         reasons.setdefault(undecided.clause, []).append(undecided.reason)
+    for rule in ruleset.rules:
+        if rule.type == "physical" and rule.clause and rule.clause not in rules:
+            reasons.setdefault(rule.clause, []).append(_OF_THE_WORLD.format(render(rule.formula)))
     known = {p.name: p for p in ruleset.predicates}
     return {
         name: _Clausal(
