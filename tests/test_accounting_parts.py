@@ -132,7 +132,7 @@ def test_a_formula_of_another_form_is_foreign(text: str, counted: bool) -> None:
 )
 def test_a_test_of_another_form_is_foreign(name: str, simple: bool) -> None:
     assert bool(accounting._foreign((), [FACTS[name], ACTS["pay"]])) is not simple
-    assert accounting.between([FACTS[name], ACTS["pay"]]) is (name == "crossed")
+    assert accounting.wider([FACTS[name], ACTS["pay"]]) is (name in ("crossed", "deep"))
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,12 @@ def test_the_replies_hold_no_sentence_of_the_document() -> None:
 
 def test_every_statement_but_one_finds_its_reply_and_no_sentence_becomes_a_rule_by_itself() -> None:
     one = tau_replies.read()
-    unanswered = {u.clause for u in one.written.undecided if "nobody was asked" in u.reason or "no reply" in u.reason}
-    assert unanswered == {"c11"}  # the checks find a fault with it that they did not find when the replies were written
+    unasked = {u.clause: u.reason.split(":")[0] for u in one.written.undecided if "nobody was asked" in u.reason}
+    assert not [u for u in one.written.undecided if "no reply" in u.reason]
+    # the checks find a fault with c11 that they did not find when the replies were written; of the others a slip of
+    # form was mended, and now what they leave out is asked as well
+    assert unasked.pop("c11") == "no second reply" and set(unasked.values()) == {"no third reply"}
+    assert set(unasked) == {"c7", "c13", "c16", "c17", "c21", "c29"}
     assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (39, 79, 32)
     assert sentences.counted(one.accounts) == {"rule": 0, "open": 47, "not a constraint": 20, "duty": 0, "waived": 0}
     assert written.drafted(one).lines == ()

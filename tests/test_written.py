@@ -36,8 +36,13 @@ def test_the_replies_hold_no_sentence_of_the_document() -> None:
 def test_every_statement_finds_the_reply_that_was_written_for_it() -> None:
     one = written.read()
     assert len(one.clauses) == 34
-    unanswered = {u.clause for u in one.written.undecided if "nobody was asked" in u.reason or "no reply" in u.reason}
-    assert unanswered == {"c17", "c27"}  # the checks find other faults with them than when the replies were written
+    unasked = {u.clause: u.reason.split(":")[0] for u in one.written.undecided if "nobody was asked" in u.reason}
+    assert not [u for u in one.written.undecided if "no reply" in u.reason]
+    assert unasked == {
+        "c7": "no third reply",  # a slip of form was mended, and now what it leaves out is asked
+        "c17": "no second reply",  # the checks find other faults with them than when the replies were written
+        "c27": "no second reply",
+    }
 
 
 def test_the_rules_as_they_were_written_are_mostly_right_and_none_is_inverted() -> None:

@@ -165,7 +165,11 @@ _HELD = (
 )
 _FEW = 6  # rules of one sentence, which are divided between its two demands
 _FORCED = r"(?:must|shall|should|ought to|need to|needs to|ha(?:s|ve) to|may not|cannot)"
-_SECOND = re.compile(rf",? and ((?:you|the (?:agent|assistant)|it|they) {_FORCED}\b)", re.I)
+_SECOND = re.compile(rf",? (?:and|but) ((?:you|the (?:agent|assistant)|it|they) {_FORCED}\b)", re.I)
+# The same of one who is not told from others, with the subject said once, or a permission before it.
+_WHO = r"\A(?P<who>(?:(?:the|an?|any|every|each|all) )?(?:you|users?|customers?|clients?|agents?|assistants?))"
+_BUT = re.compile(rf"{_WHO} (?:{_FORCED}|can|may)\b[^,;:()]*?,? but (?P<second>{_FORCED}\b)", re.I)
+_BUT_ONLY = re.compile(r",? but (?=only (?:if|when|where|after|with)\b)", re.I)
 _LED = re.compile(  # a condition that a sentence begins with holds for all of it
     r"\A\W*(?:if|when\w*|where\w*|once|unless|except\w*|without|with|for|in|on|at|by|before|after|until|during|while|"
     r"as|since|provided|given|only|under|upon|from|to)\b",
@@ -228,6 +232,8 @@ def unaccounted(
     both = demands(text) if why and not partial and not context else ()
     if not both:
         return why
+    if len(both) == 1:
+        return _unaccounted(*both, (), rules, *given, headings=headings)
     first, second = both
     above = (*headings, first) if _POINTS.search(second) else headings
     tries = []
@@ -251,9 +257,12 @@ def demands(text: str) -> tuple[str, ...]:
     """The two demands that a sentence makes, one after the other, each with its subject and its verb of force; none
     where it makes one, or where a condition or an exception may be meant for both.
 
-    In the second one "before taking the action" speaks of the act of the first.
+    In the second one "before taking the action" speaks of the act of the first.  Of "you may do a, but must not do b"
+    only the second one is a demand.
     """
     said = words.plain(_opened(text))
+    if found := _opposed(said):
+        return found
     joined = list(_SECOND.finditer(said))
     if len(joined) != 1 or _LED.search(said):
         return ()
@@ -264,6 +273,21 @@ def demands(text: str) -> tuple[str, ...]:
     if _EXCEPTION.search(asked) or _CONDITION.search(asked) or re.search(r"[;:,()]", second):
         return ()
     return f"{first}.", _ACT.sub(" before it", second)
+
+
+def _opposed(said: str) -> tuple[str, ...]:
+    """What a sentence demands on both sides of "but", whose subject is nobody in particular; without a side that only
+    allows something.  None where a condition, an exception or a limit may be meant for both sides."""
+    at = _BUT.match(said)
+    if at is None or len(re.findall(r"\bbut\b", said, re.I)) > 1:
+        return ()
+    first, second = f"{re.split(r',? but ', said, maxsplit=1, flags=re.I)[0]}.", f"{at['who']} {said[at.start('second') :]}"
+    if any(_EXCEPTION.search(one) or _CONDITION.search(one) for one in (first, second)) or re.search(r"[;:,()]", second):
+        return ()
+    if words.forced(first):
+        return first, second
+    limits = words.limit(first) or _spoken(first) or _NEGATION.search(first) or _OTHERNESS.search(first)
+    return () if limits or bans(first) else (second,)
 
 
 def _unaccounted(
@@ -282,7 +306,7 @@ def _unaccounted(
     if why := (*why, *_same(" ".join((*context, text)), rules, used, toolbox)):
         return why
     rules = [replace(rule, formula=_bare(rule.formula)) for rule in rules]
-    if strange := unreadable(text, context):
+    if strange := _unread(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
     if foreign := _foreign(rules, used) or _one_way(said, rules):
@@ -308,6 +332,12 @@ def _unaccounted(
 
 def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
     """Why no rules at all would account for a sentence: what it is written or joined with; empty if some may."""
+    apart = [_unread(one, ()) for one in demands(text)] if not context else []
+    return next(filter(None, apart), ()) if apart and _unread(text, ()) else _unread(text, context)
+
+
+def _unread(text: str, context: Sequence[str]) -> tuple[str, ...]:
+    """The same of all that a sentence says at once."""
     whole = " ".join((*context, text))
     said = words.plain(whole)
     strange = characters(whole) or _operators(words.plain(" ".join((*context, _opened(text)))))
@@ -323,7 +353,8 @@ def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
 def wider(predicates: Iterable[Predicate]) -> bool:
     """Whether a test is of another form than words can be counted against, such as one of two fields, of what lies
     within a list, a sum or a time: no sentence is read into that, and no narrower answer would say the same."""
-    return any(p.test is not None and not _simple(p.test) for p in predicates)
+    found = [fact for p in predicates if p.test is not None for _, fact in _leaves(p.test, True)]
+    return any(not _leaf(fact) or any(len(path.names) > 2 for path in facts.paths(fact)) for fact in found)
 
 
 def together(opening: str, items: Iterable[str]) -> str:
@@ -485,8 +516,9 @@ def _operators(said: str) -> tuple[str, ...]:
 
 
 def _opened(text: str) -> str:
-    """A sentence without the words it opens with that join it to the one before, or call it to mind."""
-    return _OPENING.sub("", text)
+    """A sentence without the words it opens with that join it to the one before, or call it to mind, and with "only if"
+    where it says "but only if"."""
+    return _BUT_ONLY.sub(" ", _OPENING.sub("", text))
 
 
 def _one_way(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:

@@ -15,7 +15,8 @@
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
-A draft holds what was read of an open sentence as well, under `read`, as predicates and rules: `decision: accept` takes
+A draft holds what was read of an open sentence as well, under `read`, as predicates and rules, and above them what they
+say, made from the formulas and tests alone: `decision: accept` takes
 these for a person's own, as they then stand there; every other decision leaves them aside.  `part: WORDS` waives these
 words of the sentence alone: beside `waive` the rules that account for the rest stay in force, beside `accept` and
 `rule` those that are written, but for the ones of `read` that lack a tool or a field.
@@ -233,7 +234,8 @@ FORM = """\
 #     rules:
 #       - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}
 # With `part: WORDS` of the sentence beside waive, accept or rule, these words alone are waived.
-# A test is CEL over state.FIELD and call.ARGUMENT: limits, equality, size(…), one of a list of values, and, or, not.
+# A test is CEL over state.FIELD and call.ARGUMENT, nested as they are: limits, lists, sums, times, text, as in a rule file.
+# `read as` is what stands under `read` in English, made from its formulas and tests: compare it with the sentence.
 """
 
 
@@ -258,6 +260,8 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     """One open sentence of the draft: what it blocks, why, where it stands, what is to be filled in, what was read."""
     import yaml  # here, not above: whoever loads guards writes no draft
 
+    from wb.rules import understood
+
     said = " ".join(reading.text.split())
     quoted = yaml.safe_dump(said, default_style='"', allow_unicode=True, width=10**9).strip()
     notes = [
@@ -266,6 +270,7 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
         else f"blocks {len(reading.tools)} of {total} tools: {', '.join(reading.tools) or 'none'}",
         f"open because: {reading.reason}",
         *([f"stands {reading.place}"] if reading.place else []),
+        *([f"read as: {understood.words(rule, read)}" for rule in read.rules] if read is not None else []),
     ]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
