@@ -22,7 +22,7 @@ from wb.models.endpoint import Endpoint, Replies, Reply
 from wb.models.forecast import BYTES, Forecast
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import extract, refine, sentences
+from wb.rules import decisions, extract, refine, sentences
 from wb.rules.rule import RuleSet
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +42,10 @@ def asked(second: dict, first: dict, **options: int) -> tuple[dict[str, str], li
     return classes, [inputs for name, inputs in engine.asked if name == "correct_rules"], rules
 
 
+CLAUSES = tuple(
+    policy.Clause(f"c{i}", text, HOUSE.text.index(text), HOUSE.text.index(text) + len(text))
+    for i, text in enumerate((AGE, GOLD), 1)
+)
 WRONG = {**AGED, "predicates": [AGED["predicates"][0], state("age_at_least_16", "state.age >= 21")]}
 CONVERSE = {**AGED, "formula": "ALWAYS (age_at_least_16 IMPLIES open_gate)"}
 
@@ -69,6 +73,72 @@ def test_the_second_answer_is_the_last_one_and_then_the_sentence_is_open() -> No
     assert [one.clause for one in rules.rules] == ["c2"] and "converse" in rules.undecided[0].reason
     doubt = asked({"undecided": ["the sentence does not say who counts the years"]}, told(WRONG, GOLDEN))
     assert doubt[0][AGE] == "open" and "who counts the years" in doubt[2].undecided[0].reason
+
+
+def several(first: dict, *more: dict) -> tuple[dict[str, str], list[list[str]], RuleSet, tuple[policy.Clause, ...]]:
+    """The classes of both sentences where each further answer is another one, and the faults that were asked about."""
+    left = iter(more)
+
+    class Answering(Answers):
+        def answer(self, prompt, inputs, schema):
+            if prompt.name == "correct_rules":
+                self.replies[prompt.name] = next(left)
+            return super().answer(prompt, inputs, schema)
+
+    engine = Answering(extract_policies=QUOTED, extract_rules=first)
+    llm = LLM(engine, workers=1)
+    clauses, lost = extract.policies(HOUSE, llm, norms.constrains)
+    rules = extract.rules(clauses, HOUSE, llm, norms.constrains, lost)
+    classes = {one.text: one.cls for one in sentences.classify(HOUSE, clauses, rules)}
+    return classes, [inputs["faults"] for name, inputs in engine.asked if name == "correct_rules"], rules, clauses
+
+
+def test_a_mended_slip_of_form_leaves_one_more_question_for_what_can_only_then_be_seen() -> None:
+    classes, faults, rules, _ = several(told(CONVERSE, GOLDEN), {"rules": [WRONG]}, {"rules": [AGED]})
+    assert classes[AGE] == "rule" and len(faults) == 2 and not rules.undecided
+    assert "converse" in faults[0][0] and "not accounted for: 16" in faults[1]
+    for more in (
+        [{"rules": [WRONG]}, {"rules": [WRONG]}],  # the third answer is the last one
+        [{"rules": [CONVERSE]}],  # no form was mended
+        [{"rules": []}],  # nor where nothing is left
+        [{"rules": [WRONG], "undecided": ["who counts?"]}],  # or where the model cannot tell
+    ):
+        classes, faults, _, _ = several(told(CONVERSE, GOLDEN), *more)
+        assert classes[AGE] == "open" and len(faults) == len(more)
+    classes, faults, _, _ = several(told(WRONG, GOLDEN), {"rules": [WRONG]})
+    assert classes[AGE] == "open" and len(faults) == 1, "what was asked once is not asked again"
+
+
+def test_a_disputed_fault_is_told_as_the_models_and_its_reading_is_offered() -> None:
+    said = "sixteen is another way to say it"
+    classes, _, rules, clauses = several(told(WRONG, GOLDEN), {"rules": [WRONG], "undecided": [said]})
+    (why,) = (one.reason for one in rules.undecided)
+    assert classes[AGE] == "open" and why.startswith("the model disputes what was found (") and why.endswith(said)
+    assert "not accounted for: 16" in why
+    readings = sentences.classify(HOUSE, clauses, rules)
+    assert not [one for one in sentences.enforced(rules, readings).rules if one.clause == "c1"]
+    waiting = next(one for one in readings if one.text == AGE)
+    drafted = decisions.draft(readings, BOX, sentences.refused(HOUSE, clauses, rules, readings))
+    assert (
+        f"open because: {why}" in drafted and "# read as: Whenever open_gate is called, age is at least 21." in drafted
+    )
+    made = decisions.loads(drafted.replace("    decision:\n", "    decision: accept\n"), HOUSE)
+    joined = decisions.join(rules, made, BOX)
+    (now,) = (one for one in sentences.classify(HOUSE, clauses, joined, made) if one.text == AGE)
+    assert (now.id, now.cls) == (waiting.id, "rule"), "a person took it"
+    other = several(told(WRONG, GOLDEN), {"rules": [AGED], "undecided": [said]})[2]
+    assert [one.reason for one in other.undecided] == [said], "other rules are no dispute"
+
+
+def test_a_rule_of_the_world_is_named_as_the_reason_why_its_sentence_is_open() -> None:
+    classes, questions, rules = asked({}, told({**AGED, "type": "physical"}, GOLDEN))
+    (found,) = (one for one in sentences.classify(HOUSE, CLAUSES, rules) if one.text == AGE)
+    assert found.cls == classes[AGE] == "open" and not found.rules
+    assert "of type 'physical'" in found.reason and "open_gate IMPLIES age_at_least_16" in found.reason
+    both = {
+        "statements": [{"id": "c1", "rules": [AGED, {**AGED, "type": "physical"}]}, {"id": "c2", "rules": [GOLDEN]}]
+    }
+    assert asked({}, both)[0][AGE] == "rule"
 
 
 def test_nothing_is_asked_again_where_nothing_is_wrong_or_nobody_wants_it() -> None:

@@ -229,11 +229,11 @@ def unaccounted(
     """
     given = tuple(predicates), toolbox
     why = _unaccounted(text, context, rules, *given, headings=headings, partial=partial)
-    both = demands(text) if why and not partial and not context else ()
-    if not both:
+    both = demands(text) if not partial and not context else ()
+    if not both or not (why or any(_forced(one, rules) for one in both)):
         return why
     if len(both) == 1:
-        return _unaccounted(*both, (), rules, *given, headings=headings)
+        return (*_unaccounted(*both, (), rules, *given, headings=headings), *_forced(*both, rules))
     first, second = both
     above = (*headings, first) if _POINTS.search(second) else headings
     tries = []
@@ -241,6 +241,7 @@ def unaccounted(
         other = [rule for rule in rules if rule not in one]
         left = _unaccounted(first, (), one, *given, headings=headings)
         left += _unaccounted(second, (), other, *given, headings=above)
+        left += (*_forced(first, one), *_forced(second, other))
         if not left:
             return ()
         tries.append(left)
@@ -275,14 +276,28 @@ def demands(text: str) -> tuple[str, ...]:
     return f"{first}.", _ACT.sub(" before it", second)
 
 
+def _forced(said: str, rules: Iterable[Rule]) -> tuple[str, ...]:
+    """Whether rules of one act alone forbid it where a demand forbids, and ask for it where it asks."""
+    for rule in rules:
+        match rule.formula:
+            case F.Eventually(F.Atom()) | F.Always(F.Eventually(F.Atom())) if bans(said):
+                return ("it forbids, and its rule asks for an act",)
+            case F.Always(F.Not(F.Atom())) if not bans(said):
+                return ("it asks for an act, and its rule forbids one",)
+    return ()
+
+
 def _opposed(said: str) -> tuple[str, ...]:
     """What a sentence demands on both sides of "but", whose subject is nobody in particular; without a side that only
     allows something.  None where a condition, an exception or a limit may be meant for both sides."""
     at = _BUT.match(said)
     if at is None or len(re.findall(r"\bbut\b", said, re.I)) > 1:
         return ()
-    first, second = f"{re.split(r',? but ', said, maxsplit=1, flags=re.I)[0]}.", f"{at['who']} {said[at.start('second') :]}"
-    if any(_EXCEPTION.search(one) or _CONDITION.search(one) for one in (first, second)) or re.search(r"[;:,()]", second):
+    first = f"{re.split(r',? but ', said, maxsplit=1, flags=re.I)[0]}."
+    second = f"{at['who']} {said[at.start('second') :]}"
+    if any(pattern.search(one) for pattern in (_EXCEPTION, _CONDITION) for one in (first, second)):
+        return ()
+    if re.search(r"[;:,()]", second):
         return ()
     if words.forced(first):
         return first, second

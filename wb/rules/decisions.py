@@ -234,7 +234,7 @@ FORM = """\
 #     rules:
 #       - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}
 # With `part: WORDS` of the sentence beside waive, accept or rule, these words alone are waived.
-# A test is CEL over state.FIELD and call.ARGUMENT, nested as they are: limits, lists, sums, times, text, as in a rule file.
+# A test is CEL over state.FIELD and call.ARGUMENT, nested as they are: limits, lists, sums, times and text.
 # `read as` is what stands under `read` in English, made from its formulas and tests: compare it with the sentence.
 """
 

@@ -84,8 +84,8 @@ class PoliciesReply(pydantic.BaseModel):
 
 
 class PredicateReply(pydantic.BaseModel):
-    """One predicate of a rule; `test` is CEL over `state` and `call`, where fields decide a state predicate; `objects`
-    are the arguments of its calls that tell which object it is about."""
+    """One predicate of a rule; `test` is CEL over `state`, `call` and what stands within them, as a rule file has it,
+    where fields decide a state predicate; `objects` are the arguments of its calls that tell which object it is of."""
 
     name: str
     kind: Kind
@@ -427,9 +427,7 @@ def _faults(read: Mapping[str, _Read], policy: Policy) -> dict[str, tuple[str, .
         homes.setdefault(_home(one.clause, policy), []).append(one)
     for home, those in homes.items():
         drafts = [draft for one in those for draft in one.drafts]
-        helpless = accounting.unreadable(*_read_with(home)) or accounting.wider(
-            p for d in drafts for p in d.predicates
-        )
+        helpless = accounting.unreadable(*_read_with(home)) or accounting.wider(p for d in drafts for p in d.predicates)
         if drafts and not any(one.undecided for one in those) and not helpless:
             left = _left(drafts, home, policy)
             found |= {one.clause.id: left for one in those if left}
