@@ -506,7 +506,7 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
     display.console().print(display.table([tuple(map(str, row)) for row in rows]))
     print(
         "an estimate, nobody was asked: with the answers of the offline engine, four bytes a token; corrections, "
-        "repairs of guards and what 04 and 07 ask of recorded turns come on top"
+        "at most two a statement, repairs of guards and what 04 and 07 ask of recorded turns come on top"
     )
 
 
