@@ -1,5 +1,6 @@
 """A model's own replies for τ-bench's airline policy, read again and executed on the recorded calls: none of
-the labels' rules can be said in the form of a reply, so that no violating call is denied, and no other one either."""
+the labels' rules could be said in the form that the prompt then gave, so that no violating call is denied, and no
+other one either."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from collections import Counter
 from bench import read_airline, tau_replies, written
 from conftest import shared
 
+from wb.domain.policy import Clause
 from wb.guards.runtime import CallGuard
-from wb.rules import sentences
+from wb.rules import accounting, extract, sentences
+from wb.rules.rule import RuleDraft
 
 shared("data")
 BOOKING = {
@@ -65,3 +68,15 @@ def test_a_person_who_accepts_every_right_reading_has_three_rules() -> None:
     assert {a.text.split()[-1] for a in now.accounts if a.cls == "rule"} == {"passengers.", "bags."}
     told = tau_replies.guard(now).session().call("book_reservation", {**BOOKING, "passengers": [PERSON] * 6})
     assert told.decision == "deny"
+
+
+def test_every_rule_that_the_reviewer_wrote_can_now_be_said_in_a_reply_and_most_wait_for_a_person() -> None:
+    box, wide = tau_replies.read().source.toolbox, []
+    for row in (one for one in read_airline.reviewed() if one.get("rules")):
+        said = [{"name": name, **one} for name, one in row["predicates"].items()]
+        for rule in row["rules"]:
+            reply = extract.RuleReply.model_validate({"text": "", "predicates": said, **rule})
+            draft = extract._draft(Clause("c1", row["text"], 0, 1), reply, box)
+            assert isinstance(draft, RuleDraft), draft
+            wide.append(accounting.wider(draft.predicates))
+    assert Counter(wide) == {True: 28, False: 2}
