@@ -531,6 +531,7 @@ NEVER = "ALWAYS NOT open"
         ("The assistant can show the catalogue, but cannot open the vault.", [NEVER]),
         ("You must not lend a book but must show the catalogue.", ["ALWAYS NOT lend", "EVENTUALLY show"]),
         ("You must not lend a book, but you must show the catalogue.", ["ALWAYS NOT lend", "EVENTUALLY show"]),
+        ("Users must not lend a book, but they must show the catalogue.", ["ALWAYS NOT lend", "EVENTUALLY show"]),
         ("A book may be lent, but only if the fines are paid.", ["ALWAYS (lend IMPLIES paid)"]),
         ("A book may be lent but only to residents.", None),  # these stay with a person
         ("A book may be lent but not if the fines are paid.", None),
@@ -560,6 +561,8 @@ def test_but_between_two_demands_and_before_only_if_is_accounted_for(text: str, 
         ("A book may be lent, but only if the fines are paid.", ["ALWAYS NOT lend"]),
         # a limit, a condition or an exception that may be meant for both sides, or is hidden in one
         ("Residents may lend a book but must not open the vault.", [NEVER]),
+        ("Residents must not lend a book, but they must show the catalogue.", ["ALWAYS NOT lend", "EVENTUALLY show"]),
+        ("A resident must not lend a book, but they must not open the vault.", ["ALWAYS NOT lend", NEVER]),
         ("You may lend five books but must not open the vault.", [NEVER]),
         ("You may lend a book to residents only but must not open the vault.", [NEVER]),
         ("You may do nothing but must not open the vault.", [NEVER]),

@@ -269,6 +269,8 @@ def demands(text: str) -> tuple[str, ...]:
         return ()
     first, second = said[: joined[0].start()], said[joined[0].start(1) :]
     asked = _ACT.sub(" ", second)
+    if re.search(r"\bbut\b", joined[0].group(), re.I) and _POINTS.match(second) and not re.match(_WHO, first, re.I):
+        return ()  # of whom the second one speaks, the first one alone says
     if not words.forced(first) and not _EXCEPTION.search(first):
         return ()
     if _EXCEPTION.search(asked) or _CONDITION.search(asked) or re.search(r"[;:,()]", second):
