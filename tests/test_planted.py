@@ -355,8 +355,8 @@ DEFECTS = (
     Defect(
         "a later call of a step is judged by the first one's arguments",
         "wb/guards/runtime",
-        "call, guard = step.calls[-1], self._guard",
-        "call, guard = step.calls[0], self._guard",
+        "call, tool = step.calls[-1], one.entry.contract.tool",
+        "call, tool = step.calls[0], one.entry.contract.tool",
         "test_session.py::test_a_second_call_of_a_step_is_judged_by_its_own_arguments",
     ),
     Defect(
