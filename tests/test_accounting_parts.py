@@ -576,3 +576,44 @@ def test_what_a_text_forbids_by_is_said_once() -> None:
 )
 def test_what_no_rules_would_account_for(text: str, context: tuple[str, ...], why: str) -> None:
     assert accounting.unreadable(text, context) == ((why,) if why else ())
+
+
+FORMS = (
+    "ALWAYS ({a} IMPLIES {x})",
+    "ALWAYS (NOT {a} OR {x})",
+    "ALWAYS ({x} OR NOT {a})",
+    "ALWAYS NOT ({a} AND NOT {x})",
+    "ALWAYS NOT (NOT {x} AND {a})",
+    "NOT EVENTUALLY ({a} AND NOT {x})",
+    "NOT EVENTUALLY NOT ({a} IMPLIES {x})",
+    "ALWAYS (NOT {x} IMPLIES NOT {a})",
+    "ALWAYS (({a} AND NOT {x}) IMPLIES false)",
+    "ALWAYS ({a} IMPLIES NOT NOT {x})",
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("said", "act", "name", "right"),
+    [
+        ("Only a resident may pay.", "pay", "resident", True),
+        ("Do not pay unless resident.", "pay", "resident", True),
+        ("A resident must not pay.", "pay", "resident", False),
+        ("Do not pay an amount over 5 dollars.", "pay", "small", True),
+        ("You must not pay an amount of less than 5 dollars.", "pay", "small", False),
+    ],
+)
+def test_in_whichever_form_a_rule_is_said_its_turned_twin_is_refused(
+    said: str, act: str, name: str, right: bool, form: str
+) -> None:
+    facts = (ACTS[act], FACTS[name] if name in FACTS else fact(name, f"state.{name}"))
+    if name == "small":
+        facts = (ACTS[act], fact("small", "call.amount <= 5", "pay"))
+
+    def left(x: str) -> tuple[str, ...]:
+        formula = parse(form.format(a=facts[0].name, x=x))
+        one = Rule("r", "", formula, "forbid")
+        return accounting.unaccounted(said, (), (one,), facts, BOX)
+
+    mine, turned = (name, f"(NOT {name})") if right else (f"(NOT {name})", name)
+    assert left(turned) and (name == "small" or not left(mine))

@@ -322,7 +322,8 @@ def _unaccounted(
     text, why = _uncounted(text, rules)
     if why := (*why, *_same(" ".join((*context, text)), rules, used, toolbox)):
         return why
-    rules = [replace(rule, formula=_bare(rule.formula)) for rule in rules]
+    acts = {p.name for p in used if p.kind == "action"}
+    rules = [replace(rule, formula=_asking(_bare(rule.formula), acts)) for rule in rules]
     if strange := _unread(text, context):
         return strange
     said = words.plain(" ".join((*context, _opened(text))))
@@ -616,6 +617,44 @@ def _same(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
         ):
             return ("of which object is not said, and its rule is of the same one",)
     return ()
+
+
+def _asking(formula: Formula, acts: set[str]) -> Formula:
+    """A formula as what an act asks for, `ALWAYS (act IMPLIES what)`, in whichever way it is said; itself where it asks
+    nothing of an act."""
+    match formula:
+        case F.Not(F.Eventually(body)):
+            return _asking(F.Always(F.Not(body)), acts)
+        case F.Always(body):
+            parts = tuple(_alternatives(body, True))
+            named = [one.body for one in parts if isinstance(one, F.Not) and _names_act(one.body, acts)]
+            asked = tuple(one for one in parts if not (isinstance(one, F.Not) and _names_act(one.body, acts)))
+            whole = F.Implies(F.conjunction(tuple(named)), F.disjunction(asked))
+            plain = isinstance(body, F.Implies) and any(_names_act(one, acts) for one in _conjuncts(body.left))
+            said = plain and isinstance(body.right, F.Atom | F.And | F.Or | F.Implies | F.Once)
+            return formula if not named or not asked or said else F.Always(whole)
+    return formula
+
+
+def _names_act(formula: Formula, acts: set[str]) -> bool:
+    return isinstance(formula, F.Atom) and formula.name in acts
+
+
+def _alternatives(formula: Formula, positive: bool) -> Iterator[Formula]:
+    """The formulas of which one at least has to hold, where the formula holds, or does not."""
+    match formula, positive:
+        case (F.Or(left, right), True) | (F.And(left, right), False):
+            yield from _alternatives(left, positive)
+            yield from _alternatives(right, positive)
+        case (F.Implies(left, right), True):
+            yield from _alternatives(left, False)
+            yield from _alternatives(right, True)
+        case (F.Not(body), _):
+            yield from _alternatives(body, not positive)
+        case (F.Constant(value), _):
+            yield from () if value != positive else (formula,)
+        case _:
+            yield formula if positive else F.Not(formula)
 
 
 def _bare(formula: Formula) -> Formula:
