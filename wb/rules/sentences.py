@@ -36,6 +36,7 @@ Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
 CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
+_MARKED = re.compile(r"\A\W*(?:(?P<upper>[A-Z])|(?P<lower>[a-z]{1,4})|(?P<number>\d{1,2}))[.)]\s")  # "(a) …", "2. …"
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -118,7 +119,7 @@ def classify(
             first[k] = _rejected(first[k], decided[ids[k]])
         elif decided[ids[k]].partly and k in mine:
             first[k] = _partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
-    rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
+    rows = _enumerated(shown, _labels(shown, _rows(shown, [first[k] for k in seen]), bearing))
     told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
@@ -413,6 +414,7 @@ def _read(
             not lost
             and not any(_grounded(r, predicates) for r in rules)
             and not accounting.bans(sentence.said)
+            and not any(map(words.conditional, sentence.stems))
             and (reason := words.harmless(sentence.said))
         ):
             return _Fate("not a constraint", reason)
@@ -589,6 +591,22 @@ def _labels(every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing)
         mere = all(fate.cls == "not a constraint" for fate in fates[k : k + 2])  # it, and what stands behind it
         if gap.kind == "gap" and gap.label == "label" and mere and (acts := bearing.named(gap.text, whole=False)):
             found[k] = _Fate("open", f"a label that may say to do what {', '.join(acts)} does", worded=True)
+    return found
+
+
+def _enumerated(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
+    """Paragraphs marked "(a)", "(b)" behind one that ends in "if:" are the conditions that it announces, like the items
+    of a list: none is a statement by its own words.  They end where the next one is marked in another way."""
+    found, within, style = list(fates), "", None
+    for k, piece in enumerate(every):
+        marked = _MARKED.match(piece.said)
+        mine = marked.lastgroup if marked and piece.kind == "prose" else None
+        if within and mine is not None and style in (None, mine):
+            style = mine
+            if fates[k].cls == "not a constraint" and not fates[k].decided:
+                found[k] = _Fate("open", f"a paragraph behind an opening that sets a condition ({within})", worded=True)
+        else:
+            style, within = None, words.conditional(piece.said) if piece.said.rstrip().endswith(":") else ""
     return found
 
 
