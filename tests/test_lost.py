@@ -90,3 +90,19 @@ def test_a_window_a_measure_a_duty_and_a_discretion_are_no_statements(text: str)
 )
 def test_hours_numbers_and_places_of_a_statement_demand_nothing(text: str) -> None:
     assert classes(text) == {text: "not a constraint"}
+
+
+TWO = Toolbox((Tool("approve_order", "Approve an order."), Tool("ship_order", "Ship an order."), Tool("hum_tune")))
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("At least two must approve before it leaves.", ("approve_order", "ship_order", "hum_tune")),
+        ("At least two must approve the order before they ship it.", ("approve_order", "ship_order")),
+        ("At least two must approve as before.", ("approve_order",)),
+    ],
+)
+def test_what_is_to_come_later_and_no_tool_is_known_by_may_be_what_any_tool_does(text: str, tools: tuple) -> None:
+    (one,) = sentences.classify(policy.of_text(text, TWO), (), RuleSet())
+    assert (one.cls, one.tools) == ("open", tools)

@@ -175,8 +175,7 @@ _RULE = re.compile(
 )
 _SEVERAL = re.compile(
     rf"(?:(?:at (?:the )?(?:least|most)|(?:no |not )?(?:more|fewer|less) than|up to|exactly|any|only|"
-    rf"an? (?:minimum|maximum) of|each of the|all|the) )?(?:\d+|{lexicon.COUNT})(?!\Z)\b(?! ?%)|"
-    rf"(?:(?:at (?:the )?(?:least|most)|(?:no |not )?(?:more|fewer|less) than|up to|exactly) )?(?:\d+|{lexicon.COUNT})\Z|"
+    rf"an? (?:minimum|maximum) of|each of the|all|the) )?(?:\d+|{lexicon.COUNT})\b(?! ?%)|"
     r"(?:both|half|most|several|either)\b|(?:an? |the )?(?:\w+ )?(?:majority|quorum|minority|third|quarter)\b|"
     r"(?:one|any|each|neither|some|many|few|all|two) of (?:them|the|these|those|our|its|their|us|you)\b",
     re.I,

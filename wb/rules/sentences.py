@@ -37,6 +37,7 @@ CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
 _MARKED = re.compile(r"\A\W*(?:(?P<upper>[A-Z])|(?P<lower>[a-z]{1,4})|(?P<number>\d{1,2}))[.)]\s")  # "(a) …", "2. …"
+_LATER = re.compile(r"\b(?:before|prior to|until)\b(.*)", re.I | re.S)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -470,6 +471,21 @@ def refused(
     return found
 
 
+def offered(
+    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
+) -> dict[str, RuleSet]:
+    """What a draft offers a person to accept: what was read of each open sentence, but for what says its opposite or
+    has its acts in another order (`accounting.turned`)."""
+    texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
+    return {
+        name: read
+        for name, read in refused(policy, clauses, ruleset, readings).items()
+        for said in [texts[name]]
+        for around in [(*said.stems, *(cell for _, cell in said.row))]
+        if not accounting.turned(said.said, around, read.rules, read.predicates, policy.toolbox)
+    }
+
+
 def drafted(
     policy: Policy,
     clauses: Sequence[Clause],
@@ -715,6 +731,8 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     named = bearing.named(text, whole=False)
     known = acts and all(p.tools for _, p in acts)
     meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
+    if not acts and (later := _LATER.search(words.plain(sentence.said))):  # what comes first may be all that is named
+        meant = bool(words.stems(later[1])) and not bearing.named(later[1], whole=False)
     if meant or (not named and not known and (accounting.bans(text) or words.limit(text))):
         return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))

@@ -37,7 +37,8 @@ _FORCE = re.compile(
     r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|\w+able)|"
     r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|rejected|expected to|supposed to|"
     r"(?<!held )responsible for (?:\w+ly )?\w+ing|(?:is|are|be) (?:[\w']+ ){0,2}(?:duty|duties|responsibility|"
-    r"responsibilities) (?:of|to)|incumbent (?:up)?on|subject to|remember to|make sure|be (?:sure|careful|cautious|aware)|take care|"
+    r"responsibilities) (?:of|to)|incumbent (?:up)?on|subject to|remember to|make sure|"
+    r"be (?:sure|careful|cautious|aware)|take care|"
     r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
     r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
     r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
@@ -65,7 +66,8 @@ _LIMIT = re.compile(
     r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed|s)?|capped|maximum|"
     r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
-    r"provided (?:that|the)|on condition|at (?:the|its|their|his|her|our|your|\w+'s) (?:\w+ )?discretion|in so far as|the same|different|once per|"
+    r"provided (?:that|the)|on condition|at (?:the|its|their|his|her|our|your|\w+'s) (?:\w+ )?discretion|"
+    r"in so far as|the same|different|once per|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
     re.I,
@@ -212,7 +214,7 @@ def harmless(text: str) -> str:
 
 
 def conditional(opening: str) -> str:
-    """The end of a list's opening that makes conditions or demands of its items ("if all of these hold:"); else empty."""
+    """What in a list's opening makes conditions of its items, as in "if all of these hold:"; empty for nothing."""
     found = _CONDITIONAL.search(plain(opening))
     return found.group().strip(" :,;–—-").lower() if found else ""
 
