@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from wb.domain import policy, tools
 from wb.logic import cel
+from wb.logic.formula import predicates
 from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
@@ -576,3 +577,28 @@ def test_but_between_two_demands_and_before_only_if_is_accounted_for(text: str, 
 )
 def test_but_hides_no_exception_and_turns_nothing_round(text: str, formulas: list[str]) -> None:
     assert accounting.unaccounted(text, (), rules_of(*formulas), ACTS, BOX)
+
+
+TURNED = [  # a sentence, a rule, and whether it says the opposite: never offered to be accepted by one word
+    ("A book must not be lent for more than 9 days.", "ALWAYS (act IMPLIES days_at_most_9)", False),
+    ("A book must not be lent for more than 9 days.", "ALWAYS (act IMPLIES NOT days_at_most_9)", True),
+    ("At least 2 must sign before a book is lent.", "ALWAYS (act IMPLIES NOT signed_at_least_2 OR ONCE other)", True),
+    ("At least 2 must sign before a book is lent.", "ALWAYS (act IMPLIES signed_at_least_2)", False),
+    ("If at least 2 sign, a book may be lent only by hand.", "ALWAYS (act IMPLIES NOT signed_at_least_2 OR x)", False),
+    ("Lend a book only after the vault was opened.", "ALWAYS (lends IMPLIES ONCE opens)", False),
+    ("Lend a book only after the vault was opened.", "ALWAYS (opens IMPLIES ONCE lends)", True),
+    ("The choice must be other than the usual one.", "ALWAYS (act IMPLIES NOT usual)", False),
+]
+
+
+@pytest.mark.parametrize(("said", "form", "wrong"), TURNED)
+def test_a_reading_that_says_the_opposite_is_told_from_one_that_lacks_words(said: str, form: str, wrong: bool) -> None:
+    formula = parse(form)
+    used = [
+        Predicate(name, "action", "", (), tools)
+        if (tools := {"act": (), "other": (), "lends": ("lend_book",), "opens": ("open_vault",)}.get(name)) is not None
+        else Predicate(name, "state", "")
+        for name in predicates(formula)
+    ]
+    rule = Rule("c.1", said, formula, "permit_only_if", "action", "c", said)
+    assert bool(accounting.turned(said, (), [rule], used, BOX)) == wrong

@@ -629,3 +629,15 @@ def test_a_doubt_about_a_part_goes_with_it_and_any_other_stays() -> None:
 def test_a_part_is_some_words_of_the_sentence_that_turn_nothing_round(given: dict[str, str], why: str) -> None:
     with pytest.raises(DecisionError, match=why):
         account(BOTH, "ALWAYS (pays IMPLIES approved)", **{"decision": "waive", "why": "so", **given})
+
+
+def test_a_reading_whose_act_no_tool_does_is_told_and_not_offered_for_one_word() -> None:
+    source = policy.of_text(BOTH, SHOP)
+    (waiting,) = sentences.classify(source, (), RuleSet())
+    made = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
+    known = tuple(replace(p, tools=()) for p in made.predicates)
+    own = replace(made, predicates=known)
+    text = decisions.draft([waiting], SHOP, {waiting.id: own})
+    assert "it needs a tool that does 'pays'" in text and "read:" not in text
+    with pytest.raises(DecisionError, match="'read'"):
+        decisions.loads(text.replace("    decision:\n", "    decision: accept\n"), source)

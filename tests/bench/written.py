@@ -134,7 +134,7 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
     source, home = one.source, {}
     for account in one.accounts:
         home |= {c.id: account for c in one.clauses if account.start <= c.start < account.end}
-    offered = sentences.refused(source, one.clauses, one.written, one.accounts)
+    offered = sentences.offered(source, one.clauses, one.written, one.accounts)
     entries = {}
     for c, of in home.items():
         row = {"id": of.id, "text": of.text, "decision": "accept"}

@@ -95,6 +95,8 @@ def sort(pairs: tuple[tuple[str, str], ...], antecedent: str) -> Adjuncts:
         both = both or marker == "iff"
         if name in ("without", "before", "until", "gerund"):
             noun = antecedent if antecedent and not phrases.of_actor(antecedent)[0] else ""
+            if re.match(r"(?:all|both|these|those|many|several)\b", noun, re.I) and re.match(r"it\b", words, re.I):
+                noun = ""  # "it" is not said of several
             kept[name].append(
                 re.sub(
                     r"\A(?:it|they)\b(?=\s+(?:is|are|was|were|has|have)\b)",
@@ -171,6 +173,13 @@ _RULE = re.compile(
     r"requirement|restriction|limit|exception|clause|chapter|regulation|obligation)s?\Z",
     re.I,
 )
+_SEVERAL = re.compile(
+    rf"(?:(?:at (?:the )?(?:least|most)|(?:no |not )?(?:more|fewer|less) than|up to|exactly|any|only|"
+    rf"an? (?:minimum|maximum) of|each of the|all|the) )?(?:\d+|{lexicon.COUNT})\b(?! ?%)|"
+    r"(?:both|half|most|several|either)\b|(?:an? |the )?(?:\w+ )?(?:majority|quorum|minority|third|quarter)\b|"
+    r"(?:one|any|each|neither|some|many|few|all|two) of (?:them|the|these|those|our|its|their|us|you)\b",
+    re.I,
+)
 _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 
 
@@ -220,6 +229,8 @@ def read(text: str) -> list[Norm]:
     if re.match(r"(?:it|they)\Z", subject, re.I) and (named := phrases.last_named(leading)):
         subject = named
     sentence = replace(sentence, subject=subject)
+    if several := _doers(subject, rest, sentence.force, (*leading, *trailing)):
+        return [_undecided(f"how many have to do it, or may, is not counted: {several!r}")]
     subject = re.sub(
         r"\Aneither\s+(.+?)\s+nor\s+",
         lambda m: m.group() if phrases.lacks(m[1]) else f"no {m[1]} or ",
@@ -246,6 +257,24 @@ def read(text: str) -> list[Norm]:
         replace(sentence, rest=rest), sort((*leading, *trailing), phrases.antecedent(subject, rest))
     )
     return [_checked(norm) for norm in found]
+
+
+def _doers(subject: str, rest: str, force: str, adjuncts: Sequence[tuple[str, str]]) -> str:
+    """The number of those who do something ("at least two must approve"), or of what it has to be done to; empty
+    where the subject is no number, or what is said of it is a state or a limit on a thing.
+
+    No rule counts who does something, and that it was done once says too little.
+    """
+    several = _SEVERAL.match(subject)
+    if not several and phrases.is_person(subject) and not phrases.of_actor(subject)[0]:
+        later = any(name in ("before", "until") and re.search(r"\b(?:is|are)\b", words) for name, words in adjuncts)
+        several = re.match(r"(?:all|each|every)\b", subject, re.I) if later else None  # before others do something
+    if not several or force not in ("oblige", "permit", "forbid"):
+        return ""
+    done = phrases.passive(rest) is not None
+    if not done and only.STATIVE.match(rest):
+        return ""
+    return several.group().strip() if not done or force == "oblige" else ""
 
 
 def _forbid(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:

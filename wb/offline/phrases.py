@@ -477,8 +477,8 @@ def defined(sentence: str) -> tuple[str, Condition] | None:
 
 
 def antecedent(subject: str, rest: str) -> str:
-    """What "it" stands for in the rest of a sentence: a thing as subject, else the object."""
-    if subject and not of_actor(subject)[0]:
+    """What "it" stands for in the rest of a sentence: a thing as subject, else (or if a person does it) the object."""
+    if subject and not of_actor(subject)[0] and not (is_person(subject) and rest and not passive(rest)):
         return subject
     noun = head_noun(of_object(rest)[0]) if rest else ""
     return "" if of_actor(noun)[0] else noun

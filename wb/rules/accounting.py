@@ -208,6 +208,9 @@ _FAMILIES = (
     {unit: rf"\b{unit}\b" for unit in ("kb", "mb", "gb", "tb")},
     {unit: rf"\b{unit}\b" for unit in ("mg", "g", "kg", "mm", "cm", "m", "km", "ml", "l")},
 )
+_NOT_THE_LIMIT = "not the limit that is said"
+_SUPPOSED = re.compile(r"\b(?:if|when|where|while|once|after|in case)\b", re.I)
+_LIMIT_IN_NAME = re.compile(r"_at_(least|most)_(\d+)\Z")
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
 
 
@@ -346,6 +349,45 @@ def _unaccounted(
         *_sides(said, rules, used, toolbox),
         *_order(said, rules, used, toolbox),
     )
+
+
+def turned(
+    text: str, context: Sequence[str], rules: Sequence[Rule], predicates: Sequence[Predicate], toolbox: Toolbox
+) -> tuple[str, ...]:
+    """Why rules that are grounded in part or in whole say the opposite of a sentence, or ask for its acts in another
+    order: one way for two, a limit the other way round, another side of an exception, what comes first put last.
+
+    It tells less than `unaccounted`, which refuses what it cannot tell: a sign that a word like "different" may turn,
+    and words that are left over, do not count.  A limit that a predicate without a field has in its name counts.
+    """
+    used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
+    rules = [replace(rule, formula=_bare(rule.formula)) for rule in rules]
+    said = words.plain(" ".join((*context, _opened(text))))
+    one_way, said = _one_way(said, rules), _BOTH_WAYS.sub("only if", said)
+    limits = [why for why in _signs(said, rules, used, _carried(used, toolbox)) if why.startswith(_NOT_THE_LIMIT)]
+    named = [] if _SUPPOSED.search(said) or _EXCEPTION.search(said) else list(_misnamed(said, rules, used))
+    named = [f"{_NOT_THE_LIMIT}: {', '.join(named)}"] if named else []
+    return (*one_way, *limits, *named, *_sides(said, rules, used, toolbox), *_order(said, rules, used, toolbox))
+
+
+def _misnamed(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
+    """The facts without a field whose names have a limit that the sentence says the other way round."""
+    known = {p.name: _LIMIT_IN_NAME.search(p.name) for p in used if p.kind == "state" and p.test is None}
+    count = _negations(said, frozenset())
+    for rule in rules if count is not None else ():
+        match rule.formula:
+            case F.Always(F.Implies(F.Atom(), right)):
+                for positive, name in _joined(right, True) if _plain(right) else ():
+                    if at := known.get(name):
+                        op = {"least": ">=", "most": "<="}[at[1]]
+                        told = {_TURNED[one] if count % 2 else one for one in _compared(said, float(at[2]))}
+                        if len(told) == 1 and (op if positive else _TURNED[op]) not in told:
+                            yield name
+
+
+def _plain(formula: Formula) -> bool:
+    """Whether a formula joins literals by AND and OR alone, each now or before."""
+    return all(isinstance(node, F.Atom | F.Not | F.Once | F.And | F.Or) for node in F.subformulas(formula))
 
 
 def unreadable(text: str, context: Sequence[str]) -> tuple[str, ...]:
@@ -995,7 +1037,7 @@ def _signs(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                     if len(told) == 1 and (op if asked else _TURNED[op]) not in told:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
-    return (*why, *([f"not the limit that is said: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+    return (*why, *([f"{_NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
 
 
 def _values(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:

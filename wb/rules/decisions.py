@@ -16,7 +16,8 @@
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
 A draft holds what was read of an open sentence as well, under `read`, as predicates and rules, and above them what they
-say, made from the formulas and tests alone: `decision: accept` takes
+say, made from the formulas and tests alone, unless an act in it has no tool or it says the opposite
+(`sentences.offered`): `decision: accept` takes
 these for a person's own, as they then stand there; every other decision leaves them aside.  `part: WORDS` waives these
 words of the sentence alone: beside `waive` the rules that account for the rest stay in force, beside `accept` and
 `rule` those that are written, but for the ones of `read` that lack a tool or a field.
@@ -272,9 +273,13 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
         *([f"stands {reading.place}"] if reading.place else []),
         *([f"read as: {understood.words(rule, read)}" for rule in read.rules] if read is not None else []),
     ]
+    toolless = [p.name for p in read.predicates if p.kind == "action" and not p.tools] if read is not None else []
+    notes += (
+        [f"read, but to be accepted it needs a tool that does {', '.join(map(repr, toolless))}"] if toolless else []
+    )
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
-    if read is not None and read.rules:
+    if read is not None and read.rules and not toolless:
         rows += [f"    {line}" for line in rulefile.written({"read": form(read)}).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
 

@@ -36,6 +36,8 @@ Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
 CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
+_MARKED = re.compile(r"\A\W*(?:(?P<upper>[A-Z])|(?P<lower>[a-z]{1,4})|(?P<number>\d{1,2}))[.)]\s")  # "(a) …", "2. …"
+_LATER = re.compile(r"\b(?:before|prior to|until)\b(.*)", re.I | re.S)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -118,7 +120,7 @@ def classify(
             first[k] = _rejected(first[k], decided[ids[k]])
         elif decided[ids[k]].partly and k in mine:
             first[k] = _partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
-    rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
+    rows = _enumerated(shown, _labels(shown, _rows(shown, [first[k] for k in seen]), bearing))
     told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
@@ -413,6 +415,7 @@ def _read(
             not lost
             and not any(_grounded(r, predicates) for r in rules)
             and not accounting.bans(sentence.said)
+            and not any(map(words.conditional, sentence.stems))
             and (reason := words.harmless(sentence.said))
         ):
             return _Fate("not a constraint", reason)
@@ -466,6 +469,21 @@ def refused(
         if rules := tuple(dict.fromkeys(r for m in made for r in m.rules)):
             found[name] = RuleSet(tuple(dict.fromkeys(p for m in made for p in m.predicates)), rules)
     return found
+
+
+def offered(
+    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
+) -> dict[str, RuleSet]:
+    """What a draft offers a person to accept: what was read of each open sentence, but for what says its opposite or
+    has its acts in another order (`accounting.turned`)."""
+    texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
+    return {
+        name: read
+        for name, read in refused(policy, clauses, ruleset, readings).items()
+        for said in [texts[name]]
+        for around in [(*said.stems, *(cell for _, cell in said.row))]
+        if not accounting.turned(said.said, around, read.rules, read.predicates, policy.toolbox)
+    }
 
 
 def drafted(
@@ -592,6 +610,22 @@ def _labels(every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing)
     return found
 
 
+def _enumerated(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
+    """Paragraphs marked "(a)", "(b)" behind one that ends in "if:" are the conditions that it announces, like the items
+    of a list: none is a statement by its own words.  They end where the next one is marked in another way."""
+    found, within, style = list(fates), "", None
+    for k, piece in enumerate(every):
+        marked = _MARKED.match(piece.said)
+        mine = marked.lastgroup if marked and piece.kind == "prose" else None
+        if within and mine is not None and style in (None, mine):
+            style = mine
+            if fates[k].cls == "not a constraint" and not fates[k].decided:
+                found[k] = _Fate("open", f"a paragraph behind an opening that sets a condition ({within})", worded=True)
+        else:
+            style, within = None, words.conditional(piece.said) if piece.said.rstrip().endswith(":") else ""
+    return found
+
+
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
     """A cell that words alone tell of goes with the cells of its row that were read; a person decides one cell only."""
     found = list(fates)
@@ -697,6 +731,8 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     named = bearing.named(text, whole=False)
     known = acts and all(p.tools for _, p in acts)
     meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
+    if not acts and (later := _LATER.search(words.plain(sentence.said))):  # what comes first may be all that is named
+        meant = bool(words.stems(later[1])) and not bearing.named(later[1], whole=False)
     if meant or (not named and not known and (accounting.bans(text) or words.limit(text))):
         return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))

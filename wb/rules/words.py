@@ -36,7 +36,9 @@ _FORCE = re.compile(
     r"prohibit\w*|forbid\w*|banned|unacceptable|impermissible|disallow\w*|"
     r"(?:not|isn't|aren't) (?:\w+ly )?(?:allowed|permitted|possible|eligible|\w+able)|"
     r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|rejected|expected to|supposed to|"
-    r"(?<!held )responsible for \w+ing|subject to|remember to|make sure|be (?:sure|careful|cautious|aware)|take care|"
+    r"(?<!held )responsible for (?:\w+ly )?\w+ing|(?:is|are|be) (?:[\w']+ ){0,2}(?:duty|duties|responsibility|"
+    r"responsibilities) (?:of|to)|incumbent (?:up)?on|subject to|remember to|make sure|"
+    r"be (?:sure|careful|cautious|aware)|take care|"
     r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
     r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
     r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
@@ -64,7 +66,8 @@ _LIMIT = re.compile(
     r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed|s)?|capped|maximum|"
     r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
-    r"provided (?:that|the)|on condition|at the discretion|in so far as|the same|different|once per|"
+    r"provided (?:that|the)|on condition|at (?:the|its|their|his|her|our|your|\w+'s) (?:\w+ )?discretion|"
+    r"in so far as|the same|different|once per|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
     re.I,
@@ -73,7 +76,24 @@ _AMOUNT = re.compile(
     r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:%|percent\b|dollars?\b|euros?\b|usd\b|eur\b)|\b\d+ free\b|"
     r"\b(?:\d+|one|two|three|a single) \w+(?: \w+)? (?:per|for each|each)\b|"
     r"\b(?:\d+|one|two|three|four|five|six|seven|ten|twelve|thirty)[- ]"
-    r"(?:second|minute|hour|day|night|week|month|year)s?\b",
+    r"(?:second|minute|hour|day|night|week|month|year)s?\b|"
+    r"\b(?:between|from) \S{0,3}\d\S*(?: [\w.]+)? and \S{0,3}\d|"
+    r"(?<![\d.])\d[\d,.]* ?(?:[mck]m|m|[mk]?g|[mc]?l|lbs?|oz|ft|feet|inch(?:es)?|yards?|miles?|"
+    r"(?:kilo|centi|milli)?(?:met(?:er|re)|lit(?:er|re)|gram)s?|tons?|tonnes?|[km]?w|kwh|[km]?hz|[kmgt]b|"
+    r"bytes?)\b|\d ?°",
+    re.I,
+)
+_HOURS = re.compile(  # in a permission a limit; in a statement mostly none
+    r"\b(?:[01]?\d|2[0-4])[:.][0-5]\d\b|\b(?:1[0-2]|0?\d) ?(?:[ap]\.m\.|[ap]m\b|o'clock)|\b(?:noon|midnight)\b|"
+    r"\d degrees?\b",
+    re.I,
+)
+_CONDITIONAL = re.compile(
+    r"\b(?:if|when|whenever|where|unless|provided(?: that)?|on condition(?: that)?|(?:as|so) long as|"
+    r"(?:conditions?|criteria|criterion|requirements?|prerequisites?|preconditions?|demands?|qualifications?)"
+    r"(?: [\w']+){0,6}|"
+    r"(?:is|are|be|been|being) (?:\w+ )?(?:met|satisfied|fulfilled|true|present|the case))\W*\Z|"
+    r"\b(?:if|when|whenever|where|unless|provided|only)\b(?=.*\b(?:following|these|those)\b)",
     re.I,
 )
 _PERMIT = re.compile(
@@ -193,6 +213,12 @@ def harmless(text: str) -> str:
     return "a definition" if said_of and not _order(said) else "advice" if _ADVICE.search(said) else ""
 
 
+def conditional(opening: str) -> str:
+    """What in a list's opening makes conditions of its items, as in "if all of these hold:"; empty for nothing."""
+    found = _CONDITIONAL.search(plain(opening))
+    return found.group().strip(" :,;–—-").lower() if found else ""
+
+
 def verdict(
     text: str, bearing: Bearing, *, opening: str = "", title: str = "", fragment: bool = False
 ) -> tuple[str, bool]:
@@ -205,6 +231,8 @@ def verdict(
     bare = _EXEMPT.sub(" ", said)
     force = forced(text) or forced(opening)
     limit = _shown(_LIMIT, bare) or _shown(_LIMIT, plain(opening)) or _shown(_AMOUNT, bare)
+    if condition := conditional(opening):
+        return f"an item of a list whose opening sets a condition ({condition})", False
     if _QUESTION.search(said) and not re.search(r"\b(?:must|shall|never|refrain|avoid|do not|don't)\b", said, re.I):
         return "a question", True
     if _ANSWER.search(said):
@@ -300,6 +328,7 @@ def _does(said: str) -> str:
 
 def _permission(said: str, limit: str, party: bool) -> tuple[str, bool]:
     """What a sentence with the words of a permission is: open where it may mean "only then"."""
+    limit = limit or _shown(_HOURS, said)
     if limit and not (_HEDGE.search(said) and not party):
         return f"a permission with a limit or an exception ({limit})", False
     if party and (many := _MANY.search(said)):
