@@ -547,6 +547,12 @@ READ = {
 }
 
 
+def drafted(**changed: object) -> dict[str, object]:
+    """What was read as a draft has it, with its digest."""
+    said = {**READ, **changed}
+    return {**said, "digest": decisions.Reading(**said).drafted}
+
+
 def account(text: str, *rules: str, **given: object) -> sentences.Account:
     """What becomes of the one sentence, which was read as these rules, under a decision about it."""
     source = policy.of_text(text, SHOP)
@@ -569,13 +575,14 @@ def account(text: str, *rules: str, **given: object) -> sentences.Account:
 
 def test_one_word_accepts_what_a_draft_offers_as_it_then_stands_there() -> None:
     text = "Never pay in haste."
-    made = account(text, decision="accept", read={**READ, "rules": READ["rules"][:1]})
+    made = account(text, decision="accept", read=drafted(rules=READ["rules"][:1]))
     assert made.cls == "rule" and made.rules == (f"decided-{made.id}.1",) and decisions.ACCEPTED in made.reason
-    assert account(text, decision="accept", read=READ).cls == "open"  # of a fact that no field decides
+    assert account(text, decision="accept", read=drafted()).cls == "open"  # of a fact that no field decides
     for other in ("waive", "not a constraint", "reject"):  # what was read is left aside
         assert account(text, decision=other, why="so", read=READ).rules == ()
     own = {"rules": [{"formula": "ALWAYS NOT pays", "modality": "forbid"}]}
-    for wrong in ({}, {"read": {"rules": []}}, {"read": READ, **own}):
+    changed = {**drafted(), "rules": [{"formula": "ALWAYS (pays IMPLIES NOT approved)", "modality": "forbid"}]}
+    for wrong in ({}, {"read": {"rules": []}}, {"read": drafted(), **own}, {"read": READ}, {"read": changed}):
         with pytest.raises(DecisionError, match="'read'"):
             account(text, decision="accept", **wrong)
 
@@ -602,7 +609,10 @@ def test_a_part_that_is_waived_leaves_the_other_rules_of_its_sentence_in_force()
     assert account(BOTH, rules[1], **part).cls == "open"  # the rest was not read
     assert account(BOTH, "ALWAYS (pays IMPLIES NOT approved)", **part).cls == "open"
     assert account(BOTH, "ALWAYS (sends IMPLIES approved)", **part).cls == "open"
-    accepted = account(BOTH, **{**part, "decision": "accept", "read": READ})
+    accepted = account(BOTH, **{**part, "decision": "accept", "read": drafted()})
+    for other in ("in haste", "receipt and"):
+        if other in BOTH:
+            assert account(BOTH, **{**part, "part": other, "decision": "accept", "read": drafted()}).cls == "open"
     assert accepted.cls == "rule" and len(accepted.rules) == 1 and "keep the receipt" in accepted.reason
 
 

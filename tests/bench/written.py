@@ -138,8 +138,8 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
     entries = {}
     for c, of in home.items():
         row = {"id": of.id, "text": of.text, "decision": "accept"}
-        reading = {"read": decisions.form(offered[of.id])} if of.id in offered else {}
-        if "accept" in kinds and c in made["accept"]:
+        reading = {"read": decisions.offer(offered[of.id])} if of.id in offered else {}
+        if "accept" in kinds and c in made["accept"] and reading:
             entries[of.id] = {**row, **reading}
         if "accept" in kinds and c in made["accept but for a part"]:
             part, why = made["accept but for a part"][c]

@@ -18,9 +18,9 @@
 A draft holds what was read of an open sentence as well, under `read`, as predicates and rules, and above them what they
 say, made from the formulas and tests alone, unless an act in it has no tool or it says the opposite
 (`sentences.offered`): `decision: accept` takes
-these for a person's own, as they then stand there; every other decision leaves them aside.  `part: WORDS` waives these
+these for a person's own, unchanged; every other decision leaves them aside.  `part: WORDS` waives these
 words of the sentence alone: beside `waive` the rules that account for the rest stay in force, beside `accept` and
-`rule` those that are written, but for the ones of `read` that lack a tool or a field.
+`rule` those that are written, but for the ones of `read` that lack a tool or a field for words of the part alone.
 
 An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
 of the words and of what they are read with, titles, list openings, row and columns: a decision whose sentence was
@@ -39,6 +39,7 @@ wrong: they are tests no more and speak against no rule.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -55,7 +56,7 @@ from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import cel, facts, formula, syntax, types
 from wb.logic.formula import windows
-from wb.rules import accounting, rulefile
+from wb.rules import accounting, rulefile, words
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -67,15 +68,22 @@ class DecisionError(ValueError):
 
 
 class Reading(Form):
-    """What was read of a sentence: predicates and rules as in a rule file."""
+    """What was read of a sentence: predicates and rules as in a rule file, and their digest as a draft wrote them."""
 
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
+    digest: str = ""
+
+    @property
+    def drafted(self) -> str:
+        """The digest of what stands here."""
+        said = self.model_dump(mode="json", exclude={"digest"})
+        return paths.digest(json.dumps(said, sort_keys=True))[:12]
 
 
 class Ruling(Form):
     """What a person decided about one sentence, or about a `part` of it, and why; `predicates` and `rules` as in a rule
-    file, `read` as a draft offers it."""
+    file, `read` as a draft offers it, word for word."""
 
     id: str = pydantic.Field(default="", pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
@@ -96,20 +104,30 @@ class Ruling(Form):
         return self.decision == "waive" and self.part is not None
 
     def taken(self) -> Ruling:
-        """The same with the rules that are accepted as its own; of a sentence that is waived in part, those that have
-        all their tools and fields."""
+        """The same with the rules that are accepted as its own; of a sentence that is waived in part, without those
+        that lack a tool or a field for words of that part alone."""
         if self.decision != "accept" or self.read is None:
             return self
-        kept = [rule for rule in self.read.rules if self.part is None or self._whole(rule)]
+        kept = [rule for rule in self.read.rules if self.part is None or not self._of_part(rule)]
         names = {name for rule in kept for name in _names(rule)}
         own = {name: row for name, row in self.read.predicates.items() if self.part is None or name in names}
         new = {"decision": "rule", "why": self.why or ACCEPTED, "predicates": own, "rules": kept, "read": None}
         return self.model_copy(update=new)
 
-    def _whole(self, rule: RuleForm) -> bool:
-        """Whether every predicate of a rule has a tool or a test."""
-        rows = [self.read.predicates.get(name) for name in _names(rule)]
-        return all(row is None or (row.tools if row.kind == "action" else row.test is not None) for row in rows)
+    def _of_part(self, rule: RuleForm) -> bool:
+        """Whether a rule lacks a tool or a field, and whatever lacks one is called by words of the part alone."""
+        rows = {name: self.read.predicates.get(name) for name in _names(rule)}
+        lacking = [name for name, row in rows.items() if row and not (row.tools if row.kind == "action" else row.test)]
+        return within(self.part or "", self.text, lacking)
+
+
+def within(part: str, text: str, names: Iterable[str]) -> bool:
+    """Whether there are names, and what each has of the words of a sentence stands in that part of it, and some of them
+    nowhere else."""
+    before, _, behind = _folded(text).partition(_folded(part))
+    mine, others = set(words.stems(part)), {*words.stems(before), *words.stems(behind)}
+    called = [set(words.stems(name)) & (mine | others) for name in names]
+    return bool(called) and all(those <= mine and those - others for those in called)
 
 
 def _names(rule: RuleForm) -> tuple[str, ...]:
@@ -227,7 +245,7 @@ FORM = """\
 #     decision: waive              # it stays a constraint, but no guard keeps it: say who does
 #     decision: not a constraint   # it demands nothing of any call
 #     decision: reject             # what was read of it is wrong: it stays open until its rule is written
-#     decision: accept             # what stands under `read`, as it then stands there, is what it says; needs no reason
+#     decision: accept             # what stands under `read`, unchanged, is what it says; needs no reason
 #     decision: rule               # then write it, as in a rule file:
 #     predicates:
 #       does_it: {kind: action, tools: [...]}
@@ -280,7 +298,7 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     if read is not None and read.rules and not toolless:
-        rows += [f"    {line}" for line in rulefile.written({"read": form(read)}).rstrip("\n").split("\n")]
+        rows += [f"    {line}" for line in rulefile.written({"read": offer(read)}).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
 
 
@@ -290,6 +308,12 @@ def form(ruleset: RuleSet) -> dict[str, object]:
         "predicates": {p.name: _said(p) for p in ruleset.predicates},
         "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in ruleset.rules],
     }
+
+
+def offer(ruleset: RuleSet) -> dict[str, object]:
+    """Predicates and rules as a draft says what was read: with their digest, so that they are accepted as they were."""
+    said = form(ruleset)
+    return {**said, "digest": Reading(**said).drafted}
 
 
 def _said(one: Predicate) -> dict[str, object]:
@@ -424,6 +448,11 @@ def _unaccepted(one: Ruling) -> list[str]:
         wrong.append("what was read was required under 'read' for 'accept'; got no rules")
     if one.decision == "accept" and (one.rules or one.predicates):
         wrong.append("no rules beside 'read' were required for 'accept'; got some: write 'rule' to use them")
+    if one.decision == "accept" and one.read is not None and one.read.rules and one.read.digest != one.read.drafted:
+        wrong.append(
+            "what stands under 'read' was required as a draft wrote it, with its digest; it was changed: "
+            "write 'rule' with a reason for rules of your own"
+        )
     if one.part is None:
         return wrong
     if one.decision not in ("waive", "accept", "rule"):

@@ -199,9 +199,9 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
             )
-        if part:  # the rules that lack a tool or a field are those of the part
+        if part:
             lacking = {p.name for p in seen.ruleset.predicates if sentences.incomplete([p])}
-            mine = tuple(one for one in mine if not lacking & set(one.predicates))
+            mine = tuple(one for one in mine if not decisions.within(part, reading.text, lacking & set(one.predicates)))
         decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
         rules = written(mine, seen.ruleset) if mine else ""
     elif asked.act == "rule":
