@@ -1,11 +1,12 @@
-"""A model's own replies for τ-bench's airline policy, read again and executed on the recorded calls: none of
-the labels' rules could be said in the form that the prompt then gave, so that no violating call is denied, and no
-other one either."""
+"""A model's own replies for τ-bench's airline policy, read again and executed on the recorded calls: in a first
+pass none of the labels' rules could be said in the form that the prompt then gave, so that no violating call is denied,
+and no other one either; in a second pass they could."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from bench import read_airline, tau_replies, written
 from conftest import shared
 
@@ -35,8 +36,9 @@ def outcomes(judge: CallGuard) -> Counter[tuple[bool, str]]:
     return Counter((row.denied, row.outcome) for row in read_airline.judged(judge))
 
 
-def test_the_replies_hold_no_sentence_of_the_document() -> None:
-    kept = " ".join(tau_replies.FILE.read_text("utf-8").split())
+@pytest.mark.parametrize("folder", tau_replies.PASSES)
+def test_the_replies_hold_no_sentence_of_the_document(folder: str) -> None:
+    kept = " ".join((tau_replies.FIXTURES / folder / "replies.jsonl").read_text("utf-8").split())
     long = [s.text for s in tau_replies.read().source.sentences if len(s.text) > 60]
     assert len(long) > 30 and not [text for text in long if text in kept]
 
@@ -68,6 +70,41 @@ def test_a_person_who_accepts_every_right_reading_has_three_rules() -> None:
     assert {a.text.split()[-1] for a in now.accounts if a.cls == "rule"} == {"passengers.", "bags."}
     told = tau_replies.guard(now).session().call("book_reservation", {**BOOKING, "passengers": [PERSON] * 6})
     assert told.decision == "deny"
+
+
+SECOND = tau_replies.PASSES[1]
+RIGHTLY = {(True, "deny rightly"): 15, (True, "deny otherwise"): 2, (True, "undecided"): 6}
+
+
+def test_of_a_second_pass_every_question_has_its_reply_and_no_sentence_becomes_a_rule_by_itself() -> None:
+    one = tau_replies.read(SECOND)
+    assert not [u for u in one.written.undecided if "no reply" in u.reason or "nobody was asked" in u.reason]
+    assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (38, 75, 9)
+    assert sentences.counted(one.accounts) == {"rule": 0, "open": 47, "not a constraint": 20, "duty": 0, "waived": 0}
+    assert outcomes(tau_replies.guard(one)) == UNDECIDED
+    assert sum("no sentence is read into this form" in a.reason for a in one.accounts if a.cls == "open") == 18
+
+
+def test_executed_as_written_the_second_pass_denies_fifteen_for_the_right_rule_and_wrongly_for_want_of_a_yes() -> None:
+    one = tau_replies.read(SECOND)
+    said = tau_replies.saying(one, one.written)
+    rows = list(read_airline.judged(tau_replies.guard(one, whole=True), said))
+    found = Counter((row.denied, row.outcome) for row in rows)
+    assert found == {**RIGHTLY, (False, "deny"): 18, (False, "undecided"): 29}
+    wrong = {rule for row in rows if row.outcome == "deny" for rule in row.verdict.violated}
+    assert {said[rule][0] for rule in wrong} == {read_airline.CONSENT}  # which the labels leave out
+    rest = tau_replies.unasked(one)
+    rows = list(read_airline.judged(tau_replies.guard(rest, whole=True), tau_replies.saying(rest, rest.written)))
+    found = Counter((row.denied, row.outcome) for row in rows)
+    assert found == {(True, "deny rightly"): 15, (True, "undecided"): 8, (False, "undecided"): 47}
+
+
+def test_a_person_who_accepts_with_one_word_has_all_that_was_written_in_force() -> None:
+    now = tau_replies.chosen(folder=SECOND, seconds=0.3)
+    assert sentences.counted(now.accounts)["rule"] == 22
+    rows = list(read_airline.judged(tau_replies.guard(now), tau_replies.saying(now, now.kept)))
+    found = Counter((row.denied, row.outcome) for row in rows)
+    assert found == {**RIGHTLY, (False, "deny"): 18, (False, "undecided"): 29}
 
 
 def test_every_rule_that_the_reviewer_wrote_can_now_be_said_in_a_reply_and_most_wait_for_a_person() -> None:

@@ -29,21 +29,25 @@ from wb.guards.runtime import CallGuard
 from wb.rules import check, sentences
 from wb.rules.rule import RuleSet
 
-FILE = airline.ROOT / "tests" / "fixtures" / "tau_replies" / "replies.jsonl"
-CHOICES = FILE.with_name("choices.json")
+FIXTURES = airline.ROOT / "tests" / "fixtures"
+PASSES = ("tau_replies", "tau_replies_2")  # the folders of the fixtures
 
 
 @cache
-def read() -> Reading:
-    """The replies, read as notebook 01 reads them."""
+def read(folder: str = PASSES[0]) -> Reading:
+    """The replies of a fixture, read as notebook 01 reads them."""
     with tempfile.TemporaryDirectory() as place:
         source = documents.load(read_airline.written(Path(place) / "tau"))
-    return written.reading(source, written.Reader(source, FILE))
+    return written.reading(source, written.Reader(source, FIXTURES / folder / "replies.jsonl"))
 
 
-def chosen(seconds: float = check.SECONDS) -> Reading:
-    """The same after the readings that a person accepts; `seconds` are given to the check of the rules."""
-    return written.decide(read(), json.loads(CHOICES.read_text("utf-8")), "words", "accept", seconds=seconds)
+def chosen(*kinds: str, folder: str = PASSES[0], seconds: float = check.SECONDS) -> Reading:
+    """The same after a person's choices of these kinds, else of words and readings to accept.
+
+    `seconds` are given to the check of the rules with each other.
+    """
+    made = json.loads((FIXTURES / folder / "choices.json").read_text("utf-8"))
+    return written.decide(read(folder), made, *(kinds or ("words", "accept")), seconds=seconds)
 
 
 def saying(one: Reading, ruleset: RuleSet) -> dict[str, list[str]]:
@@ -61,15 +65,39 @@ def guard(one: Reading, *, whole: bool = False) -> CallGuard:
     return judge if whole else replace(judge, open=sentences.open_on(one.accounts))
 
 
+def unasked(one: Reading) -> Reading:
+    """A reading without its rules on the user's yes, which the labels leave out; the reviewed reading has a row so."""
+
+    def rest(ruleset: RuleSet) -> RuleSet:
+        said = saying(one, ruleset)
+        named = {rule.id: {read_airline.sentence(rule.id), *said[rule.id]} for rule in ruleset.rules}
+        keep = tuple(rule for rule in ruleset.rules if read_airline.CONSENT not in named[rule.id])
+        return replace(ruleset, rules=keep).without_unused()
+
+    return replace(one, written=rest(one.written), kept=rest(one.kept))
+
+
+def cases(folder: str) -> dict[str, tuple[Reading, bool]]:
+    """The readings that are measured of a fixture, and whether all rules as they were written are."""
+    one = read(folder)
+    found = {"as written": (one, True), "in force": (one, False)}
+    found["in force, accepted"] = (chosen(folder=folder), False)
+    if folder == PASSES[1]:
+        found["as written, but for the yes"] = (unasked(one), True)
+        found["in force, accepted, but for the yes"] = (unasked(found["in force, accepted"][0]), False)
+        found["in force, accepted and waived"] = (chosen("words", "accept", "waive", folder=folder), False)
+    return found
+
+
 def main() -> None:
-    one, now = read(), chosen()
-    cases = {"as written": (one, True), "in force": (one, False), "in force, accepted": (now, False)}
-    for title, (case, whole) in cases.items():
-        ruleset = case.written if whole else case.kept
-        print(f"{title}: {len(ruleset.rules)} rules, sentences {sentences.counted(case.accounts)}")
-        rows = read_airline.judged(guard(case, whole=whole), saying(case, ruleset))
-        for calls, said in read_airline.table(rows).items():
-            print(f"    {calls}: {said}")
+    for folder in PASSES:
+        print(folder)
+        for title, (case, whole) in cases(folder).items():
+            ruleset = case.written if whole else case.kept
+            print(f"  {title}: {len(ruleset.rules)} rules, sentences {sentences.counted(case.accounts)}")
+            rows = read_airline.judged(guard(case, whole=whole), saying(case, ruleset))
+            for calls, said in read_airline.table(rows).items():
+                print(f"    {calls}: {said}")
 
 
 if __name__ == "__main__":

@@ -150,8 +150,9 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
             entries[of.id] = {**row, "decision": "waive", "why": made["waive"][c]}
     for of in one.accounts if "waive" in kinds else ():
         if of.cls == "open" and of.id not in {account.id for account in home.values()}:
-            why = made["not a constraint"]
-            entries[of.id] = {"id": of.id, "text": of.text, "decision": "not a constraint", "why": why}
+            said = made["not a constraint"]
+            if why := said if isinstance(said, str) else said.get(of.id):
+                entries[of.id] = {"id": of.id, "text": of.text, "decision": "not a constraint", "why": why}
     lines = {(line.say, line.mean): line for line in drafted(one).lines}
     taken = [lines[say, tuple(mean)] for say, mean in made["words"]] if "words" in kinds else []
     text = rulefile.written(
