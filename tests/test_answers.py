@@ -78,7 +78,8 @@ def talk(session: Session, *turns: str) -> Session:
     ("turns", "decision"),
     [
         (["A: Shall I cancel r1?", "U: Yes."], "allow"),
-        (["U: Please cancel r1.", "A: It costs 3.", "A: Shall I cancel r1?", "U: Yes.", "U: Go ahead."], "allow"),
+        (["U: Please cancel r1.", "A: Shall I cancel r1?", "U: Yes.", "U: Go ahead."], "allow"),
+        (["U: Please cancel r1.", "A: It costs 3.", "A: Shall I cancel r1?", "U: Yes."], "undecided"),
         (["A: Shall I cancel r1?", "U: Yes.", "A: It costs 900 now. I cancel r1."], "undecided"),
         (["A: Shall I keep r1?", "U: Yes."], "undecided"),
         (["A: Shall I cancel r1?", "U: No."], "deny"),

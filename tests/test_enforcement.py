@@ -418,3 +418,18 @@ def test_nothing_is_said_to_comply_where_no_rule_is_broken_or_none_can_be_said(
         told = one.answer(name, Verdict("deny", "no", violated)).refusal
         assert (f"It can comply only where this holds: {name} is mended." in told) is comply, told
     assert asked == [("t", ("r",)), ("u", ("r",)), ("t", ("s",)), ("t", ("broken",))]
+
+
+OPEN = (
+    "DeadlineExceeded SocketError ReadError NoResponse GatewayError HTTPStatusError OperationalError WriteFailed HungUp"
+)
+
+
+@pytest.mark.parametrize("name", [*OPEN.split(), "LostLink", "ServerError", "PoolExhausted"])
+def test_an_error_named_after_a_connection_leaves_open_what_was_done(name: str) -> None:
+    assert enforcement.uncertain(type(name, (Exception,), {})())
+
+
+@pytest.mark.parametrize("name", ["AlreadyBooked", "OutOfStock", "NotFound", "Refused", "UnknownOrder"])
+def test_an_error_named_after_what_it_is_about_does_not(name: str) -> None:
+    assert not enforcement.uncertain(type(name, (Exception,), {})())

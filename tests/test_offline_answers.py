@@ -6,7 +6,7 @@ import pytest
 
 from wb.offline import answers
 
-ASKED = "The ride is on 3 May, for 40 dollars. Shall I cancel ride R1?"
+ASKED = "Shall I cancel ride R1?"
 CANCEL = {"id": "R1"}
 
 
@@ -47,9 +47,9 @@ def test_whatever_says_more_or_less_is_unclear(answer: str) -> None:
     "question",
     [
         "Shall I cancel ride R1?",
-        "It costs 3.50 dollars. shall i now cancel the ride R1 please?",
+        "shall i now cancel the ride R1 please?",
         "Do you want me to go ahead and cancel your ride R1?",
-        "Thanks!\nWould you like me to cancel ride R1 (yes/no)?",
+        "Would you like me to cancel ride id R1 (yes/no)?",
         "Is it ok if I cancel ride R1? (yes or no)",
         "Do you confirm that I may cancel ride R1 ?",
     ],
@@ -67,6 +67,12 @@ def test_a_question_of_one_form_with_every_word_accounted_for_is_read(question: 
         "Shall I cancel ride R1",
         "R1?",
         "Shall I cancel ride?",
+        "It costs 3.50 dollars. Shall I cancel ride R1?",
+        "Reply yes to keep it. Shall I cancel ride R1?",
+        "The opposite of what I ask is meant. Shall I cancel ride R1?",
+        "Thanks!\nShall I cancel ride R1?",
+        "Shall I cancel ride with R1?",
+        "Shall I cancel ride for R1?",
         "Shall I cancel ride R2?",
         "Ride R1 stays. Shall I cancel ride R2?",
         "Shall I keep ride R1?",
@@ -124,6 +130,8 @@ def test_details_that_cannot_be_told_apart_are_unclear(act: str, about: object) 
 def test_a_number_and_a_text_are_told_apart_and_two_texts_are_not() -> None:
     assert read("yes", "Shall I pay 40 to Ann Lee?", act="pay", about={"amount": 40, "to": "Ann Lee"}) == "yes"
     assert read("yes", "Shall I pay 40 to Ann Lee?", act="pay", about={"amount": 40, "to": "Ann"}) == "unclear"
+    for other in ("from Ann", "for Ann", "by Ann", "of Ann"):
+        assert read("yes", f"Shall I pay 5 {other}?", act="pay", about={"amount": 5, "to": "Ann"}) == "unclear"
     assert read("yes", "Shall I pay 1 000 to Ann?", act="pay", about={"amount": 1, "to": "Ann"}) == "unclear"
     assert read("yes", "Shall I pay 5 cents to Ann?", act="pay", about={"amount": 5, "to": "Ann"}) == "unclear"
     assert read("yes", "Shall I move it from A to B?", act="move it", about={"from": "B", "to": "A"}) == "unclear"

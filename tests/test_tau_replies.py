@@ -99,12 +99,13 @@ def test_executed_as_written_the_second_pass_denies_fifteen_for_the_right_rule_a
     assert found == {(True, "deny rightly"): 15, (True, "undecided"): 8, (False, "undecided"): 47}
 
 
-def test_a_person_who_accepts_with_one_word_has_all_that_was_written_in_force() -> None:
+def test_a_person_who_accepts_with_one_word_has_what_the_draft_offers_in_force() -> None:
     now = tau_replies.chosen(folder=SECOND, seconds=0.3)
-    assert sentences.counted(now.accounts)["rule"] == 22
+    assert sentences.counted(now.accounts)["rule"] == 17  # five more were chosen, which the draft does not offer
     rows = list(read_airline.judged(tau_replies.guard(now), tau_replies.saying(now, now.kept)))
     found = Counter((row.denied, row.outcome) for row in rows)
-    assert found == {**RIGHTLY, (False, "deny"): 18, (False, "undecided"): 29}
+    violating = {(True, "deny rightly"): 10, (True, "deny otherwise"): 4, (True, "undecided"): 9}
+    assert found == {**violating, (False, "deny"): 18, (False, "undecided"): 29}
 
 
 def test_every_rule_that_the_reviewer_wrote_can_now_be_said_in_a_reply_and_most_wait_for_a_person() -> None:

@@ -293,8 +293,9 @@ def _newest(here: Project, policy: str | Path, model: str | None) -> tuple[dict[
     except ArtifactError:
         return {}, "a finished run of the policy as it is now was required; there is none"
     versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
-    rules = [v.manifest["upstream"]["02_vagueness_scoring"]["files"]["rules.json"] for v in (weights, proofs)]
-    if len({stage[:2] for stage in versions}) != int(LAST) or rules[0] != rules[1]:
+    read = [v.manifest["upstream"].get("02_vagueness_scoring", {"files": {}}) for v in (weights, proofs)]
+    rules = [one["files"].get("rules.json") for one in read]
+    if len({stage[:2] for stage in versions}) != int(LAST) or None in rules or rules[0] != rules[1]:
         return versions, "a run whose stages are all there and of the same rules was required"
     for version in versions.values():
         if why := _stale(here, version):

@@ -27,7 +27,8 @@ from wb.domain.trace import Value, Verdict, permitted
 
 UNCERTAIN = re.compile(  # in the names of errors that say nothing of whether the call was done
     r"time[ _]?d?[ _]?out|connect|protocol|network|transport|remote|closed|unavailable|interrupt|cancel|incomplete|eof|"
-    r"broken|stream|payload|bad_?status|abort",
+    r"broken|stream|payload|bad_?status|abort|deadline|socket|gateway|response|http|operational|(?<!al)read|write|reset|"
+    r"hung|lost|unreachable|server|ssl|dns|pool",
     re.I,
 )
 SPOKEN = ("text", "input_text", "output_text", "refusal")  # parts of messages that are words

@@ -1,7 +1,8 @@
 """Whether an answer is a yes, without a model: a closed list of phrases, and nothing that is not on it.
 
-A baseline.  It says yes only to a question of one form, of which each word is accounted for: an opening such as "Shall
-I", the act, and the details, joined by small words.  Which part a detail plays is not read: of two texts, or two
+A baseline.  It says yes only to a question of one form, of which each word is accounted for, and before which nothing
+is said: an opening such as "Shall I", the act, and the details, joined by small words, or by the one that a detail is
+called by ("to Ann" for an argument `to`).  Which part a detail plays is not read otherwise: of two texts, or two
 numbers, either may be meant, and nothing is said.
 """
 
@@ -24,7 +25,7 @@ OPENING = (
     "(?:shall|should|may) i|do you want me to|would you like me to|do you confirm that i (?:may|should|shall)|"
     "is it (?:ok|okay|all right) (?:if i|to)"
 )
-SMALL = frozenset("the a an your this of for to from on at with in by now please".split())
+SMALL = frozenset("the a an your this now please".split())
 QUESTIONS = "?？؟⁇⁈⁉‽"  # in any script: one question asks one thing
 WORD = re.compile(r"[\w@#/:+.-]*\w")
 
@@ -58,18 +59,17 @@ def _misput(question: str, act: str, about: object) -> str:
     if not does or not all(map(WORD.fullmatch, (*does, *words))):
         return "an act and details in words were required"
     plain = {word.casefold() for word in words}
-    if len(plain) < len(words) or plain & (SMALL | {*does} | {*re.findall(r"[a-z]+", OPENING)}):
+    if len(plain) < len(words) or plain & (SMALL | {*about} | {*does} | {*re.findall(r"[a-z]+", OPENING)}):
         return "details of other words than those around them were required"
     if sum(question.count(mark) for mark in QUESTIONS) != 1:
         return "one question was required"
-    joined = (
-        f"(?: (?:{'|'.join(sorted(SMALL))}|(?-i:{'|'.join(re.escape(' '.join(one.split())) for one in details)})))*"
-    )
+    called = [f"(?:{re.escape(name)} )?(?-i:{re.escape(' '.join(str(one).split()))})" for name, one in about.items()]
+    joined = f"(?: (?:{'|'.join((*sorted(SMALL), *called))}))*"
     act = " (?:(?:the|your|this|a|an) )?".join(map(re.escape, does))
-    asked = rf"(?:^|[.!] )(?:{OPENING})(?: now| go ahead and)* {act}({joined}) ?\?"
+    asked = rf"^(?:{OPENING})(?: now| go ahead and)* {act}({joined}) ?\?"
     found = re.search(rf"{asked}(?: ?\((?:yes/no|yes or no)\))?$", " ".join(question.split()), re.IGNORECASE)
     if found is None:
-        return "a question of the act, as in 'Shall I cancel r1?', was required at the end, and no other words in it"
+        return "a question of the act, as in 'Shall I cancel r1?', was required, and no other words"
     named = [re.findall(rf"(?<= ){re.escape(' '.join(one.split()))}(?= )", f"{found[1]} ") for one in details]
     if any(len(each) != 1 for each in named):
         return "a question that names each detail once was required"

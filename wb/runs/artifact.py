@@ -152,7 +152,20 @@ def read_manifest(path: Path) -> dict | None:
         return None
     whole = isinstance(manifest, dict) and manifest.pop("digest", None) == digest(manifest)
     here = (path.parent.parent.name, path.parent.name)  # a whole version under another one's name is none
-    return manifest if whole and (manifest.get("stage"), manifest.get("key")) == here else None
+    return manifest if whole and (manifest.get("stage"), manifest.get("key")) == here and _shaped(manifest) else None
+
+
+def _shaped(manifest: Mapping[str, object]) -> bool:
+    """Whether what is read of a manifest before its seal is of the kind that it has to be."""
+    match manifest:
+        case {"recorded": {"finished": str()}, "upstream": dict(upstream), "policy": {"digest": str()}, "model": _}:
+            rows = upstream.values()
+            return all(isinstance(r, dict) and {"key": str, "files": dict} == _kinds(r) for r in rows)
+    return False
+
+
+def _kinds(row: Mapping[str, object]) -> dict[str, type]:
+    return {name: type(row.get(name)) for name in ("key", "files")}
 
 
 def _seal(manifest: Mapping[str, object]) -> str:
