@@ -84,3 +84,12 @@ def test_numbers_stand_to_the_right_of_a_name_and_a_kind():
     assert [column.justify for column in made.columns] == ["left", "left", "right", "right"]
     assert all(column.no_wrap for column in made.columns)
     assert [row.style for row in made.rows] == [None, "dim"]
+
+
+def test_a_long_cell_leaves_the_short_ones_whole() -> None:
+    text = io.StringIO()
+    rows = [("tool", "was", "is"), ("issue_permit", "proved for 3 rules", "tested " * 60)]
+    Console(file=text, width=80).print(display.table(rows))
+    (head, first, *rest) = text.getvalue().splitlines()
+    assert head.split() == ["tool", "was", "is"] and "issue_permit  proved for 3 rules  tested" in first
+    assert sum(line.count("tested") for line in (first, *rest)) == 60

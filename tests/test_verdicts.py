@@ -107,3 +107,9 @@ def test_a_verdict_that_contradicts_itself_is_none(given: dict, why: str) -> Non
         Verdict(**{"reason": "so", **given})
     for decision in ("deny", "undecided"):
         assert Verdict(decision, "so", open=("s1",)).open == ("s1",)
+
+
+def test_what_a_table_leaves_out_is_counted() -> None:
+    told = verdicts._counted([f"r{i}" for i in range(11)])
+    assert len(told) == 10 and told[-1] == ("", "and 3 more")
+    assert verdicts._counted(["r"] * 9) == (("times", "what"), ("9", "r"))

@@ -25,6 +25,7 @@ COLOURS = {
 
 
 PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
+SHORT = 40  # characters of a cell that is never cut or folded
 QUIET_S = 4.0  # where nothing moves, a line says after this time that the work goes on
 
 
@@ -107,10 +108,13 @@ class Display:
 
 
 def table(rows: Sequence[Sequence[str]]) -> Table:
-    """A table whose first row is its head; numbers stand to the right."""
+    """A table whose first row is its head; numbers stand to the right, and what is short is always whole."""
     made = Table(box=None, pad_edge=False)
     for number, name in enumerate(rows[0]):
-        made.add_column(name, justify="left" if number < 2 else "right", no_wrap=True)
+        widest = max(len(row[number]) for row in rows)
+        long = widest > SHORT
+        side = "left" if number < 2 or long else "right"
+        made.add_column(name, justify=side, no_wrap=not long, min_width=None if long else widest, overflow="fold")
     for row in rows[1:]:
         made.add_row(*map(Text, row), style="dim" if "published" in row[0] else None)
     return made

@@ -103,5 +103,7 @@ def _right(judged: Sequence[Judged]) -> str:
 
 
 def _counted(what: Iterable[str]) -> Rows:
-    found = Counter(what).most_common(MOST)
-    return (("times", "what"), *((str(n), text if len(text) <= SHOWN else text[:SHOWN] + "…") for text, n in found))
+    found = Counter(what)
+    shown = [(str(n), text if len(text) <= SHOWN else text[:SHOWN] + "…") for text, n in found.most_common(MOST)]
+    more = [("", f"and {len(found) - MOST} more")] if len(found) > MOST else []
+    return (("times", "what"), *shown, *more)
