@@ -166,3 +166,13 @@ def test_the_example_of_the_module_is_one() -> None:
     lines = edits.__doc__.split("\n\n")[1]
     (one,) = edits.loads(textwrap.dedent(lines), documents.load(ROOT / "tests" / "fixtures" / "short_policy"))
     assert (one.act, one.name, len(one.references)) == ("edit", "At most five at home", 1)
+
+
+def test_an_edit_whose_item_left_the_document_is_stale_whatever_it_asks_for() -> None:
+    gone = {**EDIT, "words": ["Boats may be blue only."], "references": ["Boats may be red only."]}
+    (kept,) = edits.loads(text(gone), POLICY)
+    assert edits.stale([kept], POLICY) == [
+        f"edit {kept.item!r} of {kept.tool}: its words are not in the document any more"
+    ]
+    with pytest.raises(EditError, match="references.0"):
+        edits.loads(text({**EDIT, "references": ["Boats may be red only."]}), POLICY)

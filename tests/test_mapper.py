@@ -483,7 +483,7 @@ def test_edits_survive_and_no_step_touches_what_a_person_wrote() -> None:
     assert by["rent_boat", "Price agreed"].archived == "by a person: the till asks", "the only one of its references"
     assert found.stale == (
         "drop 'Gone' of rent_boat: its words are not in the document any more",
-        "drop 'Nobody made it' of end_rental: no such item was made",
+        "drop 'Nobody made it' of end_rental: no such item is made now",
     )
     assert {"a person wrote it"} <= {one.reason for one in found.refused if one.step in ("split_items", "review_items")}
     later = [told for step, told in engine.asked if step == "split_items"]

@@ -118,7 +118,7 @@ def _mistakes(one: ItemEdit, policy: Policy, written: Written, loc: Loc) -> Iter
     known = [tool.name for tool in policy.toolbox.tools]
     if one.tool not in known:
         yield f"{written.where((*loc, 'tool'))}: one of the tools {known} was required; got {one.tool!r}"
-    for i, quote in enumerate(one.references):
+    for i, quote in enumerate(one.references if one.act != "edit" or _quoted(one.words, policy) else ()):
         try:
             items.references(quote, policy)
         except ValueError as error:
@@ -179,13 +179,18 @@ def stale(edits: Iterable[ItemEdit], policy: Policy) -> list[str]:
     """Why each of these edits has no effect, a line each."""
     found = []
     for one in edits:
-        try:
-            _references(one.words, policy)
-            why = "no such item was made"
-        except ValueError:
-            why = "its words are not in the document any more"
+        why = "no such item is made now" if _quoted(one.words, policy) else "its words are not in the document any more"
         found.append(f"{one.act} {one.item!r} of {one.tool}: {why}")
     return found
+
+
+def _quoted(quotes: Iterable[str], policy: Policy) -> bool:
+    """Whether all of these words stand in the document: an edit of an item whose words do not is stale."""
+    try:
+        _references(quotes, policy)
+    except ValueError:
+        return False
+    return True
 
 
 def save(path: Path, made: ItemEdit, policy: Policy, *, seen: str | None = None) -> None:
