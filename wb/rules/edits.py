@@ -202,16 +202,7 @@ def save(path: Path, made: ItemEdit, policy: Policy, *, seen: str | None = None)
         EditError: the file has mistakes, was changed since `seen`, cannot be written, or is of a form into which no
             entry can be put; or it is no edit; nothing is written.
     """
-    place = path.resolve()
-    if seen is not None and entries.stamp(place) != seen:
-        raise EditError(f"{path.name} was changed meanwhile: look at what it says now, and decide again")
-    text = rulefile.decoded(place, EditError) if place.exists() else ""
-    marked = place.exists() and place.read_bytes().startswith(b"\xef\xbb\xbf")
-    edited = ("\ufeff" if marked else "") + put(text, made, policy, source=path.name)
-    try:
-        paths.write_whole(place, edited)
-    except OSError as error:
-        raise EditError(f"{path}: a file that can be written was required; got {error.strerror or error}") from None
+    entries.rewrite(path, lambda text: put(text, made, policy, source=path.name), EditError, seen=seen)
 
 
 def put(text: str, made: ItemEdit, policy: Policy, *, source: str = "items.yaml") -> str:

@@ -42,16 +42,25 @@ def save(path: Path, made: Ruling, policy: Policy, *, seen: str | None = None) -
         DecisionError: the file has mistakes, was changed since `seen`, cannot be written, or is of a form into which
             no entry can be put; nothing is written.
     """
+    rewrite(path, lambda text: put(text, made, policy, source=path.name), DecisionError, seen=seen)
+
+
+def rewrite(path: Path, put: Callable[[str], str], error: type[ValueError], *, seen: str | None = None) -> None:
+    """Put an entry into a person's file, whole or not at all: `put` gives the text with it.
+
+    Raises:
+        error: the file was changed since `seen`, or cannot be read or written; nothing is written.  What `put` raises.
+    """
     place = path.resolve()
     if seen is not None and stamp(place) != seen:
-        raise DecisionError(f"{path.name} was changed meanwhile: look at what it says now, and decide again")
-    text = rulefile.decoded(place, DecisionError) if place.exists() else ""
+        raise error(f"{path.name} was changed meanwhile: look at what it says now, and decide again")
+    text = rulefile.decoded(place, error) if place.exists() else ""
     marked = place.exists() and place.read_bytes().startswith(b"\xef\xbb\xbf")
-    edited = ("\ufeff" if marked else "") + put(text, made, policy, source=path.name)
+    edited = ("\ufeff" if marked else "") + put(text)
     try:
         paths.write_whole(place, edited)
-    except OSError as error:
-        raise DecisionError(f"{path}: a file that can be written was required; got {error.strerror or error}") from None
+    except OSError as wrong:
+        raise error(f"{path}: a file that can be written was required; got {wrong.strerror or wrong}") from None
 
 
 def put(text: str, made: Ruling, policy: Policy, *, source: str = "decisions.yaml") -> str:

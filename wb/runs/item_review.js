@@ -1,18 +1,4 @@
 // Lays out what `item_review.py` tells and sends back what a person does.  Every text goes in as text, never as markup.
-function make(tag, classes = "", ...children) {
-  const element = document.createElement(tag);
-  if (classes) element.className = classes;
-  element.append(...children.filter((child) => child !== null)); // a string becomes a text node
-  return element;
-}
-
-function pressed(text, act) {
-  const button = make("button", "", text);
-  button.type = "button";
-  button.addEventListener("click", act);
-  return button;
-}
-
 function field(tag, classes, label, value) {
   const input = make(tag, classes);
   input.value = value;

@@ -206,7 +206,7 @@ def _page() -> type:
     class Items(anywidget.AnyWidget):
         """Texts go to the page, acts come back; both are plain data."""
 
-        _esm = PAGE.read_text("utf-8")
+        _esm = review.PARTS.read_text("utf-8") + PAGE.read_text("utf-8")
         _css = review.STYLE.read_text("utf-8") + STYLE.read_text("utf-8")
         tools = traitlets.List().tag(sync=True)
         rows = traitlets.List().tag(sync=True)

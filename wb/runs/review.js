@@ -1,20 +1,6 @@
 // Lays out what `review.py` tells and sends back what a person does.  Every text goes in as text, never as markup.
 const CLASSES = ["rule", "open", "not a constraint", "duty", "waived"];
 
-function make(tag, classes = "", ...children) {
-  const element = document.createElement(tag);
-  if (classes) element.className = classes;
-  element.append(...children.filter((child) => child !== null)); // a string becomes a text node
-  return element;
-}
-
-function pressed(text, act) {
-  const button = make("button", "", text);
-  button.type = "button";
-  button.addEventListener("click", act);
-  return button;
-}
-
 const colour = (cls) => "c-" + cls.split(" ")[0];
 
 function run(shown) {

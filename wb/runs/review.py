@@ -31,6 +31,7 @@ from wb.rules.sentences import Account
 from wb.runs import show, store
 
 PAGE = Path(__file__).with_suffix(".js")
+PARTS = Path(__file__).with_name("page.js")  # of this page, and of that of items
 STYLE = Path(__file__).with_suffix(".css")
 CHECK_S = 5.0  # that the rules are looked at together after each decision
 Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a constraint", "take back"]
@@ -279,7 +280,7 @@ def _page() -> type:
     class Review(anywidget.AnyWidget):
         """Texts and classes go to the page, acts come back; both are plain data."""
 
-        _esm = PAGE.read_text("utf-8")
+        _esm = PARTS.read_text("utf-8") + PAGE.read_text("utf-8")
         _css = STYLE.read_text("utf-8")
         rows = traitlets.List().tag(sync=True)
         shown = traitlets.Dict().tag(sync=True)
