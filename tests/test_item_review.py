@@ -10,7 +10,7 @@ from test_browser import CHROMIUM, QUIET, SCREENSHOTS, WIDE
 from test_mapper import BLUE, BOTH, FRIENDLY, LATE, LOOKED, POLICY, PRICE, READ, SWIM, YES, Person, made, well
 
 from wb.rules import edits, mapper
-from wb.runs import item_review, store
+from wb.runs import item_review, review, store
 from wb.runs.item_review import Asked, Desk
 
 
@@ -151,7 +151,7 @@ def test_in_a_run_what_is_in_no_item_stands_in_a_table(boats: Desk, monkeypatch:
 
 def test_the_page_makes_no_markup_and_asks_nobody() -> None:
     """Every text of a document or model goes into the page as a text node."""
-    code = item_review.PAGE.read_text("utf-8")
+    code = review.PARTS.read_text("utf-8") + item_review.PAGE.read_text("utf-8")
     asked = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch|XMLHttp|import\b|https?:"
     assert not re.findall(asked, code) and "url(" not in item_review.STYLE.read_text("utf-8")
 
@@ -181,7 +181,8 @@ def test_clicks_in_a_browser_edit_items_in_the_file(boats: Desk) -> None:
 
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     view = item_review.open(POLICY, READ, boats.made, boats.file)
-    script = item_review.PAGE.read_text("utf-8").replace("export default", "window.view =")
+    script = review.PARTS.read_text("utf-8") + item_review.PAGE.read_text("utf-8")
+    script = script.replace("export default", "window.view =")
     style = item_review.review.STYLE.read_text("utf-8") + item_review.STYLE.read_text("utf-8")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
