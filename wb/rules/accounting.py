@@ -1096,7 +1096,7 @@ def _freeing(formula: Formula, acts: set[str]) -> tuple[tuple[bool, str], ...] |
     match formula:
         case F.Always(F.Implies(left, right)):
             given = [one for one in _conjuncts(left) if not (isinstance(one, F.Atom) and one.name in acts)]
-            parts = [*(F.Not(one) for one in given), *_disjuncts(right)]
+            parts = [*(F.Not(one) for one in given), *_alternatives(right, True)]
             found = [_literal(part) for part in parts]
             return None if None in found else tuple(found)
     return None
@@ -1107,18 +1107,6 @@ def _conjuncts(formula: Formula) -> Iterator[Formula]:
         case F.And(left, right):
             yield from _conjuncts(left)
             yield from _conjuncts(right)
-        case _:
-            yield formula
-
-
-def _disjuncts(formula: Formula) -> Iterator[Formula]:
-    match formula:
-        case F.Or(left, right):
-            yield from _disjuncts(left)
-            yield from _disjuncts(right)
-        case F.Implies(left, right):
-            yield from (F.Not(part) for part in _conjuncts(left))
-            yield from _disjuncts(right)
         case _:
             yield formula
 
