@@ -16,7 +16,7 @@ from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import accounting, extract, sentences, words
+from wb.rules import accounting, extract, operators, sentences, words
 from wb.rules.rule import Predicate, Rule
 
 BOX = tools.parse(
@@ -545,7 +545,7 @@ NEVER = "ALWAYS NOT open"
 def test_but_between_two_demands_and_before_only_if_is_accounted_for(text: str, formulas: list[str] | None) -> None:
     found = accounting.unaccounted(text, (), rules_of(*(formulas or [NEVER])), ACTS, BOX)
     assert ("'but'" in str(found)) if formulas is None else not found, found
-    assert bool(accounting.unreadable(text, ())) is (formulas is None), "asked back where an answer may help"
+    assert bool(operators.unreadable(text, ())) is (formulas is None), "asked back where an answer may help"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from wb.domain import tools
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import accounting
+from wb.rules import accounting, called, operators, shapes, signs
 from wb.rules.rule import Predicate, Rule
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
@@ -113,7 +113,7 @@ def rules(*texts: str) -> list[Rule]:
 )
 def test_a_formula_of_another_form_is_foreign(text: str, counted: bool) -> None:
     try:
-        found = accounting._foreign(rules(text), ())
+        found = shapes.foreign(rules(text), ())
     except ValueError:
         pytest.fail(text)
     told = f"no sentence is read into this form, a person may write it: {text}"
@@ -131,8 +131,8 @@ def test_a_formula_of_another_form_is_foreign(text: str, counted: bool) -> None:
     ],
 )
 def test_a_test_of_another_form_is_foreign(name: str, simple: bool) -> None:
-    assert bool(accounting._foreign((), [FACTS[name], ACTS["pay"]])) is not simple
-    assert accounting.wider([FACTS[name], ACTS["pay"]]) is (name in ("crossed", "deep"))
+    assert bool(shapes.foreign((), [FACTS[name], ACTS["pay"]])) is not simple
+    assert shapes.wider([FACTS[name], ACTS["pay"]]) is (name in ("crossed", "deep"))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_test_of_another_form_is_foreign(name: str, simple: bool) -> None:
     ],
 )
 def test_items_of_a_list_are_joined_as_its_opening_asks(opening: str, items: list[str], why: str) -> None:
-    told = accounting.together(opening, items)
+    told = operators.together(opening, items)
     assert told == (f"its list has to be read as one: its items are joined by {why}" if why else "")
 
 
@@ -166,8 +166,8 @@ def test_items_of_a_list_are_joined_as_its_opening_asks(opening: str, items: lis
     ],
 )
 def test_what_was_so_once_and_how_a_duty_is_done(text: str, past: bool, narrow: bool) -> None:
-    assert accounting.past(rules(text), used("pay", "lend_book", "adult")) is past
-    assert accounting.narrowed(rules(text)) is narrow
+    assert shapes.past(rules(text), used("pay", "lend_book", "adult")) is past
+    assert shapes.narrowed(rules(text)) is narrow
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_what_was_so_once_and_how_a_duty_is_done(text: str, past: bool, narrow: 
     ],
 )
 def test_what_may_not_be_what_it_looks_like(said: str, why: str) -> None:
-    assert accounting.characters(said) == ((why,) if why else ())
+    assert operators.characters(said) == ((why,) if why else ())
     if "<b>" in said:
-        assert accounting.characters(said, whole=False) == ()
+        assert operators.characters(said, whole=False) == ()
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_what_may_not_be_what_it_looks_like(said: str, why: str) -> None:
     ],
 )
 def test_operators_that_no_reading_stands_for(said: str, why: str) -> None:
-    assert accounting._operators(said) == ((why,) if why else ())
+    assert operators._operators(said) == ((why,) if why else ())
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ def test_operators_that_no_reading_stands_for(said: str, why: str) -> None:
     ],
 )
 def test_if_and_only_if_says_two_things(texts: tuple[str, ...], fine: bool) -> None:
-    assert accounting._one_way("pay if and only if adult", rules(*texts)) == (
+    assert signs.one_way("pay if and only if adult", rules(*texts)) == (
         () if fine else ("not accounted for: 'if and only if'",)
     )
-    assert accounting._one_way("pay only if adult", rules(*texts)) == ()
+    assert signs.one_way("pay only if adult", rules(*texts)) == ()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_if_and_only_if_says_two_things(texts: tuple[str, ...], fine: bool) -> N
     ],
 )
 def test_numbers_are_those_of_the_tests(said: str, names: tuple[str, ...], why: tuple[str, ...]) -> None:
-    assert accounting._numbers(said, used(*names)) == why
+    assert called.numbers(said, used(*names)) == why
 
 
 @pytest.mark.parametrize(
@@ -263,10 +263,10 @@ def test_numbers_are_those_of_the_tests(said: str, names: tuple[str, ...], why: 
     ],
 )
 def test_the_fields_that_a_test_reads(name: str, read: list[str]) -> None:
-    assert [one.name for one in accounting.fields(used(name)[0], BOX)] == read
+    assert [one.name for one in called.fields(used(name)[0], BOX)] == read
     anywhere = fact("note", 'call.note != ""')
-    assert [one.name for one in accounting.fields(anywhere, BOX)] == ["note"]
-    assert accounting.fields(fact("other", "call.days > 1", "pay"), BOX) == ()
+    assert [one.name for one in called.fields(anywhere, BOX)] == ["note"]
+    assert called.fields(fact("other", "call.days > 1", "pay"), BOX) == ()
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_the_fields_that_a_test_reads(name: str, read: list[str]) -> None:
     ],
 )
 def test_the_stems_of_a_text(text: str, stems: set[str]) -> None:
-    assert accounting._stems(text) == {accounting.stem(one) for one in stems}
+    assert called.stems(text) == {called.stem(one) for one in stems}
 
 
 @pytest.mark.parametrize(
@@ -297,18 +297,18 @@ def test_the_stems_of_a_text(text: str, stems: set[str]) -> None:
     ],
 )
 def test_words_that_nothing_carries_are_left(said: str, why: tuple[str, ...]) -> None:
-    carried = accounting._stems("lend book")
-    found = accounting._left_over(said, carried)
+    carried = called.stems("lend book")
+    found = called.unspent(said, carried)
     assert found == tuple(one.replace("'old', ", "") for one in why)
 
 
 def test_what_tools_and_fields_are_called_by_carries_words() -> None:
-    found = accounting._carried(used("lend_book", "gold", "given"), BOX)
-    assert found >= accounting._stems("lend book borrow level gold reason given provides")
-    assert not found & accounting._stems("days abroad desk reader")
-    assert not accounting._carried(used("gold"), BOX) & accounting._stems("given")
+    found = called.carried(used("lend_book", "gold", "given"), BOX)
+    assert found >= called.stems("lend book borrow level gold reason given provides")
+    assert not found & called.stems("days abroad desk reader")
+    assert not called.carried(used("gold"), BOX) & called.stems("given")
     missing = Predicate("x", "action", "", tools=("gone",))
-    assert accounting._carried([missing], BOX) == frozenset()
+    assert called.carried([missing], BOX) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_what_tools_and_fields_are_called_by_carries_words() -> None:
     ],
 )
 def test_what_the_rules_mean_is_said(said: str, names: tuple[str, ...], headings: tuple[str, ...], why: str) -> None:
-    found = accounting._not_said(said, used(*names), BOX, headings)
+    found = called.not_said(said, used(*names), BOX, headings)
     assert found == ((f"not said by the sentence, but meant by its rule: {why}",) if why else ())
 
 
@@ -346,7 +346,7 @@ def test_what_the_rules_mean_is_said(said: str, names: tuple[str, ...], headings
     ],
 )
 def test_what_else_may_be_meant_is_said(said: str, names: tuple[str, ...], why: str) -> None:
-    found = accounting._others(said, used(*names), BOX)
+    found = called.others(said, used(*names), BOX)
     assert found == ((f"it may as well mean {why}",) if why else ())
 
 
@@ -367,7 +367,7 @@ def test_what_else_may_be_meant_is_said(said: str, names: tuple[str, ...], why: 
     ],
 )
 def test_units_are_those_of_the_fields(said: str, names: tuple[str, ...], why: str) -> None:
-    assert accounting._units(said, used(*names), BOX) == ((why,) if why else ())
+    assert called.units(said, used(*names), BOX) == ((why,) if why else ())
 
 
 @pytest.mark.parametrize(
@@ -381,12 +381,12 @@ def test_units_are_those_of_the_fields(said: str, names: tuple[str, ...], why: s
     ],
 )
 def test_the_age_of_a_person_is_not_that_of_a_thing(said: str, names: tuple[str, ...], why: str) -> None:
-    assert accounting._aged(said, used(*names), BOX) == ((why,) if why else ())
+    assert called.aged(said, used(*names), BOX) == ((why,) if why else ())
 
 
 def test_a_keyword_of_small_words_alone_names_no_tool() -> None:
     (named,) = tools.parse(json.dumps([tool("pay", "Pay.", ("of the",))])).tools
-    assert accounting._names(named, BOX, frozenset()) and all(accounting._names(named, BOX, frozenset()))
+    assert called._names(named, BOX, frozenset()) and all(called._names(named, BOX, frozenset()))
 
 
 ONE, TWO = "ALWAYS (pay IMPLIES adult)", "ALWAYS (pay IMPLIES (adult OR resident))"
@@ -443,7 +443,7 @@ ONE, TWO = "ALWAYS (pay IMPLIES adult)", "ALWAYS (pay IMPLIES (adult OR resident
     ],
 )
 def test_the_shape_of_a_sentence_is_that_of_its_rules(said: str, texts: tuple, names: tuple, why: str) -> None:
-    assert accounting._shape(said, rules(*texts), used(*names)) == ((why,) if why else ())
+    assert signs.shape(said, rules(*texts), used(*names)) == ((why,) if why else ())
 
 
 @pytest.mark.parametrize(
@@ -463,7 +463,7 @@ def test_the_shape_of_a_sentence_is_that_of_its_rules(said: str, texts: tuple, n
     ],
 )
 def test_whether_several_facts_must_break_a_rule_together(text: str, several: bool) -> None:
-    assert accounting._disjunctive(parse(text)) is several
+    assert shapes.disjunctive(parse(text)) is several
 
 
 def no(names: str, count: int = 1) -> str:
@@ -510,8 +510,8 @@ def no(names: str, count: int = 1) -> str:
 )
 def test_facts_have_the_signs_that_the_negations_give_them(said: str, text: str, names: tuple, why: tuple) -> None:
     predicates = used("pay", *names)
-    carried = accounting._carried(predicates, BOX)
-    assert accounting._signs(said, rules(text), predicates, carried) == why
+    carried = called.carried(predicates, BOX)
+    assert signs.signed(said, rules(text), predicates, carried) == why
 
 
 @pytest.mark.parametrize(
@@ -530,7 +530,7 @@ def test_facts_have_the_signs_that_the_negations_give_them(said: str, text: str,
     ],
 )
 def test_negations_are_counted_where_they_can_be_told(said: str, count: int | None) -> None:
-    assert accounting._negations(said, accounting._stems("resident")) == count
+    assert signs._negations(said, called.stems("resident")) == count
 
 
 @pytest.mark.parametrize(
@@ -551,12 +551,12 @@ def test_negations_are_counted_where_they_can_be_told(said: str, count: int | No
     ],
 )
 def test_how_a_sentence_compares_a_number(said: str, found: set[str]) -> None:
-    assert accounting._compared(said, 5) == found
+    assert signs._compared(said, 5) == found
 
 
 def test_what_a_text_forbids_by_is_said_once() -> None:
-    assert accounting.bans("Never pay; never lend, only read.", "No.") == "never, only, no"
-    assert accounting.bans("Pay.") == ""
+    assert operators.bans("Never pay; never lend, only read.", "No.") == "never, only, no"
+    assert operators.bans("Pay.") == ""
 
 
 @pytest.mark.parametrize(
@@ -575,7 +575,7 @@ def test_what_a_text_forbids_by_is_said_once() -> None:
     ],
 )
 def test_what_no_rules_would_account_for(text: str, context: tuple[str, ...], why: str) -> None:
-    assert accounting.unreadable(text, context) == ((why,) if why else ())
+    assert operators.unreadable(text, context) == ((why,) if why else ())
 
 
 FORMS = (

@@ -10,7 +10,7 @@ from wb.logic.syntax import render
 from wb.models.client import LLM
 from wb.offline import norms, vocabulary
 from wb.offline.engine import Offline
-from wb.rules import accounting, extract, sentences
+from wb.rules import accounting, called, extract, sentences
 
 GATES = "open_gate_north", "open_gate_south"
 BOX = tools.parse(
@@ -158,13 +158,13 @@ def test_rules_exchanged_between_main_clauses_or_left_out_do_not_account_for_the
 
 def test_a_tool_that_tells_something_is_named_by_it_only_where_something_is_checked() -> None:
     (get,) = [t for t in BOX.tools if t.name == "get_valve_data"]
-    told = accounting._names(get, BOX, accounting._stems("check its pressure"))
-    assert accounting._stems("pressure") in told
-    assert accounting._stems("pressure") not in accounting._names(get, BOX, accounting._stems("if its pressure is low"))
+    told = called._names(get, BOX, called.stems("check its pressure"))
+    assert called.stems("pressure") in told
+    assert called.stems("pressure") not in called._names(get, BOX, called.stems("if its pressure is low"))
 
 
 def test_a_name_may_lack_its_words_of_quantity_and_several_their_differences_if_no_other_tool_is_meant() -> None:
     flush, north, south = (next(t for t in BOX.tools if t.name == n) for n in ("flush_pipe_parts", *GATES))
-    assert accounting._shared((north.name, south.name), BOX) == accounting._stems("open gate")
-    assert accounting._shared((north.name, flush.name), BOX) == frozenset()
-    assert accounting._shared((north.name,), BOX) == frozenset()
+    assert called._shared((north.name, south.name), BOX) == called.stems("open gate")
+    assert called._shared((north.name, flush.name), BOX) == frozenset()
+    assert called._shared((north.name,), BOX) == frozenset()

@@ -7,6 +7,7 @@ from test_corrections import Answers
 
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import cel
 from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
@@ -38,7 +39,7 @@ def left(text: str, formula: str, objects: str = "call.order_id") -> tuple[str, 
             (),
             (NAMES[name],),
             None,
-            (accounting.cel.parse(objects),) if name in about else (),
+            (cel.parse(objects),) if name in about else (),
         )
         for name in rule.predicates
     ]
@@ -119,7 +120,7 @@ def read(formula: str, objects: list[str], tool: str = "exchange_order") -> extr
 def test_a_reply_may_name_objects_and_how_often() -> None:
     made = read(ONCE, ["call.order_id"])
     assert [render(rule.formula) for rule in made.rules] == [ONCE] and not made.undecided
-    assert made.predicates[0].objects == (accounting.cel.parse("call.order_id"),)
+    assert made.predicates[0].objects == (cel.parse("call.order_id"),)
 
 
 @pytest.mark.parametrize(

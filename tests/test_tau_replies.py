@@ -12,7 +12,7 @@ from conftest import shared
 
 from wb.domain.policy import Clause
 from wb.guards.runtime import CallGuard
-from wb.rules import accounting, extract, sentences
+from wb.rules import extract, sentences, shapes
 from wb.rules.rule import RuleDraft
 
 shared("data")
@@ -116,5 +116,5 @@ def test_every_rule_that_the_reviewer_wrote_can_now_be_said_in_a_reply_and_most_
             reply = extract.RuleReply.model_validate({"text": "", "predicates": said, **rule})
             draft = extract._draft(Clause("c1", row["text"], 0, 1), reply, box)
             assert isinstance(draft, RuleDraft), draft
-            wide.append(accounting.wider(draft.predicates))
+            wide.append(shapes.wider(draft.predicates))
     assert Counter(wide) == {True: 28, False: 2}

@@ -4,7 +4,7 @@ import pytest
 
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import accounting
+from wb.rules import operators, shapes, signs
 from wb.rules.rule import Predicate, Rule
 
 UNREADABLE = {
@@ -37,16 +37,16 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_what_is_written_otherwise_than_it_looks_is_told(text: str) -> None:
-    found = accounting.unreadable(text, ())
+    found = operators.unreadable(text, ())
     assert bool(found) == bool(UNREADABLE[text]) and UNREADABLE[text] in " ".join(found)
 
 
 def test_what_a_sentence_is_read_with_counts_and_an_item_may_go_on() -> None:
-    assert accounting.unreadable("go, or", ("You must",)) == () != accounting.unreadable("You must go, or", ())
-    assert accounting.unreadable("Must you go", ("If?",)) == ()
-    assert "entity" in accounting.unreadable("go", ("You must &amp;",))[0]
-    assert accounting.characters("You may give <name>", whole=False) == ()
-    assert accounting.characters("You may give <!-- a name", whole=False) != ()
+    assert operators.unreadable("go, or", ("You must",)) == () != operators.unreadable("You must go, or", ())
+    assert operators.unreadable("Must you go", ("If?",)) == ()
+    assert "entity" in operators.unreadable("go", ("You must &amp;",))[0]
+    assert operators.characters("You may give <name>", whole=False) == ()
+    assert operators.characters("You may give <!-- a name", whole=False) != ()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_a_sentence_is_read_with_counts_and_an_item_may_go_on() -> None:
     ],
 )
 def test_a_list_says_one_thing_or_each_its_own(opening: str, items: list[str], wrong: str) -> None:
-    said = accounting.together(opening, items)
+    said = operators.together(opening, items)
     assert bool(said) == bool(wrong) and said.endswith(f"joined by '{wrong}'" if wrong else "")
 
 
@@ -88,15 +88,15 @@ def rules(*texts: str) -> list[Rule]:
 
 def test_a_fact_of_the_past_and_a_duty_done_somehow_are_told() -> None:
     every = P.values()
-    assert accounting.past(rules("go IMPLIES ONCE old"), every)
-    assert accounting.past(rules("go IMPLIES (NOT go SINCE old)"), every)
-    assert not accounting.past(rules("go IMPLIES ONCE go", "go IMPLIES old"), every)
-    assert accounting.narrowed(rules("go IMPLIES old", "old IMPLIES EVENTUALLY (go AND member)"))
-    assert not accounting.narrowed(rules("old IMPLIES EVENTUALLY go", "go IMPLIES (old AND member)"))
+    assert shapes.past(rules("go IMPLIES ONCE old"), every)
+    assert shapes.past(rules("go IMPLIES (NOT go SINCE old)"), every)
+    assert not shapes.past(rules("go IMPLIES ONCE go", "go IMPLIES old"), every)
+    assert shapes.narrowed(rules("go IMPLIES old", "old IMPLIES EVENTUALLY (go AND member)"))
+    assert not shapes.narrowed(rules("old IMPLIES EVENTUALLY go", "go IMPLIES (old AND member)"))
 
 
 def test_words_of_a_ban_are_told_once_in_small_letters() -> None:
-    assert accounting.bans("You must NOT go, not now.", "Never go.") == "not, never" and not accounting.bans("Go.")
+    assert operators.bans("You must NOT go, not now.", "Never go.") == "not, never" and not operators.bans("Go.")
 
 
 SHAPES = [
@@ -126,7 +126,7 @@ SHAPES = [
 def test_joints_of_a_sentence_are_those_of_its_rules(said: str, forms: list[str], why: str) -> None:
     made = rules(*forms)
     used = [P[name] for name in dict.fromkeys(n for rule in made for n in rule.predicates)]
-    found = accounting._shape(said, made, used)
+    found = signs.shape(said, made, used)
     assert (len(found), bool(why)) in ((0, False), (1, True)) and why in " ".join(found)
 
 
@@ -142,7 +142,7 @@ def test_a_rule_that_several_facts_break_together() -> None:
         "NOT (go AND old)": True,
         "NOT go": False,
     }.items():
-        assert accounting._disjunctive(rules(text)[0].formula) == several, text
+        assert shapes.disjunctive(rules(text)[0].formula) == several, text
 
 
 NEGATIONS = {
@@ -174,8 +174,8 @@ LIMITS = {
 
 
 def test_negations_and_limits_are_counted_in_the_words() -> None:
-    assert {said: accounting._negations(said, frozenset({"train"})) for said in NEGATIONS} == NEGATIONS
-    assert {key: accounting._compared(*key) for key in LIMITS} == LIMITS
+    assert {said: signs._negations(said, frozenset({"train"})) for said in NEGATIONS} == NEGATIONS
+    assert {key: signs._compared(*key) for key in LIMITS} == LIMITS
 
 
 SIGNS = [
@@ -200,5 +200,5 @@ SIGNS = [
 
 @pytest.mark.parametrize(("said", "form", "why"), SIGNS)
 def test_facts_have_the_signs_and_limits_that_are_said(said: str, form: str, why: str) -> None:
-    found = accounting._signs(said, rules(form), tuple(P.values()), frozenset())
+    found = signs.signed(said, rules(form), tuple(P.values()), frozenset())
     assert (len(found), bool(why)) in ((0, False), (1, True)) and why in " ".join(found)

@@ -12,7 +12,7 @@ from wb.domain.clauses import clause_of, identities, pieces
 from wb.domain.policy import Policy
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import accounting, decisions, sentences, wording
+from wb.rules import decisions, operators, sentences, wording
 from wb.rules.decisions import DecisionError
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
@@ -353,7 +353,7 @@ def test_nothing_is_drafted_for_what_words_cannot_mend() -> None:
 
 
 def test_two_demands_in_one_sentence_are_told_apart_only_where_each_is_whole() -> None:
-    assert accounting.demands("A job can only be run if it is paid, and you should look at it before doing so.") == (
+    assert operators.demands("A job can only be run if it is paid, and you should look at it before doing so.") == (
         "A job can only be run if it is paid.",
         "you should look at it before it.",
     )
@@ -365,7 +365,7 @@ def test_two_demands_in_one_sentence_are_told_apart_only_where_each_is_whole() -
         "A job must be run, and you should look at it, and you must log it.",
         "It is late, and you should look at it.",
     ):
-        assert accounting.demands(text) == (), text
+        assert operators.demands(text) == (), text
 
 
 @pytest.mark.parametrize(("text", "wrong"), WRONG)

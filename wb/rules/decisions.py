@@ -56,7 +56,7 @@ from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import cel, facts, formula, syntax, types
 from wb.logic.formula import windows
-from wb.rules import accounting, rulefile, words
+from wb.rules import operators, rulefile, words
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -461,7 +461,7 @@ def _unaccepted(one: Ruling) -> list[str]:
         wrong.append(f"a part was required in the words of the sentence; got {one.part!r}")
     elif _folded(one.part).strip(" .,;:") == _folded(one.text).strip(" .,;:"):
         wrong.append("less than the whole sentence was required as a part; waive it without one")
-    elif signs := accounting.loose(one.part):
+    elif signs := operators.loose(one.part):
         wrong.append(f"a part that negates or excepts was required to be a clause with its verb; got {signs!r} alone")
     return wrong
 

@@ -39,7 +39,7 @@ from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, chi
 from wb.logic.formula import predicates as named
 from wb.logic.types import Schema, Type
 from wb.models.ledger import Unanswered
-from wb.rules import accounting, words
+from wb.rules import accounting, operators, shapes, words
 from wb.rules.rule import (
     Kind,
     Modality,
@@ -427,7 +427,7 @@ def _faults(read: Mapping[str, _Read], policy: Policy) -> dict[str, tuple[str, .
         homes.setdefault(_home(one.clause, policy), []).append(one)
     for home, those in homes.items():
         drafts = [draft for one in those for draft in one.drafts]
-        helpless = accounting.unreadable(*_read_with(home)) or accounting.wider(p for d in drafts for p in d.predicates)
+        helpless = operators.unreadable(*_read_with(home)) or shapes.wider(p for d in drafts for p in d.predicates)
         if drafts and not any(one.undecided for one in those) and not helpless:
             left = _left(drafts, home, policy)
             found |= {one.clause.id: left for one in those if left}

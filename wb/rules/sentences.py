@@ -25,7 +25,7 @@ from wb.domain.visible import HIDDEN
 from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
-from wb.rules import accounting, physical, residual, wording, words
+from wb.rules import accounting, called, operators, physical, residual, shapes, wording, words
 from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -345,12 +345,12 @@ def _partly(
         made = of_clause[clause.id]
         lacking = {p.name for p in made.predicates if incomplete([p])}
         rules = tuple(r for r in made.rules if not lacking & set(r.predicates))
-        _, only = accounting.unnamed(rest.said, made.predicates, bearing.toolbox, sentence.headings)
+        _, only = called.unnamed(rest.said, made.predicates, bearing.toolbox, sentence.headings)
         beside = {
             p.name
             for p in made.predicates
-            if set(only) & set(accounting.fields(p, bearing.toolbox))
-            and not accounting.unnamed(sentence.said, [p], bearing.toolbox, sentence.headings)[1]
+            if set(only) & set(called.fields(p, bearing.toolbox))
+            and not called.unnamed(sentence.said, [p], bearing.toolbox, sentence.headings)[1]
         }
         rules = tuple(r for r in rules if not beside & set(r.predicates))
         used = {name for r in rules for name in r.predicates}
@@ -414,7 +414,7 @@ def _read(
         if (
             not lost
             and not any(_grounded(r, predicates) for r in rules)
-            and not accounting.bans(sentence.said)
+            and not operators.bans(sentence.said)
             and not any(map(words.conditional, sentence.stems))
             and (reason := words.harmless(sentence.said))
         ):
@@ -434,18 +434,18 @@ def _read(
             *sentence.headings[-1:],
             *(word for pair in sentence.row for word in pair),
         )
-        banned = accounting.bans(sentence.said, *around) or words.limit(sentence.said)
+        banned = operators.bans(sentence.said, *around) or words.limit(sentence.said)
         banned = banned or ", ".join(filter(None, map(words.titled, around)))
         if banned:
             why = f"it restricts ({banned}), and no call can break what was read from it"
             return _Fate("open", why, rules, predicates, refused=True)
-        if accounting.narrowed(rules):
+        if shapes.narrowed(rules):
             why = "it says how something is done: to do it otherwise may be forbidden"
             return _Fate("open", why, rules, predicates, refused=True)
         if left:
             return _Fate("open", left, rules, predicates, refused=True)
         return _Fate("duty", f"{complete}; no call can break it", rules, predicates)
-    if accounting.past(rules, predicates):
+    if shapes.past(rules, predicates):
         why = "it asks for a fact that was so once: whether it must be so now is not said"
         return _Fate("open", why, rules, predicates, refused=True)
     if left:
@@ -564,14 +564,14 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
     """The fate of a sentence that no clause covers."""
     if sentence.kind == "gap":
         return _gap(sentence)
-    if hidden := accounting.characters(sentence.said, whole=False):
+    if hidden := operators.characters(sentence.said, whole=False):
         return _Fate("open", "; ".join(hidden))
     if sentence.kind == "heading":
-        marks = words.forced(sentence.said) or accounting.bans(sentence.said) or words.titled(sentence.said)
+        marks = words.forced(sentence.said) or operators.bans(sentence.said) or words.titled(sentence.said)
         if marks and not sentence.said.rstrip().endswith("?"):
             return _Fate("open", f"a heading with the words of a constraint ({marks})")
         return _Fate("not a constraint", "a heading")
-    if sentence.kind == "cell" and (said := accounting.bans(sentence.said) or _NO.search(sentence.said)):
+    if sentence.kind == "cell" and (said := operators.bans(sentence.said) or _NO.search(sentence.said)):
         return _Fate("open", f"a cell that forbids something ({said if isinstance(said, str) else said.group()})")
     if sentence.kind == "cell" and (yes := _YES.search(sentence.said)):
         return _Fate("open", f"a cell that says of its row what the title of its column says ({yes.group()})")
@@ -670,7 +670,7 @@ def _stems(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
         said = f"{every[k].said.rstrip(' ,–—-:')}:"
         under = [j for j in range(k + 1, len(every)) if any(u.endswith(said) for u in every[j].stems)]
         direct = [j for j in under if every[j].stems[-1].endswith(said)]
-        if why := accounting.together(said, (every[j].said for j in direct)):
+        if why := operators.together(said, (every[j].said for j in direct)):
             for j in direct:
                 if not found[j].decided:
                     found[j] = replace(found[j], cls="open", reason=why, refused=True)
@@ -733,7 +733,7 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
     if not acts and (later := _LATER.search(words.plain(sentence.said))):  # what comes first may be all that is named
         meant = bool(words.stems(later[1])) and not bearing.named(later[1], whole=False)
-    if meant or (not named and not known and (accounting.bans(text) or words.limit(text))):
+    if meant or (not named and not known and (operators.bans(text) or words.limit(text))):
         return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
     return bearing.ordered({*restricted, *named, *bearing.touching(text), *shaped})

@@ -29,7 +29,7 @@ import pydantic
 from wb.domain.clauses import identities, pieces
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.rules import accounting
+from wb.rules import called, operators, shapes
 from wb.rules.decisions import DecisionError
 from wb.rules.rule import Predicate
 from wb.rules.rulefile import Form, decoded, read
@@ -231,7 +231,7 @@ def _tied(one: Unread, toolbox: Toolbox) -> list[_Tied]:
     every = tuple(dict.fromkeys(thing for p in one.predicates for thing in _things(p)))
     found: dict[tuple[str, ...], list[str]] = {}
     loose: list[str] = []
-    for word in accounting.left_over(said, one.predicates, toolbox):
+    for word in called.left_over(said, one.predicates, toolbox):
         own = {_things(p): None for p in one.predicates if stem(word) in _stems(_told(p))}
         if len(own) == 1:
             found.setdefault(next(iter(own)), []).append(word)
@@ -239,7 +239,7 @@ def _tied(one: Unread, toolbox: Toolbox) -> list[_Tied]:
             loose.append(word)
     tied: list[_Tied] = [(word, mean, every) for mean, words in found.items() for word in words]
     tied += [(word, (), every) for word in loose]
-    tools, fields = accounting.unnamed(said, one.predicates, toolbox, one.headings)
+    tools, fields = called.unnamed(said, one.predicates, toolbox, one.headings)
     around = list(dict.fromkeys(_tokens(" / ".join((*one.headings[-1:], said)))))
     named: dict[str, list[str]] = {}
     for name in tools:
@@ -253,7 +253,7 @@ def _tied(one: Unread, toolbox: Toolbox) -> list[_Tied]:
                 say = _once(w for w in _tokens(said) if _telling(w) and stem(w) in _stems(text))
                 named.setdefault(say, []).append(thing)
     tied += [(say, tuple(mean), ()) for say, mean in named.items() if say]
-    return [] if any(accounting.strict(say) for say, _, _ in tied) else tied
+    return [] if any(operators.strict(say) for say, _, _ in tied) else tied
 
 
 def _once(said: Iterable[str]) -> str:
@@ -262,7 +262,7 @@ def _once(said: Iterable[str]) -> str:
 
 
 def _telling(word: str) -> bool:
-    return not accounting.strict(word) and bool(accounting.left_over(word, (), Toolbox()))
+    return not operators.strict(word) and bool(called.left_over(word, (), Toolbox()))
 
 
 def _told(p: Predicate) -> str:
@@ -275,7 +275,7 @@ def _things(p: Predicate) -> tuple[str, ...]:
         return p.tools
     owners = p.tools or ("call",)
     found = []
-    for path, value in accounting.measured(p.test):
+    for path, value in shapes.measured(p.test):
         root, name = path.names[0], path.names[1]
         told = f' == "{value}"' if value else ""
         found += [f"state.{name}{told}"] if root == "state" else [f"{tool}.{name}{told}" for tool in owners]
@@ -316,7 +316,7 @@ def _warnings(
 def _odd(one: Word, toolbox: Toolbox, places: Mapping[str, str]) -> list[str]:
     """What is wrong with a line, whichever sentences are still there."""
     wrong = []
-    if held := accounting.strict(one.say):
+    if held := operators.strict(one.say):
         wrong.append(f"words that name a thing were required; got {', '.join(map(repr, held))}, counted strictly")
     if not _stems(one.say):
         wrong.append(f"a word of the sentence was required; got {one.say!r}")
@@ -330,7 +330,7 @@ def _odd(one: Word, toolbox: Toolbox, places: Mapping[str, str]) -> list[str]:
         elif value is not None and (isinstance(owner, Tool) or value not in owner.values):
             had = [] if isinstance(owner, Tool) else list(owner.values)
             wrong.append(f"a value of {path}, one of {had}, was required; got {value!r}")
-        elif value is not None and accounting.strict(value):
+        elif value is not None and operators.strict(value):
             wrong.append(f"a value without words that are counted was required; got {value!r}: write the rule")
         elif value is None and isinstance(owner, Field) and owner.values:
             wrong.append(f'a value of {path} was required, as in {path} == "{owner.values[0]}"; got the field alone')

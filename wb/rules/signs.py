@@ -1,0 +1,317 @@
+"""Whether rules say what their sentence says and not its opposite: signs, sides, limits, order, counts, objects.
+
+It reads no meaning: negations are counted beside the signs of literals, and of what stands on either side of an
+exception or a condition each is held to its side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from wb.domain.tools import Toolbox
+from wb.logic import facts
+from wb.logic import formula as F
+from wb.logic.facts import Fact
+from wb.logic.syntax import render
+from wb.rules import called, operators, shapes, words
+from wb.rules.lint import NUMBERS
+from wb.rules.rule import Predicate, Rule
+from wb.rules.words import stem
+
+_QUANTITY_OR = re.compile(
+    r"(?<=\d )(?:\w+ )?or (?:more|less|fewer|older|younger|above|over|below|under|later|earlier|higher|lower|greater|"
+    r"larger|smaller|longer|shorter)\b(?! (?:than )?[$€£]?\d)",
+    re.I,
+)
+_THAN = re.compile(
+    rf"\b(?:than|exceed\w*)\s+(?!(?:[$€£]?\s?\d|(?:a|an|the)? ?(?:{'|'.join(NUMBERS)})\b))",
+    re.I,
+)
+_TURNED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+_WORTH = r"\s+(?:the age of\s+|an? (?:age|amount|total|price|value) of\s+)?[$€£]?\s?\Z"
+_COMPARED = {
+    op: (re.compile(rf"\b(?:{ahead}){_WORTH}", re.I), re.compile(rf"(?:\s+\w+)?\s+(?:{behind})\b", re.I))
+    for op, ahead, behind in (
+        (
+            ">",
+            r"over|above|beyond|exceed\w*|(?<!no )(?<!not )(?:more|greater|larger|older|longer|higher) than",
+            r"(?!)",
+        ),
+        (
+            "<",
+            r"under|below|(?<!no )(?<!not )(?:less|fewer|smaller|younger|shorter|lower) than",
+            r"(?!)",
+        ),
+        (
+            ">=",
+            r"at (?:the )?least|minimum(?: of)?|(?:no|not) (?:less|fewer|smaller|younger|shorter|lower) than",
+            r"(?:or|and) (?:more|older|over|above|longer|greater|larger|higher)",
+        ),
+        (
+            "<=",
+            r"at (?:the )?most|maximum(?: of)?|up to|(?:no|not) (?:more|greater|larger|older|longer|higher) than",
+            r"(?:or|and) (?:less|fewer|younger|under|below|shorter|smaller|lower)",
+        ),
+    )
+}
+_NOT_ONLY = re.compile(
+    r"\b(?:not|cannot|[a-z]+n't|never|no|forbid\w*|prohibit\w*|banned|nobody|none)\b.*\bonly\b", re.I
+)
+_JOINS = re.compile(r"\b(?:and|or|nor|both|then|but|so|also|too)\b|[,;:/&]", re.I)
+_VERB_AFTER_AND = re.compile(r"\band (?:is|are|has|have|was|were|does|do|did|the \w+ (?:is|are|has|have|was))\b", re.I)
+_OFTEN = r"(?P<often>once|(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) times?)"
+_AT_MOST = re.compile(  # "can only be called once", "at most three times"
+    rf"\b(?:only|at most|no more than|not more than|up to)(?P<kept>(?: be)?(?: [a-z]+)?) {_OFTEN}\b", re.I
+)
+_NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) more than {_OFTEN}\b", re.I)
+_EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
+_ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
+_FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
+_ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
+_FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if)\b", re.I)
+NOT_THE_LIMIT = "not the limit that is said"
+SUPPOSED = re.compile(r"\b(?:if|when|where|while|once|after|in case)\b", re.I)
+_LIMIT_IN_NAME = re.compile(r"_at_(least|most)_(\d+)\Z")
+
+
+def misnamed(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
+    """The facts without a field whose names have a limit that the sentence says the other way round."""
+    known = {p.name: _LIMIT_IN_NAME.search(p.name) for p in used if p.kind == "state" and p.test is None}
+    count = _negations(said, frozenset())
+    for rule in rules if count is not None else ():
+        match rule.formula:
+            case F.Always(F.Implies(F.Atom(), right)):
+                for positive, name in shapes.joined(right, True) if shapes.joins_literals(right) else ():
+                    if at := known.get(name):
+                        op = {"least": ">=", "most": "<="}[at[1]]
+                        told = {_TURNED[one] if count % 2 else one for one in _compared(said, float(at[2]))}
+                        if len(told) == 1 and (op if positive else _TURNED[op]) not in told:
+                            yield name
+
+
+def one_way(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:
+    """ "If and only if" says two things: the act asks for the fact, and the fact for the act, at some time."""
+    if not operators.BOTH_WAYS.search(said):
+        return ()
+    asked = {(left, right) for rule in rules for left, right in shapes.implied(rule.formula)}
+    if len(rules) == len(asked) == 2 and any((right, F.Eventually(left)) in asked for left, right in asked):
+        return ()
+    return ("not accounted for: 'if and only if'",)
+
+
+def uncounted(text: str, rules: Sequence[Rule]) -> tuple[str, tuple[str, ...]]:
+    """A sentence without the words that say how often its act may be done, where a rule says just that; or why not."""
+    limits = [one for rule in rules if (one := shapes.limited(rule.formula)) is not None]
+    if not limits:
+        return text, ()
+    said = words.plain(text)
+    negated = bool(len(operators.NEGATION.findall(said)) % 2)
+    found = list((_NO_MORE if negated else _AT_MOST).finditer(said))
+    if (
+        len(found) != 1
+        or len(rules) > 1
+        or _often(found[0]["often"]) != limits[0][0]
+        or operators.strict(found[0]["kept"])
+    ):
+        return text, ("how often an act may be done is not what its rule says",)
+    at = found[0]
+    if re.search(rf"\b{_OFTEN}\b", said[: at.start()] + said[at.end() :], re.I):
+        return text, ("how often is said twice",)
+    return f"{said[: at.start()]}{at['kept']}{said[at.end() :]}".replace("  ", " "), ()
+
+
+def _often(said: str) -> int:
+    word = said.lower().partition(" ")[0]
+    return 1 if word == "once" else int(word) if word.isdigit() else int(NUMBERS.get(word, 0))
+
+
+def same(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether the objects of the rules are said, and those that the sentence says are meant by its rules.
+
+    A count is of each object only where the sentence says of which, "per order", "an order"; an act that has to have
+    been done before is of the same one where the sentence names it.
+    """
+    known, text = {p.name: p for p in used}, words.plain(said)
+    each = [called.content(m[1]) for m in _EACH.finditer(text)]
+    one = [called.content(m[1]) for m in _ONE.finditer(text)]
+    for rule in rules:
+        atoms = [node for node in F.subformulas(rule.formula) if isinstance(node, F.Atom)]
+        about = {node.objects for node in atoms}
+        looks_back = any(isinstance(node, F.Once) for node in F.subformulas(rule.formula)) or shapes.limited(
+            rule.formula
+        )
+        names = [called.content(path.names[-1]) for a in atoms if a.objects for path in known[a.predicate].objects]
+        if not names:
+            tools = [t for a in atoms if known[a.predicate].kind == "action" for t in known[a.predicate].tools]
+            given = [a for t in toolbox.tools if t.name in tools for a in t.arguments]
+            own = [called.content(a.name) for a in given]
+            if looks_back and any(noun and noun <= name for noun in each for name in own):
+                return ("of which object is said, and its rule is of any",)
+            continue
+        if len(about) > 1 or len(next(iter(about))) != 1:
+            return (f"no sentence is read into this form, a person may write it: {render(rule.formula)}",)
+        counts = shapes.limited(rule.formula) is not None
+        told = [*each, *one] if counts else [called.stems(text)]
+        if not all(
+            any(name and (noun <= name if counts else name <= noun) and noun for noun in told) for name in names
+        ):
+            return ("of which object is not said, and its rule is of the same one",)
+    return ()
+
+
+def shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
+    """Whether "or" and "and" of the sentence are what the formulas make of them, as far as the shape tells."""
+    plain = _QUANTITY_OR.sub(" ", said)
+    several = [rule for rule in rules if shapes.disjunctive(rule.formula)]
+    if re.search(r"\bor\b", plain, re.I) and several:
+        return ("'or' beside a rule that several facts must break together",)
+    if re.search(r"\bor\b", plain, re.I) and re.search(r"\band\b", plain, re.I):
+        return ("'or' and 'and' in one sentence",)
+    if re.search(r"\band\b", plain, re.I) and several and not _VERB_AFTER_AND.search(plain):
+        return ("'and' beside a rule that several facts must break together",)
+    if not operators.EXCEPTION.search(plain) and not _JOINS.search(plain) and shapes.twice(rules, used):
+        return ("two rules about one act, and nothing in the sentence that joins two demands",)
+    paths = [
+        [path for p in used if p.name in rule.predicates and p.test for path in facts.paths(p.test)] for rule in several
+    ]
+    if any(len(set(read)) < len(read) for read in paths):
+        return ("one field stands for two things of the sentence",)
+    if _NOT_ONLY.search(plain):
+        return ("'only' under a negation",)
+    if _THAN.search(plain):
+        return ("a comparison without a number",)
+    if re.search(r"\bwithout\b", plain, re.I) and words.permissive(plain):
+        return ("a permission 'without' something",)
+    if words.permissive(plain) and len({p.name for p in used if p.kind == "state"}) > 1:
+        return ("a permission with two limits: one of them may only say when the other one holds",)
+    return ()
+
+
+def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
+    """Whether the facts of a rule have the signs that the sentence's negations give them, an even number the positive
+    one, and its numbers are limits in the direction that the sentence says."""
+    known, count = {p.name: p for p in used}, _negations(said, carried)
+    if count is None:
+        return ()
+    several = bool(count % 2) and not operators.EXCEPTION.search(said)  # "not if a and b": each is negated
+    signs, limits = [], []
+    for rule in rules:
+        for positive, atom in shapes.literals_of(rule.formula, several):
+            p = known.get(atom)
+            for asked, fact in shapes.leaves(p.test, positive) if p is not None else ():
+                if shapes.truth(fact) and (asked == shapes.affirms(fact)) != (count % 2 == 0):
+                    signs.append(atom)
+                if (limit := shapes.number(fact)) is not None:
+                    op, number = limit
+                    told = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
+                    if len(told) == 1 and (op if asked else _TURNED[op]) not in told:
+                        limits.append(f"{number:g}")
+    why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
+    return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+
+
+def sides(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether of several facts, any of which frees an act, those of an exception or a condition and those of the rest
+    have the signs that each side gives them, and its numbers are limits in the direction that is said."""
+    cut = _side(said)
+    if cut is None:
+        return ()
+    rest, side, frees = cut
+    known, wrong = {p.name: p for p in used}, []
+    for rule in rules:
+        freeing = shapes.freeing(rule.formula, {name for name, p in known.items() if p.kind == "action"})
+        if freeing is None and frees:
+            return ("an exception frees what it excepts: facts joined by AND, or in another form",)
+        for positive, name in freeing if freeing and len(freeing) > 1 else ():
+            for asked, fact in shapes.leaves(known[name].test, positive):
+                where = _standing(known[name], fact, rest, side, toolbox)
+                if where is None:
+                    continue
+                odd = bool(len(operators.NEGATION.findall(where)) % 2)
+                turned = odd != (where is side and not frees)  # "if it is so" asks that it is not
+                if (limit := shapes.number(fact)) is not None:
+                    told = {_TURNED[one] if turned else one for one in _compared(where, limit[1])}
+                    if len(told) == 1 and (limit[0] if asked else _TURNED[limit[0]]) not in told:
+                        wrong.append(name)
+                elif shapes.truth(fact) and (asked == shapes.affirms(fact)) == turned:
+                    wrong.append(name)
+    return (f"another sign than its side of the sentence gives: {', '.join(dict.fromkeys(wrong))}",) if wrong else ()
+
+
+def _side(said: str) -> tuple[str, str, bool] | None:
+    """The rest of a sentence and its one exception or condition, and whether that frees; None for another form."""
+    text = said.rstrip(" .")
+    found = [m for m in _FREES.finditer(text)]
+    if len(found) != 1 or _ONLY.search(text):
+        return None
+    at, frees = found[0], not re.match(r"(?:if|when|where)\b", found[0].group(), re.I)
+    if at.start() > 0:
+        return text[: at.start()], text[at.end() :], frees
+    side, comma, rest = text[at.end() :].partition(",")
+    return (rest, side, frees) if comma else None
+
+
+def _standing(p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: Toolbox) -> str | None:
+    """The side of a sentence that speaks of a fact: has its number, or more words of its field; None if unclear."""
+    limit = shapes.number(fact)
+    if limit is not None:
+        has = [text for text in (rest, side) if limit[1] in operators.spoken(text)]
+        return has[0] if len(has) == 1 else None
+    own = frozenset().union(*(called.content(t) for f in called.fields(p, toolbox) for t in called.named_by(f)))
+    own |= frozenset().union(
+        *(called.content(value) for _, value in (shapes.measured(p.test) if p.test is not None else ()))
+    )
+    one, other = (len(own & called.stems(text)) for text in (rest, side))
+    return None if one == other else rest if one > other else side
+
+
+def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether of two acts the one that is said to come first, or to be asked for, is the one that has to be done."""
+    found = list(_FIRST.finditer(said))
+    if len(found) != 1:
+        return ()
+    at, known = found[0], {p.name: p for p in used if p.kind == "action"}
+    behind = re.split(r",", said[at.end() :], maxsplit=1)[0] if at.start() == 0 else said[at.end() :]
+    rest = said.replace(said[at.start() : at.end()] + behind, " ")
+    negated = bool(len(operators.NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
+    frees = re.match("unless|only if", at.group(), re.I)
+    earlier = bool(frees) or bool(re.match("after|once", at.group(), re.I)) != negated
+    for rule in rules:
+        match rule.formula:
+            case F.Always(F.Implies(F.Atom(later), F.Eventually(F.Atom(first)))) if frees or not earlier:
+                if {later, first} <= known.keys():
+                    return ("what comes before has to have been done, and its rule asks for it at some time",)
+            case F.Always(F.Implies(F.Atom(later), F.Once(F.Atom(first)))) if {later, first} <= known.keys():
+                mine, other = (called.names_of(known[name], toolbox, said) for name in (later, first))
+                here = rest if earlier else behind
+                one, two = (len((own - those) & called.stems(here)) for own, those in ((mine, other), (other, mine)))
+                there = len((other - mine) & called.stems(behind if earlier else rest))
+                if one < two or (not one and not there):
+                    return ("the act that is said to come first is not the one that has to have been done",)
+    return ()
+
+
+def _negations(said: str, carried: frozenset[str]) -> int | None:
+    """How often a sentence negates what it asks for; None where that cannot be told."""
+    count = len(operators.NEGATION.findall(said))
+    if count and re.search(r"\b(?:before|until|prior to)\b", said, re.I):
+        count += 1
+    prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
+    if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
+        return None  # "untrained" beside a field "trained" may or may not negate it: other checks must tell
+    if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
+        return None  # two sentences in one
+    return count
+
+
+def _compared(said: str, number: float) -> set[str]:
+    """How a sentence compares something with the number, wherever it says the number."""
+    written = [m for m in operators.NUMERAL.finditer(said) if float(m.group().replace(",", "")) == number]
+    named = [word for word, value in NUMBERS.items() if value == number]
+    written += [m for word in named for m in re.finditer(rf"\b{word}\b", said, re.I)]
+    found = set()
+    for at in written:
+        before, after = said[: at.start()], said[at.end() :]
+        found |= {op for op, (ahead, behind) in _COMPARED.items() if ahead.search(before) or behind.match(after)}
+    return found
