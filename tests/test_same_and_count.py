@@ -102,6 +102,15 @@ def test_an_object_that_the_sentence_does_not_name_is_not_said() -> None:
     assert left(text, ONCE) == () and "of which object" in left(text, ONCE, "call.shelf")[0]
 
 
+def test_an_object_that_two_arguments_may_tell_is_not_counted() -> None:
+    pair = (Field("order_id", "string", "the order"), Field("other_order", "string", "another order"))
+    box = Toolbox((Tool("exchange_order", "Exchange an order.", pair),))
+    act = Predicate("exchange", "action", "", (), ("exchange_order",), None, (cel.parse("call.order_id"),))
+    rule = Rule("r", "x", parse(ONCE), "forbid")
+    why = accounting.unaccounted("An order can only be exchanged once.", (), [rule], [act], box)
+    assert "several arguments may tell it" in why[0]
+
+
 def reply(formula: str, objects: list[str], tool: str = "exchange_order") -> dict[str, object]:
     predicate = {"name": "exchange", "kind": "action", "tools": [tool], "objects": objects}
     rule = {"text": "once", "formula": formula, "modality": "forbid", "type": "action", "predicates": [predicate]}

@@ -512,4 +512,5 @@ def _row(predicate: Predicate) -> dict[str, object]:
         "keywords": list(predicate.keywords),
         "tools": list(predicate.tools),
         "test": cel.render(predicate.test) if predicate.test is not None else None,
+        "objects": [cel.render(path) for path in predicate.objects],
     }

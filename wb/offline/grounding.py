@@ -19,6 +19,7 @@ from wb.logic.facts import Path
 from wb.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Once, Or
 from wb.offline import conditions, lexicon, phrases, vocabulary
 from wb.offline.conditions import Condition, Earlier, Either, Every, Negated, Phrase
+from wb.offline.counts import Limit
 from wb.offline.norms import Norm
 from wb.rules.rule import Modality, Predicate
 
@@ -62,6 +63,8 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     """
     if norm.reason:
         return Grounding(reason=norm.reason)
+    if norm.often is not None and (counted := _counted(norm, norm.often, toolbox)) is not None:
+        return counted
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
     if norm.modality == "oblige" and norm.when is None and norm.requires is None:
         norm = replace(norm, requires=_told(norm, toolbox))
@@ -81,6 +84,36 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
     return Grounding(tuple(dict.fromkeys(found)))
+
+
+def _counted(norm: Norm, often: Limit, toolbox: Toolbox) -> Grounding | None:
+    """The act of one tool that may be done so often: of each object that an argument tells, or, where the sentence
+    speaks of no thing, at all.  None where no tool does it: then how often is a fact that nothing decides."""
+    targets = [target for action in often.actions for target in _targets(norm, action, toolbox)]
+    if not any(target.action.tools for target in targets):
+        return None
+    if len(targets) != 1 or targets[0].narrowed or len(targets[0].action.tools) != 1:
+        return Grounding(reason="how often something may be done is said, and one tool that does it was required")
+    act = targets[0].action
+    given = toolbox.tool(act.tools[0]).arguments
+    said = [lexicon.roots(noun) for noun in often.each]
+    near = [one.name for one in given if any(noun & lexicon.roots(one.name) for noun in said)]
+    about = [name for name in near if _noun(name) in said]
+    if (
+        len(near) > 1
+        or (near and not about)
+        or (not about and (often.each or len(lexicon.content(often.actions[0])) > 1))
+    ):
+        return Grounding(reason="how often something may be done is said, and of which object no one argument tells")
+    act = replace(act, objects=tuple(Path(("call", name)) for name in about))
+    atom = Atom(f"{act.name}(o)" if about else act.name)
+    allowed = Not(formula.at_least(often.times + 1, atom))
+    return Grounding((Reading("forbid", Always(Implies(atom, allowed)), act, allowed, (act,)),))
+
+
+def _noun(argument: str) -> frozenset[str]:
+    """The roots of what an argument tells, without the word for its kind of name."""
+    return lexicon.roots(argument) - lexicon.roots("id number code key name")
 
 
 def _told(norm: Norm, toolbox: Toolbox) -> Condition | None:

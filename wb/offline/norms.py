@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wb.domain.policy import Clause
-from wb.offline import conditions, lexicon, modality, negation, only, phrases
+from wb.offline import conditions, counts, lexicon, modality, negation, only, phrases
 from wb.offline.conditions import Condition, Earlier, Either, Negated, Phrase, every, leaf, negate
 from wb.offline.modality import MainClause
 from wb.rules.rule import Modality
@@ -35,6 +35,7 @@ class Norm:
     What whoever is served has to give is a duty with a `requires`: that it was done before what the titles name.
     A norm with a `reason` is undecided and has no reading.  `review` names a doubtful reading.
     `terms` are the defined words that the clause may use for a condition.
+    With `often`, it says no more than how often something may be done.
     """
 
     clause: str
@@ -47,6 +48,7 @@ class Norm:
     reason: str = ""
     review: str = ""
     terms: tuple[tuple[str, Condition], ...] = ()
+    often: counts.Limit | None = None
 
 
 _GERUND = re.compile(r"\A[a-z]{2,}ing\b", re.I)
@@ -735,7 +737,8 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
 
 def _complete(unit: str) -> list[Norm]:
     """The norms of a main clause; undecided where a negation word of it stands in a name or changes nothing."""
-    found = read(unit)
+    found, often = read(unit), counts.limit(unit)
+    found = [replace(norm, often=often) for norm in found] if len(found) == 1 else found
     for norm in found:
         said = (
             *norm.actions,

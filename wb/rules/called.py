@@ -18,6 +18,10 @@ from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate
 from wb.rules.words import stem
 
+# "Old" and "aged" beside a number; before a noun they tell one from others.
+_OF_AGE = re.compile(
+    r"\b((?:years?|months?|weeks?|days?|hours?)[ -])old\b|\baged(?= (?:\d+|over|under|below|above|at|less|more|from)\b)"
+)
 _ITS_ACT = re.compile(r"\b(?:tak(?:e|ing)|perform(?:ing)?) (?:the|this) action\b", re.I)
 # What a tool is called by that tells something.
 _TELLS = frozenset("get find show list read view fetch retrieve".split())
@@ -150,7 +154,7 @@ def unspent(said: str, carried: frozenset[str]) -> tuple[str, ...]:
 
 def _left(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
-    text = _ITS_ACT.sub(" ", re.sub(r"\b[a-z]+n't\b", "not", text))
+    text = _OF_AGE.sub(r"\1", _ITS_ACT.sub(" ", re.sub(r"\b[a-z]+n't\b", "not", text)))
     left = [
         token
         for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text)

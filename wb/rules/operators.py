@@ -68,7 +68,7 @@ _BANS = re.compile(
 )
 UNITS = frozenset(
     """usd dollar dollars euro euros eur percent year years day days hour hours minute minutes week weeks month months
- old aged age mb gb kb item items number amount size count times zero one two three four five six seven eight nine ten
+ age mb gb kb item items number amount size count times zero one two three four five six seven eight nine ten
  eleven twelve""".split()
 )
 # What no tool and no field may be called by, though a sentence says it: it is counted elsewhere, or tells others.
@@ -80,7 +80,7 @@ _HELD = (
  younger later earlier within maximum minimum limit limits limited and or nor but so yet if then
  was were had did will would been done it its they them this that these those""".split()
     )
-    | UNITS - frozenset("item items number amount age aged old size count".split())
+    | UNITS - frozenset("item items number amount age size count".split())
     | frozenset(NUMBERS)
 )
 _FORCED = r"(?:must|shall|should|ought to|need to|needs to|ha(?:s|ve) to|may not|cannot)"

@@ -60,11 +60,11 @@ _NOT_ONLY = re.compile(
 )
 _JOINS = re.compile(r"\b(?:and|or|nor|both|then|but|so|also|too)\b|[,;:/&]", re.I)
 _VERB_AFTER_AND = re.compile(r"\band (?:is|are|has|have|was|were|does|do|did|the \w+ (?:is|are|has|have|was))\b", re.I)
-_OFTEN = r"(?P<often>once|(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) times?)"
+_OFTEN = r"(?P<often>once|twice|(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) times?)"
 _AT_MOST = re.compile(  # "can only be called once", "at most three times"
     rf"\b(?:only|at most|no more than|not more than|up to)(?P<kept>(?: be)?(?: [a-z]+)?) {_OFTEN}\b", re.I
 )
-_NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) more than {_OFTEN}\b", re.I)
+_NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) (?:more than {_OFTEN}|(?P<again>twice))\b", re.I)
 _EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
 _ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
 _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
@@ -108,12 +108,7 @@ def uncounted(text: str, rules: Sequence[Rule]) -> tuple[str, tuple[str, ...]]:
     said = words.plain(text)
     negated = bool(len(operators.NEGATION.findall(said)) % 2)
     found = list((_NO_MORE if negated else _AT_MOST).finditer(said))
-    if (
-        len(found) != 1
-        or len(rules) > 1
-        or _often(found[0]["often"]) != limits[0][0]
-        or operators.strict(found[0]["kept"])
-    ):
+    if len(found) != 1 or len(rules) > 1 or _often(found[0]) != limits[0][0] or operators.strict(found[0]["kept"]):
         return text, ("how often an act may be done is not what its rule says",)
     at = found[0]
     if re.search(rf"\b{_OFTEN}\b", said[: at.start()] + said[at.end() :], re.I):
@@ -121,9 +116,10 @@ def uncounted(text: str, rules: Sequence[Rule]) -> tuple[str, tuple[str, ...]]:
     return f"{said[: at.start()]}{at['kept']}{said[at.end() :]}".replace("  ", " "), ()
 
 
-def _often(said: str) -> int:
-    word = said.lower().partition(" ")[0]
-    return 1 if word == "once" else int(word) if word.isdigit() else int(NUMBERS.get(word, 0))
+def _often(found: re.Match[str]) -> int:
+    """How often an act may be done at the most; "not twice" is once."""
+    word = (found["often"] or "once").lower().partition(" ")[0]
+    return int({"once": 1, "twice": 2, **NUMBERS}.get(word) or word)
 
 
 def same(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
@@ -157,6 +153,11 @@ def same(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: T
             any(name and (noun <= name if counts else name <= noun) and noun for noun in told) for name in names
         ):
             return ("of which object is not said, and its rule is of the same one",)
+        tools = {tool for a in atoms for tool in known[a.predicate].tools}
+        meant = {path.names[-1] for a in atoms for path in known[a.predicate].objects}
+        given = {a.name for t in toolbox.tools if t.name in tools for a in t.arguments} - meant
+        if counts and any(noun & called.content(name) for noun in told for name in given):
+            return ("of which object is said, and several arguments may tell it",)
     return ()
 
 
