@@ -295,6 +295,13 @@ def test_any_json_is_a_toolbox_or_an_error(data):
         assert all(a.type in tool.TYPES for t in box.tools for a in t.arguments)
 
 
+@pytest.mark.parametrize("key", ["arguments", "args", "params", "properties", "inputs", "schema"])
+def test_arguments_under_another_key_are_refused_and_not_left_out(key: str) -> None:
+    with pytest.raises(ToolError, match=f"'parameters' was required for the JSON schema of its arguments; got '{key}'"):
+        one(**{key: [{"name": "amount", "type": "number"}]})
+    assert [a.name for a in one(parameters={"properties": {"amount": {}}}, strict=True).arguments] == ["amount"]
+
+
 def test_a_reference_in_place_of_the_arguments_is_refused() -> None:
     """Beside it draft 7 reads nothing, so that every argument would pass."""
     schema = {

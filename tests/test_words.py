@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from wb.domain import tools
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.rules import words
 
@@ -151,3 +154,10 @@ def test_a_word_of_more_than_half_of_the_tools_names_none() -> None:
     assert words.Bearing(Toolbox(box.tools[1:])).sharing("The note") == ("send_note",)
     half = Toolbox((*box.tools[1:], Tool("sell_note")))
     assert words.Bearing(half).sharing("The room") == ("cancel_room", "clean_room")
+
+
+@pytest.mark.parametrize("inside", [[{"name": "amount"}], "amount", None, {"amount": {"description": "in euros"}}])
+def test_what_is_told_of_an_argument_is_read_whatever_form_it_has(inside: object) -> None:
+    row = {"name": "pay", "parameters": {"type": "object", "properties": {"sum": {"properties": inside}}}}
+    bearing = words.Bearing(tools.parse(json.dumps([row, {"name": "sing"}])))
+    assert bearing.touching("The amount is told.") == (("pay",) if inside is not None and inside != "amount" else ())

@@ -338,6 +338,8 @@ def _tool(row: object, where: str) -> Tool:
     if read.name in TAKEN:
         raise ToolError(f"{where}: a tool of another name was required, for rules say {read.name}.FIELD of the session")
     schemas = [key for key in ("parameters", "inputSchema", "input_schema") if key in row]
+    if not schemas and (other := sorted(_ARGUMENTS & set(row))):
+        raise ToolError(f"{where}: 'parameters' was required for the JSON schema of its arguments; got {other[0]!r}")
     if len(schemas) > 1:
         raise ToolError(f"{where}: one schema of the arguments was required; got {schemas}")
     if schemas and isinstance(row[schemas[0]], Mapping) and "$ref" in row[schemas[0]]:
@@ -383,6 +385,7 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
     )
 
 
+_ARGUMENTS = {"arguments", "args", "argument", "params", "parameter", "properties", "inputs", "input", "schema"}
 _LISTS = ("changed_by", "given_by", "used_by")
 _KEYS = {
     "said": {"used_by", "arguments", "to"},

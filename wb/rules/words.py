@@ -429,7 +429,8 @@ def _told(tool: Tool) -> str:
     while waiting:
         part = waiting.pop()
         if isinstance(part, Mapping):
-            texts += [*part.get("properties", {}), str(part.get("description", ""))]
+            named = part.get("properties", {})
+            texts += [*(named if isinstance(named, Mapping) else ()), str(part.get("description", ""))]
             waiting += part.values()
         elif isinstance(part, tuple):
             texts += [value for value in part if isinstance(value, str)]
