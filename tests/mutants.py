@@ -65,7 +65,7 @@ FAIL_CLOSED = {
     "shield/shield": "shield_answers shield session same_object hostile_calls",
     "rules/sentences": "sentences_parts lost several sentences accounting account decisions wording",
     "rules/accounting": "several accounting account pointing wording accounting_parts",
-    "rules/operators": "unreadable accounting_parts several accounting wording account",
+    "rules/operators": "operators unreadable accounting_parts several accounting wording account",
     "rules/shapes": "accounting_parts unreadable accounting same_and_count wording account",
     "rules/called": "accounting_parts pointing accounting wording account",
     "rules/signs": "accounting_parts unreadable same_and_count accounting several account wording",
