@@ -68,7 +68,7 @@ FAIL_CLOSED = {
     "rules/operators": "operators unreadable accounting_parts several accounting wording account",
     "rules/shapes": "accounting_parts unreadable accounting same_and_count wording account",
     "rules/called": "accounting_parts pointing accounting wording account",
-    "rules/signs": "accounting_parts unreadable same_and_count accounting several account wording",
+    "rules/signs": "signs accounting_parts unreadable same_and_count accounting several account wording",
     "logic/semantics": "memory past windows objects steps automaton monitored",
     "logic/objects": "memory objects windows same_object",
     "logic/facts": "facts_trees evaluation facts rulefile",
