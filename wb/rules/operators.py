@@ -121,9 +121,10 @@ def demands(text: str) -> tuple[str, ...]:
     joined = list(_SECOND.finditer(said))
     if len(joined) != 1 or _LED.search(said):
         return ()
-    first, second = said[: joined[0].start()], said[joined[0].start(1) :]
+    (at,) = joined
+    first, second = said[: at.start()], said[at.start(1) :]
     asked = _ACT.sub(" ", second)
-    if re.search(r"\bbut\b", joined[0].group(), re.I) and POINTS.match(second) and not re.match(_WHO, first, re.I):
+    if re.search(r"\bbut\b", at.group(), re.I) and POINTS.match(second) and not re.match(_WHO, first, re.I):
         return ()  # of whom the second one speaks, the first one alone says
     if not words.forced(first) and not EXCEPTION.search(first):
         return ()
@@ -138,7 +139,7 @@ def _opposed(said: str) -> tuple[str, ...]:
     at = _BUT.match(said)
     if at is None or len(re.findall(r"\bbut\b", said, re.I)) > 1:
         return ()
-    first = f"{re.split(r',? but ', said, maxsplit=1, flags=re.I)[0]}."
+    first = f"{re.split(r',? but ', said, flags=re.I)[0]}."
     second = f"{at['who']} {said[at.start('second') :]}"
     if any(pattern.search(one) for pattern in (EXCEPTION, _CONDITION) for one in (first, second)):
         return ()
@@ -177,8 +178,6 @@ def together(opening: str, items: Iterable[str]) -> str:
     """
     said = words.plain(opening)
     joins = {found.lower() for item in items if (found := _JOINED.search(words.plain(item))[1])}
-    if not joins:
-        return ""
     apart = {"or"} if NEGATION.search(said) and not EXCEPTION.search(said) else {"and"}
     if apart == {"or"} and not _CONDITION.search(said):
         apart = {"and", "or"}
@@ -207,7 +206,7 @@ def characters(said: str, *, whole: bool = True) -> tuple[str, ...]:
     hidden = sorted({_named(c) for c in said if c == "\ufffd" or (_unseen(c) and not c.isspace())})
     if hidden:
         return (f"it has characters that cannot be seen: {', '.join(hidden)}",)
-    alike = [word for word in re.findall(r"[^\W\d_]+", said) if not word.isascii() and _alike(word)]
+    alike = [word for word in re.findall(r"[^\W\d_]+", said) if _alike(word)]
     if alike and re.search("[A-Za-z]", said):
         return (f"it has letters that look like others: {', '.join(map(ascii, dict.fromkeys(alike)))}",)
     bare = "".join(c for c in unicodedata.normalize("NFD", said) if unicodedata.category(c) != "Mn")
@@ -226,7 +225,7 @@ def _named(character: str) -> str:
 
 def _alike(word: str) -> bool:
     """Whether a word has letters of a script that has Latin look-alikes, or Latin letters made to look like others."""
-    names = [unicodedata.name(c, "") for c in word if not c.isascii()]
+    names = [unicodedata.name(c, "") for c in word]
     return any(
         name.split(" ")[0] in _SCRIPTS or "SMALL CAPITAL" in name or name.startswith("MODIFIER LETTER")
         for name in names
