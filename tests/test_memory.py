@@ -323,6 +323,42 @@ def test_a_usual_step_is_worked_out_once_for_all_objects() -> None:
     assert slices.step(usual(a=7, b=8)) is True and slices.step(usual(a=7, b=2000)) is False
 
 
+class Asked(dict):
+    """What a step tells, and how often it is asked."""
+
+    times = 0
+
+    def get(self, name, default=None):
+        self.times += 1
+        return super().get(name, default)
+
+
+def test_of_a_step_in_which_nothing_happens_each_predicate_is_asked_once() -> None:
+    """And once more where that is not known to change nothing: at first, and after an object of which it may."""
+    slices = Slices(parse("NOT b(r) OR PREVIOUSLY a(r)"))
+    asked = []
+    for named in ({}, {}, {}, {"a": 1}, {}, {}, {}, {"a": 1, "b": 2}, {}, {}):
+        step = Asked(usual(**named))
+        slices.step(step)
+        asked.append(step.times == len(slices.predicates))
+    assert asked == [False, True, True, False, False, True, True, False, False, True]
+
+
+def test_a_step_that_may_change_all_objects_costs_by_what_is_remembered_of_them() -> None:
+    """However many objects remember the same, they are stepped together."""
+    machine = Counting(USUAL)
+    slices = Slices(parse(USUAL), machine)
+    for number in range(40):
+        slices.step(usual(a=number))
+    unsure = {"a": NOBODY, "b": Among({}, None, True)}
+    assert len(slices) == 40 and len(slices.ways(unsure)) == 2
+    for step, truth in ((unsure, None), ({**unsure, "a": only((7,))}, None), ({"a": True, "b": NOBODY}, True)):
+        begun = machine.asked
+        assert slices.peek(step) is truth and machine.asked - begun <= 3
+        begun = machine.asked
+        assert slices.step(step) is truth and machine.asked - begun <= 6
+
+
 def test_what_remembers_as_those_never_named_is_dropped() -> None:
     slices = Slices(parse("NOT b(r) OR PREVIOUSLY a(r)"))
     for number in range(30):

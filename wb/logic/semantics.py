@@ -356,8 +356,6 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
     """Whether at least `times` steps that count lie within the time before now, and whether `times` - 1 do."""
     if last == LOST:
         return None, True if times == 1 else None
-    if counted == NEVER:
-        return False, times == 1
     (after, before), since, found = counted, last - within, []
     for often in (times, times - 1):
         if often == 0 or (known and len(after) >= often and after[-often] >= since):
@@ -381,12 +379,8 @@ def _pruned(counted: Counted, last: float, within: int) -> Counted:
     """The steps that count without those that are too old."""
     if last == LOST:
         return NEVER
-    since, (after, before) = last - within, counted
-    if after and after[0] < since:
-        after = tuple([time for time in after if time >= since])
-    if before and before[0] < since:
-        before = tuple([time for time in before if time >= since])
-    return after, before
+    after, before = counted
+    return tuple([t for t in after if t >= last - within]), tuple([t for t in before if t >= last - within])
 
 
 class Monitor:
