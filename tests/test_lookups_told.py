@@ -581,7 +581,7 @@ def test_an_object_that_changed_again_is_among_the_newest(monkeypatch: pytest.Mo
 
 
 def test_of_equal_results_the_one_that_came_later_says_until_when_another_was_under_way() -> None:
-    other = '~{}: a call under way together with it gave another value ({})'
+    other = "~{}: a call under way together with it gave another value ({})"
     x, y, z = (f"the result of get (call {name})" for name in "xyz")
     for script, known in (
         ("get:a#x get:a#y y=1 get:a#z x=1 z=2", other.format(z, y)),
