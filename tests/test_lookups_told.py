@@ -594,6 +594,15 @@ def test_of_equal_results_the_one_that_came_later_says_until_when_another_was_un
         assert Talk().tell(script).read("loose") == known, script
 
 
+@pytest.mark.parametrize("role", ["nobody", "get", "set", "", "clock"])
+def test_what_is_said_by_whom_no_field_is_of_is_not_kept(role: str) -> None:
+    one = Lookups(VALIDATOR)
+    one.said(role, "Yes")
+    assert one._said == {}
+    one.said("user", "Yes"), one.said("bot", "Yes")
+    assert list(one._said) == ["user", "bot"]
+
+
 def test_what_was_asked_is_shown_in_at_most_200_characters() -> None:
     asked = Talk().read("order", f"pay:{'x' * 300}")
     (shown,) = re.findall("for (id=.*), and nothing can be asked", asked)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wb.domain import events, session
+from wb.domain import events, session, tools
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Verdict
 from wb.domain.turns import Recognition
@@ -516,3 +516,32 @@ def test_what_makes_nothing_allowed_is_put_on_record_once() -> None:
     assert [row["lost"] for row in rows(record) if "lost" in row] == [
         "at most 256 calls and states of one step were required; got more"
     ]
+
+
+def test_what_a_turn_tells_of_a_field_that_comes_from_elsewhere_is_not_read() -> None:
+    """Nor does it hold what was told of another field."""
+    said = {"name": "yes", "type": "string", "from": {"said": "user"}}
+    declared = {"tools": [{"name": "a", "mutating": True}], "state": [{"name": "told", "type": "string"}, said]}
+    spy, seen = Spy(validator=Validator(tools.parse(json.dumps(declared)))), []
+    spy.watch = lambda: Seen(seen)
+    one = Session(spy)
+    for state in ({"told": "x", "yes": "y"}, {"yes": "y"}, {"told": "x"}):
+        assert one.turn(Recognition((Step((Call("a", {}),), state),), "")).decision == "allow"
+    assert seen == [{"told": "x"}, {"told": "x"}, {}, {}, {"told": "x"}, {"told": "x"}]
+
+
+@dataclass
+class Seen:
+    """Allows everything, and keeps the states that it is shown."""
+
+    states: list[dict]
+
+    def judge(self, step: Step) -> Verdict:
+        self.states.append(dict(step.state))
+        return Verdict("allow", "so")
+
+    def remember(self, step: Step) -> None:
+        self.states.append(dict(step.state))
+
+    def fork(self) -> Seen:
+        return self
