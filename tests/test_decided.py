@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 
 import pytest
@@ -112,6 +113,9 @@ def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstri
     for case in examples.examples(made):
         assert whole.run(**dict(case.arguments))[0] is allows.run(**dict(case.arguments))[0] is case.allowed
     assert sandbox.load(early).run(**{**dict(case.arguments), "clerk": True})[0], "alone it would let him through"
+    (function,) = [one for one in ast.parse(joined).body if isinstance(one, ast.FunctionDef)]
+    assert ast.get_docstring(function) == ("What it does." if docstring else None), "it stays the first"
+    assert len(function.body) == bool(docstring) + len(OWN) + 2
     assert decided.without(joined, made).strip().endswith("return (False, 'c1')") and "decided-" not in decided.without(
         joined, made
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -552,3 +553,83 @@ def test_who_speaks_is_no_tool_although_one_has_that_name() -> None:
     one = Lookups(Validator(tools.parse(json.dumps(declared))))
     one.said("user", "Yes")
     assert one.fill(Known({}, {}), called("pay:a"), ["mine"], None).values == {"mine": "Yes"}
+
+
+# ---- what is left of much, and what it reads --------------------------------------------------------
+
+
+def test_of_calls_without_a_result_the_oldest_are_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there are too many: each result that is done with leaves room for one."""
+    monkeypatch.setattr(lookups, "KEPT", 4)
+    calls = ["set:a", "mark:a", "own:a", "touch:a", "pay:a", "both:a", "both:b"]
+    for many in range(4, 8):
+        talk = Talk().tell(" ".join(f"{call}#t{i}" for i, call in enumerate(calls[:many])) + " |")
+        assert list(talk.lookups._running) == [f"t{i}" for i in range(many - 4, many)]
+        gone = [talk.read(field).startswith("~more than 4 calls") for field in ("level", "tag", "made")]
+        assert gone == [many > 4, many > 5, many > 6]
+    talk = Talk().tell("set:a touch:b set:b#t1 set:c#t2 set:d#t3 set:e#t4 |")
+    assert list(talk.lookups._running) == ["t1", "t2", "t3", "t4"] and not talk.lookups._fields["level"].lost
+
+
+def test_an_object_that_changed_again_is_among_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them changed when is kept of so many objects; what is known of others is from after all that is not."""
+    monkeypatch.setattr(lookups, "KEPT", 3)
+    script = "touch:1 = touch:2 = touch:3 = get:a =1 touch:1 = touch:4 ="
+    assert Talk().tell(script).read("order") == "1", "the oldest is 2, of before"
+    assert Talk().tell(script.replace("get:a =1 touch:1", "touch:1 = get:a =1 touch:2")).read("order") == "1"
+    assert Talk().tell(f"{script} touch:5 = touch:6 =").read("order") == GONE
+
+
+def test_of_equal_results_the_one_that_came_later_says_until_when_another_was_under_way() -> None:
+    other = "~{}: a call under way together with it gave another value ({})"
+    x, y, z = (f"the result of get (call {name})" for name in "xyz")
+    for script, known in (
+        ("get:a#x get:a#y y=1 get:a#z x=1 z=2", other.format(z, y)),
+        ("get:a#x get:a#y x=1 get:a#z y=1 z=2", other.format(z, y)),
+        ("get:a#x get:a#y x=1 y=1 get:a#z z=2", "2"),
+        ("get:a#x get:a#y y=1 x=1 get:a#z z=2", "2"),
+        ("get:a#x get:a#y get:a#z y=1 z=1 x=2", other.format(z, x)),
+        ("get:a#x get:a#y get:a#z z=1 x=1 y=1", "1"),
+    ):
+        assert Talk().tell(script).read("loose") == known, script
+
+
+@pytest.mark.parametrize("role", ["nobody", "get", "set", "", "clock"])
+def test_what_is_said_by_whom_no_field_is_of_is_not_kept(role: str) -> None:
+    one = Lookups(VALIDATOR)
+    one.said(role, "Yes")
+    assert one._said == {}
+    one.said("user", "Yes"), one.said("bot", "Yes")
+    assert list(one._said) == ["user", "bot"]
+
+
+def test_what_was_asked_is_shown_in_at_most_200_characters() -> None:
+    asked = Talk().read("order", f"pay:{'x' * 300}")
+    (shown,) = re.findall("for (id=.*), and nothing can be asked", asked)
+    assert len(shown) <= 200
+    assert lookups._shown({"a": 1, "b": "x", "c": True}) == 'a=1, b="x", c=true'
+    assert len(lookups._shown({str(number): number for number in range(500)})) == 200
+
+
+CHAIN = {
+    "first": {"lookup": "get", "arguments": {"id": "call.id"}},
+    "second": {"lookup": "get", "arguments": {"id": "state.first"}},
+    "third": {"lookup": "get", "arguments": {"id": "state.second"}},
+    "apart": {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": []},
+}
+
+
+def test_what_a_field_is_asked_by_is_filled_as_well_and_nothing_else() -> None:
+    state = [{"name": name, "type": "string", "from": source} for name, source in CHAIN.items()]
+    validator = Validator(tools.parse(json.dumps({"tools": TOOLS, "state": state})))
+    for last, filled in (("first", 1), ("second", 2), ("third", 3)):
+        asked: list[str] = []
+        one = Lookups(validator, ask=lambda tool, given, asked=asked: (asked.append(given["id"]), given["id"] + "+")[1])
+        found = one.fill(Known({}, {}), called("pay:a"), [last], None)
+        names, texts = tuple(CHAIN)[:filled], ("a", "a+", "a++", "a+++")
+        assert found.values == dict(zip(names, texts[1:], strict=False)) and not found.strange
+        assert asked == list(texts[:filled]) == [told.arguments["id"] for told in found.asked]
+    one = Lookups(validator)
+    found = one.fill(Known({}, {"first": "no"}), called("pay:a"), ["third"], None)
+    assert list(found.strange) == ["first", "second", "third"] and found.strange["first"].endswith("asked; no")
+    assert found.strange["second"] == f"state.first is not known; {found.strange['first']}"

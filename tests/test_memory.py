@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
 
 from wb.logic import formula as F
 from wb.logic import objects, semantics
 from wb.logic.objects import FRESH, NOBODY, Among, Slices, identity, only
-from wb.logic.semantics import BEGUN, KLEENE, LOST, TWO, Past, clock, holds, table
+from wb.logic.semantics import BEGUN, KLEENE, LOST, POINTWISE, TWO, Past, clock, holds, table
 from wb.logic.syntax import parse
 
 CLOCKS = [  # what a step tells of its time, the last known one, and what is known then
@@ -151,6 +152,14 @@ def test_what_was_remembered_without_a_time_takes_the_next_one_told() -> None:
         assert past.undated(memory(before)) is undated
     assert past.dated(memory(((3, 4), (3, LOST, LOST))), 9) == memory(((3, 4), (3, 9, 9)))
     assert Past(parse("ONCE b")).undated((True,)) is False and past.timed and not Past(parse("ONCE b")).timed
+
+
+def test_the_last_time_that_was_told_is_kept() -> None:
+    past, apart = Past(parse("ONCE[<= 1h] a")), Past(parse("ONCE[<= 1h] a"))
+    assert past.last == BEGUN
+    for told, last in ((None, BEGUN), (5, 5), (None, 5), (7, 7), (6, LOST), (8, LOST)):
+        past.step({"a": True, F.TIME: told})
+        assert past.last == last and past.fork().last == last and past.fresh().last == BEGUN == apart.last
 
 
 def test_a_result_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,6 +330,119 @@ def test_a_usual_step_is_worked_out_once_for_all_objects() -> None:
         assert slices.step(usual()) is True
     assert machine.asked == begun and len(slices) == 41
     assert slices.step(usual(a=7, b=8)) is True and slices.step(usual(a=7, b=2000)) is False
+
+
+class Asked(dict):
+    """What a step tells, and how often it is asked."""
+
+    times = 0
+
+    def get(self, name, default=None):
+        self.times += 1
+        return super().get(name, default)
+
+
+def test_of_a_step_in_which_nothing_happens_each_predicate_is_asked_once() -> None:
+    """And once more where that is not known to change nothing: at first, and after an object of which it may."""
+    for text, quick in (
+        ("NOT b(r) OR PREVIOUSLY a(r)", [False, True, True, False, False, True, True, False, False, True]),
+        ("NOT b(r) OR ONCE a(r)", [False, True, True, False, True, True, True, False, True, True]),
+        ("b(r) OR ONCE a(r)", [False] * 10),
+    ):
+        slices, asked = Slices(parse(text)), []
+        for named in ({}, {}, {}, {"a": 1}, {}, {}, {}, {"a": 1, "b": 2}, {}, {}):
+            step = Asked(usual(**named))
+            slices.step(step)
+            asked.append(step.times == len(slices.predicates))
+        assert asked == quick, text
+
+
+def test_a_step_that_may_change_all_objects_costs_by_what_is_remembered_of_them() -> None:
+    """However many objects remember the same, they are stepped together."""
+    machine = Counting(USUAL)
+    slices = Slices(parse(USUAL), machine)
+    for number in range(40):
+        slices.step(usual(a=number))
+    unsure = {"a": NOBODY, "b": Among({}, None, True)}
+    assert len(slices) == 40 and len(slices.ways(unsure)) == 2
+    for step, truth in ((unsure, None), ({**unsure, "a": only((7,))}, None), ({"a": True, "b": NOBODY}, True)):
+        begun = machine.asked
+        assert slices.peek(step) is truth and machine.asked - begun <= 3
+        begun = machine.asked
+        assert slices.step(step) is truth and machine.asked - begun <= 6
+
+
+def test_where_all_atoms_name_all_objects_no_choice_is_looked_for_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the joins of what a step names with what was named, nor the parts of a choice: those may be many."""
+    for text in (
+        "NOT b(r, s) OR ONCE a(r, s)",
+        "NOT b(r, s) OR ONCE[<= 1h] a(r, s)",
+        "NOT b(call.x) OR ONCE a(call.x)",
+    ):
+        slices, bound = Slices(parse(text)), {"call.x": 1} if "call" in text else None
+        key = (1, 2)[: len(slices.terms)]
+        with monkeypatch.context() as without:
+            without.setattr(objects, "_closed", None), without.setattr(Slices, "_parts", None)
+            for step in ({"a": NOBODY, "b": only(key)}, {"a": only(key), "b": NOBODY}, {"a": NOBODY, "b": only(key)}):
+                step |= {F.TIME: 5}
+                truth = None if bound else slices.peek(step)
+                assert slices.peek(step, bound) is slices.step(step) and truth in (None, slices.peek(step))
+            assert slices.peek({"a": NOBODY, "b": only((3,) * len(key)), F.TIME: 6}, bound) is (bound is not None)
+            slices._forget()
+
+
+def test_the_largest_parts_of_a_choice_are_those_that_no_other_holds() -> None:
+    slices, n = Slices(parse("c(r, s, t) OR ONCE a(r)")), FRESH
+    assert slices._parts((1, 2, 3)) == [slices._rest]
+    for apart, found in (
+        ([(1, n, n)], [(1, n, n)]),
+        ([(1, n, n), (2, n, n), (n, 1, n)], [(1, n, n)]),
+        ([(1, n, n), (n, 2, n)], [(1, n, n), (n, 2, n)]),
+        ([(1, n, n), (n, 2, n), (1, 2, n)], [(1, 2, n)]),
+        ([(1, n, n), (n, n, 3), (1, 2, n)], [(1, 2, n), (n, n, 3)]),
+        ([(1, 2, n), (1, n, 3), (n, 2, 3), (n, n, 3), (1, 2, 3)], [(1, 2, n), (1, n, 3), (n, 2, 3)]),
+    ):
+        slices._at = {key: objects._Group(key) for key in apart}
+        assert slices._parts((1, 2, 3)) == found
+        assert slices._memory((1, 2, 3)) == ((1, 2, 3) if (1, 2, 3) in apart else found[0])
+        assert slices._parts((4, n, 5)) == [slices._rest] == slices._parts((n, n, n))
+
+
+def test_what_is_remembered_of_all_others_grows_too_old_as_well() -> None:
+    """Else no object would ever remember the same as those never named."""
+    hour, slices = 3_600_000_000_000, Slices(parse("NOT b(r) OR ONCE[<= 1h] (a(r) OR p)"))
+    for number in range(100):
+        slices.step({**usual(a=number), "p": number == 0, F.TIME: number * hour})
+        assert len(slices) <= 20
+
+
+def test_what_constants_settle_is_found() -> None:
+    """By every operator over a constant: where it is the same constant at every step of every trace."""
+    p, gone = F.Atom("p"), parse("x(r)")
+    traces = [trace for many in (1, 2, 3) for trace in product([set(), {"p"}], repeat=many)]
+    settled = 0
+    for operator in (*POINTWISE, *F.PAST, *F.FUTURE):
+        if operator is F.Recently:
+            continue
+        places = 1 if issubclass(operator, F.Unary) else 2
+        for below in product((F.TRUE, F.FALSE, p, gone), repeat=places):
+            formula = operator(*below)
+            meant = operator(*[F.FALSE if one == gone else one for one in below])
+            found = objects._reduced(formula, "r")
+            rows = [table(meant, trace) for trace in traces]
+            assert rows == [table(found, trace) for trace in traces], formula
+            truths = {truth for row in rows for truth in row}
+            if len(truths) == 1 and set(below) != {p} and not (operator is F.WeakUntil and truths == {False}):
+                assert found == F.Constant(*truths), formula
+                settled += 1
+            if operator in (F.And, F.Or) and below.count(p) == 1 and rows == [table(p, trace) for trace in traces]:
+                assert found == p
+    assert settled > 100
+    for times, value, found in ((1, True, F.TRUE), (1, False, F.FALSE), (2, False, F.FALSE), (2, True, None)):
+        window = F.Recently(F.Constant(value), times, 5)
+        assert objects._reduced(window, "r") == (window if found is None else found)
+    assert objects._reduced(F.Recently(p, 1, 5), "r") == F.Recently(p, 1, 5)
+    assert objects._reduced(F.Implies(F.TRUE, p), "r") == p and objects._reduced(gone, "s") == gone
 
 
 def test_what_remembers_as_those_never_named_is_dropped() -> None:

@@ -74,6 +74,9 @@ def agree(seeds: range, timed: bool = False, gaps: tuple[float, ...] = (0.0, 0.0
             assert slices.step(step) is found[-1]
             if rng.random() < 0.3 and (timed or not slices._same):
                 slices._forget()
+            kept = {id(group): group.keys for group in (*slices._groups.values(), *slices._at.values())}.values()
+            assert all(key in group.keys for key, group in slices._at.items()), "it stands among those of its memory"
+            assert sum(map(len, kept)) == len(slices), "and no other one does"
         assert tuple(found) == objects.table(formula, trace), (seed, render(formula))
         known += sum(truth is not None for truth in found)
     return known

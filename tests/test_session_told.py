@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from test_lookups_told import VALIDATOR, called
 
-from wb.domain import events, session
+from wb.domain import events, session, tools
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Verdict
 from wb.domain.turns import Recognition
@@ -516,3 +517,126 @@ def test_what_makes_nothing_allowed_is_put_on_record_once() -> None:
     assert [row["lost"] for row in rows(record) if "lost" in row] == [
         "at most 256 calls and states of one step were required; got more"
     ]
+
+
+def test_what_a_turn_tells_of_a_field_that_comes_from_elsewhere_is_not_read() -> None:
+    """Nor does it hold what was told of another field."""
+    said = {"name": "yes", "type": "string", "from": {"said": "user"}}
+    declared = {"tools": [{"name": "a", "mutating": True}], "state": [{"name": "told", "type": "string"}, said]}
+    spy, seen = Spy(validator=Validator(tools.parse(json.dumps(declared)))), []
+    spy.watch = lambda: Seen(seen)
+    one = Session(spy)
+    for state in ({"told": "x", "yes": "y"}, {"yes": "y"}, {"told": "x"}):
+        assert one.turn(Recognition((Step((Call("a", {}),), state),), "")).decision == "allow"
+    assert seen == [{"told": "x"}, {"told": "x"}, {}, {}, {"told": "x"}, {"told": "x"}]
+
+
+TURNS = [  # turns, each what it may be, and what is known of `a` after them
+    ((), "1"),
+    (("pay:a",), "1"),
+    (("touch:b",), "1"),
+    (("touch:a",), None),
+    (("bad touch:a",), "1"),
+    (("touch:b|pay:a",), None),
+    (("bad pay:b|pay:a",), None),
+    (("",), None),
+    (("touch:b", "touch:a"), None),
+    (("touch:b", "touch:c"), "1"),
+]
+
+
+@pytest.mark.parametrize(("turned", "left"), TURNS)
+def test_what_a_turn_may_have_changed_is_not_known_any_more(turned: tuple[str, ...], left: str | None) -> None:
+    """A sure one that is allowed was done, one that is not was not; an unsure one may have been anything."""
+    spy, seen = Spy(validator=VALIDATOR), []
+    spy.watch, spy.reads = lambda: Seen(seen), lambda tool: ("order",)
+    one = Session(spy)
+    one.call("get", {"id": "a"})
+    one.result("1")
+    for each in turned:
+        bad = each.startswith("bad ")
+        steps = [Step((called(of),), {"told": "bad" if bad else "x"}) for of in each[4 * bad :].split("|") if of]
+        assert one.turn(Recognition(tuple(steps), "")).decision == ("deny" if bad else "allow" if steps else "undecided")
+    assert one.call("pay", {"id": "a"}).decision == "allow"
+    assert seen[-1].get("order") == left
+
+
+@pytest.mark.parametrize(("told", "decision"), [("x", "undecided"), ("bad", "deny")])
+def test_a_turn_of_what_is_lost_is_not_allowed(told: str, decision: str) -> None:
+    spy = Spy(validator=VALIDATOR)
+    spy.watch = lambda: Seen([])
+    one = Session(spy)
+    one.lost("the line was cut")
+    verdict = one.turn(Recognition((Step((called("pay:a"),), {"told": told}),), ""))
+    assert (verdict.decision, verdict.reason) == (decision, "the line was cut" if decision == "undecided" else "so")
+
+
+def test_a_session_asks_where_it_has_fields_to_ask_for_and_somebody_to_ask() -> None:
+    with_fields, without = Spy(validator=VALIDATOR), Spy()
+    asks = [Session(spy, ask=ask).asks for spy in (with_fields, without) for ask in (lambda *_: None, None)]
+    assert asks == [True, False, False, False]
+
+
+def test_what_a_call_failed_with_is_put_on_record_in_words() -> None:
+    record = io.StringIO()
+    one = Session(Spy(), record=record)
+    for value, error in (({"a": [1, None]}, False), ({"a": [1, None]}, True), (RuntimeError("no"), True)):
+        one.call("a")
+        one.result(value, error=error)
+    found = [json.loads(line) for line in record.getvalue().splitlines()]
+    values = [row["result"] for row in found if "result" in row]
+    assert values[:2] == [{"a": [1, None]}] * 2 and "no" in values[2]
+    with pytest.raises(SessionError, match="what a record can hold"):
+        one.call("a"), one.result(RuntimeError("no"))
+
+
+def test_what_is_replayed_is_known_to_have_happened_and_nothing_comes_between(tmp_path: Path) -> None:
+    record = io.StringIO()
+    one = Session(Spy(), record=record)
+    one.call("a", call_id="x"), one.result(1, "x"), one.call("b", call_id="y")
+    (path := tmp_path / "run.jsonl").write_text(record.getvalue(), "utf-8")
+    happened = list(events.stream(path))
+    again = Session(Spy())
+    assert [verdict.decision for verdict in again.replay(happened)] == ["allow", "allow"]
+    for name in "xy":
+        with pytest.raises(SessionError, match="a call id of its own"):
+            again.call("c", call_id=name)
+
+    def meanwhile(each: Session, after: int):
+        for number, event in enumerate(happened):
+            if number == after:
+                each.say("user", "wait")
+            yield event
+
+    for after in range(len(happened)):
+        each = Session(Spy())
+        with pytest.raises(SessionError, match="a session that is not at work"):
+            each.replay(meanwhile(each, after))
+
+
+def test_the_clock_is_asked_where_a_field_or_a_record_needs_the_time() -> None:
+    state = [{"name": "yes", "type": "string", "from": {"said": "user"}}]
+    timed = [*state, {"name": "now", "type": "string", "from": "clock"}]
+    for fields, record, times in ((state, None, 0), (timed, None, 1), (state, io.StringIO(), 1), ([], None, 0)):
+        validator = Validator(tools.parse(json.dumps({"tools": [{"name": "a", "mutating": True}], "state": fields})))
+        asked: list[int] = []
+        one = Session(Spy(validator=validator), record=record, clock=lambda asked=asked: asked.append(1))
+        one.call("a", {})
+        assert len(asked) == times
+
+
+@dataclass
+class Seen:
+    """Allows everything unless it is told `bad`, and keeps the states that it is shown."""
+
+    states: list[dict]
+
+    def judge(self, step: Step) -> Verdict:
+        self.states.append(dict(step.state))
+        return Verdict("deny" if step.state.get("told") == "bad" else "allow", "so")
+
+    def remember(self, step: Step) -> None:
+        self.states.append(dict(step.state))
+
+    def fork(self) -> Seen:
+        return self

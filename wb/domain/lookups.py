@@ -91,7 +91,7 @@ class _Field:
     """A field with a source, made ready.
 
     `changed` is when it last may have changed of any object, `changed_of` of one alone, `newest` the newest of these.
-    Where it is `open` which type an object's name has, 1 may be what "1" is: `changed_by_type` tells these apart.
+    Where an object's name may be of any type, 1 may be what "1" is: `changed_by_type` tells these apart.
     """
 
     name: str
@@ -104,7 +104,6 @@ class _Field:
     otherwise: evaluation.Read | None
     all: bool  # whether it is of all texts that somebody said
     objects: Mapping[str, Named]  # by tool, what tells the one object that it changes
-    open: bool
     wanted: Mapping[str, types.Type]  # of each argument, as it is declared
     changed: int = 0
     changed_of: dict[Hashable, int] = field(default_factory=dict)
@@ -121,7 +120,7 @@ class _Field:
     def may_be(self, call: Call, key: Hashable) -> bool:
         """Whether the object that the call changes may be that one."""
         named = self.object(call)
-        return named is None or named == key or (self.open and _types(named) != _types(key))
+        return named is None or named == key or _types(named) != _types(key)
 
     def change(self, key: Hashable | None, now: int) -> None:
         """It may have changed, of one object or any."""
@@ -131,25 +130,22 @@ class _Field:
             self.changed_of.clear()
             self.changed_by_type.clear()
             return
-        if self.open:
-            self.changed_by_type[_types(key)] = now
+        self.changed_by_type[_types(key)] = now
         self.changed_of.pop(key, None)
         self.changed_of[key] = now
         if len(self.changed_of) > KEPT:  # the oldest ones are no longer told apart from the others
-            self.changed = max(self.changed, self.changed_of.pop(next(iter(self.changed_of))))
+            self.changed = self.changed_of.pop(next(iter(self.changed_of)))
 
     def last(self, key: Hashable | None) -> int:
         """When it last may have changed of that object; of any where that is None."""
         if key is None:
             return self.newest
-        if not self.changed_of:
-            return self.changed
-        return max(self.changed, self.changed_of.get(key, 0), self.elsewhere(key) if self.open else 0)
+        return max([self.changed_of.get(key, self.changed), *self.elsewhere(key)])
 
-    def elsewhere(self, key: Hashable) -> int:
-        """When it last may have changed of an object that is named by another type."""
+    def elsewhere(self, key: Hashable) -> list[int]:
+        """When it last may have changed of objects that are named by another type, each such type once."""
         of = _types(key)
-        return max([now for other, now in self.changed_by_type.items() if other != of], default=0)
+        return [now for other, now in self.changed_by_type.items() if other != of]
 
 
 class Lookups:
@@ -211,9 +207,8 @@ class Lookups:
         if not told:
             return known
         values = {name: value for name, value in known.values.items() if name not in self._untold}
-        strange = {name: why for name, why in known.strange.items() if name not in self._untold}
-        strange |= {name: self._untold[name] for name in told if known.values.get(name, "") is not None}
-        return Known(values, strange)
+        why = {name: self._untold[name] for name in told if known.values.get(name, "") is not None}
+        return Known(values, {**known.strange, **why})
 
     def said(self, role: str, text: str) -> None:
         """Somebody said something."""
@@ -310,7 +305,6 @@ class Lookups:
                 told = replace(told, value=None, problem="it was recorded twice, with different answers")
                 for one in self._fields.values():
                     if told.tool in _tools(one.source):
-                        self._now += 1
                         one.change(None, self._now)
             self._told[told.tool, key] = told
 
@@ -403,8 +397,7 @@ class Lookups:
         """The call's result is waited for no longer: what it may change, and what it gives, is unknown for good."""
         why = f"more than {KEPT} calls have no result yet, {call.tool} among them, which may change it"
         for one in (*self._changed.get(call.tool, self._stranger), *self._results.get(call.tool, ())):
-            if one.source.kind != "said":
-                one.lost = one.lost or why
+            one.lost = one.lost or why
 
     def _change(self, call: Call, ended: bool = False) -> None:
         """The call may have changed something just now; what was said is used up when it is asked for alone."""
@@ -499,7 +492,7 @@ class Lookups:
         deeds = self._done.get((one.name, key), ())
         values = [deed.value for deed in deeds]
         why = f"the newest call of {one.source.of} did not tell it"
-        if one.open and one.elsewhere(key) > (deeds[0].asked if deeds else 0):
+        if any(not deeds or now > deeds[0].asked for now in one.elsewhere(key)):
             return None, f"{one.source.of} was called of what is named by another type, which may be the same"
         if not deeds:
             if one.before:
@@ -682,7 +675,6 @@ def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
         otherwise,
         one.type == "array",
         objects,
-        any(kind.name not in PLAIN for kind in wanted.values()),
         wanted,
     )
 

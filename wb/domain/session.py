@@ -125,7 +125,7 @@ class Session:
         sources = lookups.needed(judge.validator)
         self._lookups = Lookups(judge.validator, ask=ask, timeout_s=timeout_s) if sources else None
         self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
-        self._watch, self._validator, self._log = judge.watch(), judge.validator, log
+        self._watch, self._validator, self._log = judge.watch(), judge.validator, log  # the watch where there is one
         self._worlds: Worlds = {frozenset(): self._watch}  # by which of the calls in `_awaited` were done
         self._unsure = False  # whether a turn in free text may have been several things
         self._awaited: dict[str, Call] = {}  # calls of earlier steps that matter, whose results will come
@@ -291,8 +291,9 @@ class Session:
                 self._correct(call)
         elif name in self._awaited:
             del self._awaited[name]
-            kept = {which - {name}: watch for which, watch in self._worlds.items() if (name in which) is not error}
-            self._worlds, self._watch = kept, next(iter(kept.values()))
+            each = self._worlds.items()
+            self._worlds = {which - {name}: watch for which, watch in each if (name in which) is not error}
+            self._watch = next(iter(self._worlds.values()))
         elif allowed is error and self._matters(name, call, error):
             said = "failed after its step was over" if error else "was not allowed and ran all the same"
             self._spoil(f"call {_name(name)} {said}, so what is remembered did not happen")
@@ -395,7 +396,7 @@ class Session:
         done = recognition.sure and verdict.decision == "allow"
         if self._record_to is not None:  # what it was recognised as is no event: whoever reads the record knows no more
             self._happened(Lost("a turn in free text, which no record holds"))
-        if verdict.decision == "allow" and recognition.steps:
+        if verdict.decision == "allow":
             self._remember_one([self._validator.step(step) for step in recognition.steps])
         if self._lookups is not None and (done or not recognition.sure):
             self._lookups.turn(recognition.steps[0].calls if done else None)
@@ -463,7 +464,7 @@ class Session:
                     after = watch if done is least else watch.fork()
                     after.remember(_without(step, [call for name, call in self._waiting.items() if name not in done]))
                     worlds[before | frozenset(done)] = after
-            self._worlds, self._watch = worlds, next(iter(worlds.values()))
+            self._worlds = worlds
         except Exception as error:
             self._spoil(f"what was done before cannot be read: {said(error)}")
             self._worlds, self._awaited, self._waiting = {frozenset(): self._watch}, {}, {}
@@ -490,7 +491,6 @@ class Session:
                 except Exception as error:
                     self._spoil(f"what was done before cannot be read: {said(error)}")
                 self._worlds[which | {(self._index, number)} if many else which] = after
-        self._watch = next(iter(self._worlds.values()))
 
     def _matters(self, name: int | str, call: Call | None, failed: bool) -> bool:
         """Whether it matters that a call of an earlier step was taken for what it was not."""
@@ -676,8 +676,10 @@ def _append(to: str | Path | TextIO, line: str) -> None:
     """Write a line to a file, by its path or open."""
     if isinstance(to, str | Path):
         with open(to, "a+b") as file:
-            if file.tell() and file.seek(-1, 2) >= 0 and file.read(1) != b"\n":
-                file.write(b"\n")  # what was torn there stays a line of its own
+            if file.tell():
+                file.seek(-1, 2)
+                if file.read(1) != b"\n":
+                    file.write(b"\n")  # what was torn there stays a line of its own
             file.write(line.encode())
     else:
         to.write(line)

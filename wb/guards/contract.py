@@ -289,7 +289,7 @@ class _Names:
             self._looked_up(one) if names and not isinstance(one, f.And) else self.expression(one)
             for names, one in found
         ]
-        return " or ".join(map(bracketed, texts) if len(texts) > 1 else texts)
+        return " or ".join(map(bracketed, texts))
 
     def _predicate(self, predicate: Predicate) -> str:
         test = predicate.test

@@ -287,8 +287,7 @@ class _Frame:
 
     def use(self, name: str, kind: Type, many: bool) -> None:
         """Read something beside its own."""
-        if name not in self.own:
-            self.others[name] = kind, many
+        self.others[name] = kind, many
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -628,7 +627,6 @@ class _Writer:
         whole = node == Variable(frame.variable)
         one = self._input(frame.base if whole else self._map(node, frame), kind, many=True, trusted=trusted)
         frame.own[one.name] = one.type
-        frame.others.pop(one.name, None)
         item = f"{one.name}[at]"
         if at == len(frames) - 1:
             return _Text(item, item)

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 Argument = bool | int | str
 Answered = tuple[bool, str]
@@ -245,7 +246,7 @@ def completions(
     path: list[list[object]] = []
     for _ in range(limit):
         chosen: dict[str, Argument] = {}
-        depth = iter(range(1_000_000))
+        depth = count()
 
         def choose(name: str) -> Argument:  # it is used before the next turn of the loop
             if next(left, None) is None:
@@ -324,7 +325,7 @@ def _is_contract(node: ast.stmt) -> bool:
 def _parameters(function: ast.FunctionDef) -> dict[str, str]:
     """The type of each parameter."""
     args = function.args
-    if args.vararg or args.kwarg or args.defaults or args.posonlyargs or args.kwonlyargs or args.kw_defaults:
+    if args.vararg or args.kwarg or args.defaults or args.posonlyargs or args.kwonlyargs:
         raise UnsafeSource(f"plain typed parameters were required; got {text(args).strip():.200}")
     types = {a.arg: a.annotation.id if isinstance(a.annotation, ast.Name) else "" for a in args.args}
     wrong = [name for name, kind in types.items() if kind not in TYPES]
@@ -432,6 +433,6 @@ def _domain(kind: str, met: set[Argument]) -> tuple[Argument, ...]:
         return (False, True)
     if kind == "str":
         named = sorted(v for v in met if isinstance(v, str))
-        return (*named, next(o for n in range(1, len(named) + 2) if (o := OTHER * n) not in named))
+        return (*named, next(o for n in count(1) if (o := OTHER * n) not in named))
     numbers = {v for v in met if isinstance(v, int) and not isinstance(v, bool)}
     return tuple(sorted({n + d for n in numbers for d in (-1, 0, 1)} or {0}))

@@ -495,11 +495,8 @@ def steps(node: Node, items: int) -> int:
 def items(node: Node) -> int:
     """How many items a list may have that the node goes through: as many as `MAX_STEPS` allow; of longer lists what is
     asked is unknown."""
-    if steps(node, MAX_ITEMS) <= MAX_STEPS:
-        return MAX_ITEMS
-    # no node is built that takes more with the least
-    fits = bisect_left(SIZES, True, hi=len(SIZES) - 1, key=lambda most: steps(node, most) <= MAX_STEPS)
-    return SIZES[fits]
+    fits = bisect_left(SIZES, True, key=lambda most: steps(node, most) <= MAX_STEPS)
+    return SIZES[fits]  # no node is built that takes more steps with the least
 
 
 # ---- what may be built --------------------------------------------------------------------------

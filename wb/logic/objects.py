@@ -404,10 +404,9 @@ class Slices:
 
     def _date(self, quiet: tuple) -> None:
         """Take what was remembered of steps without a time to what it is by the time that is told now."""
-        if self._machine.undated(self._rest):
-            self._rest = self._machine.dated(self._rest, self._last)
-            if self._same:
-                self._drop(self._rest)
+        self._rest = self._machine.dated(self._rest, self._last)
+        if self._same:
+            self._drop(self._rest)
         for key in self._undated:
             if key in self._at:
                 self._put(key, self._machine.dated(self._at[key].memory, self._last), quiet)
@@ -422,7 +421,7 @@ class Slices:
             if group.keys:
                 _, group.memory = after(group.memory, quiet)
                 calm = calm and still(group.memory, quiet)
-                if self._timed and self._machine.undated(group.memory):
+                if self._machine.undated(group.memory):
                     self._undated |= group.keys
                 other = self._groups.setdefault(group.memory, group)
                 if other is not group:
@@ -460,12 +459,12 @@ class Slices:
                 self._moves.clear()
         group.keys.add(key)
         self._at[key] = group
-        if self._timed and not self._known and self._machine.undated(memory):
+        if self._machine.undated(memory):
             self._undated.add(key)
 
     def _read(self, step: Told) -> tuple[tuple, Collection[Key]]:
         """The letter of objects that the step does not name, and the choices that it names."""
-        quiet, named = [], ()
+        quiet, named = [], set()
         for predicate, where in self._atoms:
             truth = step.get(predicate)
             if truth is NOBODY:
@@ -478,7 +477,7 @@ class Slices:
                 quiet.append(truth.others)
                 if truth.named:
                     mine = truth.named if self._same else {self._chosen(key, where) for key in truth.named}
-                    named = {*named, *mine} if named else mine
+                    named = {*named, *mine}
         return tuple(quiet), named
 
     def _chosen(self, objects: Key, where: tuple[int, ...]) -> Key:

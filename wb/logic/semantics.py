@@ -356,8 +356,6 @@ def _reached(counted: Counted, last: float, known: bool, times: int, within: int
     """Whether at least `times` steps that count lie within the time before now, and whether `times` - 1 do."""
     if last == LOST:
         return None, True if times == 1 else None
-    if counted == NEVER:
-        return False, times == 1
     (after, before), since, found = counted, last - within, []
     for often in (times, times - 1):
         if often == 0 or (known and len(after) >= often and after[-often] >= since):
@@ -381,12 +379,8 @@ def _pruned(counted: Counted, last: float, within: int) -> Counted:
     """The steps that count without those that are too old."""
     if last == LOST:
         return NEVER
-    since, (after, before) = last - within, counted
-    if after and after[0] < since:
-        after = tuple([time for time in after if time >= since])
-    if before and before[0] < since:
-        before = tuple([time for time in before if time >= since])
-    return after, before
+    after, before = counted
+    return tuple([t for t in after if t >= last - within]), tuple([t for t in before if t >= last - within])
 
 
 class Monitor:
@@ -400,7 +394,6 @@ class Monitor:
 
     def __init__(self, formula: Formula) -> None:
         compiled = automaton.compile(formula)
-        self.formula = formula
         self._letter = compiled.letter
         rows: list[list] = [[] for _ in compiled.rows]  # a row holds the rows that follow, and its verdict last
         for row, nexts, verdict in zip(rows, compiled.rows, verdicts(compiled), strict=True):
@@ -433,15 +426,12 @@ class Monitors:
 
         compiled = [automaton.compile(formula) for formula in formulas]
         tests = tuple(dict.fromkeys(test for one in compiled for test in one.inputs))
-        self.formulas = tuple(formulas)
         self._names = {test.name: i for i, test in enumerate(tests) if isinstance(test, F.Atom)}
         self._others = [(i, automaton.reader((test,))) for i, test in enumerate(tests) if not isinstance(test, F.Atom)]
-        place = {test: i for i, test in enumerate(tests)}
+        place = {test: i for i, test in enumerate((*tests, None))}  # the last is never true
         most = max((len(one.inputs) for one in compiled), default=0)
-        self._bits = np.zeros(
-            (most, len(tests) + 1), np.int32
-        )  # row j holds the tests' truths as bit j; the last is never true
-        self._reads = np.full((most, len(compiled)), self._bits.shape[1] - 1)
+        self._bits = np.zeros((most, len(place)), np.int32)  # row j holds the tests' truths as bit j
+        self._reads = np.full((most, len(compiled)), place[None])
         nexts, codes, starts = [], [], []
         for i, one in enumerate(compiled):
             self._reads[: len(one.inputs), i] = [place[test] for test in one.inputs]
@@ -449,7 +439,7 @@ class Monitors:
             nexts += [base + then * width for row in one.rows for then in row]
             codes += [VERDICTS.index(verdict) for verdict in verdicts(one) for _ in range(width)]
             starts.append(base)
-        self._reads += np.arange(most)[:, None] * self._bits.shape[1]
+        self._reads += np.arange(most)[:, None] * len(place)
         self._nexts, self._codes = np.array(nexts, np.intp), np.array(codes, np.int8)
         self._start = np.array(starts, np.intp)
         self._at = self._start.copy()
