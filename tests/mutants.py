@@ -66,7 +66,7 @@ FAIL_CLOSED = {
     "rules/sentences": "sentences_parts lost several sentences accounting account decisions wording",
     "rules/accounting": "several accounting account pointing wording accounting_parts",
     "rules/operators": "operators unreadable accounting_parts several accounting wording account",
-    "rules/shapes": "accounting_parts unreadable accounting same_and_count wording account",
+    "rules/shapes": "shapes accounting_parts unreadable accounting same_and_count wording account",
     "rules/called": "called accounting_parts pointing accounting wording account",
     "rules/signs": "signs accounting_parts unreadable same_and_count accounting several account wording",
     "logic/semantics": "memory past windows objects steps automaton monitored",

@@ -38,6 +38,11 @@ BOX = tools.parse(
                 tool("sow_rows_now", "Sow.", litres=NUMBER),
                 tool("sow_rows_late", "Sow."),
                 tool("add_items", "Add."),
+                tool("trim", "Trim."),
+                tool("trim_items", "Trim."),
+                tool("dig_hole", "Dig."),
+                tool("dig_hole_deep", "Dig."),
+                tool("dig_hole_wide", "Dig."),
                 tool("pick", "Pick.", (), days=NUMBER, metres=NUMBER | {"description": "in m"}, pause_days=NUMBER),
                 tool("dry", "Dry.", (), rest=NUMBER | {"description": "in days"}, label=TEXT | {"description": "days"}),
                 tool("pause", "Pause.", (), days=NUMBER, label=TEXT | {"description": "days"}, yards=NUMBER),
@@ -102,6 +107,11 @@ P = {
         act("cuts", "cut_plant", "cut_plant_root"),
         act("plants", "water_plant", "cut_plant"),
         act("sow", "sow_rows_now", "sow_rows_late"),
+        act("now", "sow_rows_now"),
+        act("trim", "trim"),
+        act("trims", "trim_items"),
+        act("digs", "dig_hole_deep", "dig_hole_wide"),
+        fact("sown", "call.litres > 2", "sow_rows_now", "sow_rows_late"),
         act("gone", "gone"),
         act("each", "water_plant", objects=("call.bed_id",)),
     )
@@ -172,6 +182,12 @@ def test_what_tools_and_fields_are_called_by(names: str, words: str) -> None:
         ("list seeds", (), "seeds", ""),
         ("add", (), "items", ""),
         ("it", (), "items", "add_items"),
+        ("trim", (), "trim", ""),
+        ("trim", (), "trims", "trim_items"),
+        ("trim items", (), "trims", ""),
+        ("dig a hole", (), "digs", "dig_hole_deep, dig_hole_wide"),
+        ("sow rows of litres", (), "now sown", "sow_rows_now"),
+        ("cut a plant", (), "now cuts", "sow_rows_now"),
         ("check", (), "gone", "gone"),
         ("warm", (), "warm", ""),
         ("heated house", (), "warm", ""),
@@ -209,6 +225,7 @@ def test_what_a_sentence_names_of_its_rules(said: str, headings: tuple[str, ...]
         ("heated house", "warm", ""),
         ("heated house with warm water", "warm", "warm_water"),
         ("member or warm", "warm", "member"),
+        ("member", "warm", "member"),
         ("dry", "dry", ""),
         ("peat", "dry", "soil"),
         ("soil", "dry", ""),
@@ -299,7 +316,13 @@ def test_the_values_that_rules_mean_are_said(said: str, names: str, why: str) ->
 
 def test_the_names_of_an_act_are_those_of_its_tools() -> None:
     named = {name: called.names_of(P[name], BOX, "it") for name in ("water", "bed", "cuts", "gone", "items")}
-    words = {"water": "water plant irrigate", "bed": "get bed", "cuts": "cut plant root", "gone": "", "items": "add item"}
+    words = {
+        "water": "water plant irrigate",
+        "bed": "get bed",
+        "cuts": "cut plant root",
+        "gone": "",
+        "items": "add item",
+    }
     assert named == {name: called.stems(text) for name, text in words.items()}
     assert called.names_of(P["bed"], BOX, "check it") == called.stems("get bed layout")
     assert called.named_by(BOX.state[0]) == ("warm", "", "heated house")
@@ -348,3 +371,39 @@ def test_the_numbers_of_a_sentence_are_those_of_its_tests(said: str, why: tuple[
     assert called.numbers("one", [fact("first", "state.tree_age > 1")]) == ()
     told = ("not said by the sentence, but meant by its rule: 1",)
     assert called.numbers("some", [fact("first", "state.tree_age > 1")]) == told
+
+
+UNITS = ("second minute hour day week month year", "kb mb gb tb", "mg g kg mm cm m km ml l", "dollars euros pounds")
+
+
+@pytest.mark.parametrize("family", UNITS)
+def test_every_unit_is_told_from_the_others_of_its_family(family: str) -> None:
+    own = family.split()
+    arguments = {f"most_{one}": {"type": kind} for one, kind in zip(own, ["number", "integer"] * 5, strict=False)}
+    box = tools.parse(
+        json.dumps(
+            {
+                "tools": [
+                    tool(f"use_{one}", "", (), **{of: arguments[of]}) for one, of in zip(own, arguments, strict=True)
+                ]
+                + [tool("use_any", "", (), **arguments)]
+            }
+        )
+    )
+    for one in own:
+        (read,) = [fact("most", f"call.most_{one} < 5", f"use_{one}")]
+        for other in own:
+            told = () if one == other else (f"most_{one} is in {one}, the sentence in {other}",)
+            assert called.units(f"at most 5 {other}", [read], box) == told
+            assert called.units("at most 5", [read], box) == ()
+        (anywhere,) = [fact("most", f"call.most_{one} < 5", "use_any")]
+        others = ", ".join(f"most_{unit}" for unit in own if unit != one)
+        told = (f"it may as well mean {others}, which is in such a unit too",)
+        assert called.units(f"at most 5 {one}", [anywhere], box) == told
+        assert called.units(f"at most 5 {one}", [fact("most", f'call.most_{one} == "5"', "use_any")], box) == ()
+
+
+def test_what_is_said_of_a_given_argument_is_said_of_no_other_fact() -> None:
+    of = ('call.note != ""', 'call.note == ""', 'call.note != "x"', 'state.season != ""', "call.litres > 2")
+    assert [called._given(cel.parse(text)) for text in of] == [True, False, False, False, False]
+    assert called.others("water a plant with litres", used("much"), BOX) == (), "of no act"

@@ -1,4 +1,4 @@
-"""The small words of a sentence that change what it says: each list, word by word, beside what it must not catch."""
+"""What a sentence says by small words: two demands in one, what opens it, what no name may hold, what joins it."""
 
 import pytest
 

@@ -126,7 +126,7 @@ def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
 @lru_cache(maxsize=10_000)  # the names and descriptions of tools are read for each sentence anew
 def stems(text: str) -> frozenset[str]:
     """The stems of all words, parts of names and of words with a hyphen too."""
-    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).replace("_", " ").lower()
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).lower()
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", text))
     return frozenset(stem(w) for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text) for w in (token, *token.split("-")))
 
@@ -154,7 +154,7 @@ def unspent(said: str, carried: frozenset[str]) -> tuple[str, ...]:
 
 def _left(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b|'(?=\s|\Z)", "", said.lower()))
-    text = _OF_AGE.sub(r"\1", _ITS_ACT.sub(" ", re.sub(r"\b[a-z]+n't\b", "not", text)))
+    text = _OF_AGE.sub(r"\1", _ITS_ACT.sub(" ", re.sub(r"\b[a-z]+n't\b", " ", text)))
     left = [
         token
         for token in re.findall(r"[a-z]+(?:-[a-z]+)*", text)

@@ -102,9 +102,8 @@ def _leaf(fact: Fact) -> bool:
 
 def _inner(test: Fact) -> Iterator[Fact]:
     yield test
-    if isinstance(test, Negation | Conjunction | Disjunction):
-        for part in facts.children(test):
-            yield from _inner(part)
+    for part in facts.children(test):
+        yield from _inner(part)
 
 
 def implied(formula: Formula) -> Iterator[tuple[Formula, Formula]]:
