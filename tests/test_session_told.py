@@ -556,7 +556,9 @@ def test_what_a_turn_may_have_changed_is_not_known_any_more(turned: tuple[str, .
     for each in turned:
         bad = each.startswith("bad ")
         steps = [Step((called(of),), {"told": "bad" if bad else "x"}) for of in each[4 * bad :].split("|") if of]
-        assert one.turn(Recognition(tuple(steps), "")).decision == ("deny" if bad else "allow" if steps else "undecided")
+        assert one.turn(Recognition(tuple(steps), "")).decision == (
+            "deny" if bad else "allow" if steps else "undecided"
+        )
     assert one.call("pay", {"id": "a"}).decision == "allow"
     assert seen[-1].get("order") == left
 
