@@ -244,7 +244,11 @@ def test_of_a_step_whose_calls_are_counted_each_is_read_alone() -> None:
 
 
 def test_a_step_of_one_call_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch, asked, read = about("ALWAYS COUNT[<= 1] pay", "ALWAYS (post IMPLIES ONCE ask)").watch(), [], ShieldWatch._read
+    watch, asked, read = (
+        about("ALWAYS COUNT[<= 1] pay", "ALWAYS (post IMPLIES ONCE ask)").watch(),
+        [],
+        ShieldWatch._read,
+    )
     monkeypatch.setattr(ShieldWatch, "_read", lambda *given: (asked.append(1), read(*given))[1])
     watch.remember(step("pay:a")), watch.judge(step("post:a"))
     assert len(asked) == 2
