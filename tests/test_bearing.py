@@ -250,6 +250,13 @@ IN_ORDER = [
 
 
 IN_ORDER += [
+    # what is said of no object, alone and beside what is
+    ("ALWAYS (charge IMPLIES NOT PREVIOUSLY get)", "get 1 allow, charge 1 undecided | charge 1 deny"),
+    ("ALWAYS (charge IMPLIES NOT PREVIOUSLY get)", "get 1 allow | charge 1 deny | charge 1 allow"),
+    (
+        "ALWAYS (charge(o) IMPLIES NOT ONCE cancel(o) AND NOT PREVIOUSLY get)",
+        "get 1 allow, charge 1 undecided | cancel 2 allow | charge 1 allow | charge 2 deny",
+    ),
     # the order in a step that is over, and states in the middle of one
     ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", "get 1 allow, cancel 1 allow | charge 1 undecided"),
     ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", "cancel 1 allow, get 1 allow | charge 1 allow"),
@@ -313,6 +320,8 @@ REJOINED = [
     # steps, and how many of these it takes until their calls are no longer followed apart
     ("ALWAYS (charge(o) IMPLIES ONCE get(o))", ["get 1, get 2"], 1),
     ("ALWAYS (charge(o) IMPLIES PREVIOUSLY get(o))", ["get 1, cancel 1", "get 2", "get 3", "get 4"], 2),
+    ("ALWAYS (charge(o) IMPLIES PREVIOUSLY get(o))", [*["get 1, cancel 1"] * 5, "get 2", "get 3", "get 4"], 6),
+    ("ALWAYS (charge IMPLIES PREVIOUSLY get)", [*["get 1, cancel 1"] * 5, "get 2", "get 3", "get 4"], 6),
     ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", ["get 1, cancel 1", *["get 2"] * 9], None),
     ("ALWAYS (charge(o) IMPLIES ONCE (get(o) AND ONCE cancel(o)))", ["get 1, cancel 1", *["cancel 1", "get 1"] * 2], 4),
 ]

@@ -526,6 +526,35 @@ def test_a_later_step_is_no_condition() -> None:
     assert names.expression(F.And(F.Not(F.TRUE), F.Or(F.TRUE, F.FALSE))) == "(not True) and (True or False)"
 
 
+APART = [  # what must hold of all objects, and its condition, the names of parameters as what fills them
+    ("ONCE a(r) OR ONCE a(s)", "[ONCE a(r)] or [ONCE a(s)]"),
+    ("ONCE a(r) OR ONCE b(r)", "[ONCE a(r) OR ONCE b(r)]"),
+    ("ONCE a(r) OR member", "[ONCE a(r)] or member"),
+    ("ONCE c(r, s) OR ONCE c(s, t) OR ONCE a(r)", "[ONCE c(r, s) OR ONCE c(s, t) OR ONCE a(r)]"),
+    ("ONCE a(r) OR ONCE a(s) OR ONCE c(r, s)", "[ONCE a(r) OR ONCE a(s) OR ONCE c(r, s)]"),
+    ("ONCE a(r) OR ONCE a(s) OR ONCE c(s, t) OR ONCE b(t)", "[ONCE a(r)] or [ONCE a(s) OR ONCE c(s, t) OR ONCE b(t)]"),
+    ("NOT (ONCE a(r) AND ONCE a(s))", "[NOT ONCE a(r)] or [NOT ONCE a(s)]"),
+    ("NOT (ONCE a(r) AND member)", "[NOT ONCE a(r)] or (not member)"),
+    ("NOT (ONCE a(r) OR member)", "([NOT ONCE a(r)] and (not member))"),
+    ("NOT (ONCE a(r) OR member) OR ONCE a(s)", "([NOT ONCE a(r)] and (not member)) or [ONCE a(s)]"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), APART)
+def test_what_shares_no_object_stands_apart(text: str, said: str) -> None:
+    known = [Predicate(name, "action", "", tools=(name,), objects=(facts.Path(("call", "x")),)) for name in "ab"]
+    known += [
+        Predicate("c", "action", "", tools=("c",), objects=(facts.Path(("call", "x")), facts.Path(("call", "y"))))
+    ]
+    known += [Predicate("member", "state", "")]
+    names = contract._Names(BOX.tool("book"), RuleSet(tuple(known), ()), BOX.state)
+    condition = names.expression(syntax.parse(text))
+    called = {one.name: syntax.render(one.past) for one in names.parameters.values() if one.past is not None}
+    for name in sorted(called, key=len, reverse=True):
+        condition = condition.replace(name, f"[{called[name]}]")
+    assert condition == said
+
+
 GUARD = "def policy_book(age: int) -> Tuple[bool, str]:\n    return (age >= 18, 'said')\n"
 WORDS = "Requires Ensures Refute Invariant Decreases Pure Assume ContractOnly Exsures Assert Fold Unfold Inhale Exhale"
 

@@ -80,6 +80,8 @@ def test_three_rounds_unless_another_number_is_said_and_never_fewer_than_none() 
     for rounds in (-1, -7):
         with pytest.raises(ValueError, match=f"max_rounds must be 0 or more; got {rounds}"):
             synthesis.synthesise([], (), lambda rows: [], max_rounds=rounds)
+    (found,) = synthesis.synthesise([draft("ok")], [refusing("x")], lambda rows: pytest.fail("nobody is asked"))
+    assert found.passed == ("no x",)
 
 
 def test_who_has_no_idea_or_an_old_one_is_not_asked_again_and_what_is_said_is_kept() -> None:

@@ -115,6 +115,13 @@ def test_arithmetic_is_of_some_kinds(op: str) -> None:
                     F.Arithmetic(op, one, other)
 
 
+def test_what_a_macro_asks_of_each_item_is_named() -> None:
+    for name in F.MACROS:
+        with pytest.raises(FactError) as caught:
+            F.Macro(name, P, X, None)
+        assert str(caught.value) == f"{'a value' if name == 'map' else 'a fact'} was required; got None"
+
+
 def test_every_node_has_its_kind() -> None:
     for kind, node in OF.items():
         assert F.kind(node) == (None if kind == "any" else kind)

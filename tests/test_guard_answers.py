@@ -372,6 +372,84 @@ def test_of_the_same_watch_a_fork_remembers_the_same_and_goes_on_apart() -> None
     assert other.judge(fresh).decision == "allow" and watch.judge(fresh).decision == "deny"
 
 
+def test_a_fork_goes_on_apart_where_rules_are_of_no_object_as_well() -> None:
+    watch = ordered(ruleset("ALWAYS (cancel IMPLIES ONCE get)")).watch()
+    get, cancel, charge = (
+        Step((Call(tool, {"order": "1", "how": "card"}),), {}) for tool in ("get", "cancel", "charge")
+    )
+    watch.remember(charge)
+    other = watch.fork()
+    other.remember(get)
+    third = other.fork()
+    third.remember(charge)
+    found = [[one.judge(step).decision for step in (get, cancel, charge)] for one in (watch, other, third)]
+    assert [cancelled for _, cancelled, _ in found] == ["deny", "allow", "allow"]
+    assert found[0][0] == found[1][0] == "allow"
+
+
+def test_what_a_fork_reads_ahead_is_its_own() -> None:
+    watch = ordered(ruleset("ALWAYS (charge(o) IMPLIES NOT PREVIOUSLY get(o))")).watch()
+    calls = tuple(Call(tool, {"order": "1", "how": "card"}) for tool in ("get", "charge"))
+    watch.judge(Step(calls, {}))
+    other, ahead = watch.fork(), dict(watch._ahead)
+    assert ahead and not other._ahead
+    other.judge(Step((*calls, calls[1]), {}))
+    assert watch._ahead == ahead and len(other._ahead) == 1
+
+
+def many_truths(code: str) -> CallGuard:
+    """A guard of fifteen truths, which it needs an odd number of, and which says what that code comes to."""
+    names = [f"p{i}" for i in range(15)]
+    known = (PREDICATES[0], *(Predicate(name, "state", "", test=cel.parse(f"state.{name}")) for name in names))
+    text = f"ALWAYS (book IMPLIES {' IFF '.join(names)})"
+    rules = RuleSet(known, (Rule("r1", text, syntax.parse(text), "forbid"),))
+    made = contract.contract(TOOLS.tool("book"), rules)
+    each = " and ".join(f"{one.name} == {one.name}" for one in made.parameters)
+    source = f"{made.signature}\n    return ({code.format(allows=made.allows, each=each)}, 'said')\n"
+    return CallGuard("g", rules, (Guarded(made, source, "proved"),), frozenset({"proved"}))
+
+
+def test_what_has_more_completions_than_can_be_tried_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "READS", 1)
+    missing = tuple(f"state.p{i}" for i in range(15))
+    verdict = many_truths("{each}").decide(trace(book()))
+    assert verdict == Verdict(
+        "undecided",
+        "book: at most 20000 values were to be read; 15 are unknown",
+        (),
+        "proved",
+        missing=missing,
+    )
+    both = many_truths("{allows}")
+    verdict = both.decide(trace(book()))
+    assert verdict.reason == f"book: it depends on what is not known: {', '.join(missing)}"
+    assert (verdict.decision, verdict.missing) == ("undecided", missing)
+    told = dict.fromkeys((f"p{i}" for i in range(1, 15)), True)
+    assert both.decide(trace(book(), **told)).missing == ("state.p0",)
+    assert both.decide(trace(book(), p0=True, **told)).decision == "allow"
+    assert both.decide(trace(book(), p0=False, **told)).violated == ("r1",)
+
+
+def test_a_guard_is_given_what_fills_its_parameters_in_their_order() -> None:
+    watch = GUARD.watch()
+    step = trace(book("a", "b"), **FINE).steps[-1]
+    found = watch.inputs(step)
+    assert list(found) == [one.name for one in CONTRACTS["book"].parameters]
+    assert found == {"age": FINE["age"], "level": FINE["level"], "count_guests": 2, "once_confirmed": True}
+    assert watch.inputs(trace(book("a")).steps[-1]) == dict.fromkeys(found) | {"count_guests": 1}
+    assert watch.inputs(trace(Call("nope", {})).steps[-1]) == {} == watch.inputs(trace(Call("look", {})).steps[-1])
+    refused = CallGuard("g", RULES, (replace(GUARDS[0], grade="tested"),), frozenset({"proved"}))
+    assert refused.watch().inputs(step) == {}
+
+
+def test_what_is_told_of_a_fact_is_held_to_no_values_that_a_field_of_its_name_may_have() -> None:
+    values = {("state", "told"): (True,), ("state", "k"): (True,)}
+    told = runtime._own(parameter(fact="told"), "pay", KNOWN, values)
+    assert [told({"told": one}, {}) for one in (True, False)] == [True, False]
+    tested = runtime._own(parameter(fact="tested"), "pay", KNOWN, values)
+    assert [tested({"m": 7, "k": one}, {"n": 5}) for one in (True, False)] == [True, None]
+
+
 def test_what_runs_of_a_loop_is_what_is_proved() -> None:
     """Its own source says what a list comes to: another one, of the same inputs, says another thing."""
     made, guard = listed("sum(call.items.map(i, i.cents)) <= 500")

@@ -630,3 +630,23 @@ def test_a_node_finds_its_messages_by_their_key() -> None:
     graph.add_edge(START, "tools")
     graph.compile().invoke({"chat": [asking(call("lend_book", {"days": 3}))]})
     assert desk.done == [("lend_book", 3)]
+
+
+def test_only_a_message_of_the_model_asks_for_a_call() -> None:
+    call = {"name": "look", "args": {"id": "a"}, "id": "x"}
+    asking = AIMessage("", tool_calls=[call], id="m")
+    other = SimpleNamespace(type="human", tool_calls=[call])
+    assert adapter._asking([asking, HumanMessage("Go on.")], "x") == 0 == adapter._asking([asking, other], "x")
+    assert adapter._asking([other], "x") is None is adapter._asking([asking], "y")
+    assert adapter._asking([asking, AIMessage("", tool_calls=[call])], "x") == 1, "the last one"
+
+
+def test_arguments_are_those_that_the_model_wrote() -> None:
+    call = {"name": "look", "args": {"id": "a"}, "id": "x"}
+    for text, wrong in (('{"id": "a"}', ""), ('{"id": "b"}', "arguments as the model wrote them"), ("{", "got")):
+        for name in ("x", "y"):
+            raw = {"id": name, "function": {"name": "look", "arguments": text}, "type": "function"}
+            message = AIMessage("", tool_calls=[call], additional_kwargs={"tool_calls": [raw]})
+            said = adapter._raw(message, call)
+            assert said == "" if name == "y" or not wrong else wrong in said
+    assert adapter._raw(AIMessage("", tool_calls=[call]), call) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -601,6 +602,64 @@ def test_what_is_said_by_whom_no_field_is_of_is_not_kept(role: str) -> None:
     assert one._said == {}
     one.said("user", "Yes"), one.said("bot", "Yes")
     assert list(one._said) == ["user", "bot"]
+
+
+def test_what_hangs_is_not_asked_beside_so_many_that_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookups, "HANGING", 2)
+    open_, asked = threading.Event(), []
+
+    def ask(name: str, given: dict) -> str:
+        asked.append(given["id"])
+        open_.wait(5)
+        return "late"
+
+    one = Lookups(VALIDATOR, ask=ask, timeout_s=0.001)
+    why = [one.fill(Known({}, {}), called(f"pay:{name}"), ["order"], None).strange["order"] for name in "abc"]
+    late, many = (
+        f'get(id="{{}}"), which was asked: {text}'
+        for text in ("an answer within 0.001 s was required; got none", "2 questions before it still have no answer")
+    )
+    assert why == [late.format("a"), late.format("b"), many.format("c")] and asked == ["a", "b"]
+    open_.set()
+    for thread in one._hanging:
+        thread.join(5)
+    one._timeout_s = 5
+    assert one.fill(Known({}, {}), called("pay:d"), ["order"], None).values == {"order": "late"}
+    assert one._hanging == []
+
+
+def other(fields: dict[str, dict]) -> Lookups:
+    """What a conversation shows of other fields of the same tools."""
+    state = [{"name": "told", "type": "string"}]
+    state += [{"name": name, "type": "string", "from": source} for name, source in fields.items()]
+    return Lookups(Validator(tools.parse(json.dumps({"tools": TOOLS, "state": state}))))
+
+
+def test_what_a_field_is_without_any_call_may_be_unknown_too() -> None:
+    one = other({"kept": {"done": "set", **OF, "path": "level", "otherwise": "state.told"}})
+    for told, known in (({"told": "x"}, {"kept": "x"}), ({}, {})):
+        found = one.fill(Known(told, {}), called("pay:a"), ["kept"], None)
+        assert found.values == told | known
+    assert found.strange == {"kept": "no call of set was done, and state.told is not known"}
+    bare = other({"kept": {"done": "set", **OF, "path": "level"}})
+    assert bare.fill(Known({}, {}), called("pay:a"), ["kept"], None).strange == {"kept": "no call of set was done"}
+
+
+@pytest.mark.parametrize(
+    ("changed_by", "of"),
+    [
+        ({"set": {"id": "call.level"}}, "level"),  # the object is told by another argument than that which is asked by
+        ({"set": {"id": "call.id"}}, "id"),
+        (["set"], "id"),
+    ],
+)
+def test_a_change_that_gives_what_came_of_it_gives_it_for_its_object(changed_by: object, of: str) -> None:
+    one = other({"order": {"lookup": "get", **OF, "changed_by": changed_by, "given_by": ["set"]}})
+    call = Call("set", {"id": "x", "level": "x"} | {of: "a"})
+    one.asked(1, call)
+    one.answered(1, "new", False)
+    known = [one.fill(Known({}, {}), called(f"pay:{name}"), ["order"], None).values.get("order") for name in "axy"]
+    assert known == ["new", None, None]
 
 
 def test_what_was_asked_is_shown_in_at_most_200_characters() -> None:

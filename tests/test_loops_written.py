@@ -124,6 +124,24 @@ call.items.filter(i, i.paid).all(j, j.cents > 1)
 call.items.filter(i, i.paid).filter(i, i.cents > 3).exists(j, j.kind == 'card')
     items_paid:bool* items_cents:int* items_kind:string* | items_cents~items_paid items_kind~items_paid 10000
     some_of(items_paid, items_cents, items_kind, 0)
+call.items.all(i, i.cents > 0 && call.items.exists(i, i.cents == 3))
+    items_cents:int* | 221
+    every_of(items_cents, 0)
+call.items.all(i, has(i.kind) && i.kind.startsWith('c'))
+    items_has_kind_startsWith_c:bool*! | 10000
+    every_of(items_has_kind_startsWith_c, 0)
+call.items.all(i, string(i.cents) == 'x')
+    items_cents:string* | 10000
+    every_of(items_cents, 0)
+call.unknown.all(i, i > 3)
+    unknown:int* | 10000
+    every_of(unknown, 0)
+state.unknown in call.ids
+    ids:string* unknown:string | 10000
+    some_of(ids, unknown, 0)
+call.items[0].kind in call.items[0]
+    names_of_items_0:string* items_0_kind:string | 10000
+    some_of(names_of_items_0, items_0_kind, 0)
 call.loose.all(i, i)
     loose:bool* | 10000
     every_of(loose, 0)
@@ -627,6 +645,9 @@ def test_what_is_taken_has_its_meaning_and_an_input_keeps_its_name() -> None:
         ("call.items[0].cents", "items_0_cents"),
         ("call.items.filter(i, i.kind == 'x')", "items_filter_kind_x"),
         ("'é'", "value"),
+        ("'__a__'", "a"),
+        ("'_7_'", "value_7"),
+        ("string(call.n)", "n"),
         ("2", "value_2"),
         ("timestamp(state.at) - timestamp(call.at)", "at"),
         ("[call.a, call.a, call.b]", "a_b"),

@@ -219,6 +219,88 @@ def test_calls_of_one_step_are_counted_one_by_one(rule: str, before: list[str], 
     }
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_was_worked_out_of_several_calls_is_not_taken_for_one(turned: bool) -> None:
+    """Neither a verdict nor where an automaton is: the two tell the same of which predicates are true."""
+    several, once = step("pay:a", "pay:b"), step("pay:a")
+    first = about("ALWAYS COUNT[<= 1] pay")
+    wanted = [(several, "deny"), (once, "allow")]
+    for each, decision in wanted[::-1] if turned else wanted:
+        assert first.watch().judge(each).decision == decision
+    then = about("ALWAYS COUNT[<= 2] pay")
+    for each, decision in wanted[::-1] if turned else wanted:
+        watch = then.watch()
+        watch.remember(each)
+        assert watch.judge(once).decision == decision
+
+
+def test_of_a_step_whose_calls_are_counted_each_is_read_alone() -> None:
+    for rule in ("ALWAYS (COUNT[<= 2] pay AND COUNT[<= 1] post)", "ALWAYS (COUNT[<= 1] post AND COUNT[<= 3] pay)"):
+        for calls in ("pay:a post:b", "post:b pay:a", "pay:a"):
+            watch = about(rule).watch()
+            watch.remember(step(*calls.split()))
+            assert watch.judge(step("pay:c")).decision == "allow"
+            assert watch.judge(step("post:d")).decision == ("deny" if "post" in calls else "allow")
+
+
+def test_a_step_of_one_call_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, asked, read = (
+        about("ALWAYS COUNT[<= 1] pay", "ALWAYS (post IMPLIES ONCE ask)").watch(),
+        [],
+        ShieldWatch._read,
+    )
+    monkeypatch.setattr(ShieldWatch, "_read", lambda *given: (asked.append(1), read(*given))[1])
+    watch.remember(step("pay:a")), watch.judge(step("post:a"))
+    assert len(asked) == 2
+
+
+SINCE = [  # steps before, and the decision on a call of post at the next
+    ("pay:a", "allow"),
+    ("pay:a | ask:a", "deny"),
+    ("ask:a | pay:a", "allow"),
+    ("pay:a ask:a", "undecided"),
+    ("ask:a pay:a", "undecided"),
+    ("pay:a pay:b", "allow"),
+    ("pay:a ask:a | pay:a", "allow"),
+    ("", "deny"),
+]
+
+
+@pytest.mark.parametrize(("before", "decision"), SINCE)
+def test_the_calls_of_a_step_have_no_order_for_what_happened_since_what(before: str, decision: str) -> None:
+    for rule in ("ALWAYS (post IMPLIES (NOT ask SINCE pay))", "ALWAYS (post IMPLIES (NOT ask SINCE pay) OR ONCE calm)"):
+        watch = about(rule).watch()
+        for calls in filter(None, before.split(" | ")):
+            watch.remember(step(*calls.split(), calm=False))
+        assert watch.judge(step("post:a", calm=False)).decision == decision
+
+
+def test_what_depends_on_the_past_alone_names_no_fact() -> None:
+    watch = about("ALWAYS (post IMPLIES ONCE calm)").watch()
+    watch.remember(step("ask:a"))
+    verdict = watch.judge(step("post:a", calm=False))
+    assert (verdict.decision, verdict.missing) == ("undecided", ()) and "depends" not in verdict.reason
+    assert verdict.reason.endswith("not known: “ALWAYS (post IMPLIES ONCE calm)” (r0)")
+    verdict = watch.judge(step("post:a"))
+    assert verdict.missing == ("state.calm",) and verdict.reason.endswith("what is not known: state.calm")
+
+
+def test_what_is_left_undone_with_a_call_is_all_that_no_earlier_call_does() -> None:
+    first = Predicate("first", "action", "", tools=("pay", "post"))
+    second = Predicate("second", "action", "", tools=("pay",))
+    large = Predicate("large", "state", "", tools=("pay",), test=cel.parse("call.n > 3"))
+    alone = Predicate("alone", "action", "", tools=("ask",))
+    rule = Rule("r", "", syntax.parse("ALWAYS (first IMPLIES large)"), "forbid")
+    rules = RuleSet((first, second, large, alone), (rule,))
+    made = Shield(rules.predicates, circuit.build(rules, {"first": ["r"]}))
+    assert {tool: [p.name for p in those] for tool, those in made.made.items()} == {"pay": ["first", "second", "large"]}
+    left = made.watch()._left
+    assert left(step()) == left(step("ask:a")) == left(step("pay:a", "post:a")) == {}
+    assert left(step("pay:a")) == {"first": False, "second": False, "large": None}
+    assert left(step("post:a", "pay:a")) == {"first": True, "second": False, "large": None}
+    assert left(step("pay:a", "ask:a", "pay:b")) == {"first": True, "second": True, "large": None}
+
+
 def test_what_is_not_known_of_many_facts_is_all_named() -> None:
     """Up to six facts are tried; of more all are named, whether they matter or not."""
     for many, named in ((3, 1), (6, 1), (7, 7)):

@@ -128,7 +128,6 @@ class _Field:
         if key is None:
             self.changed = now
             self.changed_of.clear()
-            self.changed_by_type.clear()
             return
         self.changed_by_type[_types(key)] = now
         self.changed_of.pop(key, None)
@@ -204,8 +203,6 @@ class Lookups:
     def untold(self, known: Known) -> Known:
         """What was told of the state, without the fields that come from elsewhere, and which of these were told."""
         told = [name for name in self._untold if name in known.values or name in known.strange]
-        if not told:
-            return known
         values = {name: value for name, value in known.values.items() if name not in self._untold}
         why = {name: self._untold[name] for name in told if known.values.get(name, "") is not None}
         return Known(values, {**known.strange, **why})
@@ -318,7 +315,6 @@ class Lookups:
             self._at_once(call, TURN)
         if calls is not None:
             return
-        self._now += 1
         self._done.clear()
         for one in self._fields.values():
             if one.source.kind == "done":

@@ -380,9 +380,7 @@ class _Writer:
         return self._leaf(node, "bool", frames, trusted=not isinstance(node, Path | Part | Variable))
 
     def _comparison(self, op: str, left: Node, right: Node, frames: list[_Frame]) -> _Text:
-        kind = self._compared(left, right, frames)
-        if kind is None:
-            raise NotLooped(f"numbers, truths or texts of one type were required; got {cel.render(left)}")
+        kind = self._compared(left, right, frames)  # no other comparison is asked for: `_opaque`
         if kind == "bool":
             return _joined(f"{{}} {op} {{}}", self.fact(left, frames), self.fact(right, frames))
         one, other = (self._value(side, kind, frames).text for side in (left, right))
@@ -614,15 +612,12 @@ class _Writer:
 
     def _leaf(self, node: Node, kind: str, frames: list[_Frame], *, trusted: bool = False) -> _Text:
         """A value that the evaluator reads: one, or one of each item of the one list that it is of."""
-        owners = {self._owner(name, frames) for name in facts.free(node)}
-        if len(owners) > 1:
-            raise NotLooped(f"what is of one list was required; got {cel.render(node)}")
-        if not owners:
+        at = self._of(node, frames)
+        if at is None:
             one = self._input(node, kind, trusted=trusted)
             for frame in frames:
                 frame.use(one.name, one.type, False)
             return _Text(one.name, one.name)
-        (at,) = owners
         frame = frames[at]
         whole = node == Variable(frame.variable)
         one = self._input(frame.base if whole else self._map(node, frame), kind, many=True, trusted=trusted)
@@ -645,16 +640,19 @@ class _Writer:
                 return at
         raise NotLooped(f"a variable of a list was required; got {name}")
 
-    def _type(self, node: Node, frames: list[_Frame]) -> types.Type:
-        """What the declared types say of a node's value."""
-        free = facts.free(node)
-        owners = {self._owner(name, frames) for name in free}
+    def _of(self, node: Node, frames: list[_Frame]) -> int | None:
+        """The frame of the one list that a node is of; None where it is of none."""
+        owners = {self._owner(name, frames) for name in facts.free(node)}
         if len(owners) > 1:
             raise NotLooped(f"what is of one list was required; got {cel.render(node)}")
-        if not owners:
+        return owners.pop() if owners else None
+
+    def _type(self, node: Node, frames: list[_Frame]) -> types.Type:
+        """What the declared types say of a node's value."""
+        at = self._of(node, frames)
+        if at is None:
             return types.of(node, *self.schemas)
-        frame = frames[owners.pop()]
-        return types.of(self._map(node, frame), *self.schemas).item or types.ANY
+        return types.of(self._map(node, frames[at]), *self.schemas).item or types.ANY
 
     def _input(self, node: Node, kind: str, *, many: bool = False, keys: bool = False, trusted: bool = False) -> Input:
         key = node, kind, many, keys

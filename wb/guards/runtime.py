@@ -207,7 +207,6 @@ class CallWatch:
             int, Any
         ] = {}  # what has read the calls of each step one after the other, where that differs
         self._ahead: dict[int, tuple[tuple[Step, ...], Any]] = {}
-        self._since, self._wait = 0, 1  # steps since there is `_ordered`, and after how many it is compared again
         self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
             if one.past is not None:
@@ -337,24 +336,21 @@ class CallWatch:
         """Take in a step that is over: its calls were done."""
         self._ahead, parts = {}, step.in_order
         if parts != (step,):
-            self._since, self._wait = 0, 1
+            self._since, self._wait = 0, 1  # steps since there is `_ordered`, and after how many it is compared again
         if not self._ordered and parts != (step,):
             self._ordered = {id(one): one.fork() for one in (*self._pasts.values(), *self._slices.values())}
         for part in parts if self._ordered else ():
-            told, about = _told(self._readers, part), self._tell(part) if self._slices else {}
+            told, about = _told(self._readers, part), self._tell(part)
             for past in self._pasts.values():
                 self._ordered[id(past)].step(told)
             for slices in self._slices.values():
                 self._ordered[id(slices)].step(about)
-        if self._pasts:
-            told = _told(self._readers, step)
-            for past in self._pasts.values():
-                past.step(told)
-        if self._slices:
-            about = self._tell(step)
-            for formula, slices in self._slices.items():
-                for part in one_by_one(step, self._counted[formula]):
-                    slices.step(about if part is step else self._tell(part))
+        told, about = _told(self._readers, step), self._tell(step)
+        for past in self._pasts.values():
+            past.step(told)
+        for formula, slices in self._slices.items():
+            for part in one_by_one(step, self._counted[formula]):
+                slices.step(about if part is step else self._tell(part))
         if self._ordered:
             self._join()
 
