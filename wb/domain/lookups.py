@@ -203,6 +203,8 @@ class Lookups:
     def untold(self, known: Known) -> Known:
         """What was told of the state, without the fields that come from elsewhere, and which of these were told."""
         told = [name for name in self._untold if name in known.values or name in known.strange]
+        if not told:
+            return known
         values = {name: value for name, value in known.values.items() if name not in self._untold}
         why = {name: self._untold[name] for name in told if known.values.get(name, "") is not None}
         return Known(values, {**known.strange, **why})

@@ -199,7 +199,8 @@ class ShieldWatch:
         if tool not in shield.tools:
             return Verdict("deny", validation.stranger(tool, shield.tools))
         told = self.read(step)
-        key = self._at, tuple(told.values()), tool, *self._left(step).items()
+        key = self._at, tuple(told.values()), tool
+        key = (*key, *self._left(step).items()) if step.calls[1:] else key
         alike = not self._slices and not self._minds(step)
         verdict = shield._seen.get(key) if alike else None
         if verdict is None:
