@@ -228,6 +228,25 @@ def arguments_of(tool: Tool) -> dict[str, Mapping[str, object]]:
     return schemas(tool.arguments) | (dict(written) if isinstance(written, Mapping) else {})
 
 
+def within(field: Field) -> tuple[Field, ...]:
+    """The fields that are declared within an object, or within each item of a list; none where its schema lists none.
+
+    One whose type is left open is a text, as an argument is.
+    """
+    of = types.of_schema(field.schema, "")
+    of = types.of_schema(of.items, "") if of.name == "list" else of
+    found = []
+    for name, row in (of.fields or {}).items():
+        row = row if isinstance(row, Mapping) else {}
+        one, said, more = types.of_schema(row, ""), row.get("description"), row.get("keywords")
+        kind: FieldType = one.json if one.json in TYPES else "string"  # type: ignore[assignment]
+        told, keywords = said if isinstance(said, str) else "", more if isinstance(more, list | tuple) else ()
+        found.append(
+            Field(name, kind, told, tuple(map(str, one.values)), tuple(map(str, keywords)), schema=Schema(row))
+        )
+    return tuple(found)
+
+
 DeclaredValues = Mapping[tuple[str, str], tuple[bool | int | float | str, ...]]
 _OF_TYPE = {"boolean": lambda text: {"True": True, "False": False}[text], "integer": int, "number": float}
 

@@ -92,7 +92,7 @@ def _unaccounted(
     if strange := operators.unread(text, context):
         return strange
     said = words.plain(" ".join((*context, operators.opened(text))))
-    if foreign := shapes.foreign(rules, used) or signs.one_way(said, rules):
+    if foreign := shapes.foreign(rules, used) or called.undeclared(used, toolbox) or signs.one_way(said, rules):
         return foreign
     said = operators.BOTH_WAYS.sub("only if", said)
     carried = called.carried(used, toolbox)
@@ -107,7 +107,8 @@ def _unaccounted(
         *called.numbers(said, used),
         *called.not_said(said, used, toolbox, headings),
         *signs.shape(said, rules, used),
-        *called.others(said, used, toolbox),
+        *called.others(said, used, toolbox, headings),
+        *called.elsewhere(said, used, toolbox),
         *called.units(said, used, toolbox),
         *called.aged(said, used, toolbox),
         *signs.signed(said, rules, used, carried),

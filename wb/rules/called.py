@@ -7,12 +7,14 @@ sentence or the headings above it; nothing else that the toolbox has is named as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
-from wb.domain.tools import Field, Tool, Toolbox
-from wb.logic import facts
-from wb.logic.facts import Comparison, Fact, Path, Scalar
+from wb.domain.tools import Field, Tool, Toolbox, within
+from wb.logic import cel, facts
+from wb.logic.facts import Comparison, Fact, Path, Scalar, Size
 from wb.rules import operators, shapes, words
 from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate
@@ -59,6 +61,22 @@ _FAMILIES = (
     {unit: rf"\b{unit}\b" for unit in ("kb", "mb", "gb", "tb")},
     {unit: rf"\b{unit}\b" for unit in ("mg", "g", "kg", "mm", "cm", "m", "km", "ml", "l")},
 )
+_NUMBERS = ("integer", "number")
+_THE = r"(?:the |an? |any |each |every |all |its |this |that )"
+_IS = (
+    r"(?:that|who|which|whose|with|is|are|was|were|be|been|has|have|had|of|aged|must|may|can|cannot|not|never|no|an?|the|"
+    r"age|in|years) "
+)
+_MORE = (
+    r"(?:over|above|beyond|exceed\w*|under|below|at|the|least|most|more|less|fewer|greater|larger|older|younger|longer|"
+    r"higher|lower|smaller|shorter|than|minimum|maximum|of|up|to|not|no) "
+)
+_PEOPLE = frozenset(
+    """user users customer customers client clients person persons people anyone anybody someone somebody everyone
+    everybody nobody assistant agent you we i""".split()
+)
+_LEVELS = 5  # of what lies within a field
+_PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?<=s|x|z)es|(?<=ch|sh)es|ies|(?<!s)s)\Z")
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
 
 
@@ -73,8 +91,9 @@ def carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
             if tool is not None:
                 texts += [tool.name, *tool.keywords, _ASIDE.split(tool.description)[0]]
                 texts += [_ASKED] if _telling(tool) else []
-        for field in fields(p, toolbox):
-            texts += [field.name, field.description, *field.keywords]
+        for place in places(p, toolbox):
+            texts += [place.field.name, place.field.description, *place.field.keywords]
+            texts += [keyword for outer in place.within for keyword in outer.keywords]
         texts += [str(literal.value) for literal in shapes.literals(p)]
         texts += [_GIVEN for _, fact in shapes.leaves(p.test, True) if _given(fact)]
     return stems(" ".join(texts))
@@ -108,19 +127,62 @@ def numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
     return tuple(why)
 
 
-def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
+class Place(NamedTuple):
+    """A declared field and, where it lies within others, these, outermost first; then its name is its path through
+    them, as in `order.status`, and `last` what it is called in the innermost one."""
+
+    field: Field
+    within: tuple[Field, ...] = ()
+    last: str = ""
+
+
+def places(predicate: Predicate, toolbox: Toolbox) -> tuple[Place, ...]:
     """The declared fields that the predicate's test reads."""
-    if predicate.test is None:
-        return ()
+    paths = facts.paths(predicate.test) if predicate.test is not None else ()
+    return tuple(place for path in paths for place in declared(path.names, predicate.tools, toolbox))
+
+
+def declared(names: Sequence[str], tools: Sequence[str], toolbox: Toolbox) -> tuple[Place, ...]:
+    """The declared fields at a path that begins with `state` or `call`: of a call one for each of these tools that has
+    it, or for each tool where there are none.  Empty where nothing is declared there."""
+    owners = _owners(names[0], tools, toolbox)
+    return tuple(place for owner in owners for place in _below(owner, ()) if _path(place) == tuple(names[1:]))
+
+
+def _owners(root: str, tools: Sequence[str], toolbox: Toolbox) -> list[tuple[Field, ...]]:
+    mine = [tool.arguments for tool in toolbox.tools if not tools or tool.name in tools]
+    return [toolbox.state] if root == "state" else mine
+
+
+def _path(place: Place) -> tuple[str, ...]:
+    return (*(outer.name for outer in place.within), place.last)
+
+
+def _below(those: Iterable[Field], outer: tuple[Field, ...]) -> Iterator[Place]:
+    """The fields and all that lie within them, at most so deep as a prompt shows them."""
+    for field in those:
+        name = ".".join((*(one.name for one in outer), field.name))
+        yield Place(replace(field, name=name) if outer else field, outer, field.name)
+        if len(outer) < _LEVELS:
+            yield from _below(within(field), (*outer, field))
+
+
+def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
+    """The same without what they lie within."""
+    return tuple(place.field for place in places(predicate, toolbox))
+
+
+def undeclared(used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Tests of what lies within a field where tools.json declares nothing of that name, of a call for one of its
+    tools."""
     found = []
-    for path in facts.paths(predicate.test):
-        owners = (
-            [toolbox.state]
-            if path.names[0] == "state"
-            else [t.arguments for t in toolbox.tools if not predicate.tools or t.name in predicate.tools]
-        )
-        found += [field for owner in owners for field in owner if field.name == path.names[1]]
-    return tuple(found)
+    for p in used:
+        for path in facts.paths(p.test) if p.test is not None else ():
+            owners = [(tool,) for tool in p.tools] if path.names[0] == "call" and p.tools else [()]
+            if len(path.names) > 2 and not all(declared(path.names, owner, toolbox) for owner in owners):
+                said = f"{cel.render(p.test)}, for nothing is declared at {'.'.join(path.names)}"
+                found.append(f"no sentence is read into this form, a person may write it: {said}")
+    return tuple(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=10_000)  # the names and descriptions of tools are read for each sentence anew
@@ -186,13 +248,40 @@ def _unnamed(
         if not any(one & nearest and one <= spoken | titled for one in (*told, *together)):
             tools.append(name)
     for p in used:
-        for field in fields(p, toolbox):
-            name = content(field.name)
-            told = [name, *map(content, (*field.keywords, field.description))]
-            values = [v for v in field.values if content(v) and content(v) <= spoken]
-            if not any(one <= spoken for one in told if one or one is name) and not values:
-                read[field] = None
+        for place in places(p, toolbox):
+            if not _said(place, spoken) or (place.within and not _about(place, said, headings)):
+                read[place.field] = None
     return tuple(tools), tuple(read)
+
+
+def _said(place: Place, spoken: frozenset[str], *, strictly: bool = False) -> bool:
+    """Whether a field is named by its own name, a keyword, its description or one of its values; `strictly` not by its
+    description, and by a name that is a mere size or amount only where that is said."""
+    field, name = place.field, content(place.last)
+    told = [*map(content, (*field.keywords, *(() if strictly else (field.description,))))]
+    values = [v for v in field.values if content(v) and content(v) <= spoken]
+    own = stems(place.last) <= spoken if strictly and not name else name <= spoken
+    return own or any(one <= spoken for one in told if one) or bool(values)
+
+
+def _about(place: Place, said: str, headings: Sequence[str]) -> bool:
+    """Whether a sentence names all that a field lies within, by its name or a keyword; of the outermost one the heading
+    next above the sentence may."""
+    here = nouns(said)
+    above = here | nouns(words.plain(" / ".join(headings[-1:])))
+    texts = [(here if i else above, (outer.name, *outer.keywords)) for i, outer in enumerate(place.within)]
+    return all(any(nouns(one) <= known for one in names if nouns(one)) for known, names in texts)
+
+
+@lru_cache(maxsize=10_000)
+def nouns(text: str) -> frozenset[str]:
+    """The words of a text, parts of names too, each without the ending of its plural."""
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).replace("_", " ").lower()
+    return frozenset(map(singular, re.findall(r"[a-z]+", re.sub(r"'s\b|'(?=\s|\Z)", "", text))))
+
+
+def singular(word: str) -> str:
+    return re.sub(_PLURAL, lambda m: "y" if m.group() == "ies" else "", word)
 
 
 def _names(tool: Tool, toolbox: Toolbox, spoken: frozenset[str]) -> list[frozenset[str]]:
@@ -213,23 +302,141 @@ def _shared(names: Sequence[str], toolbox: Toolbox) -> frozenset[str]:
     return frozenset() if any(common <= content(t.name) for t in toolbox.tools if t.name not in names) else common
 
 
-def others(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+def others(said: str, used: Sequence[Predicate], toolbox: Toolbox, headings: Sequence[str] = ()) -> tuple[str, ...]:
     """Tools and fields that the sentence names as well as those that the rules mean: which is meant is not known."""
     spoken, found = stems(said), []
     tools = {name for p in used if p.kind == "action" for name in p.tools}
     for one in tools:
         found += [t.name for t in toolbox.tools if t.name not in tools and stems(one) < stems(t.name)]
-    read = [field for p in used for field in fields(p, toolbox)]
-    near = [*toolbox.state, *(a for t in toolbox.tools if t.name in tools for a in t.arguments)]
-    for field in read:
-        told = [*map(content, (field.name, *field.keywords, field.description))]
+    read = {place.field.name: place for p in used for place in places(p, toolbox)}
+    numbers = [n for p in used for n in _sizes(p, toolbox)]
+    near = _near(tools, toolbox)
+    for name, mine in read.items():
+        told, counted = [*map(content, named_by(mine.field))], dict(numbers).get(name)
         for other in near:
-            name, values = content(other.name), [v for v in other.values if content(v) and content(v) <= spoken]
-            if other in read or not (values or name <= spoken) or any(name < one <= spoken for one in told):
+            if other.field.name in read or _encloses(mine, other) or _encloses(other, mine):
                 continue
-            if len(name) > 1 if other.type != field.type else values or (name and not other.values):
-                found.append(other.name)
+            if counted is not None and not _behind(said, counted, other):
+                continue  # "at most five bags" counts nothing else
+            if not mine.within and not other.within:
+                found += [other.field.name] if _as_well(other.field, mine.field, told, spoken) else []
+            elif _owned(mine, other, said) and _means(other, mine, told, said, headings):
+                found.append(other.field.name)
     return (f"it may as well mean {', '.join(dict.fromkeys(found))}",) if found else ()
+
+
+def _near(tools: Iterable[str], toolbox: Toolbox) -> list[Place]:
+    """The fields that a call of these tools can tell, its own and those of the state, and all that lies within them."""
+    given = [a for t in toolbox.tools if t.name in set(tools) for a in t.arguments]
+    names = {a.name for a in given}
+    known = [field for field in toolbox.state if not tools or _looked_up(field) <= names]
+    return [*_below((*known, *given), ())]
+
+
+def _looked_up(field: Field) -> set[str]:
+    """The arguments without which a call does not tell a field that is looked up for it."""
+    nodes = [node for _, node in field.source.arguments] if field.source is not None else []
+    paths = [node for node in nodes if isinstance(node, Path)]
+    return {path.names[1] for path in paths if path.names[0] == "call"}
+
+
+def _encloses(one: Place, other: Place) -> bool:
+    return _path(one) == _path(other)[: len(_path(one))]
+
+
+def _as_well(other: Field, field: Field, told: Sequence[frozenset[str]], spoken: frozenset[str]) -> bool:
+    """Whether a sentence names another field as well as the one that is read, none of which lies within others."""
+    name, values = content(other.name), [v for v in other.values if content(v) and content(v) <= spoken]
+    if not (values or name <= spoken) or any(name < one <= spoken for one in told):
+        return False
+    return bool(len(name) > 1 if other.type != field.type else values or (name and not other.values))
+
+
+def _owned(mine: Place, other: Place, said: str) -> bool:
+    """Whether the sentence may say of what another field lies within what it says of one: it says of nothing, or of
+    that too."""
+    of = owners(mine, said)
+    return not of or not of <= _nouns_of(mine) or bool(of & _nouns_of(other))
+
+
+def _means(other: Place, mine: Place, told: Sequence[frozenset[str]], said: str, headings: Sequence[str]) -> bool:
+    """The same as `_as_well` where one of both lies within others: with all names of its path."""
+    spoken, name = stems(said), content(other.field.name)
+    if other.field.type == "object" or any(name < one <= spoken for one in told):
+        return False
+    if _said(mine, spoken, strictly=True):
+        of = content(" ".join(outer.name for outer in mine.within))
+        if not _said(other, spoken, strictly=True) or (not other.within and name <= of and not other.field.values):
+            return False
+    if not content(other.last):  # a size or an amount, which need not be said
+        unsaid = not content(mine.last) and not stems(mine.last) <= spoken and other.field.type in _NUMBERS
+        if not unsaid and not stems(other.last) <= spoken:
+            return False
+    return _said(other, spoken) and (not other.within or _about(other, said, headings))
+
+
+def _nouns_of(place: Place) -> frozenset[str]:
+    """What a sentence may say that a field is of: what it lies within, or itself."""
+    names = [name for outer in place.within for name in (outer.name, *outer.keywords)]
+    return nouns(" ".join((*names, place.last)))
+
+
+def owners(place: Place, said: str) -> frozenset[str]:
+    """The nouns of which a sentence says what a field tells: "the order is delivered", "the order's status", "status of
+    the order", "a delivered order", "an order over 50 euros"; none where it says "it" or says it in another way."""
+    spoken = stems(said)
+    values = [v for v in place.field.values if content(v) and content(v) <= spoken]
+    told = content(" ".join((place.last, *place.field.keywords, *values)))
+    text = said.lower().replace("’", "'")
+    words = [re.escape(w) for w in dict.fromkeys(re.findall(r"[a-z]+(?:-[a-z]+)*", text)) if stems(w) & told]
+    found: list[str] = []
+    if words:
+        leaf = rf"(?:{'|'.join(words)})\b"
+        found += re.findall(rf"\b([a-z]+) (?:{_IS})*{leaf}", text)
+        found += re.findall(rf"\b([a-z]+)'s? {leaf}", text)
+        found += re.findall(rf"\b{leaf} of {_THE}*([a-z]+)\b", text)
+        found += re.findall(rf"\b{leaf} ([a-z]+)\b", text)
+    if place.field.type in _NUMBERS:
+        found += re.findall(rf"\b([a-z]+) (?:{_IS})*(?:{_MORE})+ *[$€£]?(?:\d|(?:{'|'.join(NUMBERS)})\b)", text)
+    own = stems(" ".join(values))
+    return frozenset(singular(w) for w in found if w not in _FILLER - _PEOPLE and not stems(w) & own)
+
+
+def elsewhere(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Fields within others, where the sentence says what they tell of something else, or an amount of nothing that
+    it names; and lists of which the number that is said does not count the items."""
+    spoken, found = stems(said), []
+    for p in used:
+        for place in places(p, toolbox):
+            of = owners(place, said) if place.within else frozenset()
+            unsaid = place.within and not content(place.last) and not stems(place.last) <= spoken
+            if (of and not of & _nouns_of(place)) or (unsaid and not of):
+                also = f", but of {', '.join(sorted(of))}" if of else ""
+                found.append(f"it is not said of {place.field.name}{also}")
+        counted = dict(_sizes(p, toolbox))
+        for place in places(p, toolbox):
+            if place.field.name in counted and not _behind(said, counted[place.field.name], place):
+                found.append(f"how many {place.field.name} is not said: {counted[place.field.name]:g}")
+    return tuple(dict.fromkeys(found))
+
+
+def _sizes(p: Predicate, toolbox: Toolbox) -> list[tuple[str, float]]:
+    """The lists whose items a test counts, by name, each with the number that it compares with."""
+    found = []
+    for _, fact in shapes.leaves(p.test, True) if p.test is not None else ():
+        match fact:
+            case Comparison(limit=(Size(Path() as path), _, Scalar(value))) if type(value) in (int, float):
+                found += [(one.field.name, float(value)) for one in declared(path.names, p.tools, toolbox)]
+    return found
+
+
+def _behind(said: str, number: float, place: Place) -> bool:
+    """Whether what a field is called stands right behind a number, wherever a sentence says it."""
+    figures = [m.end() for m in operators.NUMERAL.finditer(said) if float(m.group().replace(",", "")) == number]
+    spelt = [m.end() for w, n in NUMBERS.items() if n == number for m in re.finditer(rf"\b{w}\b", said, re.I)]
+    behind = [nouns(" ".join(re.findall(r"[\w-]+", said[at:])[:2])) for at in (*figures, *spelt)]
+    names = [nouns(name) for name in (place.last, *place.field.keywords)]
+    return any(name and name <= words for name in names for words in behind)
 
 
 def units(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
@@ -255,7 +462,8 @@ def _alike_in(family: Mapping[str, str], field: Field, p: Predicate, said: str, 
     units = {stem(word) for unit in family for word in (unit, f"{unit}s")}
     if (content(field.name) - units) & stems(said):
         return ()
-    near = [a for t in toolbox.tools if t.name in p.tools for a in t.arguments if a.name != field.name]
+    given = _below((a for t in toolbox.tools if t.name in p.tools for a in t.arguments), ())
+    near = [place.field for place in given if place.field.name != field.name]
     texts = {a.name: f"{a.name} {a.description} {' '.join(a.keywords)}".replace("_", " ") for a in near}
     numbers = {a.name for a in near if a.type in ("integer", "number")}
     return tuple(

@@ -22,7 +22,7 @@ def wider(predicates: Iterable[Predicate]) -> bool:
     """Whether a test is of another form than words can be counted against, such as one of two fields, of what lies
     within a list, a sum or a time: no sentence is read into that, and no narrower answer would say the same."""
     found = [fact for p in predicates if p.test is not None for _, fact in leaves(p.test, True)]
-    return any(not _leaf(fact) or any(len(path.names) > 2 for path in facts.paths(fact)) for fact in found)
+    return not all(map(_leaf, found))
 
 
 def past(rules: Iterable[Rule], predicates: Iterable[Predicate]) -> bool:
@@ -86,7 +86,7 @@ def _simple(test: Fact) -> bool:
     facts_of = [fact for _, fact in leaves(test, True)]
     read = [path for fact in facts_of for path in facts.paths(fact)]
     apart = len(set(read)) == len(read) or not any(isinstance(node, Disjunction) for node in _inner(test))
-    return apart and all(len(path.names) == 2 for path in read) and all(map(_leaf, facts_of))
+    return apart and all(map(_leaf, facts_of))
 
 
 def _leaf(fact: Fact) -> bool:

@@ -68,6 +68,7 @@ _NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) (?:more than {_
 _EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
 _ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
 _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
+_ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if)\b", re.I)
 NOT_THE_LIMIT = "not the limit that is said"
@@ -169,7 +170,8 @@ def shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[
         return ("'or' beside a rule that several facts must break together",)
     if re.search(r"\bor\b", plain, re.I) and re.search(r"\band\b", plain, re.I):
         return ("'or' and 'and' in one sentence",)
-    if re.search(r"\band\b", plain, re.I) and several and not _VERB_AFTER_AND.search(plain):
+    together = _VERB_AFTER_AND.search(plain) and not operators.EXCEPTION.search(plain)
+    if re.search(r"\band\b", plain, re.I) and several and not together:
         return ("'and' beside a rule that several facts must break together",)
     if not operators.EXCEPTION.search(plain) and not _JOINS.search(plain) and shapes.twice(rules, used):
         return ("two rules about one act, and nothing in the sentence that joins two demands",)
@@ -196,6 +198,7 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
     if count is None:
         return ()
     several = bool(count % 2) and not operators.EXCEPTION.search(said)  # "not if a and b": each is negated
+    several = several or (not count and not SUPPOSED.search(_ONLY_IF.sub(" ", said)))  # "only if a and b"
     signs, limits = [], []
     for rule in rules:
         for positive, atom in shapes.literals_of(rule.formula, several):

@@ -270,13 +270,16 @@ def _told(p: Predicate) -> str:
 
 
 def _things(p: Predicate) -> tuple[str, ...]:
-    """What a predicate is about, as a line names it: its tools, or the fields or the values of fields of its test."""
+    """What a predicate is about, as a line names it: its tools, or the fields or the values of fields of its test, but
+    for what lies within a field, which no line names."""
     if p.kind == "action" or p.test is None:
         return p.tools
     owners = p.tools or ("call",)
     found = []
     for path, value in shapes.measured(p.test):
-        root, name = path.names[0], path.names[1]
+        root, name, *inner = path.names
+        if inner:
+            continue
         told = f' == "{value}"' if value else ""
         found += [f"state.{name}{told}"] if root == "state" else [f"{tool}.{name}{told}" for tool in owners]
     return tuple(dict.fromkeys(found))
