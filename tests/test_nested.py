@@ -4,6 +4,7 @@ The wrong ones were written before the accounting read such fields."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
@@ -316,19 +317,11 @@ MORE = {
         'ALWAYS (scrap IMPLIES {!(state.machine.status in ["ready", "parked"])})'
     ),
 }
-_FORM = "no sentence is read into this form"
 ASIDE = {
-    "Rent out a machine only if all attachments are secured.": _FORM,
-    "Do not rent out a machine if any helper is under 16.": _FORM,
-    "A machine must not be rented out if no helper is trained.": _FORM,
     "Do not rent out a machine unless it is serviced or the renter is insured.": "'or' beside a rule",
     "Do not rent out a machine if its weight is over 900 kg unless the driver is licensed.": "more than one exception",
     "A machine may only be rented out if the tank of the machine is sealed.": "more than one exception or condition",
     "Do not close a rental while it is open.": "'while'",
-    "Rent out a machine only if every helper is trained.": _FORM,
-    "Do not rent out a machine if any attachment is over 80 kg.": _FORM,
-    "Rent out a machine only if each helper is at least 16 years old.": _FORM,
-    "Do not extend a rental if any remark of the rental is urgent.": _FORM,
 }
 WRONG = [(text, one.strip()) for text, (_, told) in CASES.items() for row in told.split("\n") for one in row.split("|")]
 RIGHT = {text: right for text, (right, _) in CASES.items()} | MORE
@@ -366,3 +359,50 @@ def test_a_right_reading_comes_into_force_or_says_why_not(text: str) -> None:
         assert account.cls == "open" and ASIDE[text] in account.reason
     else:
         assert account.cls == "rule", account.reason
+
+
+# What a sentence asks of the items of a list: of how many of them, and what; None where it may mean either.
+OF_ITEMS = {
+    "Rent out a machine only if no helper is under 16.": ("all", "call.helpers", "age >= 16", "age < 16"),
+    "Do not rent out a machine unless every helper is trained.": ("all", "call.helpers", "trained", ""),
+    "Do not rent out a machine unless any helper is trained.": None,
+    "Rent out a machine only if any helper is trained.": None,
+    "Do not rent out a machine if all helpers are under 16.": ("exists", "call.helpers", "age >= 16", "age < 16"),
+    "Every helper must be trained when a machine is rented out.": ("all", "call.helpers", "trained", ""),
+    "No helper may be under 16 when a machine is rented out.": ("all", "call.helpers", "age >= 16", "age < 16"),
+    "A machine must not be rented out with any attachment that is not secured.": (
+        "all",
+        "call.attachments",
+        "secured",
+        "",
+    ),
+    "A machine must not be rented out with an attachment that is not secured.": None,
+    "If any helper is not trained, a machine must not be rented out.": ("all", "call.helpers", "trained", ""),
+    "If no helper is trained, do not rent out a machine.": ("exists", "call.helpers", "trained", ""),
+    "If all helpers are trained, a machine may be rented out.": None,
+    "A machine may be rented out if any helper is trained.": None,
+    "Do not rent out a machine if not all helpers are trained.": None,
+    "Do not rent out a machine if all helpers are not trained.": None,
+    "Do not rent out a machine if any helper or the driver is under 16.": None,
+    "Do not rent out a machine if the driver is hired and any helper is under 16.": None,
+    "Nobody may rent out a machine if every attachment is a hammer.": (
+        "exists",
+        "call.attachments",
+        'kind != "hammer"',
+        'kind == "hammer"',
+    ),
+}
+
+
+@pytest.mark.parametrize("text", OF_ITEMS)
+def test_of_all_or_of_some_items_is_asked_what_the_sentence_asks_of_them(text: str) -> None:
+    right = OF_ITEMS[text]
+    asked = [right[1:]] if right else [("call.helpers", "trained", ""), ("call.helpers", "age >= 16", "age < 16")]
+    came = set()
+    for path, so, not_so in asked:
+        for how, fact, sign in itertools.product(("all", "exists"), (so, not_so), ("", "NOT ")):
+            said = f"x.{fact}" if fact else f"!x.{so}"
+            of_all = (how == "all") == (not sign)
+            if classed(text, f"ALWAYS (rent IMPLIES {sign}{{{path}.{how}(x, {said})}})").cls == "rule":
+                came.add(("all" if of_all else "exists", (fact == so) == (not sign)))
+    assert came == ({(right[0], True)} if right else set())

@@ -95,14 +95,17 @@ def _unaccounted(
     if foreign := shapes.foreign(rules, used) or called.undeclared(used, toolbox) or signs.one_way(said, rules):
         return foreign
     said = operators.BOTH_WAYS.sub("only if", said)
+    many, used = signs.many(said, rules, used, toolbox), [shapes.spread(p) for p in used]
     carried = called.carried(used, toolbox)
     if partial:
         return (
+            *many,
             *signs.shape(said, rules, used),
             *called.units(said, used, toolbox),
             *signs.signed(said, rules, used, carried),
         )
     return (
+        *many,
         *called.unspent(said, carried),
         *called.numbers(said, used),
         *called.not_said(said, used, toolbox, headings),

@@ -173,13 +173,16 @@ def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
 
 
 def undeclared(used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """Tests of what lies within a field where tools.json declares nothing of that name, of a call for one of its
-    tools."""
+    """Tests of what lies within a field where tools.json declares nothing of that name, of a call for one of its tools,
+    or where a list lies between."""
     found = []
     for p in used:
-        for path in facts.paths(p.test) if p.test is not None else ():
+        plain = facts.paths(p.test) if p.test is not None else ()
+        for path in facts.paths(shapes.spread(p).test) if p.test is not None else ():
             owners = [(tool,) for tool in p.tools] if path.names[0] == "call" and p.tools else [()]
-            if len(path.names) > 2 and not all(declared(path.names, owner, toolbox) for owner in owners):
+            those = [declared(path.names, owner, toolbox) for owner in owners] if len(path.names) > 2 else []
+            lists = any(one.type == "array" for each in those for place in each for one in place.within)
+            if not all(those) or (lists and path in plain):
                 said = f"{cel.render(p.test)}, for nothing is declared at {'.'.join(path.names)}"
                 found.append(f"no sentence is read into this form, a person may write it: {said}")
     return tuple(dict.fromkeys(found))

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from wb.logic import cel, facts
 from wb.logic import formula as F
-from wb.logic.facts import Comparison, Conjunction, Disjunction, Fact, Negation, OneOf, Path, Scalar
+from wb.logic.facts import (
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Fact,
+    Macro,
+    Negation,
+    Node,
+    OneOf,
+    Part,
+    Path,
+    Scalar,
+    Variable,
+)
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
 from wb.rules.rule import Predicate, Rule
@@ -19,8 +33,8 @@ def joins_literals(formula: Formula) -> bool:
 
 
 def wider(predicates: Iterable[Predicate]) -> bool:
-    """Whether a test is of another form than words can be counted against, such as one of two fields, of what lies
-    within a list, a sum or a time: no sentence is read into that, and no narrower answer would say the same."""
+    """Whether a test is of another form than words can be counted against, such as one of two fields, a sum or a time,
+    or of the items of a list: no narrower answer would say the same."""
     found = [fact for p in predicates if p.test is not None for _, fact in leaves(p.test, True)]
     return not all(map(_leaf, found))
 
@@ -48,10 +62,11 @@ def foreign(rules: Iterable[Rule], used: Iterable[Predicate]) -> tuple[str, ...]
     """The formulas and tests of other forms than those whose parts the words of a sentence can be counted against.
 
     A formula is `ALWAYS` of facts, of what was done once or has to follow, or has an act wait for one; no fact stands
-    twice in it.  A test joins comparisons of a field, or of how many items it has, with literals.
+    twice in it.  A test joins comparisons of a field, or of how many items it has, with literals; of the items of a
+    list one comparison.
     """
     found = [render(rule.formula) for rule in rules if not _counted(rule.formula)]
-    found += [cel.render(p.test) for p in used if p.test is not None and not _simple(p.test)]
+    found += [cel.render(p.test) for p in used if p.test is not None and not _simple(spread(p).test)]
     return tuple([f"no sentence is read into this form, a person may write it: {text}" for text in found])
 
 
@@ -87,6 +102,58 @@ def _simple(test: Fact) -> bool:
     read = [path for fact in facts_of for path in facts.paths(fact)]
     apart = len(set(read)) == len(read) or not any(isinstance(node, Disjunction) for node in _inner(test))
     return apart and all(map(_leaf, facts_of))
+
+
+def spread(predicate: Predicate) -> Predicate:
+    """The predicate with what it asks of all items of a list, or of some, as if it asked that of a field of the list:
+    `call.boxes.all(b, b.shut)` as `call.boxes.shut`.  What it says of how many of them is `gone_through`."""
+    return predicate if predicate.test is None else replace(predicate, test=_spread(predicate.test))
+
+
+def _spread(test: Fact) -> Fact:
+    match test:
+        case Negation(body):
+            return Negation(_spread(body))
+        case Conjunction(parts):
+            return Conjunction(tuple(map(_spread, parts)))
+        case Disjunction(parts):
+            return Disjunction(tuple(map(_spread, parts)))
+        case Macro("all" | "exists", Path(names), variable, body):
+            return _of_items(body, variable, names) or test
+    return test
+
+
+def _of_items(body: Fact, variable: Variable, names: tuple[str, ...]) -> Fact | None:
+    """One comparison of a field of what a macro goes through, as one of the list's; None for any other body."""
+    match body:
+        case Negation(inner):
+            found = _of_items(inner, variable, names)
+            return None if found is None else Negation(found)
+        case Part():
+            return _item(body, variable, names)
+        case OneOf(item, options):
+            path = _item(item, variable, names)
+            return None if path is None else OneOf(path, options)
+        case Comparison(op, left, Scalar() as right):
+            path = _item(left, variable, names)
+            return None if path is None else Comparison(op, path, right)
+    return None
+
+
+def _item(node: Node, variable: Variable, names: tuple[str, ...]) -> Path | None:
+    match node:
+        case Part(of, Scalar(str(name))):
+            outer = names if of == variable else (found := _item(of, variable, names)) and found.names
+            return Path((*outer, name)) if outer else None
+    return None
+
+
+def gone_through(test: Fact | None, positive: bool) -> Iterator[tuple[bool, Path]]:
+    """The lists of which a test asks something of their items, each with whether it asks it of all or of some."""
+    for asked, fact in leaves(test, positive):
+        match fact:
+            case Macro("all" | "exists" as name, Path() as path):
+                yield asked == (name == "all"), path
 
 
 def _leaf(fact: Fact) -> bool:

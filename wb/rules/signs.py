@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from wb.domain.tools import Toolbox
-from wb.logic import facts
+from wb.logic import cel, facts
 from wb.logic import formula as F
 from wb.logic.facts import Fact
 from wb.logic.syntax import render
@@ -71,6 +71,13 @@ _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re
 _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if)\b", re.I)
+_MANY = re.compile(
+    r"\b(?P<how>all|every|each|any|no|none)(?: of)?(?: the| its| their| his| her)? (?P<noun>[a-z]+)\b", re.I
+)
+_ASKS = re.compile(r"only (?:if|when|where)|unless|provided(?: that)?", re.I)
+_LED_BY = re.compile(
+    rf"\b(?:{_ASKS.pattern}|if|when|where|that|which|who|whose|with|without|once|after|before)\b", re.I
+)
 NOT_THE_LIMIT = "not the limit that is said"
 SUPPOSED = re.compile(r"\b(?:if|when|where|while|once|after|in case)\b", re.I)
 _LIMIT_IN_NAME = re.compile(r"_at_(least|most)_(\d+)\Z")
@@ -213,6 +220,55 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+
+
+def many(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether a sentence asks something of all items of a list where its rule does, and of some where that does: by
+    "all", "every", "each", "any", "no" or "none" before what the list is called, and by what it stands in.
+
+    "Only if all boxes are shut", "not if any box is open" and "all boxes must be shut" ask it of all; "not if all boxes
+    are open" and "not if no box is shut" of some.
+    """
+    known = {p.name: p for p in used}
+    for p in known.values():
+        if not any(True for _ in shapes.gone_through(p.test, True)):
+            continue
+        asked = [list(shapes.literals_of(rule.formula, True)) for rule in rules if p.name in rule.predicates]
+        facts_of = [one for found in asked if len(found) == 1 for one in shapes.leaves(p.test, found[0][0])]
+        lists = [one for found in asked if len(found) == 1 for one in shapes.gone_through(p.test, found[0][0])]
+        if len(asked) != 1 or len(facts_of) != 1 or len(lists) != 1:
+            return (
+                f"what is asked of items stands beside something else, a person may write it: {cel.render(p.test)}",
+            )
+        of_all, path = lists[0]
+        told = {_of_all(said, place) for place in called.declared(path.names, p.tools, toolbox)}
+        if told != {of_all}:
+            said = f"of how many {path.names[-1]} is not said as its rule says it"
+            return (f"{said}, a person may write it: {cel.render(p.test)}",)
+    return ()
+
+
+def _of_all(said: str, place: called.Place) -> bool | None:
+    """Whether a sentence asks something of all that a list holds, or of some; None where it says neither."""
+    text = said.lower()
+    found = [m for m in _MANY.finditer(text) if called.nouns(m["noun"]) <= called.nouns(place.last)]
+    if len(found) != 1:
+        return None
+    at, how = found[0], found[0]["how"]
+    before, behind = text[: at.start()], text[at.end() :]
+    led = list(_LED_BY.finditer(before))
+    if how in ("all", "every", "each") and re.search(r"\b(?:not|never|no|[a-z]+n't|cannot)\b", behind.split(",")[0]):
+        return None  # "all are not" may mean that not all are
+    if not led:
+        forced = how == "no" or re.match(r" (?:must|shall|should|ought to|needs? to|ha(?:s|ve) to)\b", behind)
+        plain = forced and how != "any" and not operators.NEGATION.search(before)
+        return True if plain and not operators.EXCEPTION.search(text) else None
+    if _ASKS.match(led[-1].group()):
+        return None if how == "any" or len(led) > 1 else True
+    rest = before[: led[-1].start()] if led[-1].start() else behind.partition(",")[2]
+    if len(led) > 1 or len(operators.NEGATION.findall(rest)) != 1 or operators.EXCEPTION.search(text):
+        return None
+    return how == "any"
 
 
 def sides(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
