@@ -19,7 +19,7 @@ from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
 
 
-def _object(description: str = "", **fields: dict) -> dict:
+def _object(description: str = "", /, **fields: dict) -> dict:
     return {"type": "object", "description": description, "properties": fields}
 
 
@@ -406,3 +406,95 @@ def test_of_all_or_of_some_items_is_asked_what_the_sentence_asks_of_them(text: s
             if classed(text, f"ALWAYS (rent IMPLIES {sign}{{{path}.{how}(x, {said})}})").cls == "rule":
                 came.add(("all" if of_all else "exists", (fact == so) == (not sign)))
     assert came == ({(right[0], True)} if right else set())
+
+
+# Two objects of one name, a thing and a person without a field, and amounts that no word but their money tells.
+TWINS = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {
+                    "name": "ship_order",
+                    "description": "Ship an order.",
+                    "mutating": True,
+                    "parameters": {
+                        "type": "object",
+                        "properties": {
+                            "address": _object("where it goes", verified=_one("boolean")),
+                            "payment": _object("", amount=_one("number", "in euros"), fee=_one("number", "in euros")),
+                        },
+                    },
+                }
+            ],
+            "state": [
+                {
+                    "name": "order",
+                    **_object(
+                        paid=_one("boolean"),
+                        address=_object(verified=_one("boolean")),
+                        customer=_object(verified=_one("boolean")),
+                        items=_list("", fragile=_one("boolean")),
+                    ),
+                },
+                {"name": "customer", **_object(verified=_one("boolean"), age=_one("integer", "in years"))},
+                {"name": "store", **_object(insured=_one("boolean"), age=_one("integer", "in years"))},
+                {"name": "balance", **_one("number", "in euros")},
+            ],
+        }
+    )
+)
+AMBIGUOUS = [
+    ("Do not ship an order unless the customer is verified.", "{state.order.customer.verified}", "may as well mean"),
+    ("Do not ship an order unless the customer is verified.", "{state.customer.verified}", "may as well mean"),
+    ("Do not ship an order unless the address is verified.", "{state.order.address.verified}", "may as well mean"),
+    ("Do not ship an order unless the address is verified.", "{call.address.verified}", "may as well mean"),
+    ("Do not ship an order from the store unless the user is insured.", "{state.store.insured}", "not said of store"),
+    ("Do not ship an order of a store to clients under 18.", "{state.store.age >= 18}", "it is not said of store.age"),
+    ("Do not ship an order over 500 euros.", "{state.balance <= 500}", "meant by its rule: balance"),
+    ("Do not ship an order if the payment is over 500 euros.", "{call.payment.fee <= 500}", "its rule: payment.fee"),
+    ("Do not ship an order if any item is fragile.", "{!state.order.items.fragile}", "nothing is declared at"),
+    ("Do not ship an order unless its owner is paid.", "{state.order.owner.paid}", "nothing is declared at"),
+    ("If the order is paid, ship it.", "{state.order.paid}", "it asks for an act"),
+    ("The agent must ship an order when it is paid.", "{state.order.paid}", "it asks for an act"),
+    (
+        "Ship an order only if the order is paid and the store is insured.",
+        "{state.order.paid || state.store.insured}",
+        "'and' beside a rule",
+    ),
+    (
+        "Ship an order only if the order is paid and the store is insured.",
+        "{state.order.paid && !state.store.insured}",
+        "with the other sign",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "test", "why"), AMBIGUOUS)
+def test_what_the_words_do_not_tell_from_something_else_stays_open(
+    text: str, test: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = _shipping(text, test, monkeypatch)
+    assert account.cls == "open" and why in account.reason, account.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "test"),
+    [
+        ("Do not ship an order if the payment is over 500 euros.", "{call.payment.amount <= 500}"),
+        ("Do not ship an order if the fee of the payment is over 5 euros.", "{call.payment.fee <= 5}"),
+        (
+            "Ship an order only if the order is paid and the store is insured.",
+            "{state.order.paid && state.store.insured}",
+        ),
+        ("Do not ship an order to customers under 18.", "{state.customer.age >= 18}"),
+    ],
+)
+def test_what_they_tell_comes_into_force(text: str, test: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = _shipping(text, test, monkeypatch)
+    assert account.cls == "rule", account.reason
+
+
+def _shipping(text: str, test: str, monkeypatch: pytest.MonkeyPatch) -> Account:
+    monkeypatch.setattr("test_nested.BOX", TWINS)
+    monkeypatch.setitem(ACTS, "ship", "ship_order")
+    return classed(text, f"ALWAYS (ship IMPLIES {test})")

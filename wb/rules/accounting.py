@@ -95,7 +95,8 @@ def _unaccounted(
     if foreign := shapes.foreign(rules, used) or called.undeclared(used, toolbox) or signs.one_way(said, rules):
         return foreign
     said = operators.BOTH_WAYS.sub("only if", said)
-    many, used = signs.many(said, rules, used, toolbox), [shapes.spread(p) for p in used]
+    many = signs.many(said, rules, used, toolbox)
+    rules, used = shapes.apart(rules, [shapes.spread(p) for p in used])
     carried = called.carried(used, toolbox)
     if partial:
         return (
@@ -118,6 +119,7 @@ def _unaccounted(
         *called.values(said, used, toolbox),
         *signs.sides(said, rules, used, toolbox),
         *signs.order(said, rules, used, toolbox),
+        *signs.asked(said, rules, used, toolbox),
     )
 
 

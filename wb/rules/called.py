@@ -77,6 +77,7 @@ _PEOPLE = frozenset(
 )
 _LEVELS = 5  # of what lies within a field
 _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?<=s|x|z)es|(?<=ch|sh)es|ies|(?<!s)s)\Z")
+_MONEY = frozenset(map(stem, "dollar dollars euro euros pound pounds percent".split()))  # no field is called by it
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
 
 
@@ -261,7 +262,7 @@ def _said(place: Place, spoken: frozenset[str], *, strictly: bool = False) -> bo
     """Whether a field is named by its own name, a keyword, its description or one of its values; `strictly` not by its
     description, and by a name that is a mere size or amount only where that is said."""
     field, name = place.field, content(place.last)
-    told = [*map(content, (*field.keywords, *(() if strictly else (field.description,))))]
+    told = [*map(content, field.keywords), *(() if strictly else (content(field.description) - _MONEY,))]
     values = [v for v in field.values if content(v) and content(v) <= spoken]
     own = stems(place.last) <= spoken if strictly and not name else name <= spoken
     return own or any(one <= spoken for one in told if one) or bool(values)
@@ -365,7 +366,7 @@ def _owned(mine: Place, other: Place, said: str) -> bool:
 def _means(other: Place, mine: Place, told: Sequence[frozenset[str]], said: str, headings: Sequence[str]) -> bool:
     """The same as `_as_well` where one of both lies within others: with all names of its path."""
     spoken, name = stems(said), content(other.field.name)
-    if other.field.type == "object" or any(name < one <= spoken for one in told):
+    if other.field.type == "object" or (not other.within and any(name < one <= spoken for one in told)):
         return False
     if _said(mine, spoken, strictly=True):
         of = content(" ".join(outer.name for outer in mine.within))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -154,6 +154,36 @@ def gone_through(test: Fact | None, positive: bool) -> Iterator[tuple[bool, Path
         match fact:
             case Macro("all" | "exists" as name, Path() as path):
                 yield asked == (name == "all"), path
+
+
+def apart(rules: Iterable[Rule], predicates: Iterable[Predicate]) -> tuple[list[Rule], list[Predicate]]:
+    """The same rules over predicates of one fact each: what a test joins, the formula does."""
+    every, joined = [], {}
+    for p in predicates:
+        if isinstance(p.test, Conjunction | Disjunction) or (isinstance(p.test, Negation) and not _leaf(p.test.body)):
+            own: list[Predicate] = []
+            joined[p.name] = _formula(p.test, p, own)
+            every += own
+        else:
+            every.append(p)
+    return [replace(rule, formula=F.substitute(rule.formula, _atoms_of(rule, joined))) for rule in rules], every
+
+
+def _formula(test: Fact, p: Predicate, own: list[Predicate]) -> Formula:
+    """What a test joins as a formula over predicates of one fact each, which are added to `own`."""
+    match test:
+        case Negation(body):
+            return F.Not(_formula(body, p, own))
+        case Conjunction(parts):
+            return F.conjunction(tuple(_formula(part, p, own) for part in parts))
+        case Disjunction(parts):
+            return F.disjunction(tuple(_formula(part, p, own) for part in parts))
+    own.append(replace(p, name=f"{p.name}_{len(own)}", test=test))
+    return F.Atom(own[-1].name)
+
+
+def _atoms_of(rule: Rule, joined: Mapping[str, Formula]) -> dict[Formula, Formula]:
+    return {F.Atom(name): formula for name, formula in joined.items() if name in F.atoms(rule.formula)}
 
 
 def _leaf(fact: Fact) -> bool:

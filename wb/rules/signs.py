@@ -352,6 +352,23 @@ def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
     return ()
 
 
+def asked(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Whether a sentence that asks for an act where something is so has a rule that asks for the fact where the act is
+    done: "if it is paid, ship the order" lets nobody wait for the money."""
+    cut = _side(said)
+    if cut is None or cut[2] or operators.NEGATION.search(said) or words.permissive(said) or operators.bans(said):
+        return ()
+    rest, side, _ = cut
+    acts = {p.name: p for p in used if p.kind == "action"}
+    for left, right in (sides for rule in rules for sides in shapes.implied(rule.formula)):
+        for p in (acts[name] for name in F.atoms(left) if name in acts and not acts.keys() & set(F.atoms(right))):
+            own, verbs = called.names_of(p, toolbox, said), {stem(name.split("_")[0]) for name in p.tools}
+            here, there = called.stems(rest), called.stems(side)
+            if verbs & here - there or (len(own & here) > len(own & there) and not verbs & there):
+                return ("it asks for an act, and its rule says when it may be done",)
+    return ()
+
+
 def _negations(said: str, carried: frozenset[str]) -> int | None:
     """How often a sentence negates what it asks for; None where that cannot be told."""
     count = len(operators.NEGATION.findall(said))
