@@ -435,10 +435,11 @@ def _sizes(p: Predicate, toolbox: Toolbox) -> list[tuple[str, float]]:
 
 
 def _behind(said: str, number: float, place: Place) -> bool:
-    """Whether what a field is called stands right behind a number, wherever a sentence says it."""
+    """Whether what a field is called stands right behind a number, or behind "or more" after it, somewhere."""
     figures = [m.end() for m in operators.NUMERAL.finditer(said) if float(m.group().replace(",", "")) == number]
     spelt = [m.end() for w, n in NUMBERS.items() if n == number for m in re.finditer(rf"\b{w}\b", said, re.I)]
-    behind = [nouns(" ".join(re.findall(r"[\w-]+", said[at:])[:2])) for at in (*figures, *spelt)]
+    texts = [re.sub(r"\A (?:or|and) (?:more|fewer|less)\b", "", said[at:], flags=re.I) for at in (*figures, *spelt)]
+    behind = [nouns(" ".join(re.findall(r"[\w-]+", text)[:2])) for text in texts]
     names = [nouns(name) for name in (place.last, *place.field.keywords)]
     return any(name and name <= words for name in names for words in behind)
 
