@@ -204,21 +204,21 @@ def _is_thing(action: str) -> bool:
 
 def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
     """The tools on a thing: those of the titles if they are about it, those with an argument that is
-    measured, else all that are named after it."""
-    about = vocabulary.tools_about(noun, toolbox)
+    measured, else all that are named after it and know all of its words."""
+    named = vocabulary.tools_about(noun, toolbox)
+    limited = tuple(name for name in named if _measures(norm, name, toolbox))
+    about = limited or tuple(name for name in named if vocabulary.knows(noun, name, toolbox))
     scoped = _from_scope(norm, toolbox)
     here = scoped.tools if scoped else ()
     measured = tuple(name for name in (about or here) if _measures(norm, name, toolbox))
     chosen = (
         tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
     )
+    if len(chosen) > 1 and chosen == about and not limited:
+        return _split(vocabulary.Action(noun, ()), toolbox, norm)  # which of them is meant is not said
     if chosen:
         return _split(vocabulary.Action(noun, chosen), toolbox, norm)
-    if scoped:
-        return _split(scoped, toolbox, norm)
-    if not norm.scope:
-        return []
-    return []
+    return _split(scoped, toolbox, norm) if scoped else []
 
 
 def _measures(norm: Norm, tool: str, toolbox: Toolbox) -> bool:

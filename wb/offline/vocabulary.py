@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -65,6 +65,7 @@ _HOLLOW = frozenset(
 _PROVIDES = frozenset(lexicon.root(w) for w in "provide give supply submit".split())
 _LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
 _TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
+_OTHERS = frozenset(("other", "another", "others"))
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
 
 
@@ -183,6 +184,15 @@ def tools_about(noun: str, toolbox: Toolbox) -> tuple[str, ...]:
     return tuple(t.name for t in toolbox.tools if frozenset(roots) in index[t.name].phrases)
 
 
+def knows(noun: str, name: str, toolbox: Toolbox) -> bool:
+    """Whether a tool's words hold all of a noun phrase, and its name or a keyword the head as it stands: an objector is
+    no objection."""
+    words = lexicon.content(noun)
+    tool = toolbox.tool(name)
+    called = {lexicon.lemma(word) for word in lexicon.tokens(f"{name} {' '.join(tool.keywords)}")}
+    return {lexicon.root(w) for w in words} <= tool_words(toolbox, (name,)) and lexicon.lemma(words[-1]) in called
+
+
 def tool_words(toolbox: Toolbox, names: Sequence[str]) -> frozenset[str]:
     """Every root in the vocabulary of these tools."""
     index = _index(toolbox)
@@ -216,6 +226,8 @@ def _score(roots: list[str], words: Roots, rarity: dict[str, float], around: fro
         + 0.8 * len((objects & spoken) - named)
         + 0.2 * len(objects & words.weak - named - spoken)
     )
+    if not objects and not exact:
+        return 0.0  # a verb alone is no other verb's act
     if objects and not (
         named or given or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)
     ):
@@ -316,8 +328,9 @@ def literal(
         candidates = _candidates(toolbox, ())
     signs = negation.signs(phrase.text)
     found = _enumerated(phrase, candidates, around)
+    says = len([w for w in lexicon.tokens(phrase.text) if w not in lexicon.DETERMINERS | _OTHERS]) > 1
     for left in (_HAVING, _HOLDING):  # "a valid card" is a field of that name before it is any card
-        found = found or _flag([w for w in words if w not in left] or words, signs, candidates, around)
+        found = found or _flag([w for w in words if w not in left] or words, signs, candidates, around, says)
     if found is not None:
         return found
     opposite = negation.opposite(phrase.text)
@@ -372,15 +385,23 @@ def _place(path: str) -> tuple[Path, tuple[str, ...]]:
     return (Path(("state", name)), ()) if owner == "state" else (Path(("call", name)), (owner,))
 
 
+_DESCRIBED = 0.1  # what words of its description alone make a field fit better than another one
+
+
 def _flag(
-    words: list[str], signs: frozenset[str], candidates: list[tuple[str, Field]], around: frozenset[str]
+    words: list[str],
+    signs: frozenset[str],
+    candidates: list[tuple[str, Field]],
+    around: frozenset[str],
+    says: bool = True,
 ) -> Literal | None:
-    """A boolean field whose text takes up all the words, and whose name or a keyword they hold.
+    """A boolean field whose text takes up all the words, and whose name or a keyword they hold: of a phrase that says
+    something of a thing half of the name, of a thing alone all of it; none where two fit as well.
 
     A field that is true of what is not there ("no_card") decides a positive phrase negated; one with
     other signs than the phrase ("consent withdrawn", "opted out") does not decide it.
     """
-    best: tuple[float, str, Field, bool] | None = None
+    found: list[tuple[float, str, Field, bool]] = []
     for path, field in candidates:
         if field.type != "boolean" or not words:
             continue
@@ -390,9 +411,12 @@ def _flag(
         denied = _signs(field)
         absent = bool(denied) and denied <= negation.ABSENCE and not signs and negation.denied(field.name) <= {*words}
         score = _fit(set(words), known)
-        if score >= 0.5 and (denied == signs or absent) and (best is None or score > best[0]):
-            best = (score, path, field, not absent)
-    if best is None:
+        enough = score >= 0.5 and (says or _named_in_full(field, {*words} | around))
+        if enough and (denied == signs or absent):
+            found.append((score, path, field, not absent))
+    best = max(found, key=lambda one: one[0], default=None)
+    rivals = [one for one in found if one is not best and best is not None and best[0] - one[0] <= _DESCRIBED]
+    if best is None or (rivals and not _named_in_full(best[2], {*words} | around)):
         return None
     _, path, field, positive = best
     read, owners = _place(path)
@@ -409,6 +433,11 @@ def _flag(
     )
 
 
+def _named_in_full(field: Field, said: Set[str]) -> bool:
+    """Whether all words of a field's name, or of a keyword, are said."""
+    return lexicon.roots(field.name) <= said or any(keyword <= said for keyword in field_words(field).phrases)
+
+
 def _signs(field: Field) -> frozenset[str]:
     """The signs of a field: of its name and of the first clause of its description."""
     first = re.split(r"[,;.(]|\b(?:and|or|that|which|who)\b", field.description)[0]
@@ -419,7 +448,7 @@ def _fit(words: set[str], known: Roots) -> float:
     """How much of a field the words name: the part of its name, or 1 and more for a whole keyword."""
     spoken = max((len(k) for k in known.phrases if k <= words), default=0)
     named = len(words & known.strong) / len(known.strong)
-    return named + spoken + 0.1 * len(words & known.weak) / len(words)
+    return named + spoken + _DESCRIBED * len(words & known.weak) / len(words)
 
 
 def field_name(field: Field) -> str:
