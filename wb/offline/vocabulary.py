@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from wb.domain.tools import Field, Tool, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox, within
 from wb.logic.facts import Comparison, OneOf, Path, Scalar, Size
 from wb.offline import lexicon, negation
 from wb.offline.conditions import Phrase
@@ -42,7 +42,8 @@ select choose pick
 download save
 inform notify tell alert
 confirm verify validate check
-approve authorize""".splitlines()
+approve authorize
+construct build make""".splitlines()
 SYNONYMS = {
     lexicon.root(word): frozenset(lexicon.root(w) for w in group.split()) for group in _GROUPS for word in group.split()
 }
@@ -63,6 +64,12 @@ _HOLLOW = frozenset(
     lexicon.root(w) for w in "class information info detail type kind".split()
 )  # heads that add nothing: "room type"
 _PROVIDES = frozenset(lexicon.root(w) for w in "provide give supply submit".split())
+_GIVING = re.compile(
+    r"\b(?:provide|give|supply|submit|contain|include|state|specify|indicate|show|name|identify)s?\b", re.I
+)
+_DETAILS = frozenset(lexicon.root(w) for w in "particulars details information".split())
+_CHOSEN = frozenset(lexicon.root(w) for w in "chosen selected given provided".split())
+_CHOOSES = frozenset(lexicon.root(w) for w in "choose select provide give use pick".split())  # "provides a card"
 _LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
 _TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
 _OTHERS = frozenset(("other", "another", "others"))
@@ -204,7 +211,9 @@ def field_words(field: Field) -> Roots:
     """The roots of a field: of its name, and of its description and keywords."""
     name = frozenset(lexicon.root(w) for w in lexicon.tokens(field.name))
     spoken = frozenset(lexicon.roots(k) for k in field.keywords) - {frozenset()}
-    return Roots(name, lexicon.roots(f"{field.description} {' '.join(field.keywords)}"), frozenset(), spoken)
+    told = f"{field.description} {' '.join(field.keywords)}"
+    told += " ".join(f" {word[:-2]}" for word in lexicon.tokens(told) if word.endswith("ly"))  # explicitly: explicit
+    return Roots(name, lexicon.roots(told), frozenset(), spoken)
 
 
 def _score(roots: list[str], words: Roots, rarity: dict[str, float], around: frozenset[str]) -> float:
@@ -344,19 +353,23 @@ def literal(
 
 
 def given(text: str, tool: Tool) -> Predicate | None:
-    """That an argument of a tool is no empty text, of a phrase that says to provide what it is, all words of which are
-    the argument's: "provide a parcel number"; None where no argument, or several, are that."""
-    verb, *words = [lexicon.root(w) for w in lexicon.content(text)] or [""]
-    if verb not in _PROVIDES:
+    """That an argument of a tool is no empty text, of a phrase that says to provide what it is, or that what the tool
+    makes contains it, all words of which are the argument's: "provide a parcel number", "the parcel label must contain
+    the name"; None where no argument, or several, are that."""
+    found = _GIVING.search(text)
+    if not found or not lexicon.roots(text[: found.start()]) <= _tool_words(tool).strong | _tool_words(tool).weak:
         return None
-    found = []
+    if not (lexicon.content(text[: found.start()]) or lexicon.root(found.group().lower()) in _PROVIDES):
+        return None  # nobody is asked to provide it
+    words = {r for r in map(lexicon.root, lexicon.content(text[found.end() :])) if r not in _DETAILS}
+    fields = []
     for field in tool.arguments if words else ():
         known = field_words(field)
-        if field.type == "string" and not field.values and {*words} <= known.strong | known.weak:
-            found += [field] if known.strong - {"id"} <= {*words} else []
-    if len(found) != 1:
+        if field.type == "string" and not field.values and words <= known.strong | known.weak:
+            fields += [field] if known.strong - {"id"} <= words | lexicon.roots(text) else []
+    if len(fields) != 1:
         return None
-    (field,) = found
+    (field,) = fields
     return Predicate(
         f"{field_name(field)}_given",
         "state",
@@ -373,16 +386,29 @@ def ungrounded(text: str) -> Predicate:
 
 
 def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> list[tuple[str, Field]]:
-    found = [(f"state.{field.name}", field) for field in toolbox.state]
-    if len(tools) == 1:
-        found += [(f"{tools[0]}.{field.name}", field) for field in toolbox.tool(tools[0]).arguments]
-    return found
+    """The fields of the state and, of one tool, its arguments, each with its path, and what lies within objects."""
+    found = [("state", field) for field in toolbox.state]
+    found += [(tools[0], field) for field in toolbox.tool(tools[0]).arguments] if len(tools) == 1 else []
+    return [(f"{owner}.{field.name}", field) for owner, outer in found for field in _below(outer)]
+
+
+def _below(field: Field, levels: int = 3) -> Iterator[Field]:
+    """A field and, of an object, all that lies within it, each named by its path: `order`, `order.status`."""
+    yield field
+    for inner in within(field) if field.type == "object" and levels else ():
+        yield from _below(replace(inner, name=f"{field.name}.{inner.name}"), levels - 1)
+
+
+def _apart(field: Field, said: Set[str]) -> bool:
+    """Whether a field lies within an object that nobody speaks of: the status of an order is not that of a payment."""
+    outer, _, _ = field.name.rpartition(".")
+    return not lexicon.roots(outer) <= said
 
 
 def _place(path: str) -> tuple[Path, tuple[str, ...]]:
     """A field as facts read it, and the tools whose calls it is an argument of."""
-    owner, _, name = path.partition(".")
-    return (Path(("state", name)), ()) if owner == "state" else (Path(("call", name)), (owner,))
+    owner, *names = path.split(".")
+    return (Path(("state", *names)), ()) if owner == "state" else (Path(("call", *names)), (owner,))
 
 
 _DESCRIBED = 0.1  # what words of its description alone make a field fit better than another one
@@ -403,7 +429,7 @@ def _flag(
     """
     found: list[tuple[float, str, Field, bool]] = []
     for path, field in candidates:
-        if field.type != "boolean" or not words:
+        if field.type != "boolean" or not words or _apart(field, {*words} | around):
             continue
         known = field_words(field)
         if any(w not in known.strong and w not in known.weak and w not in around for w in words):
@@ -458,51 +484,48 @@ def field_name(field: Field) -> str:
 
 
 def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal | None:
-    """A field one or more of whose values the phrase names."""
-    text = " ".join(lexicon.tokens(phrase.text.replace("/", " ")))
+    """A field one or more of whose values the phrase names; of several the one whose own name is said, else none."""
+    about = lexicon.roots(phrase.about)
+    found: list[tuple[int, Literal]] = []
     for path, field in candidates:
-        named, rest = [], f" {text} "
-        for value in sorted(field.values, key=len, reverse=True):
-            spelled = " ".join(lexicon.tokens(value))
-            if len(spelled) > 1 and spelled not in ("yes", "no") and f" {spelled} " in rest:
-                named.append(value)
-                rest = rest.replace(f" {spelled} ", " ")
-        known = field_words(field)
-        left = [
-            r
-            for r in map(lexicon.root, lexicon.content(rest))
-            if r not in known.strong | known.weak | around | _HOLDING
-        ]
-        if named and not left:
-            values = tuple(v for v in field.values if v in named)
-            read, owners = _place(path)
-            options = tuple(map(Scalar, values))
-            test = Comparison("==", read, options[0]) if len(options) == 1 else OneOf(read, options)
-            return Literal(
-                Predicate(
-                    lexicon.name(f"{field_name(field)} is {' or '.join(values)}"),
-                    "state",
-                    sentence(phrase.text),
-                    keywords(phrase.text),
-                    tools=owners,
-                    test=test,
-                )
-            )
-        if {"yes", "no"} == set(field.values) and not named:
-            words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
-            if words and all(w in known.strong | around for w in words) and any(w in known.strong for w in words):
-                read, owners = _place(path)
-                return Literal(
-                    Predicate(
-                        lexicon.name(f"{field_name(field)} is yes"),
-                        "state",
-                        sentence(phrase.text),
-                        keywords(phrase.text),
-                        tools=owners,
-                        test=Comparison("==", read, Scalar("yes")),
-                    )
-                )
-    return None
+        words = {*map(lexicon.root, lexicon.content(phrase.text)), *about}
+        if (one := _valued(phrase, path, field, around)) and not _apart(field, words | around):
+            found.append((len(field_words(field).strong & (words | around)), one))
+    best = max((score for score, _ in found), default=0)
+    fits = [one for score, one in found if score == best]
+    return fits[0] if len(fits) == 1 else None
+
+
+def _valued(phrase: Phrase, path: str, field: Field, around: frozenset[str]) -> Literal | None:
+    """That a field has one of its values that the phrase names, or, of one that is yes or no, that it is yes."""
+    text = " ".join(lexicon.tokens(phrase.text.replace("/", " ")))
+    named, rest = [], f" {text} "
+    for value in sorted(field.values, key=len, reverse=True):
+        spelled = " ".join(lexicon.tokens(value))
+        if len(spelled) > 1 and spelled not in ("yes", "no") and f" {spelled} " in rest:
+            named.append(value)
+            rest = rest.replace(f" {spelled} ", " ")
+    known = field_words(field)
+    light = _HOLDING | (_CHOOSES if (known.strong | known.weak) & _CHOSEN else frozenset())
+    said = known.strong | known.weak | around | light
+    if named and not [r for r in map(lexicon.root, lexicon.content(rest)) if r not in said]:
+        options = tuple(Scalar(v) for v in field.values if v in named)
+        read, owners = _place(path)
+        test = Comparison("==", read, options[0]) if len(options) == 1 else OneOf(read, options)
+        name = f"{field_name(field)} is {' or '.join(v for v in field.values if v in named)}"
+    elif {"yes", "no"} == set(field.values) and not named:
+        words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
+        if not words or not all(w in known.strong | around for w in words) or not {*words} & known.strong:
+            return None
+        read, owners = _place(path)
+        test, name = Comparison("==", read, Scalar("yes")), f"{field_name(field)} is yes"
+    else:
+        return None
+    return Literal(
+        Predicate(
+            lexicon.name(name), "state", sentence(phrase.text), keywords(phrase.text), tools=owners, test=test
+        )
+    )
 
 
 def _numeric(
@@ -517,6 +540,8 @@ def _numeric(
     about = lexicon.roots(phrase.about)
     best: tuple[float, str, Field] | None = None
     for path, field in candidates:
+        if _apart(field, words | about | around):
+            continue
         score = _numeric_score(field, wanted, about, around, quantity, person)
         if score > 0 and abs(quantity.value) < 2**63 and (best is None or score > best[0]):
             best = (score, path, field)
