@@ -17,7 +17,8 @@ from wb.domain.tools import Tool, Toolbox
 from wb.logic import formula
 from wb.logic.facts import Path
 from wb.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Once, Or
-from wb.offline import conditions, lexicon, phrases, vocabulary
+from wb.logic.syntax import parse
+from wb.offline import conditions, duties, lexicon, phrases, vocabulary
 from wb.offline.conditions import Condition, Earlier, Either, Every, Negated, Phrase
 from wb.offline.counts import Limit
 from wb.offline.norms import Norm
@@ -71,15 +72,17 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if norm.modality == "oblige" and norm.requires is not None:
         titled = (named := _from_scope(norm, toolbox)) is not None and named.tools
         asked = (
-            _given(norm.requires, toolbox.tool(named.tools[0])) if titled and len(named.tools) == 1 else norm.requires
+            _given(norm.requires, toolbox.tool(named.tools[0]), toolbox)
+            if titled and len(named.tools) == 1
+            else norm.requires
         )
         norm = replace(norm, requires=asked if titled else None)
         norm = replace(norm, modality="permit_only_if", actions=()) if titled else norm
     found = [
         reading
         for action in (norm.actions or ("",))
-        for target in _targets(norm, action, toolbox)
-        for reading in _read(norm, target, toolbox)
+        for one, target in _restricted(norm, action, toolbox) or [(norm, t) for t in _targets(norm, action, toolbox)]
+        for reading in _read(one, target, toolbox)
     ]
     if not found:
         return Grounding(reason="no action is named, neither in the sentence nor in the titles above it")
@@ -116,6 +119,18 @@ def _noun(argument: str) -> frozenset[str]:
     return lexicon.roots(argument) - lexicon.roots("id number code key name")
 
 
+def _restricted(norm: Norm, action: str, toolbox: Toolbox) -> list[tuple[Norm, _Target]]:
+    """A duty in the passive that an argument of one tool tells, as a restriction of that tool; nothing of another."""
+    if norm.modality != "oblige" or norm.requires is not None or vocabulary.tools_for(action, toolbox).tools:
+        return []
+    found = duties.told(norm.quote, action, toolbox)
+    if found is None:
+        return []
+    name, told = found
+    asked = replace(norm, modality="permit_only_if", actions=(), requires=told)
+    return [(asked, target) for target in _split(vocabulary.Action(action, (name,)), toolbox, asked)]
+
+
 def _told(norm: Norm, toolbox: Toolbox) -> Condition | None:
     """That each duty was done, where fields tell it in all of its words: it has to be before what the titles name."""
     around = lexicon.roots(" ".join(norm.scope[-1:]))
@@ -124,13 +139,13 @@ def _told(norm: Norm, toolbox: Toolbox) -> Condition | None:
     return conditions.every([Phrase(action) for action in norm.actions]) if told else None
 
 
-def _given(required: Condition, tool: Tool) -> Condition:
+def _given(required: Condition, tool: Tool, toolbox: Toolbox) -> Condition:
     """What was done before, without "before" where an argument of the call itself tells it."""
     match required:
-        case Earlier(Phrase(text) as done) if vocabulary.given(text, tool):
+        case Earlier(Phrase(text) as done) if vocabulary.given(text, tool) or duties.confirmed(text, tool, toolbox):
             return done
         case Every(parts):
-            return Every(tuple(_given(part, tool) for part in parts))
+            return Every(tuple(_given(part, tool, toolbox) for part in parts))
     return required
 
 
@@ -172,6 +187,8 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
         named = _from_scope(norm, toolbox)
         return _split(named if named and named.tools else vocabulary.Action(action, ()), toolbox, norm)
     found = vocabulary.tools_for(action, toolbox, norm.scope)
+    if not found.tools and (what := duties.called(action)):
+        found = replace(vocabulary.tools_for(what, toolbox, norm.scope), phrase=action)
     return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
 
 
@@ -214,11 +231,19 @@ def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
     chosen = (
         tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
     )
+    if not chosen and len(only := _measuring(norm, toolbox)) == 1:
+        return _split(vocabulary.Action(noun, only), toolbox, norm)
     if len(chosen) > 1 and chosen == about and not limited:
         return _split(vocabulary.Action(noun, ()), toolbox, norm)  # which of them is meant is not said
     if chosen:
         return _split(vocabulary.Action(noun, chosen), toolbox, norm)
     return _split(scoped, toolbox, norm) if scoped else []
+
+
+def _measuring(norm: Norm, toolbox: Toolbox) -> tuple[str, ...]:
+    """The tools whose arguments alone take up a limit on a thing that no tool is named after."""
+    leaves = conditions.phrases_of(norm.requires)
+    return duties.measuring(leaves[0], toolbox) if len(leaves) == 1 else ()
 
 
 def _measures(norm: Norm, tool: str, toolbox: Toolbox) -> bool:
@@ -322,6 +347,9 @@ def _read(norm: Norm, target: _Target, toolbox: Toolbox) -> list[Reading]:
     ]
     if not parts:
         return [_reading(norm, Always(Not(act)), target.action, formula.FALSE, known)]
+    if isinstance(norm.requires, Phrase) and tools and not when and (often := duties.often(norm.requires)):
+        whole = parse(f"ALWAYS ({act.name} IMPLIES COUNT[<= {often}] {act.name})")
+        return [_reading(norm, whole, target.action, formula.TRUE, {})]
     if required is not None and isinstance(required, And) and not when:
         return [_reading(norm, Always(Implies(act, part)), target.action, part, known) for part in _conjuncts(required)]
     condition = formula.disjunction(tuple(parts))
@@ -360,17 +388,27 @@ def _condition(
 ) -> Formula:
     """A condition as a formula; its predicates are added to `known`."""
     match part:
-        case Phrase():
+        case Phrase(text):
+            if special := _special(text, toolbox, tools):
+                return _atom(special, known)
             found = vocabulary.literal(part, toolbox, tools, around)
             return _atom(found.predicate, known) if found.positive else negation(_atom(found.predicate, known))
         case Negated(body):
             return negation(_condition(body, toolbox, tools, around, known))
+        case Earlier(Phrase(text)) if got := duties.obtained(text, toolbox):
+            return _atom(got, known)
         case Earlier(body):
             return Once(_happened(body, toolbox, known))
         case Every(parts):
             return formula.conjunction(tuple(_condition(p, toolbox, tools, around, known) for p in parts))
         case Either(parts):
             return formula.disjunction(tuple(_condition(p, toolbox, tools, around, known) for p in parts))
+
+
+def _special(text: str, toolbox: Toolbox, tools: Sequence[str]) -> Predicate | None:
+    """What a phrase says of two fields, or of a confirmation of the call; None of another one."""
+    given = duties.confirmed(text, toolbox.tool(tools[0]), toolbox) if len(tools) == 1 else None
+    return given or duties.enough(text, toolbox)
 
 
 def _happened(body: Condition, toolbox: Toolbox, known: dict[str, Predicate]) -> Formula:
