@@ -78,7 +78,19 @@ _PEOPLE = frozenset(
 _LEVELS = 5  # of what lies within a field
 _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?<=s|x|z)es|(?<=ch|sh)es|ies|(?<!s)s)\Z")
 _MONEY = frozenset(map(stem, "dollar dollars euro euros pound pounds percent".split()))  # no field is called by it
+_CONFIRM = re.compile(
+    r"(?P<who>(?:the |an? |each |every )?(?:users?|customers?|clients?) (?:must|shall|should|needs? to|ha(?:s|ve) to) "
+    r"(?:explicitly )?confirm) (?P<what>[^.:;()\"“”]+)\.?\Z",
+    re.I,
+)
+_NOT_ALONE = re.compile(
+    r"\b(?:no|not|or|either|neither|if|when\w*|where\w*|unless|except\w*|only|without|before|after|until|while|once|"
+    r"that|which|who|whether|must|may|can|shall|should|will|is|are|has|have|\d+)\b|'",
+    re.I,
+)
+_AND = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
+_OF_AN_ACT = frozenset(map(stem, "confirm confirmed explicit explicitly yes action detail details call request".split()))
 
 
 def carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
@@ -98,6 +110,22 @@ def carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
         texts += [str(literal.value) for literal in shapes.literals(p)]
         texts += [_GIVEN for _, fact in shapes.leaves(p.test, True) if _given(fact)]
     return stems(" ".join(texts))
+
+
+def confirming(text: str, used: Sequence[Predicate], toolbox: Toolbox) -> str:
+    """A sentence without what has to be confirmed, where it says that alone, a field tells that the act was confirmed,
+    and all of it are arguments of the call: "The user must confirm the order id and the reason"; else as it stands."""
+    found = _CONFIRM.match(text.strip())
+    tools = [t for p in used if p.kind == "action" for t in toolbox.tools if t.name in p.tools]
+    read = [field for p in used for field in fields(p, toolbox)]
+    if not found or len(tools) != 1 or len(read) != 1 or _NOT_ALONE.search(found["what"]):
+        return text
+    (tool,), (field,) = tools, read
+    act = content(f"{tool.name} {tool.description}") | _OF_AN_ACT
+    told = field.type == "boolean" and content(f"{field.name} {field.description}") <= act
+    given = [stems(f"{a.name} {a.description} {'list' if a.type == 'array' else ''}") for a in tool.arguments]
+    whole = all(any(content(part) <= one for one in given) for part in _AND.split(found["what"]))
+    return f"{found['who']}." if told and whole and "confirm" in stems(field.name) else text
 
 
 def _telling(tool: Tool) -> bool:
