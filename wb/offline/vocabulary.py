@@ -72,6 +72,7 @@ _CHOSEN = frozenset(lexicon.root(w) for w in "chosen selected given provided".sp
 _CHOOSES = frozenset(lexicon.root(w) for w in "choose select provide give use pick".split())  # "provides a card"
 _LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
 _TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
+_BEING = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|having|holds?|owns?)\b", re.I)
 _OTHERS = frozenset(("other", "another", "others"))
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
 
@@ -329,15 +330,15 @@ def literal(
     if len(tools) == 1 and (argument := given(phrase.text, toolbox.tool(tools[0]))):
         return Literal(argument)
     quantity = lexicon.find(phrase.text)
-    candidates = _candidates(toolbox, tools)
+    candidates = _said(phrase, _candidates(toolbox, tools), toolbox, tools, around)
     if quantity is not None and quantity.value is not None:
         return _numeric(phrase, quantity, candidates, around)
     words = [lexicon.root(w) for w in lexicon.content(phrase.text)]
     if changes(tools):
-        candidates = _candidates(toolbox, ())
+        candidates = [(path, field) for path, field in candidates if path.startswith("state.")]
     signs = negation.signs(phrase.text)
     found = _enumerated(phrase, candidates, around)
-    says = len([w for w in lexicon.tokens(phrase.text) if w not in lexicon.DETERMINERS | _OTHERS]) > 1
+    says = _says(phrase.text, around)
     for left in (_HAVING, _HOLDING):  # "a valid card" is a field of that name before it is any card
         found = found or _flag([w for w in words if w not in left] or words, signs, candidates, around, says)
     if found is not None:
@@ -399,10 +400,26 @@ def _below(field: Field, levels: int = 3) -> Iterator[Field]:
         yield from _below(replace(inner, name=f"{field.name}.{inner.name}"), levels - 1)
 
 
-def _apart(field: Field, said: Set[str]) -> bool:
-    """Whether a field lies within an object that nobody speaks of: the status of an order is not that of a payment."""
-    outer, _, _ = field.name.rpartition(".")
-    return not lexicon.roots(outer) <= said
+def _said(
+    phrase: Phrase,
+    candidates: list[tuple[str, Field]],
+    toolbox: Toolbox,
+    tools: Sequence[str],
+    around: frozenset[str],
+) -> list[tuple[str, Field]]:
+    """The candidates without those that lie within an object that nobody speaks of: the status of an order is not that
+    of a payment.  An argument's name alone speaks of nothing, the name of the tool does."""
+    index = _index(toolbox)
+    given = frozenset().union(*(index[name].arguments - index[name].strong for name in tools))
+    said = lexicon.roots(f"{phrase.text} {phrase.about}") | (around - given)
+    return [(path, field) for path, field in candidates if lexicon.roots(field.name.rpartition(".")[0]) <= said]
+
+
+def _says(text: str, around: Set[str]) -> bool:
+    """Whether a phrase says something of a thing: it has a verb, or words that are new, and not one noun alone."""
+    words = [w for w in lexicon.tokens(text) if w not in lexicon.DETERMINERS | _OTHERS | {"or", "and"}]
+    new = {lexicon.root(w) for w in words if w not in lexicon.STOP} - around
+    return len(words) > 1 and bool(new or _BEING.search(text))
 
 
 def _place(path: str) -> tuple[Path, tuple[str, ...]]:
@@ -429,7 +446,7 @@ def _flag(
     """
     found: list[tuple[float, str, Field, bool]] = []
     for path, field in candidates:
-        if field.type != "boolean" or not words or _apart(field, {*words} | around):
+        if field.type != "boolean" or not words:
             continue
         known = field_words(field)
         if any(w not in known.strong and w not in known.weak and w not in around for w in words):
@@ -489,7 +506,7 @@ def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: fro
     found: list[tuple[int, Literal]] = []
     for path, field in candidates:
         words = {*map(lexicon.root, lexicon.content(phrase.text)), *about}
-        if (one := _valued(phrase, path, field, around)) and not _apart(field, words | around):
+        if one := _valued(phrase, path, field, around):
             found.append((len(field_words(field).strong & (words | around)), one))
     best = max((score for score, _ in found), default=0)
     fits = [one for score, one in found if score == best]
@@ -540,8 +557,6 @@ def _numeric(
     about = lexicon.roots(phrase.about)
     best: tuple[float, str, Field] | None = None
     for path, field in candidates:
-        if _apart(field, words | about | around):
-            continue
         score = _numeric_score(field, wanted, about, around, quantity, person)
         if score > 0 and abs(quantity.value) < 2**63 and (best is None or score > best[0]):
             best = (score, path, field)
