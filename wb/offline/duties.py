@@ -93,10 +93,7 @@ def _number(words: frozenset[str], toolbox: Toolbox) -> Field | None:
     found = [
         field
         for field in toolbox.state
-        if field.type in ("integer", "number")
-        and words
-        and words <= _all(field)
-        and lexicon.roots(field.name) <= words
+        if field.type in ("integer", "number") and words and words <= _all(field) and lexicon.roots(field.name) <= words
     ]
     return found[0] if len(found) == 1 else None
 

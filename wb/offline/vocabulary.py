@@ -367,7 +367,7 @@ def given(text: str, tool: Tool) -> Predicate | None:
     for field in tool.arguments if words else ():
         known = field_words(field)
         if field.type == "string" and not field.values and words <= known.strong | known.weak:
-            fields += [field] if known.strong - {"id"} <= words | lexicon.roots(text) else []
+            fields += [field] if lexicon.roots(field.name) - {"id"} <= words | lexicon.roots(text) else []
     if len(fields) != 1:
         return None
     (field,) = fields
@@ -539,9 +539,7 @@ def _valued(phrase: Phrase, path: str, field: Field, around: frozenset[str]) -> 
     else:
         return None
     return Literal(
-        Predicate(
-            lexicon.name(name), "state", sentence(phrase.text), keywords(phrase.text), tools=owners, test=test
-        )
+        Predicate(lexicon.name(name), "state", sentence(phrase.text), keywords(phrase.text), tools=owners, test=test)
     )
 
 

@@ -84,7 +84,7 @@ def _unaccounted(
 ) -> tuple[str, ...]:
     """The same of one demand, or of all of them at once."""
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
-    text, why = signs.uncounted(called.confirming(text, used, toolbox) if not partial else text, rules)
+    text, why = signs.uncounted(called.confirming(text, rules, used, toolbox) if not partial else text, rules)
     if why := (*why, *signs.same(" ".join((*context, text)), rules, used, toolbox)):
         return why
     acts = {p.name for p in used if p.kind == "action"}

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from wb.domain.tools import Field, Tool, Toolbox, within
 from wb.logic import cel, facts
+from wb.logic import formula as F
 from wb.logic.facts import Comparison, Fact, Path, Scalar, Size
 from wb.rules import operators, shapes, words
 from wb.rules.lint import NUMBERS
-from wb.rules.rule import Predicate
+from wb.rules.rule import Predicate, Rule
 from wb.rules.words import stem
 
 # "Old" and "aged" beside a number; before a noun they tell one from others.
@@ -90,7 +91,9 @@ _NOT_ALONE = re.compile(
 )
 _AND = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
-_OF_AN_ACT = frozenset(map(stem, "confirm confirmed explicit explicitly yes action detail details call request".split()))
+_OF_AN_ACT = frozenset(
+    map(stem, "confirm confirmed explicit explicitly yes action detail details call request".split())
+)
 
 
 def carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
@@ -112,9 +115,16 @@ def carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
     return stems(" ".join(texts))
 
 
-def confirming(text: str, used: Sequence[Predicate], toolbox: Toolbox) -> str:
-    """A sentence without what has to be confirmed, where it says that alone, a field tells that the act was confirmed,
-    and all of it are arguments of the call: "The user must confirm the order id and the reason"; else as it stands."""
+def confirming(text: str, rules: Sequence[Rule], used: Sequence[Predicate], toolbox: Toolbox) -> str:
+    """A sentence without what has to be confirmed, where it says that alone, its one rule asks for a field that tells
+    that the act was confirmed, and all of it are arguments of the call: "The user must confirm the order id and the
+    reason"; else as it stands."""
+    acts = {p.name for p in used if p.kind == "action"}
+    match [rule.formula for rule in rules]:
+        case [F.Always(F.Implies(F.Atom(act), F.Atom(fact)))] if act in acts and fact not in acts:
+            pass
+        case _:
+            return text
     found = _CONFIRM.match(text.strip())
     tools = [t for p in used if p.kind == "action" for t in toolbox.tools if t.name in p.tools]
     read = [field for p in used for field in fields(p, toolbox)]
