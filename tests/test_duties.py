@@ -362,3 +362,58 @@ def test_what_else_a_confirmation_says_stays_to_be_accounted_for(text: str) -> N
 )
 def test_another_rule_than_that_it_is_confirmed_is_not_accounted_for(formula: str, used: tuple) -> None:
     assert left("The user must confirm the berth id.", formula, *used)
+
+
+YARD = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                row(
+                    "release_for_flooding", "Let a flooding begin: the dock may be filled.", dock_id=TEXT, ship_id=TEXT
+                ),
+                row("reserve_dock", "Reserve a dock.", dock_id=TEXT, size=TEXT | {"enum": ["small", "large"]}),
+                row("release_guard", "End the assignment of an employee who guards a dock.", dock_id=TEXT),
+                row("add_tag", "Put a tag on a ship.", ship_id=TEXT),
+                row("remove_tag", "Take a tag off a ship.", ship_id=TEXT),
+            ],
+            "state": [
+                field("gate_closed", "boolean", "the gate is closed"),
+                field("fee_paid", "boolean", "the fee is paid"),
+            ],
+        }
+    )
+)
+NOUNS = [
+    ("A dock must not be flooded unless the gate is closed.", "", "ALWAYS (release_for_flooding IMPLIES gate_closed)"),
+    ("A flooding may only begin if the gate is closed.", "", "ALWAYS (release_for_flooding IMPLIES gate_closed)"),
+    ("You must not tag a ship unless the fee is paid.", "", "ALWAYS (add_tag IMPLIES fee_paid)"),
+    ("Reservations may only be accepted if the fee is paid.", "", "ALWAYS (reserve_dock IMPLIES fee_paid)"),
+    ("The fee must be paid.", "3. Reservation of docks", "ALWAYS (reserve_dock IMPLIES fee_paid)"),
+]
+
+
+@pytest.mark.parametrize(("text", "title", "formula"), NOUNS)
+def test_an_act_is_known_by_the_noun_of_its_verb(text: str, title: str, formula: str) -> None:
+    ((said, told),) = read(text, *filter(None, [title]), box=YARD)
+    tool = formula.split()[1].strip("(")
+    assert tool in told.values() and said.endswith(formula.rpartition(" ")[2]) and all(told.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("A street must not be flooded unless the gate is closed.", ""),  # no dock
+        ("A dock must not be drained unless the gate is closed.", ""),
+        ("You must not guard a dock unless the gate is closed.", ""),  # to end it is no guarding
+        ("A repair may only begin if the gate is closed.", ""),
+        ("Reservations may only be refused if the fee is paid.", ""),
+        ("Complaints may only be accepted if the fee is paid.", ""),
+        ("The fee must be paid.", "3. Reservation of cranes"),
+        ("The fee must be paid.", "3. Reservation"),
+        ("The fee must be paid.", "3. Docks"),
+    ],
+)
+def test_a_noun_of_another_verb_or_thing_names_no_act(text: str, title: str) -> None:
+    known = {tool.name for tool in YARD.tools}
+    for _, told in read(text, *filter(None, [title]), box=YARD):
+        assert not known & set(" ".join(told.values()).split())

@@ -32,6 +32,9 @@ _PREPOSITIONS = frozenset(
 )
 
 
+_HAPPENS = re.compile(r"(?:begin|start|commence|proceed|take place|happen|occur|go ahead)", re.I)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One formula of a norm and the predicates in it.
@@ -67,6 +70,7 @@ def ground(norm: Norm, toolbox: Toolbox) -> Grounding:
     if norm.often is not None and (counted := _counted(norm, norm.often, toolbox)) is not None:
         return counted
     norm = _spelled_out(norm, toolbox) if norm.terms else norm
+    norm = _happening(norm, toolbox)
     if norm.modality == "oblige" and norm.when is None and norm.requires is None:
         norm = replace(norm, requires=_told(norm, toolbox))
     if norm.modality == "oblige" and norm.requires is not None:
@@ -117,6 +121,15 @@ def _counted(norm: Norm, often: Limit, toolbox: Toolbox) -> Grounding | None:
 def _noun(argument: str) -> frozenset[str]:
     """The roots of what an argument tells, without the word for its kind of name."""
     return lexicon.roots(argument) - lexicon.roots("id number code key name")
+
+
+def _happening(norm: Norm, toolbox: Toolbox) -> Norm:
+    """The norm of what begins or takes place as one of the act that the noun names: "a burial may only begin if …"."""
+    match norm.actions, norm.when:
+        case (act,), Phrase(noun) if _HAPPENS.fullmatch(act.strip()):
+            named = vocabulary.tool_by_noun(noun, toolbox)
+            return replace(norm, actions=(noun,), when=None) if named.tools else norm
+    return norm
 
 
 def _restricted(norm: Norm, action: str, toolbox: Toolbox) -> list[tuple[Norm, _Target]]:
@@ -189,6 +202,7 @@ def _targets(norm: Norm, action: str, toolbox: Toolbox) -> list[_Target]:
     found = vocabulary.tools_for(action, toolbox, norm.scope)
     if not found.tools and (what := duties.called(action)):
         found = replace(vocabulary.tools_for(what, toolbox, norm.scope), phrase=action)
+    found = found if found.tools else vocabulary.tool_by_noun(action, toolbox)
     return _split(found if found.tools else _under_title(found, norm, toolbox), toolbox, norm)
 
 
@@ -267,6 +281,8 @@ def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
         ]
         tools = tuple(dict.fromkeys(tool for action in found for tool in action.tools))
         verbal = re.match(r"\w+ing\b", title, re.I) or title.split(" ")[0].lower() in phrases.VERBS
+        if not verbal and (tools := vocabulary.tools_of_noun(title, toolbox)):
+            return vocabulary.Action(title, tools)
         if tools and verbal:
             return vocabulary.Action(phrases.as_verb(title), tools)
     for title in titles:

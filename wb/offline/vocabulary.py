@@ -72,6 +72,13 @@ _CHOSEN = frozenset(lexicon.root(w) for w in "chosen selected given provided".sp
 _CHOOSES = frozenset(lexicon.root(w) for w in "choose select provide give use pick".split())  # "provides a card"
 _LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
 _TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
+_OF = re.compile(r"\w+ of \w", re.I)
+_DOES = frozenset(lexicon.root(w) for w in "accept make perform process conduct effect".split())
+_MAKING = re.compile(
+    r"(?:let|make|start|begin|perform|conduct|do|put|place|add|create)s?\s+(?:an?\s+)?(?P<what>[a-z]+)\b(?=\s+begin\b|\s+"
+    r"(?:of|on|for|to|with|from|in)\b|\s*[.,:;]|\Z)",
+    re.I,
+)
 _BEING = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|having|holds?|owns?)\b", re.I)
 _OTHERS = frozenset(("other", "another", "others"))
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
@@ -169,6 +176,37 @@ def tools_called(phrase: str, toolbox: Toolbox) -> Action:
         t.name for t in toolbox.tools if words and lexicon.root(lexicon.tokens(t.name)[0]) == lexicon.root(words[0])
     )
     return Action(phrase, found if len(found) == 1 else ())
+
+
+def tools_of_noun(text: str, toolbox: Toolbox) -> tuple[str, ...]:
+    """The one tool whose name begins with the verb of a title's noun, and which knows all of its words: "Reservation of
+    plots", reserve_plot; none of another title."""
+    if not _OF.match(text):
+        return ()
+    verb, *others = [lexicon.root(w) for w in lexicon.content(text)] or [""]
+    found = [
+        t.name for t in toolbox.tools if others and _opens(t) == verb and {*others} <= tool_words(toolbox, [t.name])
+    ]
+    return tuple(found) if len(found) == 1 else ()
+
+
+def tool_by_noun(phrase: str, toolbox: Toolbox) -> Action:
+    """The one tool that is called by a noun where the phrase has the verb, or the other way round: "accept
+    reservations", reserve_plot; "bury a corpse", "Let a burial begin".  No word of the phrase is left over."""
+    verb, *others = [lexicon.root(w) for w in lexicon.content(phrase)] or [""]
+    found = []
+    for tool in toolbox.tools if verb else ():
+        known = tool_words(toolbox, (tool.name,))
+        done = verb in _DOES and _opens(tool) in others
+        if {*others} <= known and (done or verb == _makes(tool)):
+            found.append(tool.name)
+    return Action(phrase, tuple(found) if len(found) == 1 else ())
+
+
+def _makes(tool: Tool) -> str:
+    """The root of what a tool makes or lets begin, by its description; empty for another one."""
+    found = _MAKING.match(tool.description)
+    return lexicon.root(found["what"].lower()) if found else ""
 
 
 def names_head(phrase: str, names: Sequence[str], toolbox: Toolbox) -> bool:
