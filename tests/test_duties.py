@@ -144,7 +144,8 @@ OPEN = [  # what is near it, and must not be bound so
     ("The purse must have enough balance to cover the fuel.", "Cancel a berth"),
     ("The manifest must contain the name of the port.", ""),
     ("The bill must contain the name of the ship.", ""),
-    ("A berth can only be cancelled once.", ""),  # each berth: no rule counts that here
+    ("A pilot can only be called once.", ""),  # which pilot, no argument tells
+    ("You can call the pilot only once.", ""),
 ]
 
 

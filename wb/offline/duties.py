@@ -29,7 +29,9 @@ _ENOUGH = re.compile(
     re.I,
 )
 _OFTEN = re.compile(r"at most (?P<often>once|twice|[\w]+ times)\Z", re.I)
-_CALLING = re.compile(r"(?:call|use|invoke)\s+(?:the\s+)?(?P<what>\w.*?)(?P<tool>\s+(?:tool|function|api)s?)?\Z", re.I)
+_CALLING = re.compile(
+    r"(?:call|use|invoke)\s+(?:the\s+)?(?P<what>\w.*?)(?P<tool>\s+(?:tool|function|api|action)s?)?\Z", re.I
+)
 
 
 def confirmed(text: str, tool: Tool, toolbox: Toolbox) -> Predicate | None:
@@ -154,11 +156,17 @@ def often(required: Phrase) -> int | None:
     """How often a tool may be called at most, of what is said of calling it: "at most once" of "call the tool"; None
     of another limit, and of what is done to a thing, for each of which it may be done so often."""
     found = _OFTEN.match(required.text.strip())
-    if not found or not re.match(r"(?:call|use|invoke)\b", required.about, re.I):
+    if not found or not calls(required.about):
         return None
     word = found["often"].lower().partition(" ")[0]
     number = {"once": 1, "twice": 2}.get(word) or lexicon.number(word)
     return int(number) if number else None
+
+
+def calls(action: str) -> bool:
+    """Whether an act is the calling of a tool, which is done to no thing."""
+    found = _CALLING.match(action)
+    return found is not None and bool(found["tool"])
 
 
 def called(action: str) -> str:

@@ -109,13 +109,18 @@ def _counted(norm: Norm, often: Limit, toolbox: Toolbox) -> Grounding | None:
     if (
         len(near) > 1
         or (near and not about)
-        or (not about and (often.each or len(lexicon.content(often.actions[0])) > 1))
+        or (not about and (often.each or not (duties.calls(often.actions[0]) or _alone(often.actions[0]))))
     ):
         return Grounding(reason="how often something may be done is said, and of which object no one argument tells")
     act = replace(act, objects=tuple(Path(("call", name)) for name in about))
     atom = Atom(f"{act.name}(o)" if about else act.name)
     allowed = Not(formula.at_least(often.times + 1, atom))
     return Grounding((Reading("forbid", Always(Implies(atom, allowed)), act, allowed, (act,)),))
+
+
+def _alone(action: str) -> bool:
+    """Whether an act is said by its verb alone."""
+    return len(lexicon.content(action)) == 1
 
 
 def _noun(argument: str) -> frozenset[str]:
