@@ -91,7 +91,7 @@ def enough(text: str, toolbox: Toolbox) -> Predicate | None:
 
 
 def _number(words: frozenset[str], toolbox: Toolbox) -> Field | None:
-    """The one number of the state whose name holds all of the words, or that they name in full."""
+    """The one number of the state that the words name in full, and whose words hold all of them."""
     found = [
         field
         for field in toolbox.state

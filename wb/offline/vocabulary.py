@@ -179,8 +179,8 @@ def tools_called(phrase: str, toolbox: Toolbox) -> Action:
 
 
 def tools_of_noun(text: str, toolbox: Toolbox) -> tuple[str, ...]:
-    """The one tool whose name begins with the verb of a title's noun, and which knows all of its words: "Reservation of
-    plots", reserve_plot; none of another title."""
+    """The one tool whose name begins with the verb of a title's noun, and which knows all of its words: "Repair of
+    boats", repair_boat; none of another title."""
     if not _OF.match(text):
         return ()
     verb, *others = [lexicon.root(w) for w in lexicon.content(text)] or [""]
@@ -192,7 +192,7 @@ def tools_of_noun(text: str, toolbox: Toolbox) -> tuple[str, ...]:
 
 def tool_by_noun(phrase: str, toolbox: Toolbox) -> Action:
     """The one tool that is called by a noun where the phrase has the verb, or the other way round: "accept
-    reservations", reserve_plot; "bury a corpse", "Let a burial begin".  No word of the phrase is left over."""
+    repairs", repair_boat; "bury a corpse", "Let a burial begin".  No word of the phrase is left over."""
     verb, *others = [lexicon.root(w) for w in lexicon.content(phrase)] or [""]
     found = []
     for tool in toolbox.tools if verb else ():
