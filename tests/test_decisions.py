@@ -640,6 +640,15 @@ def test_a_part_is_some_words_of_the_sentence_that_turn_nothing_round(given: dic
         account(BOTH, "ALWAYS (pays IMPLIES approved)", **{"decision": "waive", "why": "so", **given})
 
 
+def test_a_draft_says_what_no_guard_keeps_where_words_are_waived_for_want_of_a_field() -> None:
+    source = policy.of_text(BOTH, SHOP)
+    (waiting,) = sentences.classify(source, (), RuleSet())
+    made = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
+    text = decisions.draft([waiting], SHOP, {waiting.id: made})
+    said = "no field decides 'receipt': accepted with its words as `part`, no guard keeps this: Whenever pay_invoice"
+    assert said in text and text.count("no guard keeps this") == 1, "a field tells 'approved'"
+
+
 def test_a_reading_whose_act_no_tool_does_is_told_and_not_offered_for_one_word() -> None:
     source = policy.of_text(BOTH, SHOP)
     (waiting,) = sentences.classify(source, (), RuleSet())

@@ -292,6 +292,13 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
         *([f"read as: {understood.words(rule, read)}" for rule in read.rules] if read is not None else []),
     ]
     toolless = [p.name for p in read.predicates if p.kind == "action" and not p.tools] if read is not None else []
+    untold = {p.name for p in read.predicates if p.kind == "state" and p.test is None} if read is not None else set()
+    notes += [
+        f"no field decides {', '.join(map(repr, mine))}: accepted with its words as `part`, no guard keeps this: "
+        f"{understood.words(rule, read)}"
+        for rule in (read.rules if read is not None else ())
+        if (mine := [name for name in rule.predicates if name in untold])
+    ]
     notes += (
         [f"read, but to be accepted it needs a tool that does {', '.join(map(repr, toolless))}"] if toolless else []
     )
