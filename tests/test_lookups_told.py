@@ -619,10 +619,11 @@ def test_what_hangs_is_not_asked_beside_so_many_that_hang(monkeypatch: pytest.Mo
         f'get(id="{{}}"), which was asked: {text}'
         for text in ("an answer within 0.001 s was required; got none", "2 questions before it still have no answer")
     )
-    assert why == [late.format("a"), late.format("b"), many.format("c")] and asked == ["a", "b"]
+    assert why == [late.format("a"), late.format("b"), many.format("c")]
     open_.set()
     for thread in one._hanging:
         thread.join(5)
+    assert sorted(asked) == ["a", "b"]
     one._timeout_s = 5
     assert one.fill(Known({}, {}), called("pay:d"), ["order"], None).values == {"order": "late"}
     assert one._hanging == []

@@ -408,6 +408,23 @@ def test_the_largest_parts_of_a_choice_are_those_that_no_other_holds() -> None:
         assert slices._parts((4, n, 5)) == [slices._rest] == slices._parts((n, n, n))
 
 
+def test_of_two_groups_the_smaller_one_moves() -> None:
+    for turned in (False, True):
+        slices = Slices(parse(USUAL))
+        small, large = objects._Group((True,)), objects._Group((True,))
+        small.keys, large.keys = {(1,)}, {(2,), (3,), (4,)}
+        slices._at = {(1,): small, (2,): large, (3,): large, (4,): large}
+        assert slices._merged(*((large, small) if turned else (small, large))) is large
+        assert set(slices._at.values()) == {large} and large.keys == slices._at.keys()
+
+
+def test_memories_that_no_object_has_any_more_are_not_kept() -> None:
+    hour, slices = 3_600_000_000_000, Slices(parse("NOT b(r) OR ONCE[<= 1h] a(r)"))
+    for number in range(50):
+        slices.step({**usual(a=number % 2), F.TIME: number * hour // 9})
+        assert len(slices) <= 2 and len(slices._groups) <= 3
+
+
 def test_what_is_remembered_of_all_others_grows_too_old_as_well() -> None:
     """Else no object would ever remember the same as those never named."""
     hour, slices = 3_600_000_000_000, Slices(parse("NOT b(r) OR ONCE[<= 1h] (a(r) OR p)"))

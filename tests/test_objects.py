@@ -76,6 +76,7 @@ def agree(seeds: range, timed: bool = False, gaps: tuple[float, ...] = (0.0, 0.0
                 slices._forget()
             kept = {id(group): group.keys for group in (*slices._groups.values(), *slices._at.values())}.values()
             assert all(key in group.keys for key, group in slices._at.items()), "it stands among those of its memory"
+            assert all(slices._groups[group.memory] is group for group in slices._at.values()), "of which there is one"
             assert sum(map(len, kept)) == len(slices), "and no other one does"
         assert tuple(found) == objects.table(formula, trace), (seed, render(formula))
         known += sum(truth is not None for truth in found)

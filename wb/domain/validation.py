@@ -89,7 +89,7 @@ class Validator:
                 found[name] = None if value is None else self.one(name, value)
             except Exception as error:
                 strange[name] = schema.why(error)
-        return Known(found, strange) if strange else Known(found)
+        return Known(found, strange)
 
     def step(self, step: Step) -> Step:
         """A step that was done: what fits of its calls and its state."""

@@ -534,15 +534,14 @@ class Slices:
         """Drop what is too old to matter, and the choices that remember what they would without being set apart, those
         of fewest objects last."""
         self._moves.clear()
-        if self._timed:
-            pruned, groups, self._groups = self._machine.pruned, self._groups.values(), {}
-            self._rest = pruned(self._rest, self._last)
-            for group in groups:
-                if group.keys:
-                    group.memory = pruned(group.memory, self._last)
-                    other = self._groups.setdefault(group.memory, group)
-                    if other is not group:
-                        self._groups[group.memory] = self._merged(group, other)
+        pruned, groups, self._groups = self._machine.pruned, self._groups.values(), {}
+        self._rest = pruned(self._rest, self._last)
+        for group in groups:
+            if group.keys:
+                group.memory = pruned(group.memory, self._last)
+                other = self._groups.setdefault(group.memory, group)
+                if other is not group:
+                    self._groups[group.memory] = self._merged(group, other)
         if self._same:
             self._drop(self._rest)
             self._most = 2 * len(self._at) + FEW
