@@ -349,3 +349,12 @@ def test_a_limit_in_a_name_is_the_one_that_is_said(said: str, wrong: tuple[str, 
         assert not list(signs.misnamed(said, rules(f"ALWAYS (NOT load IMPLIES {body})"), NAMED)), "of no act"
         assert not list(signs.misnamed(said, rules(asked(f"HISTORICALLY {body}")), NAMED)), "another form"
     assert not list(signs.misnamed(said, rules(asked("done_at_least_3 AND read_at_least_3")), NAMED)), "no name tells"
+
+
+def test_another_number_another_rule_and_another_predicate_tell_nothing() -> None:
+    assert signs._compared("at most five", 3) == set() != signs._compared("at most five", 5)
+    one = rules(asked("crew OR adult"))
+    assert signs.shape("Load a car.", one, [P["crew"], P["adult"], P["fit"]]) == (), "a field of no part of the rule"
+    assert signs.shape("Load a car.", rules(asked("crew OR fit")), [P["crew"], P["fit"]]) != ()
+    assert signs.signed("Load a car.", rules(asked("stranger")), tuple(P.values()), frozenset()) == ()
+    assert signs.same("Check the ticket before loading.", rules(AT_ALL[0]), TICKETS, BOX) == (), "of any, as it is said"

@@ -305,9 +305,10 @@ def _side(said: str) -> tuple[str, str, bool] | None:
     found = [m for m in _FREES.finditer(text)]
     if len(found) != 1 or _ONLY.search(text):
         return None
-    at, frees = found[0], not re.match(r"(?:if|when|where)\b", found[0].group(), re.I)
-    if at.start() > 0:
-        return text[: at.start()], text[at.end() :], frees
+    (at,) = found
+    frees = not re.match(r"(?:if|when|where)\b", at.group(), re.I)
+    if rest := text[: at.start()]:
+        return rest, text[at.end() :], frees
     side, comma, rest = text[at.end() :].partition(",")
     return (rest, side, frees) if comma else None
 
