@@ -538,7 +538,7 @@ def values(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str,
     spoken, found = stems(said), []
     for p in used:
         listed = {value for field in fields(p, toolbox) for value in field.values}
-        found += [value for _, value in shapes.measured(p.test) if value in listed] if p.test is not None else []
+        found += [value for _, value in shapes.measured(p.test) if value in listed]
     found = [value for value in dict.fromkeys(found) if not stems(value) <= spoken]
     return (f"not said by the sentence, but meant by its rule: {', '.join(map(repr, found))}",) if found else ()
 
