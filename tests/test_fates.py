@@ -303,3 +303,79 @@ def test_what_was_read_of_open_sentences_is_kept_and_what_says_the_opposite_is_n
     ruleset = RuleSet((PAY, MEMBER, more), rules)
     readings = sentences.classify(found, clauses, ruleset)
     assert sentences.offered(found, clauses, ruleset, readings) == sentences.refused(found, clauses, ruleset, readings)
+
+
+HIDDEN = ("<!-- never -->", '<span style="display:none">Never greet, never send a letter.</span>')
+LAID = [
+    "You may pay an invoice only if:\n\n(a) the user is there.\n\n(b) the user is seen.\n\nGreen is a colour.\n",
+    "# Never\n\nPay an invoice.\n\n## Letters\n\nYou must send a letter.\n",
+    "**Check the letter:** it is red.\n\nGreen is a colour.\n",
+]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("text", LAID)
+def test_what_no_reader_sees_changes_nothing_of_what_is_said_of_the_others(text: str, hidden: str) -> None:
+    def of(text: str) -> list[tuple]:
+        found = sentences.classify(policy.of_text(text, BEARING.toolbox), (), RuleSet())
+        shown = [one for one in found if not one.reason.startswith("hidden: ")]
+        return [(one.text, one.cls, one.reason, one.tools, one.headings) for one in shown]
+
+    parts = text.split("\n\n")
+    for k in range(1, len(parts)):
+        assert of("\n\n".join((*parts[:k], hidden, *parts[k:]))) == of(text)
+
+
+def test_cells_of_one_row_are_each_among_the_others() -> None:
+    one, other = piece("a", kind="cell", row=(("", "b"),)), piece("b", kind="cell", row=(("", "a"),))
+    strange = piece("b", kind="cell", row=(("", "c"),))
+    assert sentences._same_row(one, other) is True
+    assert sentences._same_row(one, strange) is sentences._same_row(strange, one) is False
+
+
+def test_what_has_the_words_of_an_opening_is_none() -> None:
+    title, opening = piece("Never send", kind="heading"), piece("Never send:", kind="stem")
+    item = piece("a letter.", kind="item", stems=("Never send:",))
+    fates = [
+        _Fate("not a constraint", "a", worded=True),
+        _Fate("not a constraint", "b", worded=True),
+        _Fate("open", "c"),
+    ]
+    told = "the opening of a list of 1, read with its items"
+    assert sentences._stems([title, opening, item], fates) == [fates[0], _Fate("open", told), fates[2]]
+    inner = piece("a letter:", kind="stem", stems=("Never send:",))
+    deep = piece("or a card.", kind="item", stems=("Never send:", "a letter:"))
+    found = sentences._stems([opening, inner, deep], [fates[0], fates[1], _Fate("rule", "c")])
+    assert [(one.cls, one.reason) for one in found] == [
+        ("rule", "the opening of a list of 2, read with its items"),
+        ("rule", told),
+        ("rule", "c"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marks", "opened"),
+    [
+        (("(a)", "(b)"), (True, True)),
+        (("1.", "2."), (True, True)),
+        (("A.", "B."), (True, True)),
+        (("(a)", "2."), (True, False)),
+        (("(a)", "B."), (True, False)),
+        (("(a)", ""), (True, False)),
+        (("", "(b)"), (False, False)),
+    ],
+)
+def test_marked_paragraphs_behind_an_opening_are_its_conditions(marks: tuple, opened: tuple) -> None:
+    plain = _Fate("not a constraint", "so", worded=True)
+    told = _Fate("open", "a paragraph behind an opening that sets a condition (if)", worded=True)
+    every = [piece("Pay if:"), *(piece(f"{mark} it is red.".strip()) for mark in marks), piece("(z) it is blue.")]
+    found = sentences._enumerated(every, [plain] * 4)
+    assert [one == told for one in found[1:3]] == list(opened) and found[0] == plain
+    assert (found[3] == told) is (opened == (True, True) and marks == ("(a)", "(b)"))
+    kept = [plain, _Fate("rule", "r"), _Fate("not a constraint", "by", decided=True), plain]
+    assert sentences._enumerated(every, kept)[:3] == kept[:3]
+    for start in (piece("Pay if"), piece("It is:"), piece("Pay if:", kind="item")):
+        found = sentences._enumerated([start, *every[1:]], [plain] * 4)
+        assert (found[1] == told) is (start.kind == "item" and bool(marks[0]))
+    cells = [every[0], *(piece(one.text, kind="cell") for one in every[1:])]
+    assert sentences._enumerated(cells, [plain] * 4) == [plain] * 4
