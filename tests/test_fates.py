@@ -254,10 +254,10 @@ def test_what_is_not_seen_is_told_with_the_reason(text: str, said: str, left: st
 TEXT = "Only members may pay an invoice.\n\nNever greet.\n\nYou must send a letter.\n\nA letter is red.\n"
 
 
-def classified(rules: tuple[Rule, ...], *undecided: Undecided, by: tuple[Ruling, ...] = ()) -> tuple:
-    found = policy.of_text(TEXT, BEARING.toolbox)
-    ends = [(at, at + len(one)) for one in TEXT.strip().split("\n\n") for at in [TEXT.index(one)]]
-    clauses = [Clause(f"c{k}", TEXT[a:b], a, b) for k, (a, b) in enumerate(ends) if k < 3]
+def classified(rules: tuple[Rule, ...], *undecided: Undecided, by: tuple[Ruling, ...] = (), text: str = TEXT) -> tuple:
+    found = policy.of_text(text, BEARING.toolbox)
+    ends = [(at, at + len(one)) for one in text.strip().split("\n\n") for at in [text.index(one)]]
+    clauses = [Clause(f"c{k}", text[a:b], a, b) for k, (a, b) in enumerate(ends) if k < 3]
     ruleset = RuleSet((PAY, MEMBER, SEND), rules, undecided)
     return found, clauses, ruleset, sentences.classify(found, clauses, ruleset, by)
 
@@ -379,3 +379,21 @@ def test_marked_paragraphs_behind_an_opening_are_its_conditions(marks: tuple, op
         assert (found[1] == told) is (start.kind == "item" and bool(marks[0]))
     cells = [every[0], *(piece(one.text, kind="cell") for one in every[1:])]
     assert sentences._enumerated(cells, [plain] * 4) == [plain] * 4
+
+
+@pytest.mark.parametrize(("decision", "part"), [("waive", "in red ink"), ("waive", None), ("reject", None)])
+def test_an_account_tells_the_waived_part_of_a_sentence_that_is_not_open(decision: str, part: str | None) -> None:
+    text = TEXT.replace("an invoice", "an invoice in red ink")
+    *_, first = classified((rule("c0.1", ONLY, clause="c0"),), text=text)
+    assert (first[0].cls, first[0].part) == ("open", "")
+    ids = [one.id for one in first]
+    by = Ruling(id=ids[0], text=first[0].text, decision=decision, why="so", part=part)
+    for form, right in ((ONLY, True), (OTHER, False)):
+        *_, found = classified((rule("c0.1", form, clause="c0"),), by=(by,), text=text)
+        cls = "open" if decision == "reject" or (part and not right) else "rule" if part else "waived"
+        assert (found[0].cls, found[0].part) == (cls, part if part and cls == "rule" else "")
+        assert found[0].rules == (("c0.1",) if cls == "rule" else ())
+        assert [one.id for one in found] == ids and all(one.part == "" for one in found[1:])
+    stale = by.model_copy(update={"text": "Another sentence."})
+    *_, found = classified((rule("c0.1", ONLY, clause="c0"),), by=(stale,), text=text)
+    assert found[0] == first[0], "a decision about other words is none"

@@ -358,3 +358,33 @@ def test_another_number_another_rule_and_another_predicate_tell_nothing() -> Non
     assert signs.shape("Load a car.", rules(asked("crew OR fit")), [P["crew"], P["fit"]]) != ()
     assert signs.signed("Load a car.", rules(asked("stranger")), tuple(P.values()), frozenset()) == ()
     assert signs.same("Check the ticket before loading.", rules(AT_ALL[0]), TICKETS, BOX) == (), "of any, as it is said"
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_each_negation_turns_what_is_said_once_more(count: int) -> None:
+    """The law of double negation, for a truth, a limit, a limit in a name, a side and an order."""
+    never, odd = "never " * count, bool(count % 2)
+    every = tuple(P.values())
+
+    def signed(said: str, form: str) -> tuple[str, ...]:
+        return signs.signed(said, rules(asked(form)), every, frozenset())
+
+    told = (f"{count} negations, but crew with the other sign",)
+    joined = (("crew AND heavy", odd), ("NOT crew AND NOT heavy", False))  # each of several only where all is negated
+    for form, turned in (("crew", odd), ("NOT crew", not odd), *joined):
+        assert signed(f"You {never}load a car of the crew.", form) == (told if turned else ())
+    limit = (f"{signs.NOT_THE_LIMIT}: 3000",)
+    for form, turned in (("heavy", odd), ("light", not odd), ("NOT light", odd), ("NOT heavy", not odd)):
+        assert signed(f"You {never}load a car over 3000 kg.", form) == (limit if turned else ())
+    for name, turned in (("least_at_least_3", odd), ("NOT least_at_least_3", True)):
+        found = list(signs.misnamed(f"You {never}load at least 3 cars.", rules(asked(name)), NAMED))
+        assert bool(found) is (turned if name[0] == "l" else not odd)
+    side = f"You {never}load a car in winter unless it is the crew's."
+    for form, turned in (("crew OR winter", odd), ("crew OR NOT winter", not odd)):
+        assert bool(signs.sides(side, rules(asked(form)), every, BOX)) is turned
+    side = f"You {never}load a car over 3000 kg unless it is the crew's."
+    for form, turned in (("crew OR heavy", odd), ("crew OR light", not odd)):
+        assert bool(signs.sides(side, rules(asked(form)), every, BOX)) is turned
+    said = f"You {never}load the car before checking the ticket."
+    for act, what, turned in (("load", "ONCE check", not odd), ("check", "ONCE load", odd)):
+        assert bool(signs.order(said, rules(asked(what, act)), every, BOX)) is turned
