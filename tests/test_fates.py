@@ -54,6 +54,19 @@ READ = [
     (DEFINED, (FLIGHT,), "not a constraint", "a definition", False),
     (DEFINED, (), "not a constraint", "a definition", False),
     (DEFINED, (UNTOLD,), "open", "not accounted for: 'means'; no field decides 'vague'", True),
+    # the opposite of what is said
+    (LETTER, ("ALWAYS NOT send",), "open", "it asks for an act, and its rule forbids one", True),
+    (LETTER, ("NOT EVENTUALLY send",), "open", "it asks for an act, and its rule forbids one", True),
+    ("You may send a letter.", ("ALWAYS NOT send",), "open", "it asks for an act, and its rule forbids one", True),
+    ("Never send a letter.", ("NOT EVENTUALLY send",), "rule", "read completely", False),
+    ("You must fly.", ("ALWAYS NOT fly",), "open", f"it asks for an act, and its rule forbids one; {NO_TOOL}", True),
+    (
+        "You must send a letter and must not pay an invoice.",
+        ("ALWAYS NOT send", "EVENTUALLY pay"),
+        "open",
+        "it forbids, and its rule asks for an act",
+        True,
+    ),
     # what no call can break
     (LETTER, (SENT,), "duty", "read completely; no call can break it", False),
     ("Never send a letter.", (SENT,), "open", BANNED.format("never"), True),

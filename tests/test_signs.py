@@ -388,3 +388,53 @@ def test_each_negation_turns_what_is_said_once_more(count: int) -> None:
     said = f"You {never}load the car before checking the ticket."
     for act, what, turned in (("load", "ONCE check", not odd), ("check", "ONCE load", odd)):
         assert bool(signs.order(said, rules(asked(what, act)), every, BOX)) is turned
+
+
+CHECKED, UNSOLD = "EVENTUALLY check", "ALWAYS NOT sell"
+TWO = "You must check the ticket, and you must not sell a ticket."
+
+
+@pytest.mark.parametrize(
+    ("said", "texts", "why"),
+    [
+        (TWO, (CHECKED, UNSOLD), ()),
+        (TWO, (UNSOLD, CHECKED), ()),
+        (TWO, (CHECKED,), ("not accounted for: 'sell'",)),
+        (TWO, (), ("not accounted for: 'check', 'ticket', 'sell'",)),
+        (
+            TWO,
+            ("EVENTUALLY sell", "ALWAYS NOT check"),
+            ("it asks for an act, and its rule forbids one", "it forbids, and its rule asks for an act"),
+        ),
+        (TWO, (CHECKED, UNSOLD, "ALWAYS NOT load"), ("not said by the sentence, but meant by its rule: load_car",)),
+        (
+            TWO,
+            ("EVENTUALLY sell", *["ALWAYS NOT check"] * 6),
+            ("its rules could not be divided between its two demands",),
+        ),
+        ("You may check the ticket, but must not sell a ticket.", (UNSOLD,), ()),
+        (
+            "You may check the ticket, but must not sell a ticket.",
+            ("EVENTUALLY sell",),
+            ("it forbids, and its rule asks for an act",),
+        ),
+        ("You must check the ticket, and you must sell it.", (CHECKED, "EVENTUALLY sell"), ()),
+        ("You must check a ticket.", (CHECKED,), ()),
+        ("You must check a ticket.", ("ALWAYS NOT check",), ("it asks for an act, and its rule forbids one",)),
+        ("You must not check a ticket.", (CHECKED,), ("it forbids, and its rule asks for an act",)),
+        ("You must not check a ticket.", ("ALWAYS " + CHECKED,), ("it forbids, and its rule asks for an act",)),
+        ("You must not check a ticket.", ("NOT " + CHECKED,), ()),
+    ],
+)
+def test_each_demand_is_met_by_rules_of_its_own(said: str, texts: tuple[str, ...], why: tuple[str, ...]) -> None:
+    assert accounting.unaccounted(said, (), rules(*texts), tuple(P.values()), BOX) == why
+
+
+def test_what_stands_above_may_forbid() -> None:
+    def left(text: str, context: tuple[str, ...], headings: tuple[str, ...]) -> tuple[str, ...]:
+        of = rules("ALWAYS NOT check")
+        return accounting.unaccounted(text, context, of, tuple(P.values()), BOX, headings=headings)
+
+    assert left("check a ticket;", ("You must never:",), ()) == ()
+    assert left("Check a ticket.", (), ("Prohibited",)) == ()
+    assert left("check a ticket;", ("You must:",), ()) == ("it asks for an act, and its rule forbids one",)
