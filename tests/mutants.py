@@ -63,7 +63,7 @@ FAIL_CLOSED = {
     "domain/schema": "schema validation hostile_calls",
     "domain/trace": "judging values bearing session recorded",
     "shield/shield": "shield_answers shield session same_object hostile_calls",
-    "rules/sentences": "sentences_parts lost several sentences accounting account decisions wording",
+    "rules/sentences": "sentences_parts fates lost several sentences accounting account decisions wording",
     "rules/accounting": "several accounting account pointing wording accounting_parts",
     "rules/operators": "operators unreadable accounting_parts several accounting wording account",
     "rules/shapes": "shapes accounting_parts unreadable accounting same_and_count wording account",

@@ -175,6 +175,7 @@ def test_what_a_fact_says(
 def test_without_a_test_a_predicate_is_a_truth() -> None:
     assert list(shapes.leaves(None, False)) == [(False, None)] and shapes.number(None) is None
     assert shapes.truth(None) is True and shapes.affirms(None) is True
+    assert shapes.measured(None) == ()
 
 
 def test_the_literals_of_a_test() -> None:

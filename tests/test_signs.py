@@ -349,3 +349,92 @@ def test_a_limit_in_a_name_is_the_one_that_is_said(said: str, wrong: tuple[str, 
         assert not list(signs.misnamed(said, rules(f"ALWAYS (NOT load IMPLIES {body})"), NAMED)), "of no act"
         assert not list(signs.misnamed(said, rules(asked(f"HISTORICALLY {body}")), NAMED)), "another form"
     assert not list(signs.misnamed(said, rules(asked("done_at_least_3 AND read_at_least_3")), NAMED)), "no name tells"
+
+
+def test_another_number_another_rule_and_another_predicate_tell_nothing() -> None:
+    assert signs._compared("at most five", 3) == set() != signs._compared("at most five", 5)
+    one = rules(asked("crew OR adult"))
+    assert signs.shape("Load a car.", one, [P["crew"], P["adult"], P["fit"]]) == (), "a field of no part of the rule"
+    assert signs.shape("Load a car.", rules(asked("crew OR fit")), [P["crew"], P["fit"]]) != ()
+    assert signs.signed("Load a car.", rules(asked("stranger")), tuple(P.values()), frozenset()) == ()
+    assert signs.same("Check the ticket before loading.", rules(AT_ALL[0]), TICKETS, BOX) == (), "of any, as it is said"
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_each_negation_turns_what_is_said_once_more(count: int) -> None:
+    """The law of double negation, for a truth, a limit, a limit in a name, a side and an order."""
+    never, odd = "never " * count, bool(count % 2)
+    every = tuple(P.values())
+
+    def signed(said: str, form: str) -> tuple[str, ...]:
+        return signs.signed(said, rules(asked(form)), every, frozenset())
+
+    told = (f"{count} negations, but crew with the other sign",)
+    joined = (("crew AND heavy", odd), ("NOT crew AND NOT heavy", False))  # each of several only where all is negated
+    for form, turned in (("crew", odd), ("NOT crew", not odd), *joined):
+        assert signed(f"You {never}load a car of the crew.", form) == (told if turned else ())
+    limit = (f"{signs.NOT_THE_LIMIT}: 3000",)
+    for form, turned in (("heavy", odd), ("light", not odd), ("NOT light", odd), ("NOT heavy", not odd)):
+        assert signed(f"You {never}load a car over 3000 kg.", form) == (limit if turned else ())
+    for name, turned in (("least_at_least_3", odd), ("NOT least_at_least_3", True)):
+        found = list(signs.misnamed(f"You {never}load at least 3 cars.", rules(asked(name)), NAMED))
+        assert bool(found) is (turned if name[0] == "l" else not odd)
+    side = f"You {never}load a car in winter unless it is the crew's."
+    for form, turned in (("crew OR winter", odd), ("crew OR NOT winter", not odd)):
+        assert bool(signs.sides(side, rules(asked(form)), every, BOX)) is turned
+    side = f"You {never}load a car over 3000 kg unless it is the crew's."
+    for form, turned in (("crew OR heavy", odd), ("crew OR light", not odd)):
+        assert bool(signs.sides(side, rules(asked(form)), every, BOX)) is turned
+    said = f"You {never}load the car before checking the ticket."
+    for act, what, turned in (("load", "ONCE check", not odd), ("check", "ONCE load", odd)):
+        assert bool(signs.order(said, rules(asked(what, act)), every, BOX)) is turned
+
+
+CHECKED, UNSOLD = "EVENTUALLY check", "ALWAYS NOT sell"
+TWO = "You must check the ticket, and you must not sell a ticket."
+
+
+@pytest.mark.parametrize(
+    ("said", "texts", "why"),
+    [
+        (TWO, (CHECKED, UNSOLD), ()),
+        (TWO, (UNSOLD, CHECKED), ()),
+        (TWO, (CHECKED,), ("not accounted for: 'sell'",)),
+        (TWO, (), ("not accounted for: 'check', 'ticket', 'sell'",)),
+        (
+            TWO,
+            ("EVENTUALLY sell", "ALWAYS NOT check"),
+            ("it asks for an act, and its rule forbids one", "it forbids, and its rule asks for an act"),
+        ),
+        (TWO, (CHECKED, UNSOLD, "ALWAYS NOT load"), ("not said by the sentence, but meant by its rule: load_car",)),
+        (
+            TWO,
+            ("EVENTUALLY sell", *["ALWAYS NOT check"] * 6),
+            ("its rules could not be divided between its two demands",),
+        ),
+        ("You may check the ticket, but must not sell a ticket.", (UNSOLD,), ()),
+        (
+            "You may check the ticket, but must not sell a ticket.",
+            ("EVENTUALLY sell",),
+            ("it forbids, and its rule asks for an act",),
+        ),
+        ("You must check the ticket, and you must sell it.", (CHECKED, "EVENTUALLY sell"), ()),
+        ("You must check a ticket.", (CHECKED,), ()),
+        ("You must check a ticket.", ("ALWAYS NOT check",), ("it asks for an act, and its rule forbids one",)),
+        ("You must not check a ticket.", (CHECKED,), ("it forbids, and its rule asks for an act",)),
+        ("You must not check a ticket.", ("ALWAYS " + CHECKED,), ("it forbids, and its rule asks for an act",)),
+        ("You must not check a ticket.", ("NOT " + CHECKED,), ()),
+    ],
+)
+def test_each_demand_is_met_by_rules_of_its_own(said: str, texts: tuple[str, ...], why: tuple[str, ...]) -> None:
+    assert accounting.unaccounted(said, (), rules(*texts), tuple(P.values()), BOX) == why
+
+
+def test_what_stands_above_may_forbid() -> None:
+    def left(text: str, context: tuple[str, ...], headings: tuple[str, ...]) -> tuple[str, ...]:
+        of = rules("ALWAYS NOT check")
+        return accounting.unaccounted(text, context, of, tuple(P.values()), BOX, headings=headings)
+
+    assert left("check a ticket;", ("You must never:",), ()) == ()
+    assert left("Check a ticket.", (), ("Prohibited",)) == ()
+    assert left("check a ticket;", ("You must:",), ()) == ("it asks for an act, and its rule forbids one",)

@@ -16,6 +16,7 @@ from wb.rules import called, operators, shapes, signs, words
 from wb.rules.rule import Predicate, Rule
 
 _FEW = 6  # rules of one sentence, which are divided between its two demands
+_UNDIVIDED = "its rules could not be divided between its two demands"
 
 
 def unaccounted(
@@ -37,8 +38,10 @@ def unaccounted(
     given = tuple(predicates), toolbox
     why = _unaccounted(text, context, rules, *given, headings=headings, partial=partial)
     both = operators.demands(text) if not partial and not context else ()
-    if not both or not (why or any(_forced(one, rules) for one in both)):
-        return why
+    if not both:
+        return why or _forced(" ".join((*headings[-1:], *context, text)), rules)
+    if not why and not any(_forced(one, rules) for one in both):
+        return ()
     if len(both) == 1:
         return (*_unaccounted(*both, (), rules, *given, headings=headings), *_forced(*both, rules))
     first, second = both
@@ -52,7 +55,7 @@ def unaccounted(
         if not left:
             return ()
         tries.append(left)
-    return min(tries, key=lambda left: len(" ".join(left)), default=why)
+    return min(tries, key=lambda left: len(" ".join(left)), default=why or (_UNDIVIDED,))
 
 
 def _divided(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
@@ -62,12 +65,12 @@ def _divided(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
 
 
 def _forced(said: str, rules: Iterable[Rule]) -> tuple[str, ...]:
-    """Whether rules of one act alone forbid it where a demand forbids, and ask for it where it asks."""
+    """Whether rules of one act alone forbid it where what is said forbids, and ask for it where it asks."""
     for rule in rules:
         match rule.formula:
             case F.Eventually(F.Atom()) | F.Always(F.Eventually(F.Atom())) if operators.bans(said):
                 return ("it forbids, and its rule asks for an act",)
-            case F.Always(F.Not(F.Atom())) if not operators.bans(said):
+            case F.Always(F.Not(F.Atom())) | F.Not(F.Eventually(F.Atom())) if not operators.bans(said):
                 return ("it asks for an act, and its rule forbids one",)
     return ()
 

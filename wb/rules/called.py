@@ -160,7 +160,7 @@ def numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
         return ("a number that is not plain digits",)
     spoken |= {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b(?![- ](?:of|by|another)\b)", text)}
     told = {float(one.value) for p in used for one in shapes.literals(p) if type(one.value) in (int, float)}
-    over = spoken - told - ({1.0} if not told & {1.0} else set())
+    over = spoken - told - {1.0}
     why = [f"not accounted for: {n:g}" for n in sorted(over)]
     why += [f"not said by the sentence, but meant by its rule: {n:g}" for n in sorted(told - spoken)]
     return tuple(why)
@@ -538,7 +538,7 @@ def values(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str,
     spoken, found = stems(said), []
     for p in used:
         listed = {value for field in fields(p, toolbox) for value in field.values}
-        found += [value for _, value in shapes.measured(p.test) if value in listed] if p.test is not None else []
+        found += [value for _, value in shapes.measured(p.test) if value in listed]
     found = [value for value in dict.fromkeys(found) if not stems(value) <= spoken]
     return (f"not said by the sentence, but meant by its rule: {', '.join(map(repr, found))}",) if found else ()
 

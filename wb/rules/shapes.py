@@ -278,7 +278,7 @@ def literals(predicate: Predicate) -> tuple[Scalar, ...]:
     return tuple(found)
 
 
-def measured(test: Fact) -> tuple[tuple[Path, str], ...]:
+def measured(test: Fact | None) -> tuple[tuple[Path, str], ...]:
     """The fields that a test reads, each with the text that it compares it with; "" for none or no text."""
     found: list[tuple[Path, str]] = []
     for _, fact in leaves(test, True):

@@ -305,9 +305,10 @@ def _side(said: str) -> tuple[str, str, bool] | None:
     found = [m for m in _FREES.finditer(text)]
     if len(found) != 1 or _ONLY.search(text):
         return None
-    at, frees = found[0], not re.match(r"(?:if|when|where)\b", found[0].group(), re.I)
-    if at.start() > 0:
-        return text[: at.start()], text[at.end() :], frees
+    (at,) = found
+    frees = not re.match(r"(?:if|when|where)\b", at.group(), re.I)
+    if rest := text[: at.start()]:
+        return rest, text[at.end() :], frees
     side, comma, rest = text[at.end() :].partition(",")
     return (rest, side, frees) if comma else None
 
@@ -319,11 +320,9 @@ def _standing(p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: To
         has = [text for text in (rest, side) if limit[1] in operators.spoken(text)]
         return has[0] if len(has) == 1 else None
     own = frozenset().union(*(called.content(t) for f in called.fields(p, toolbox) for t in called.named_by(f)))
-    own |= frozenset().union(
-        *(called.content(value) for _, value in (shapes.measured(p.test) if p.test is not None else ()))
-    )
+    own |= frozenset().union(*(called.content(value) for _, value in shapes.measured(p.test)))
     one, other = (len(own & called.stems(text)) for text in (rest, side))
-    return None if one == other else rest if one > other else side
+    return rest if one > other else side if other > one else None
 
 
 def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
@@ -331,8 +330,9 @@ def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
     found = list(_FIRST.finditer(said))
     if len(found) != 1:
         return ()
-    at, known = found[0], {p.name: p for p in used if p.kind == "action"}
-    behind = re.split(r",", said[at.end() :], maxsplit=1)[0] if at.start() == 0 else said[at.end() :]
+    (at,) = found
+    known = {p.name: p for p in used if p.kind == "action"}
+    behind = said[at.end() :] if said[: at.start()] else said[at.end() :].partition(",")[0]
     rest = said.replace(said[at.start() : at.end()] + behind, " ")
     negated = bool(len(operators.NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
     frees = re.match("unless|only if", at.group(), re.I)
