@@ -370,7 +370,7 @@ def test_each_negation_turns_what_is_said_once_more(count: int) -> None:
         return signs.signed(said, rules(asked(form)), every, frozenset())
 
     told = (f"{count} negations, but crew with the other sign",)
-    joined = (("crew AND heavy", odd), ("NOT crew AND NOT heavy", not odd))
+    joined = (("crew AND heavy", odd), ("NOT crew AND NOT heavy", not count))
     for form, turned in (("crew", odd), ("NOT crew", not odd), *joined):
         assert signed(f"You {never}load a car of the crew.", form) == (told if turned else ())
     limit = (f"{signs.NOT_THE_LIMIT}: 3000",)
