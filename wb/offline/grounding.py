@@ -248,7 +248,7 @@ def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
     here = scoped.tools if scoped else ()
     measured = tuple(name for name in (about or here) if _measures(norm, name, toolbox))
     chosen = (
-        tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
+        tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here
     )
     if not chosen and len(only := _measuring(norm, toolbox)) == 1:
         return _split(vocabulary.Action(noun, only), toolbox, norm)

@@ -446,9 +446,14 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
         guard = _guard("permit_only_if", duties, when, adjuncts.requires, adjuncts)
         return [guard, *_duty(duties, [*when, *adjuncts.requires], adjuncts)] if adjuncts.both else [guard]
     if adjuncts.actions():
+        doer = "" if is_actor or passive else phrases.bare(subject)  # "a parcel must pass the scan before leaving"
         return [
             _guard(
-                "permit_only_if", adjuncts.actions(), when, [_precondition(duty) for duty in duties], _used(adjuncts)
+                "permit_only_if",
+                adjuncts.actions(),
+                when,
+                [_precondition(f"{doer} {duty}".strip()) for duty in duties],
+                _used(adjuncts),
             )
         ]
     if re.match(r"first\b", rest, re.I):
