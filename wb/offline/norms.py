@@ -446,7 +446,8 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
         guard = _guard("permit_only_if", duties, when, adjuncts.requires, adjuncts)
         return [guard, *_duty(duties, [*when, *adjuncts.requires], adjuncts)] if adjuncts.both else [guard]
     if adjuncts.actions():
-        doer = "" if is_actor or passive else phrases.bare(subject)  # "a parcel must pass the scan before leaving"
+        thing = not (is_actor or passive) and re.match(r"(?:an?|each|every|any)\s", subject, re.I)
+        doer = phrases.bare(subject) if thing else ""  # "a parcel must pass the scan before leaving"
         return [
             _guard(
                 "permit_only_if",
