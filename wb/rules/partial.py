@@ -38,7 +38,10 @@ _POINTS = re.compile(
     re.I,
 )
 _THESE = re.compile(r"\b(?:this|these|those|such(?: an?)?)\s+([a-z][\w-]*(?:\s+[a-z][\w-]*)?)", re.I)
-_OF_THE_CALL = re.compile(r"(?:tool|action|function|api|call)s?\b(?:\s+(?:tool|action|function|call)s?\b)?", re.I)
+_OF_THE_CALL = re.compile(  # and the document itself
+    r"(?:policy|guidelines|guide|handbook|document|by-?laws?|regulations?|rules|code|terms)\b|(?:tool|action|function|api|call)s?\b(?:\s+(?:tool|action|function|call)s?\b)?",
+    re.I,
+)
 _EXAMPLE = re.compile(r"\bfor (?:example|instance)\b|\be\.g\.|\bsay,", re.I)
 _SCENE = re.compile(r"\A\W*(?:(?:the|an?)\s+)?(?i:[a-z]{2,})\s+[A-Z]\s+(?=[a-z])")
 _OF_EXAMPLES = re.compile(r"\b(?:examples?|scenarios?|illustrations?|case stud(?:y|ies))\b", re.I)
@@ -56,8 +59,8 @@ _RIGHT = re.compile(
     re.I,
 )
 _OFTEN = re.compile(
-    r"\b(?:daily|weekly|monthly|quarterly|annual(?:ly)?|yearly|hourly|nightly|regular(?:ly)?|periodical(?:ly)?|"
-    r"frequent(?:ly)?|repeated(?:ly)?|occasionally|often|at all times|at any time|"
+    r"\b(?:daily|weekly|monthly|quarterly|annually|yearly|hourly|nightly|regularly|periodically|frequently|"
+    r"repeatedly|occasionally|often|at all times|at any time|(?:\w+ly|annual|regular) (?:basis|intervals)|"
     r"(?:every|each|per|once an?) (?:\w+ )?(?:minute|hour|day|night|evening|morning|week|month|quarter|season|year|"
     r"time|visit|shift)s?)\b",
     re.I,
@@ -102,6 +105,7 @@ _LEADING = re.compile(
     re.I,
 )
 _INNER = re.compile(r"\b(?:who|that|which|whose|what|how|whether|if|when|because|where|as)\s+(?:[\w']+\s+){0,4}\Z", re.I)
+_AIM = re.compile(r"\A\W*(?:in order )?to\b[^:,]*[:,]", re.I)
 _PURPOSE = re.compile(r"\A\W*(?:in order )?to\b[^,]*:\Z", re.I)
 _OPENS = re.compile(
     r"\A\W*(?:(?:please|also|always|then|next|finally|first|and|additionally|furthermore|moreover|in addition|"
@@ -109,6 +113,7 @@ _OPENS = re.compile(
     re.I,
 )
 _NOT_A_NUMBER = re.compile(r"#[\w-]+|\S+@\S+|\b\w*\d\w*-\d[\w-]*|\b\d+[a-z]+\b|\b[a-z]+\d\w*\b", re.I)
+_LISTING = re.compile(r"\b(?:any|all|one|each) of the following\b|\bthe following\b|\bfollowing\b", re.I)
 _LISTED = re.compile(r"([^,;:()]*)\(([^()]*,[^()]*)\)")
 _NO_ONE = re.compile(r"\b(?:no|any|every|some|each)[- ]?one\b|\bone (?:another|self)\b", re.I)
 # What a sentence says beside its acts and facts that changes nothing of them.
@@ -118,7 +123,7 @@ _BESIDE = frozenset(
  please sure make ensure be expected supposed order case way own both either well like because since whether how
  why about between among against during upon via per across through throughout toward towards along off out back
  together case let get go keep take sort kind any other another new one being however but until instead too much many
- several few whenever wherever while although though responsible able unable duly""".split()
+ several few whenever wherever while although though responsible able unable duly has have had is are was were be been""".split()
 )
 
 
@@ -135,7 +140,7 @@ def withheld(
     """
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     said, context = words.plain(sentence.said), words.plain(" ".join(sentence.stems))
-    whole = f"{context} {said}".strip()
+    whole = f"{_LISTING.sub(' ', context)} {said}".strip()
     asks = [rule for rule in rules if any(isinstance(node, F.Eventually) for node in F.subformulas(rule.formula))]
     return tuple(
         filter(
@@ -146,13 +151,16 @@ def withheld(
                 _shown("it stands among examples", _OF_EXAMPLES, " / ".join((*sentence.headings[-1:], context))),
                 _shown("it advises, or leaves a choice", _ADVICE, said),
                 _shown("it keeps a right, which binds nobody", _RIGHT, whole),
-                _shown("it says how to come to an end, not that it must be done", _PURPOSE, context),
+                ""
+                if words.forced(said)
+                else _shown("it says how to come to an end, not that it must be done", _PURPOSE, context),
                 "it opens a list, and says the rest in its items" if said.rstrip().endswith(":") else "",
                 _shown("another part of it may take something back", _TURNS, said),
                 _shown("the next sentence may take something back", _GOES_ON, words.plain(after)),
                 _shown("no rule here says how often", _OFTEN, said),
                 *(_asked(whole, said, asks, used) if asks else ()),
                 *_numbered(said, used),
+                *_divided(rules, used),
                 *_left(whole, used, bearing.toolbox),
                 *_unspoken(whole, sentence.headings, used, bearing),
             ),
@@ -186,7 +194,7 @@ def _asked(whole: str, said: str, asks: Sequence[Rule], used: Sequence[Predicate
     found = [
         _shown("it says when, and its rule does not", pattern, said) for pattern in (_WITHIN, _LASTING, _SOON)
     ]
-    main = whole
+    main = re.sub(r"(?<=\w):(?= )", ",", whole) if _AIM.match(whole) else whole
     for _ in range(2):
         main = _LEADING.sub("", _OPENS.sub("", main))
     first = re.match(r"[a-z]+", main, re.I)
@@ -215,12 +223,22 @@ def _numbered(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
     return tuple(f"a number that no test has: {one:g}" for one in sorted(spoken - told))
 
 
+def _divided(rules: Iterable[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
+    """Whether one "or" divides the facts of a rule and another one stands inside of a fact: which does what is not
+    known."""
+    for rule in rules:
+        loose = [p for p in used if p.name in rule.predicates and p.kind == "state" and p.test is None]
+        if len(loose) > 1 and any(re.search(r"\bor\b", p.description, re.I) for p in loose):
+            return ("one 'or' of it divides facts, and another one stands inside of a fact",)
+    return ()
+
+
 def _left(whole: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
     """The content words that no name and no description of the rules' acts and facts has; not those before a list in
     brackets of acts that the rules have."""
     named = called.stems(" ".join(f"{p.name} {p.description} {' '.join(p.keywords)}" for p in used))
     known = frozenset(called.carried(used, toolbox) | named | _BESIDE)
-    said = words.plain(whole)
+    said = _AIM.sub(" ", words.plain(whole))
     for found in _LISTED.finditer(said):
         if not called.unspent(found[2], known):
             said = said.replace(found[1], " ")
