@@ -22,6 +22,7 @@ BOX = Toolbox(
     ),
     (Field("soil_dry", "boolean", "Whether the soil is dry"),),
 )
+GEESE = "Employees must not feed the geese."  # stands in each document: one that demands nothing is no policy
 NOTHING: tuple[str, ...] = ()
 # kind, document, what is right to have in force
 TABLE = (
@@ -96,15 +97,17 @@ TABLE = (
         ("ALWAYS (lend_ladder IMPLIES consent_warden)",),
     ),
     ("said", "The sluice may only be opened if the soil is dry.", ("ALWAYS (open_sluice IMPLIES soil_dry)",)),
-    ("said", "Employees must not feed the geese.", ("ALWAYS (feed_geese IMPLIES NOT employees)",)),
+    ("said", "Employees must not touch the bees.", ("ALWAYS (touch_bees IMPLIES NOT employees)",)),
 )
 
 
 def read(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[tuple[str, ...], tuple[Account, ...]]:
     """The formulas in force, and the sentences, of a document."""
+    text = f"{text}\n\n# Geese\n\n{GEESE}"
     monkeypatch.setattr(gold.documents, "load", lambda _: policy.of_text(text, BOX))
     found = gold.read.__wrapped__("")
-    return tuple(render(rule.formula) for rule in found.kept.rules), found.accounts
+    force = tuple(render(rule.formula) for rule in found.kept.rules if rule.text != GEESE)
+    return force, found.accounts
 
 
 @pytest.mark.parametrize(("kind", "text", "wanted"), TABLE, ids=[f"{kind}: {text[:40]}" for kind, text, _ in TABLE])
