@@ -565,7 +565,7 @@ _FORBIDDING = re.compile(
     r"(?: [a-z]+(?: and [a-z]+)?)?\Z",
     re.I,
 )
-_NOMINAL = re.compile(r"(?:(?:all|any)\s+(?=[a-z])|(?=[a-z]{2,}ing\s))", re.I)
+_NOMINAL = re.compile(r"(?:(?:all|any)\s+(?!(?:of|the|these|those|other|such)\b)(?=[a-z])|(?=[a-z]{2,}ing\s))", re.I)
 
 
 def _entitled(clause: Clause) -> list[Norm]:

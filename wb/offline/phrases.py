@@ -352,9 +352,11 @@ def split_verbs(vp: str) -> tuple[str, ...]:
             )
             if v
         ]
+        where = re.match(r"(?:in|on|at|near|within|inside|outside|during)\b", shared["object"])  # said of each
         if all(_is_verb(v) for v in verbs[1:]) or re.match(_DETERMINED, shared["object"]):
             return tuple(
-                v if v.lower() in _ALONE else f"{lexicon.verb_first(v)} {shared['object']}" for v in verbs[:-1]
+                v if v.lower() in _ALONE and not where else f"{lexicon.verb_first(v)} {shared['object']}"
+                for v in verbs[:-1]
             ) + (f"{verbs[-1]} {shared['object']}",)
     parts, start = [], 0
     for joint in re.finditer(r",?\s+(?:or|and|nor|and/or)\s+(?:to\s+)?(?:then\s+)?|,\s+", vp):

@@ -71,8 +71,16 @@ _SOON = re.compile(
     r"by (?:the end|noon|midnight|\w+day))\b",
     re.I,
 )
+_CLOCK = re.compile(
+    r"\b(?:after|before|until|by|at) (?:hours|dark|noon|midnight|sunset|sunrise|dawn|dusk|curfew|closing time)\b", re.I
+)
+_EACH = re.compile(r"\b(?:each|every)\b", re.I)
+_WHICH = re.compile(r"\b(?:that|which|who) (?:has|have|is|are|was|were|[a-z]+s|[a-z]*[^s])\b", re.I)
+_STATE = re.compile(r"\b(?:make sure|ensure|be sure|see to it)\b", re.I)
+_COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been|has|have)\b", re.I)
+_EXCEPTS = re.compile(r"\b(?:unless|except\w*|without|only|until|provid(?:ed|ing) that)\b", re.I)
 _GOES_ON = re.compile(
-    r"\A\W*(?:however|but|except\w*|unless|otherwise|nevertheless|nonetheless|notwithstanding|that said|"
+    r"\A\W*(?:however|but|(?:except\w*|unless)(?! [^,]*, \w)|otherwise|nevertheless|nonetheless|notwithstanding|that said|"
     r"(?:an|the|one|only|some) (?:only )?exceptions?|"
     r"(?:this|these|that|the)(?: \w+)? (?:does|do|shall|will|is|are)(?: not|n't) (?:appl|hold|includ|cover|extend)\w*|"
     r"in (?:such|these|those|exceptional|some) cases)\b",
@@ -156,11 +164,13 @@ def withheld(
                 else _shown("it says how to come to an end, not that it must be done", _PURPOSE, context),
                 "it opens a list, and says the rest in its items" if said.rstrip().endswith(":") else "",
                 _shown("another part of it may take something back", _TURNS, said),
-                _shown("the next sentence may take something back", _GOES_ON, words.plain(after)),
+                *goes_on(after),
                 _shown("no rule here says how often", _OFTEN, said),
+                _shown("it says when, and its rule does not", _CLOCK, said),
                 *(_asked(whole, said, asks, used) if asks else ()),
                 *_numbered(said, used),
                 *_divided(rules, used),
+                *_inside(rules, used),
                 *_left(whole, used, bearing.toolbox),
                 *_unspoken(whole, sentence.headings, used, bearing),
             ),
@@ -168,10 +178,10 @@ def withheld(
     )
 
 
-def goes_on(after: str) -> str:
-    """The words by which a sentence takes something of the one before it back; empty for none."""
-    found = _GOES_ON.match(words.plain(after))
-    return found.group().strip() if found else ""
+def goes_on(after: str) -> tuple[str, ...]:
+    """Whether the sentence behind one may take something of it back; empty if not."""
+    found = _shown("the next sentence may take something back", _GOES_ON, words.plain(after))
+    return (found,) if found else ()
 
 
 def _shown(why: str, pattern: re.Pattern[str], text: str) -> str:
@@ -194,6 +204,9 @@ def _asked(whole: str, said: str, asks: Sequence[Rule], used: Sequence[Predicate
     found = [
         _shown("it says when, and its rule does not", pattern, said) for pattern in (_WITHIN, _LASTING, _SOON)
     ]
+    if not _STATE.search(said):
+        found.append(_shown("it is asked for each, and its rule asks for one", _EACH, said))
+        found.append(_shown("it is asked for those things alone", _WHICH, _behind_verb(said)))
     main = re.sub(r"(?<=\w):(?= )", ",", whole) if _AIM.match(whole) else whole
     for _ in range(2):
         main = _LEADING.sub("", _OPENS.sub("", main))
@@ -215,6 +228,12 @@ def _asked(whole: str, said: str, asks: Sequence[Rule], used: Sequence[Predicate
     return tuple(found)
 
 
+def _behind_verb(said: str) -> str:
+    """A sentence from its word of force on, or all of it."""
+    found = _FORCE.search(said)
+    return said[found.end() :] if found else said
+
+
 def _numbered(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
     """The numbers of a sentence that no test has; names such as "2FA" are none."""
     text = _NO_ONE.sub(" ", _NOT_A_NUMBER.sub(" ", said))
@@ -231,6 +250,26 @@ def _divided(rules: Iterable[Rule], used: Sequence[Predicate]) -> tuple[str, ...
         if len(loose) > 1 and any(re.search(r"\bor\b", p.description, re.I) for p in loose):
             return ("one 'or' of it divides facts, and another one stands inside of a fact",)
     return ()
+
+
+def _inside(rules: Sequence[Rule], used: Iterable[Predicate]) -> tuple[str, ...]:
+    """What stands inside of an act or a fact that nothing decides, and has no place there: an exception, or a verb that
+    makes what has to be done before, or is forbidden, something that is so."""
+    found = []
+    for p in used:
+        if p.tools or p.test is not None:
+            continue
+        if inner := _EXCEPTS.search(p.description):
+            found.append(f"{inner.group()!r} stands inside of {p.name!r}")
+        head = re.split(r"\b(?:that|which|who|what|whether|how|where)\b", p.description, maxsplit=1)[0]
+        asked = any(
+            isinstance(node, F.Eventually) and p.name in F.atoms(node)
+            for rule in rules
+            for node in F.subformulas(rule.formula)
+        )
+        if p.kind == "action" and not asked and (verb := _COPULA.search(head)):
+            found.append(f"its act is something that is so: {p.name!r} ({verb.group()})")
+    return tuple(found)
 
 
 def _left(whole: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
