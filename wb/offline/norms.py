@@ -155,7 +155,8 @@ _LET = re.compile(
 )
 _ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
 _BACKWARD = re.compile(
-    r"(?:^|\s)(?:this|these|those|that|so|such)\Z|(?<!whether )(?<!if )(?<!that )(?<!how )\b(?:(?-i:[Ii]t)|them|itself|themselves)\b|"
+    r"(?:^|\s)(?:this|these|those|that|so|such)\Z|(?<!whether )(?<!if )(?<!that )(?<!how )\b"
+    r"(?:(?-i:[Ii]t)|them|itself|themselves)\b|"
     r"\b(?:the (?:above|below|former|latter)|above is)\b",
     re.I,
 )
@@ -170,7 +171,8 @@ _HOLLOW = re.compile(
     re.I,
 )
 _INVERTED = re.compile(
-    r"should\s+(?P<when>[^,]{5,}?)(?:,\s+(?=\S)|\s+(?=(?:they|he|she|you|we)\s+(?:must|should|shall|ha(?:s|ve) to)\b))", re.I
+    r"should\s+(?P<when>[^,]{5,}?)(?:,\s+(?=\S)|\s+(?=(?:they|he|she|you|we)\s+(?:must|should|shall|ha(?:s|ve) to)\b))",
+    re.I,
 )
 _RULE = re.compile(
     r"(?:this|that|these|those|the|such)\s+(?:above\s+)?(?:article|section|rule|prohibition|ban|paragraph|provision|"

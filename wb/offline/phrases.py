@@ -167,10 +167,8 @@ def resolve(condition: Condition, antecedent: str) -> Condition:
     plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
     if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
         return condition
-    return (
-        mapped(condition, lambda leaf: Phrase(re.sub(r"(?<!how )\b(?:it|them)\b", plain, leaf.text, flags=re.I), leaf.about))
-        or condition
-    )
+    pronoun = re.compile(r"(?<!how )\b(?:it|them)\b", re.I)
+    return mapped(condition, lambda leaf: Phrase(pronoun.sub(plain, leaf.text), leaf.about)) or condition
 
 
 def _behind_actor(post: str) -> Condition:
@@ -236,7 +234,9 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
 
 
 _ADVERBS = r"(?:(?:only|also|already|always|never|first|then|ever|explicitly|not|\w+ly)\s+)*"
-_PASSIVE = re.compile(rf"{_ADVERBS}(?:be|get|been|being)\s+(?P<how>{_ADVERBS})(?P<verb>[a-z-]+)(?P<tail>.*)\Z", re.I | re.S)
+_PASSIVE = re.compile(
+    rf"{_ADVERBS}(?:be|get|been|being)\s+(?P<how>{_ADVERBS})(?P<verb>[a-z-]+)(?P<tail>.*)\Z", re.I | re.S
+)
 _IRREGULAR_PARTICIPLE = frozenset(
     """
         made done sent kept held sold told paid bought given taken shown written chosen read put set left lost met

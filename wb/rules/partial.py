@@ -2,29 +2,28 @@
 
 Such a reading names acts and facts that nothing decides, so `accounting` cannot hold its words against tools and
 fields.  It stays in force only if nothing in or around its sentence says that there is more to it: each content word
-stands in a rule, each number in a test or a count, and the sentence neither points elsewhere, advises, gives an
-example or keeps a right, nor goes on in the next one.  What has to be done at some time is asked of those whom the
-document speaks to; of anybody else, and of a thing that has to be so, it is no act that a call could be.  The reason
-says what is missing; the reading is shown to a person, who may accept it.
+stands in a rule, each number in a test, and the sentence neither points elsewhere, advises, gives an example or keeps
+a right, nor goes on in the next one.  What has to be done at some time is asked of those whom the document speaks to;
+of anybody else, and of a thing that has to be so, it is no act that a call could be.  The reason says what is missing;
+the reading is shown to a person, who may accept it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from wb.domain.document import Sentence
 from wb.domain.tools import Toolbox
 from wb.logic import formula as F
 from wb.rules import called, operators, shapes, words
 from wb.rules.rule import Predicate, Rule
-from wb.rules.words import stem
+from wb.rules.words import Bearing, stem
 
 _TEXTS = (
     r"(?:sub)?(?:sections?|articles?|paragraphs?|clauses?|annex(?:es)?|chapters?|policy|policies|guides?|guidelines?|"
     r"rules?|requirements?|conditions?|procedures?|standards?|instructions?|terms|laws?|regulations?|acts?|codes?)"
 )
-_WITHIN = re.compile(r"\b(?:at|during|in) (?:the (?:very )?)?(?:beginning|start|outset|end|close)\b|\bwithin\b", re.I)
 _POINTS = re.compile(
     r"\b(?:in|on) (?:that|this|such(?: an?)?|these|those|which) (?:cases?|events?|situations?|instances?|occasions?)\b|"
     r"\bthe (?:above|below|following|foregoing|former|latter|aforementioned)\b|"
@@ -33,17 +32,19 @@ _POINTS = re.compile(
     r"referred|required|noted|explained|shown|laid down)\b|"
     r"\b(?:anyway|thereof|therein|thereto|herein|otherwise|instead|likewise|respectively|accordingly)\b|"
     rf"\b(?:additional|further|other|special|certain|specific) {_TEXTS}\b|"
-    rf"\b(?:see|refer to|according to|pursuant to|in (?:accordance|line|terms) (?:with|of)|under|(?:set out|referred to|"
-    rf"defined|described|contemplated) in|compl(?:y|ies) with|adheres? to|compliance with)\b[^.;]*?\b{_TEXTS}\b",
+    r"\b(?:see|refer to|according to|pursuant to|in (?:accordance|line|terms) (?:with|of)|under|"
+    r"(?:set out|referred to|defined|described|contemplated) in|compl(?:y|ies) with|adheres? to|compliance with)\b"
+    rf"[^.;]*?\b{_TEXTS}\b",
     re.I,
 )
 _THESE = re.compile(r"\b(?:this|these|those|such(?: an?)?)\s+([a-z][\w-]*(?:\s+[a-z][\w-]*)?)", re.I)
-_OF_THE_CALL = re.compile(  # and the document itself
-    r"(?:policy|guidelines|guide|handbook|document|by-?laws?|regulations?|rules|code|terms)\b|(?:tool|action|function|api|call)s?\b(?:\s+(?:tool|action|function|call)s?\b)?",
+_HERE = re.compile(  # the call that is judged, and the document itself
+    r"(?:(?:tool|action|function|api|call)s?|policy|guidelines|guide|handbook|document|by-?laws?|regulations?|rules|"
+    r"code|terms)\b",
     re.I,
 )
 _EXAMPLE = re.compile(r"\bfor (?:example|instance)\b|\be\.g\.|\bsay,", re.I)
-_SCENE = re.compile(r"\A\W*(?:(?:the|an?)\s+)?(?i:[a-z]{2,})\s+[A-Z]\s+(?=[a-z])")
+_SCENE = re.compile(r"\A\W*(?:(?:the|an?)\s+)?(?i:[a-z]{2,})\s+[A-Z]\s+(?=[a-z])")  # "User A owns a project"
 _OF_EXAMPLES = re.compile(r"\b(?:examples?|scenarios?|illustrations?|case stud(?:y|ies))\b", re.I)
 _ADVICE = re.compile(
     r"\b(?:ideally|preferabl[ey]|recommended|encouraged|advisable|suggested|(?:may|might) (?:want|wish|like) to|"
@@ -55,7 +56,8 @@ _ADVICE = re.compile(
 )
 _RIGHT = re.compile(
     r"\breserves? the (?:\w+ )?right|\bha(?:s|ve) (?:the|a) (?:\w+ )?right\b|\b(?:is|are) entitled\b|"
-    r"\bat (?:its|their|his|her|our|the)(?: \w+){0,4} discretion\b|\bin (?:its|their|his|her|our) (?:\w+ )?discretion\b",
+    r"\bat (?:its|their|his|her|our|the)(?: \w+){0,4} discretion\b|"
+    r"\bin (?:its|their|his|her|our) (?:\w+ )?discretion\b",
     re.I,
 )
 _OFTEN = re.compile(
@@ -65,28 +67,29 @@ _OFTEN = re.compile(
     r"time|visit|shift)s?)\b",
     re.I,
 )
-_LASTING = re.compile(r"\b(?:always|continuous(?:ly)?|constant(?:ly)?|permanent(?:ly)?|throughout|forever)\b", re.I)
-_SOON = re.compile(
-    r"\b(?:immediate(?:ly)?|prompt(?:ly)?|as soon as|without (?:\w+ )?delay|in advance|first|until|no later than|"
-    r"by (?:the end|noon|midnight|\w+day))\b",
-    re.I,
-)
 _CLOCK = re.compile(
     r"\b(?:after|before|until|by|at) (?:hours|dark|noon|midnight|sunset|sunrise|dawn|dusk|curfew|closing time)\b", re.I
 )
+_SOME_TIME = re.compile(  # what a duty at some time does not say
+    r"\b(?:at|during|in) (?:the (?:very )?)?(?:beginning|start|outset|end|close)\b|\bwithin\b|"
+    r"\b(?:always|continuous(?:ly)?|constant(?:ly)?|permanent(?:ly)?|throughout|forever|immediate(?:ly)?|"
+    r"prompt(?:ly)?|as soon as|without (?:\w+ )?delay|in advance|first|until|no later than|"
+    r"by (?:the end|noon|midnight|\w+day))\b",
+    re.I,
+)
 _EACH = re.compile(r"\b(?:each|every)\b", re.I)
-_WHICH = re.compile(r"\b(?:that|which|who) (?:has|have|is|are|was|were|[a-z]+s|[a-z]*[^s])\b", re.I)
+_WHICH = re.compile(r"\b(?:that|which|who) [a-z]+\b", re.I)
 _STATE = re.compile(r"\b(?:make sure|ensure|be sure|see to it)\b", re.I)
-_COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been|has|have)\b", re.I)
-_EXCEPTS = re.compile(r"\b(?:unless|except\w*|without|only|until|provid(?:ed|ing) that)\b", re.I)
 _GOES_ON = re.compile(
-    r"\A\W*(?:however|but|(?:except\w*|unless)(?! [^,]*, \w)|otherwise|nevertheless|nonetheless|notwithstanding|that said|"
-    r"(?:an|the|one|only|some) (?:only )?exceptions?|"
+    r"\A\W*(?:however|but|(?:except\w*|unless)(?! [^,]*, \w)|otherwise|nevertheless|nonetheless|notwithstanding|"
+    r"that said|(?:an|the|one|only|some) (?:only )?exceptions?|"
     r"(?:this|these|that|the)(?: \w+)? (?:does|do|shall|will|is|are)(?: not|n't) (?:appl|hold|includ|cover|extend)\w*|"
     r"in (?:such|these|those|exceptional|some) cases)\b",
     re.I,
 )
 _TURNS = re.compile(r"\b(?:however|but|although|though|nevertheless|nonetheless)\b", re.I)
+_EXCEPTS = re.compile(r"\b(?:unless|except\w*|without|only|until|provid(?:ed|ing) that)\b", re.I)
+_COPULA = re.compile(r"\b(?:is|are|was|were|has|have)\b", re.I)
 _FORCE = re.compile(
     r"\b(?:must|shall|should|ought to|ha(?:s|ve) to|(?:will )?needs? to|will have to|"
     r"(?:is|are) (?:\w+ly )?(?:required|expected|obliged|supposed|asked|responsible|to)\b(?: to\b)?|"
@@ -100,11 +103,11 @@ _PASSIVE = re.compile(
     r"read|done|gone|found|bound|fed|led|run|sold|told|worn|torn|born)\b",
     re.I,
 )
-# Whom a document speaks to: the one whose acts the calls are.
+# Whom a document speaks to: those whose acts the calls are.
 _ADDRESSED = re.compile(
-    r"(?:\A|.*[,;:]\s+|(?:.*\b)?(?:and|then|also)\s+)?(?:as such\s+)?(?:(?:all|each|every|any|the|our|an?|both)\s+)*"
+    r"(?:.*[,;:]\s+|.*\b(?:and|then|also)\s+)?(?:as such\s+)?(?:(?:all|each|every|any|the|our|an?|both)\s+)*"
     r"(?:you|we|(?:[\w'-]+\s+){0,3}?(?:agents?|assistants?|employees?|staff|personnel|workers|users|contractors|"
-    r"everyone|everybody|employees and contractors|volunteers))\s*(?:,?\s*(?:also|always|therefore))?\Z",
+    r"volunteers|everyone|everybody))\s*(?:,?\s*(?:also|always|therefore))?\Z",
     re.I | re.S,
 )
 _LEADING = re.compile(
@@ -112,35 +115,35 @@ _LEADING = re.compile(
     r"\b[^,]*,\s+(?:then\s+)?",
     re.I,
 )
-_INNER = re.compile(r"\b(?:who|that|which|whose|what|how|whether|if|when|because|where|as)\s+(?:[\w']+\s+){0,4}\Z", re.I)
+_INNER = re.compile(
+    r"\b(?:who|that|which|whose|what|how|whether|if|when|because|where|as)\s+(?:[\w']+\s+){0,4}\Z", re.I
+)
 _AIM = re.compile(r"\A\W*(?:in order )?to\b[^:,]*[:,]", re.I)
-_PURPOSE = re.compile(r"\A\W*(?:in order )?to\b[^,]*:\Z", re.I)
+_AIMED = re.compile(r"\A\W*(?:in order )?to\b[^,]*:\Z", re.I)
 _OPENS = re.compile(
     r"\A\W*(?:(?:please|also|always|then|next|finally|first|and|additionally|furthermore|moreover|in addition|"
     r"in particular),?\s+)*",
     re.I,
 )
-_NOT_A_NUMBER = re.compile(r"#[\w-]+|\S+@\S+|\b\w*\d\w*-\d[\w-]*|\b\d+[a-z]+\b|\b[a-z]+\d\w*\b", re.I)
-_LISTING = re.compile(r"\b(?:any|all|one|each) of the following\b|\bthe following\b|\bfollowing\b", re.I)
+_LISTING = re.compile(r"\b(?:(?:any|all|one|each) of )?(?:the )?following\b", re.I)
 _LISTED = re.compile(r"([^,;:()]*)\(([^()]*,[^()]*)\)")
-_NO_ONE = re.compile(r"\b(?:no|any|every|some|each)[- ]?one\b|\bone (?:another|self)\b", re.I)
+_NO_NUMBER = re.compile(  # names: "2FA", "#4", "1-800-TAXI"
+    r"#[\w-]+|\S+@\S+|\b\w*\d\w*-\d[\w-]*|\b\d+[a-z]+\b|\b[a-z]+\d\w*\b|"
+    r"\b(?:no|any|every|some|each)[- ]?one\b|\bone another\b",
+    re.I,
+)
 # What a sentence says beside its acts and facts that changes nothing of them.
 _BESIDE = frozenset(
     stem(word)
-    for word in """also addition additionally particular such furthermore moreover therefore hence thus still just
- please sure make ensure be expected supposed order case way own both either well like because since whether how
- why about between among against during upon via per across through throughout toward towards along off out back
- together case let get go keep take sort kind any other another new one being however but until instead too much many
- several few whenever wherever while although though responsible able unable duly has have had is are was were be been""".split()
+    for word in """also addition additionally particular such furthermore moreover therefore hence thus please sure make
+ ensure be expected supposed order way own well because whether how why about between among against during upon via per
+ across through throughout toward towards along off out back any other responsible unable duly have has had is are was
+ were be been since like both either however but until while although though whenever wherever instead since""".split()
 )
 
 
 def withheld(
-    sentence: Sentence,
-    after: str,
-    rules: Sequence[Rule],
-    predicates: Sequence[Predicate],
-    bearing: words.Bearing,
+    sentence: Sentence, after: str, rules: Sequence[Rule], predicates: Sequence[Predicate], bearing: Bearing
 ) -> tuple[str, ...]:
     """Why rules that lack a tool or a field may not be all that a sentence says; empty if they may be.
 
@@ -149,33 +152,27 @@ def withheld(
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     said, context = words.plain(sentence.said), words.plain(" ".join(sentence.stems))
     whole = f"{_LISTING.sub(' ', context)} {said}".strip()
-    asks = [rule for rule in rules if any(isinstance(node, F.Eventually) for node in F.subformulas(rule.formula))]
-    return tuple(
-        filter(
-            None,
-            (
-                _shown("it points to what stands elsewhere", _POINTS, said) or _pointing(said),
-                _shown("it is an example", _EXAMPLE, said) or _shown("it is a scene", _SCENE, said),
-                _shown("it stands among examples", _OF_EXAMPLES, " / ".join((*sentence.headings[-1:], context))),
-                _shown("it advises, or leaves a choice", _ADVICE, said),
-                _shown("it keeps a right, which binds nobody", _RIGHT, whole),
-                ""
-                if words.forced(said)
-                else _shown("it says how to come to an end, not that it must be done", _PURPOSE, context),
-                "it opens a list, and says the rest in its items" if said.rstrip().endswith(":") else "",
-                _shown("another part of it may take something back", _TURNS, said),
-                *goes_on(after),
-                _shown("no rule here says how often", _OFTEN, said),
-                _shown("it says when, and its rule does not", _CLOCK, said),
-                *(_asked(whole, said, asks, used) if asks else ()),
-                *_numbered(said, used),
-                *_divided(rules, used),
-                *_inside(rules, used),
-                *_left(whole, used, bearing.toolbox),
-                *_unspoken(whole, sentence.headings, used, bearing),
-            ),
-        )
+    above = " / ".join((*sentence.headings[-1:], context))
+    why = (
+        _shown("it points to what stands elsewhere", _POINTS, said) or _pointing(said),
+        _shown("it is an example", _EXAMPLE, said) or _shown("it is a scene", _SCENE, said),
+        _shown("it stands among examples", _OF_EXAMPLES, above),
+        _shown("it advises, or leaves a choice", _ADVICE, said),
+        _shown("it keeps a right, which binds nobody", _RIGHT, whole),
+        "" if words.forced(said) else _shown("it says how to come to an end, not that it must be", _AIMED, context),
+        "it opens a list, and its items say the rest" if said.endswith(":") else "",
+        _shown("another part of it may take something back", _TURNS, said),
+        _shown("no rule here says how often", _OFTEN, said),
+        _shown("it says when, and its rule does not", _CLOCK, said),
+        *goes_on(after),
+        *_asked(whole, said, rules, used),
+        *_numbered(said, used),
+        *_divided(rules, used),
+        *_inside(rules, used),
+        *_left(whole, used, bearing.toolbox),
+        *_unspoken(whole, sentence.headings, used, bearing),
     )
+    return tuple(filter(None, why))
 
 
 def goes_on(after: str) -> tuple[str, ...]:
@@ -192,110 +189,98 @@ def _shown(why: str, pattern: re.Pattern[str], text: str) -> str:
 def _pointing(said: str) -> str:
     """The noun that "this" or "these" goes with, where the sentence has not named it before."""
     for found in _THESE.finditer(said):
-        before = called.stems(said[: found.start()])
-        if not _OF_THE_CALL.match(found[1]) and not called.stems(found[1]) & (before - _BESIDE - called.stems("is are")):
+        named = called.stems(said[: found.start()]) - _BESIDE
+        if not _HERE.match(found[1]) and not called.stems(found[1]) & named:
             return f"it points to what stands elsewhere: {' '.join(found.group().split())!r}"
     return ""
 
 
-def _asked(whole: str, said: str, asks: Sequence[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
+def _asked(whole: str, said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
     """Why what a sentence asks for at some time is no act of those whom the document speaks to, or is asked for at
-    another time than some time."""
-    found = [
-        _shown("it says when, and its rule does not", pattern, said) for pattern in (_WITHIN, _LASTING, _SOON)
-    ]
+    another time, or of more things, than its rule says."""
+    acts = {p.name for p in used if p.kind == "action"}
+    asked = [name for rule in rules for name in _later(rule) if name in acts]
+    if not any(any(_later(rule)) for rule in rules):
+        return
+    yield _shown("it says when, and its rule does not", _SOME_TIME, said)
     if not _STATE.search(said):
-        found.append(_shown("it is asked for each, and its rule asks for one", _EACH, said))
-        found.append(_shown("it is asked for those things alone", _WHICH, _behind_verb(said)))
+        force = _FORCE.search(said)
+        yield _shown("it is asked for each, and its rule asks for one", _EACH, said)
+        yield _shown("it is asked for those things alone", _WHICH, said[force.end() :] if force else said)
     main = re.sub(r"(?<=\w):(?= )", ",", whole) if _AIM.match(whole) else whole
     for _ in range(2):
         main = _LEADING.sub("", _OPENS.sub("", main))
     first = re.match(r"[a-z]+", main, re.I)
-    acts = {p.name: p for p in used if p.kind == "action"}
-    named = [acts[name] for rule in asks for name in rule.predicates if name in acts]
-    order = first is not None and any(stem(first.group().lower()) == stem(p.name.split("_")[0]) for p in named)
+    order = first is not None and any(stem(first.group().lower()) == stem(name.split("_")[0]) for name in asked)
     forces = list(_FORCE.finditer(main))
     outer = [m for m in forces if not _INNER.search(main[: m.start()])]
     force = next(iter(outer or (() if order else forces[-1:])), None)
-    if force is None:
-        if not order:
-            found.append(f"it states, and what must be done is not tied to a call: {main[:40]!r}")
-    elif _PASSIVE.match(main[force.end() :]):
-        found.append(f"who must do it is not said, and what must be done is not tied to a call: {force.group()!r}")
-    elif not _ADDRESSED.match(main[: force.start()].strip()) and main[: force.start()].strip(" ,"):
-        who = main[: force.start()].strip(" ,")
-        found.append(f"somebody else must do it, and what must be done is not tied to a call: {who[-40:]!r}")
-    return tuple(found)
+    who = main[: force.start()].strip(" ,") if force is not None else ""
+    if force is None and not order:
+        yield f"it states, and what must be done is not tied to a call: {main[:40]!r}"
+    elif force is not None and _PASSIVE.match(main[force.end() :]):
+        yield f"who must do it is not said, and what must be done is not tied to a call: {force.group()!r}"
+    elif who and not _ADDRESSED.match(who):
+        yield f"somebody else must do it, and what must be done is not tied to a call: {who[-40:]!r}"
 
 
-def _behind_verb(said: str) -> str:
-    """A sentence from its word of force on, or all of it."""
-    found = _FORCE.search(said)
-    return said[found.end() :] if found else said
+def _later(rule: Rule) -> Iterator[str]:
+    """What a rule asks for at some time."""
+    for node in F.subformulas(rule.formula):
+        if isinstance(node, F.Eventually):
+            yield from F.atoms(node)
 
 
-def _numbered(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
-    """The numbers of a sentence that no test has; names such as "2FA" are none."""
-    text = _NO_ONE.sub(" ", _NOT_A_NUMBER.sub(" ", said))
-    spoken = operators.spoken(text)
+def _numbered(said: str, used: Sequence[Predicate]) -> Iterator[str]:
+    """The numbers of a sentence that no test has."""
     told = {float(one.value) for p in used for one in shapes.literals(p) if type(one.value) in (int, float)}
-    return tuple(f"a number that no test has: {one:g}" for one in sorted(spoken - told))
+    for number in sorted(operators.spoken(_NO_NUMBER.sub(" ", said)) - told):
+        yield f"a number that no test has: {number:g}"
 
 
-def _divided(rules: Iterable[Rule], used: Sequence[Predicate]) -> tuple[str, ...]:
+def _divided(rules: Iterable[Rule], used: Sequence[Predicate]) -> Iterator[str]:
     """Whether one "or" divides the facts of a rule and another one stands inside of a fact: which does what is not
     known."""
     for rule in rules:
         loose = [p for p in used if p.name in rule.predicates and p.kind == "state" and p.test is None]
         if len(loose) > 1 and any(re.search(r"\bor\b", p.description, re.I) for p in loose):
-            return ("one 'or' of it divides facts, and another one stands inside of a fact",)
-    return ()
+            yield "one 'or' of it divides facts, and another one stands inside of a fact"
 
 
-def _inside(rules: Sequence[Rule], used: Iterable[Predicate]) -> tuple[str, ...]:
-    """What stands inside of an act or a fact that nothing decides, and has no place there: an exception, or a verb that
-    makes what has to be done before, or is forbidden, something that is so."""
-    found = []
+def _inside(rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
+    """What has no place inside of an act or a fact that nothing decides: an exception, or in an act that is forbidden
+    or bound to something a verb that makes it something that is so."""
+    asked = {name for rule in rules for name in _later(rule)}
     for p in used:
         if p.tools or p.test is not None:
             continue
         if inner := _EXCEPTS.search(p.description):
-            found.append(f"{inner.group()!r} stands inside of {p.name!r}")
+            yield f"{inner.group().lower()!r} stands inside of {p.name!r}"
         head = re.split(r"\b(?:that|which|who|what|whether|how|where)\b", p.description, maxsplit=1)[0]
-        asked = any(
-            isinstance(node, F.Eventually) and p.name in F.atoms(node)
-            for rule in rules
-            for node in F.subformulas(rule.formula)
-        )
-        if p.kind == "action" and not asked and (verb := _COPULA.search(head)):
-            found.append(f"its act is something that is so: {p.name!r} ({verb.group()})")
-    return tuple(found)
+        if p.kind == "action" and p.name not in asked and (verb := _COPULA.search(head)):
+            yield f"its act is something that is so: {p.name!r} ({verb.group().lower()})"
 
 
 def _left(whole: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """The content words that no name and no description of the rules' acts and facts has; not those before a list in
-    brackets of acts that the rules have."""
+    """The content words that no name and no description of the rules' acts and facts has; not those of an aim, nor
+    those before a list in brackets of acts that the rules have."""
     named = called.stems(" ".join(f"{p.name} {p.description} {' '.join(p.keywords)}" for p in used))
     known = frozenset(called.carried(used, toolbox) | named | _BESIDE)
-    said = _AIM.sub(" ", words.plain(whole))
+    said = _AIM.sub(" ", whole)
     for found in _LISTED.finditer(said):
         if not called.unspent(found[2], known):
             said = said.replace(found[1], " ")
     return called.unspent(said, known)
 
 
-def _unspoken(
-    whole: str, headings: Sequence[str], used: Sequence[Predicate], bearing: words.Bearing
-) -> tuple[str, ...]:
+def _unspoken(whole: str, headings: Sequence[str], used: Iterable[Predicate], bearing: Bearing) -> Iterator[str]:
     """The acts that the sentence does not name: those of no tool that only a title has, and those of tools that share
-    a word with it and are named neither by it nor by the title above it."""
+    a word with it and are named neither by it nor by a title above it."""
     spoken = called.stems(whole)
-    every = {tool.name for tool in bearing.toolbox.tools}  # "a tool call"
     named = {*bearing.named(whole, whole=False), *(tool for title in headings for tool in bearing.named(title))}
-    found = []
+    every = {tool.name for tool in bearing.toolbox.tools}  # "a tool call"
     for p in used:
         if p.kind == "action" and not p.tools and not called.stems(p.name) - _BESIDE <= spoken:
-            found.append(f"its act stands in a title, and no tool does it: {p.name!r}")
+            yield f"its act stands in a title, and no tool does it: {p.name!r}"
         elif p.kind == "action" and p.tools and not named & set(p.tools) and every - set(p.tools):
-            found.append(f"it shares words with {', '.join(p.tools)}, and does not say that this is done")
-    return tuple(found)
+            yield f"it shares words with {', '.join(p.tools)}, and does not say that this is done"
