@@ -116,3 +116,43 @@ def test_what_is_in_force_of_a_sentence_read_in_part(
 ) -> None:
     force, accounts = read(text, monkeypatch)
     assert force == wanted, [(one.text, one.cls, one.reason) for one in accounts]
+
+
+@pytest.mark.parametrize(
+    "text", [text for kind, text, _ in TABLE if kind not in ("scene", "right", "example", "advice", "title", "next")]
+)
+def test_what_is_not_in_force_is_open_and_not_lost(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, accounts = read(text, monkeypatch)
+    assert accounts[0].cls in ("open", "rule") and (accounts[0].cls == "rule") == ("sluice" in text)
+
+
+REASONS = (
+    ("The harvest report shall be signed by the warden.", "who must do it is not said"),
+    ("Suppliers must deliver the compost.", "somebody else must do it, and what must be done is not tied to a call"),
+    ("You must burn these branches.", "it points to what stands elsewhere: 'these branches'"),
+    ("You must burn diseased plants in accordance with the rules.", "it points to what stands elsewhere"),
+    ("You must water the beans, for example from the barrel.", "it is an example"),
+    ("# Examples\n\nYou must water the beans.", "it stands among examples: 'Examples'"),
+    ("You must rake the paths where possible.", "it advises, or leaves a choice: 'where possible'"),
+    ("The club has the right to burn leaves and must rake the paths.", "it keeps a right, which binds nobody"),
+    ("To keep the paths clean:\n\n- Call the warden.\n- Release the ducks.", "it says how to come to an end"),
+    ("The following plants are prohibited inside the greenhouse:", "it opens a list, and its items say the rest"),
+    ("Do not burn leaves in the garden, although ash is good.", "although"),
+    ("You must weed the beds weekly.", "no rule here says how often: 'weekly'"),
+    ("Never burn leaves after dark.", "it says when, and its rule does not: 'after dark'"),
+    ("You must rake the paths at the end of the season.", "it says when, and its rule does not: 'at the end'"),
+    ("You must oil every hinge.", "it is asked for each, and its rule asks for one: 'every'"),
+    ("You must prune trees that lean over the path.", "it is asked for those things alone: 'that lean'"),
+    ("You must plant four trees.", "a number that no test has: 4"),
+    ("You must request a plot before the season is over.", "its act is something that is so"),
+    ("# Fencing and gates\n\nAll posts must have a cap.", "its act stands in a title, and no tool does it"),
+    ("Bathers must shower before entering the pond.", "not accounted for: 'bathers'"),
+    ("Do not burn leaves in the garden. However, twigs may be burnt.", "the next sentence may take something back"),
+)
+
+
+@pytest.mark.parametrize(("text", "reason"), REASONS, ids=[text[:50] for text, _ in REASONS])
+def test_the_reason_says_what_is_missing(text: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    force, accounts = read(text, monkeypatch)
+    said = [one.reason for one in accounts if one.cls == "open"]
+    assert not force and any(reason in one for one in said), said

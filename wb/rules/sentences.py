@@ -443,7 +443,8 @@ def _read(
         sentence.said, context, sentence.headings, bearing.toolbox, said_of
     )
     read = said, context, rules, predicates, toolbox
-    left = "; ".join((*accounting.unaccounted(*read, headings=headings), *partial.goes_on(after)))
+    left = "; ".join(accounting.unaccounted(*read, headings=headings))
+    left = "; ".join(filter(None, (left, *partial.goes_on(after))))
     accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
     complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):
