@@ -152,6 +152,7 @@ def withheld(
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     said, context = words.plain(sentence.said), words.plain(" ".join(sentence.stems))
     whole = f"{_LISTING.sub(' ', context)} {said}".strip()
+    beside = " ".join((sentence.label, *(words_of for pair in sentence.row for words_of in pair)))
     above = " / ".join((*sentence.headings[-1:], context))
     why = (
         _shown("it points to what stands elsewhere", _POINTS, said) or _pointing(said),
@@ -170,7 +171,7 @@ def withheld(
         *_divided(rules, used),
         *_inside(rules, used),
         *_left(whole, used, bearing.toolbox),
-        *_unspoken(whole, sentence.headings, used, bearing),
+        *_unspoken(f"{whole} {beside}", sentence.headings, used, bearing),
     )
     return tuple(filter(None, why))
 

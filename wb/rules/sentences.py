@@ -205,7 +205,8 @@ def refined(readings: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...
 
 def enforced(ruleset: RuleSet, readings: Iterable[Account]) -> RuleSet:
     """The rules in force: without those of waived sentences, of no constraints and of readings that were refused; an
-    open sentence keeps those that only lack a tool or a field.  Rules of no clause stay."""
+    open sentence keeps those that only lack a tool or a field, if they may be all that it says (`partial.withheld`).
+    Rules of no clause stay."""
     named = {rule for reading in readings for rule in reading.rules}
     rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
     return replace(ruleset, rules=rules).without_unused()
