@@ -18,7 +18,7 @@ from wb.domain.tools import Toolbox
 from wb.logic import formula as F
 from wb.rules import called, operators, shapes, words
 from wb.rules.rule import Predicate, Rule
-from wb.rules.words import Bearing, stem
+from wb.rules.words import stem
 
 _TEXTS = (
     r"(?:sub)?(?:sections?|articles?|paragraphs?|clauses?|annex(?:es)?|chapters?|policy|policies|guides?|guidelines?|"
@@ -71,7 +71,8 @@ _CLOCK = re.compile(
     r"\b(?:after|before|until|by|at) (?:hours|dark|noon|midnight|sunset|sunrise|dawn|dusk|curfew|closing time)\b", re.I
 )
 _SOME_TIME = re.compile(  # what a duty at some time does not say
-    r"\b(?:at|during|in) (?:the (?:very )?)?(?:beginning|start|outset|end|close)\b|\bwithin\b|"
+    r"\b(?:at|during|in) (?:the (?:very )?)?(?:beginning|start|outset|end|close)\b|"
+    r"\bwithin (?:[\w-]+ ){0,3}(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b|"
     r"\b(?:always|continuous(?:ly)?|constant(?:ly)?|permanent(?:ly)?|throughout|forever|immediate(?:ly)?|"
     r"prompt(?:ly)?|as soon as|without (?:\w+ )?delay|in advance|first|until|no later than|"
     r"by (?:the end|noon|midnight|\w+day))\b",
@@ -138,12 +139,14 @@ _BESIDE = frozenset(
     for word in """also addition additionally particular such furthermore moreover therefore hence thus please sure make
  ensure be expected supposed order way own well because whether how why about between among against during upon via per
  across through throughout toward towards along off out back any other responsible unable duly have has had is are was
- were be been since like both either however but until while although though whenever wherever instead since""".split()
+ were be been since like both either however but until while although though whenever wherever instead first already""".split()
 )
+
+_A_CALL = called.stems("the api tool function calling")  # what a tool that is meant may be called
 
 
 def withheld(
-    sentence: Sentence, after: str, rules: Sequence[Rule], predicates: Sequence[Predicate], bearing: Bearing
+    sentence: Sentence, after: str, rules: Sequence[Rule], predicates: Sequence[Predicate], toolbox: Toolbox
 ) -> tuple[str, ...]:
     """Why rules that lack a tool or a field may not be all that a sentence says; empty if they may be.
 
@@ -170,8 +173,8 @@ def withheld(
         *_numbered(said, used),
         *_divided(rules, used),
         *_inside(rules, used),
-        *_left(whole, used, bearing.toolbox),
-        *_unspoken(f"{whole} {beside}", sentence.headings, used, bearing),
+        *_left(whole, used, toolbox),
+        *_titled(f"{whole} {beside}", sentence.headings, used),
     )
     return tuple(filter(None, why))
 
@@ -267,6 +270,7 @@ def _left(whole: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str,
     those before a list in brackets of acts that the rules have."""
     named = called.stems(" ".join(f"{p.name} {p.description} {' '.join(p.keywords)}" for p in used))
     known = frozenset(called.carried(used, toolbox) | named | _BESIDE)
+    known |= _A_CALL if any(p.tools for p in used) else frozenset()
     said = _AIM.sub(" ", whole)
     for found in _LISTED.finditer(said):
         if not called.unspent(found[2], known):
@@ -274,14 +278,10 @@ def _left(whole: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str,
     return called.unspent(said, known)
 
 
-def _unspoken(whole: str, headings: Sequence[str], used: Iterable[Predicate], bearing: Bearing) -> Iterator[str]:
-    """The acts that the sentence does not name: those of no tool that only a title has, and those of tools that share
-    a word with it and are named neither by it nor by a title above it."""
-    spoken = called.stems(whole)
-    named = {*bearing.named(whole, whole=False), *(tool for title in headings for tool in bearing.named(title))}
-    every = {tool.name for tool in bearing.toolbox.tools}  # "a tool call"
+def _titled(whole: str, headings: Sequence[str], used: Iterable[Predicate]) -> Iterator[str]:
+    """The acts of no tool that the sentence does not name, and a title above it does."""
+    spoken, titled = called.stems(whole), called.stems(" ".join(headings))
     for p in used:
-        if p.kind == "action" and not p.tools and not called.stems(p.name) - _BESIDE <= spoken:
+        missing = called.stems(p.name) - _BESIDE - spoken
+        if p.kind == "action" and not p.tools and missing and missing <= titled:
             yield f"its act stands in a title, and no tool does it: {p.name!r}"
-        elif p.kind == "action" and p.tools and not named & set(p.tools) and every - set(p.tools):
-            yield f"it shares words with {', '.join(p.tools)}, and does not say that this is done"

@@ -426,7 +426,7 @@ def _read(
     if missing and rules and not reasons:
         used = sentence.said, context, rules, predicates, bearing.toolbox
         reasons += accounting.unaccounted(*used, partial=True) or partial.withheld(
-            sentence, after, rules, predicates, bearing
+            sentence, after, rules, predicates, bearing.toolbox
         )
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
