@@ -156,3 +156,20 @@ def test_the_reason_says_what_is_missing(text: str, reason: str, monkeypatch: py
     force, accounts = read(text, monkeypatch)
     said = [one.reason for one in accounts if one.cls == "open"]
     assert not force and any(reason in one for one in said), said
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Every gardener knows the shed that must be locked.", ()),
+        ("You must know what should be done: call the warden.", ()),
+        ("Call the warden, who can open the shed.", ("EVENTUALLY call_warden_can_open_shed",)),
+        ("You must burn the leaves and rake these leaves.", ("EVENTUALLY burn_leaves_and_rake_leaves",)),
+        ("You must burn the leaves and rake these paths.", ()),
+        ("Call 1-800-BEES if a hive falls.", ("ALWAYS (hive_falls IMPLIES EVENTUALLY call_1_800_bees)",)),
+        ("To keep the paths clean:\n\n- You must call the warden.", ("EVENTUALLY call_warden",)),
+    ],
+)
+def test_what_a_word_belongs_to(text: str, wanted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    force, accounts = read(text, monkeypatch)
+    assert force == wanted, [(one.text, one.reason) for one in accounts]

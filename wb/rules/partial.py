@@ -89,7 +89,7 @@ _GOES_ON = re.compile(
     re.I,
 )
 _TURNS = re.compile(r"\b(?:however|but|although|though|nevertheless|nonetheless)\b", re.I)
-_EXCEPTS = re.compile(r"\b(?:unless|except\w*|without|only|until|provid(?:ed|ing) that)\b", re.I)
+_EXCEPTS = re.compile(r"\b(?:unless|except\w*|without|only|until|provid(?:ed|ing) that)\b|[:;](?= )", re.I)
 _COPULA = re.compile(r"\b(?:is|are|was|were|has|have)\b", re.I)
 _FORCE = re.compile(
     r"\b(?:must|shall|should|ought to|ha(?:s|ve) to|(?:will )?needs? to|will have to|"
@@ -139,7 +139,8 @@ _BESIDE = frozenset(
     for word in """also addition additionally particular such furthermore moreover therefore hence thus please sure make
  ensure be expected supposed order way own well because whether how why about between among against during upon via per
  across through throughout toward towards along off out back any other responsible unable duly have has had is are was
- were be been since like both either however but until while although though whenever wherever instead first already""".split()
+ were be been since like both either however but until while although though whenever wherever instead first
+ already""".split()
 )
 
 _A_CALL = called.stems("the api tool function calling")  # what a tool that is meant may be called
@@ -252,12 +253,12 @@ def _divided(rules: Iterable[Rule], used: Sequence[Predicate]) -> Iterator[str]:
 
 
 def _inside(rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
-    """What has no place inside of an act or a fact that nothing decides: an exception, or in an act that is forbidden
-    or bound to something a verb that makes it something that is so."""
+    """What has no place inside of an act or a fact that nothing decides: an exception, another clause, or in an act
+    that is forbidden or bound to something a verb that makes it something that is so."""
     asked = {name for rule in rules for name in _later(rule)}
     for p in used:
         if p.tools or p.test is not None:
-            continue
+            continue  # its words are the toolbox's
         if inner := _EXCEPTS.search(p.description):
             yield f"{inner.group().lower()!r} stands inside of {p.name!r}"
         head = re.split(r"\b(?:that|which|who|what|whether|how|where)\b", p.description, maxsplit=1)[0]
