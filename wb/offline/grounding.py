@@ -247,9 +247,7 @@ def _thing(norm: Norm, noun: str, toolbox: Toolbox) -> list[_Target]:
     scoped = _from_scope(norm, toolbox)
     here = scoped.tools if scoped else ()
     measured = tuple(name for name in (about or here) if _measures(norm, name, toolbox))
-    chosen = (
-        tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here or about
-    )
+    chosen = tuple(n for n in measured if n in here) or measured or tuple(n for n in about if n in here) or here
     if not chosen and len(only := _measuring(norm, toolbox)) == 1:
         return _split(vocabulary.Action(noun, only), toolbox, norm)
     if len(chosen) > 1 and chosen == about and not limited:

@@ -147,6 +147,7 @@ def plain(text: str) -> str:
     text = re.sub(r"!?\[([^\]]+)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\*+|`+|(?<![\w])_+|_+(?![\w])|^[>#]+\s*", "", text)
     text = re.sub(r"\(see [^)]*\)", "", text)
+    text = re.sub(r"\b([Ii]t)'s (?=been\b)", r"\1 has ", text)
     return re.sub(r"[.!;,]*(?:[;,]\s*(?:and|or))?\s*\Z", "", " ".join(text.split()))
 
 

@@ -155,7 +155,8 @@ _LET = re.compile(
 )
 _ENSURE = re.compile(r"(?:make sure|ensure|be sure|verify|check|confirm|see to it)\s+(?:that\s+)?(?P<state>.+)", re.I)
 _BACKWARD = re.compile(
-    r"(?:^|\s)(?:this|these|those|that|so|such)\Z|(?<!whether )(?<!if )(?<!that )\b(?:it|them|itself|themselves)\b|"
+    r"(?:^|\s)(?:this|these|those|that|so|such)\Z|(?<!whether )(?<!if )(?<!that )(?<!how )\b"
+    r"(?:(?-i:[Ii]t)|them|itself|themselves)\b|"
     r"\b(?:the (?:above|below|former|latter)|above is)\b",
     re.I,
 )
@@ -169,7 +170,10 @@ _HOLLOW = re.compile(
     r"(?:\w+ly|able|available|applicable|appropriate|sure|cases?|addition|way|so|anymore|again|also|too|instead)\Z",
     re.I,
 )
-_INVERTED = re.compile(r"should\s+(?P<when>[^,]{5,}?),\s+(?=\S)", re.I)
+_INVERTED = re.compile(
+    r"should\s+(?P<when>[^,]{5,}?)(?:,\s+(?=\S)|\s+(?=(?:they|he|she|you|we)\s+(?:must|should|shall|ha(?:s|ve) to)\b))",
+    re.I,
+)
 _RULE = re.compile(
     r"(?:this|that|these|those|the|such)\s+(?:above\s+)?(?:article|section|rule|prohibition|ban|paragraph|provision|"
     r"requirement|restriction|limit|exception|clause|chapter|regulation|obligation)s?\Z",
@@ -182,6 +186,7 @@ _SEVERAL = re.compile(
     r"(?:one|any|each|neither|some|many|few|all|two) of (?:them|the|these|those|our|its|their|us|you)\b",
     re.I,
 )
+_ITS_STATE = re.compile(r"(?<=\w )it(?= (?:has|is) (?:been )?(?:\w+ed|lost|stolen|broken)\b)", re.I)
 _EMPTY_SUBJECT = re.compile(r"(?:it|this|that|these)?\Z", re.I)
 
 
@@ -228,8 +233,11 @@ def read(text: str) -> list[Norm]:
             *([("if", setting.group().strip(" ,"))] if setting["preposition"].lower() not in ("as", "for") else []),
         )
     rest = phrases.put_in(rest, leading)
-    if re.match(r"(?:it|they)\Z", subject, re.I) and (named := phrases.last_named(leading)):
-        subject = named
+    if named := phrases.last_named(leading):
+        subject = named if re.match(r"(?:it|they)\Z", subject, re.I) else subject
+        rest = _ITS_STATE.sub(named, rest)
+    if named := phrases.only_named(leading):
+        rest = re.sub(r"\A(\w+) it\b", rf"\1 {named}", rest)
     sentence = replace(sentence, subject=subject)
     if several := _doers(subject, rest, sentence.force, (*leading, *trailing)):
         return [_undecided(f"how many have to do it, or may, is not counted: {several!r}")]
@@ -446,9 +454,15 @@ def _oblige(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
         guard = _guard("permit_only_if", duties, when, adjuncts.requires, adjuncts)
         return [guard, *_duty(duties, [*when, *adjuncts.requires], adjuncts)] if adjuncts.both else [guard]
     if adjuncts.actions():
+        thing = not (is_actor or passive) and re.match(r"(?:an?|each|every|any)\s", subject, re.I)
+        doer = phrases.bare(subject) if thing else ""  # "a parcel must pass the scan before leaving"
         return [
             _guard(
-                "permit_only_if", adjuncts.actions(), when, [_precondition(duty) for duty in duties], _used(adjuncts)
+                "permit_only_if",
+                adjuncts.actions(),
+                when,
+                [_precondition(f"{doer} {duty}".strip()) for duty in duties],
+                _used(adjuncts),
             )
         ]
     if re.match(r"first\b", rest, re.I):
@@ -546,6 +560,26 @@ def _imperative(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
 def _exempt(sentence: MainClause, adjuncts: Adjuncts) -> list[Norm]:
     """ "need not A" constrains nothing."""
     return []
+
+
+_FORBIDDING = re.compile(
+    r"(?:un(?:acceptable|authori[sz]ed|permitted)|impermissible|prohibited|forbidden|banned|disallowed)"
+    r"(?: [a-z]+(?: and [a-z]+)?)?\Z",
+    re.I,
+)
+_NOMINAL = re.compile(r"(?:(?:all|any)\s+(?!(?:of|the|these|those|other|such)\b)(?=[a-z])|(?=[a-z]{2,}ing\s))", re.I)
+
+
+def _entitled(clause: Clause) -> list[Norm]:
+    """What stands by its name alone under a title that forbids: "All illegal trade", "Feeding the birds"."""
+    text = modality.plain(clause.said)
+    under = clause.headings and _FORBIDDING.match(modality.plain(clause.headings[-1])) and not clause.context
+    if not under or not _NOMINAL.match(text) or modality.split(text) is not None:
+        return []
+    named = phrases.as_verb(text) if _GERUND.match(text) else phrases.bare(text)
+    if re.search(r"\b(?:is|are|was|were|will)\b", re.sub(r"\b(?:that|which|who)\b.*", "", text)):
+        return []
+    return [Norm("", "", "forbid", (named,))]
 
 
 def _bare_limit(text: str, leading: tuple[tuple[str, str], ...]) -> list[Norm]:
@@ -724,7 +758,7 @@ def norms(clause: Clause) -> tuple[Norm, ...]:
         why = "an item of a list of examples, which may be no demand of its own"
         return (Norm(clause.id, clause.text, "oblige", scope=scope, reason=why),) if constrains(clause) else ()
     terms = tuple(found for found in map(phrases.defined, clause.definitions) if found)
-    found: list[Norm] = []
+    found: list[Norm] = [replace(one, clause=clause.id, quote=clause.text, scope=scope) for one in _entitled(clause)]
     for unit in filter(modality.cue, units(clause)):
         for draft in _complete(unit):
             found.append(replace(draft, clause=clause.id, quote=clause.text, scope=scope, terms=terms))
@@ -765,7 +799,7 @@ def _without_remark(unit: str) -> str:
 
 def constrains(clause: Clause) -> bool:
     """Whether the clause, read with its list's stem, has the words of a constraint."""
-    return any(modality.cue(unit) for unit in units(clause))
+    return any(modality.cue(unit) for unit in units(clause)) or bool(_entitled(clause))
 
 
 def units(clause: Clause) -> tuple[str, ...]:

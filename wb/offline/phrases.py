@@ -43,6 +43,7 @@ _LACKING = re.compile(
     re.I | re.S,
 )
 _OBJECT_GAP = re.compile(rf"(?:the|an?|any|its|their|our|your|his|her|no|all|{ACTOR})\b\s+", re.I)
+_ONE_THING = r"(?:a|an|the|their|his|her|its|your|our)"
 _HEAD_ACTOR = re.compile(
     rf"\A{_DETERMINER}(?P<pre>(?:[\w'/-]+(?:\s*,\s*|\s+(?:or|and)\s+|\s+)){{0,6}}?)(?P<actor>{ACTOR})\b(?P<post>.*)\Z",
     re.I | re.S,
@@ -97,7 +98,8 @@ def of_object(phrase: str) -> tuple[str, list[Condition]]:
     found: list[Condition] = []
     relative = _RELATIVE.search(phrase)
     if relative and not re.search(
-        r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate)"
+        r"\b(?:so|such|ensure|sure|confirm|verify|check|say|state|tell|inform|know|explain|fact|show|indicate|proof|"
+        r"evidence|confirmation|assurance|notice|belief|assumption)"
         r"(?:\s+(?:him|her|them|the user|users))?\s*,?\s*\Z",
         phrase[: relative.start()],
         re.I,
@@ -165,10 +167,8 @@ def resolve(condition: Condition, antecedent: str) -> Condition:
     plain = re.sub(r"\A(?:only|no|each|every|all|any)\s+", "", antecedent, flags=re.I)
     if not plain or re.match(rf"\A{_DETERMINER}{ACTOR}\Z", plain, re.I):
         return condition
-    return (
-        mapped(condition, lambda leaf: Phrase(re.sub(r"\b(?:it|them)\b", plain, leaf.text, flags=re.I), leaf.about))
-        or condition
-    )
+    pronoun = re.compile(r"(?<!how )\b(?:it|them)\b", re.I)
+    return mapped(condition, lambda leaf: Phrase(pronoun.sub(plain, leaf.text), leaf.about)) or condition
 
 
 def _behind_actor(post: str) -> Condition:
@@ -234,7 +234,9 @@ def _comparison(phrase: str, found: list[Condition]) -> tuple[str, list[Conditio
 
 
 _ADVERBS = r"(?:(?:only|also|already|always|never|first|then|ever|explicitly|not|\w+ly)\s+)*"
-_PASSIVE = re.compile(rf"{_ADVERBS}(?:be|get|been|being)\s+{_ADVERBS}(?P<verb>[a-z-]+)(?P<tail>.*)\Z", re.I | re.S)
+_PASSIVE = re.compile(
+    rf"{_ADVERBS}(?:be|get|been|being)\s+(?P<how>{_ADVERBS})(?P<verb>[a-z-]+)(?P<tail>.*)\Z", re.I | re.S
+)
 _IRREGULAR_PARTICIPLE = frozenset(
     """
         made done sent kept held sold told paid bought given taken shown written chosen read put set left lost met
@@ -243,6 +245,7 @@ _IRREGULAR_PARTICIPLE = frozenset(
         reset cast spread forwarded
     """.split()
 )
+_ADDS = frozenset("only explicitly expressly strictly generally normally usually currently".split())  # no manner
 _STATES = frozenset(
     """
         related limited detailed tired interested concerned aged advanced based united needed required located
@@ -289,7 +292,8 @@ def passive(rest: str) -> Passive | None:
     participle = word in _IRREGULAR_PARTICIPLE or (
         word.endswith("ed") and word not in _STATES and len(word) > 3 and word != "need"
     )
-    return Passive(lexicon.lemma(word), found["tail"].strip(" ,")) if participle else None
+    how = " ".join(word for word in found["how"].split() if word.endswith("ly") and word.lower() not in _ADDS)
+    return Passive(lexicon.lemma(word), f"{found['tail'].strip(' ,')} {how}".strip()) if participle else None
 
 
 def _done(found: Passive, noun: str) -> tuple[str, ...]:
@@ -348,14 +352,18 @@ def split_verbs(vp: str) -> tuple[str, ...]:
             )
             if v
         ]
+        where = re.match(r"(?:in|on|at|near|within|inside|outside|during)\b", shared["object"])  # said of each
         if all(_is_verb(v) for v in verbs[1:]) or re.match(_DETERMINED, shared["object"]):
             return tuple(
-                v if v.lower() in _ALONE else f"{lexicon.verb_first(v)} {shared['object']}" for v in verbs[:-1]
+                v if v.lower() in _ALONE and not where else f"{lexicon.verb_first(v)} {shared['object']}"
+                for v in verbs[:-1]
             ) + (f"{verbs[-1]} {shared['object']}",)
     parts, start = [], 0
     for joint in re.finditer(r",?\s+(?:or|and|nor|and/or)\s+(?:to\s+)?(?:then\s+)?|,\s+", vp):
         word = re.match(r"([A-Za-z-]+)\s+(?=\S)", vp[joint.end() :])
         outside = vp[: joint.start()].count("(") == vp[: joint.start()].count(")")
+        raised = re.search(r"\b(?:with|from|to|for|of|on|by)\Z", vp[: joint.start()])  # "consult with and ask her"
+        outside = outside and raised is None
         noun = word and word.group(1).lower() in _ALSO_NOUN and not _DETERMINED.match(vp[joint.end() + word.end() :])
         if (
             word
@@ -495,11 +503,26 @@ def put_in(rest: str, leading: tuple[tuple[str, str], ...]) -> str:
 def last_named(leading: tuple[tuple[str, str], ...]) -> str:
     """What "it" may be as the subject behind one leading clause: the thing that this names last, "a box" of "if the
     reader returns a box"; empty where it names another one too."""
-    if len(leading) != 1 or not (who := conditions.subject(leading[0][1])) or not of_actor(who)[0]:
+    you = re.match(r"(?:you|we)\b", leading[0][1], re.I) if len(leading) == 1 else None
+    if len(leading) != 1 or not (who := you.group() if you else conditions.subject(leading[0][1])):
         return ""
-    things = re.findall(r"\b(?:a|an|the|their|his|her|its)\s+[a-z][\w '-]*\Z", leading[0][1][len(who) :], re.I)
+    if not you and not of_actor(who)[0]:
+        return ""
+    behind = re.sub(r"\s+(?:back|away|up|off|out)\Z", "", leading[0][1][len(who) :])
+    things = re.findall(r"\b(?:a|an|the|their|his|her|its|your|our)\s+[a-z][\w '-]*\Z", behind, re.I)
     noun = things[0] if things else ""
     return "" if re.search(r"\b(?:to|of|in|for|with|on|at|by|from|and|or)\b", noun, re.I) else noun
+
+
+def only_named(leading: tuple[tuple[str, str], ...]) -> str:
+    """What "it" may be as the object behind one leading clause without a subject of its own: the one thing with a
+    determiner that this names, "the form" of "after filling in the form"; empty where it names another one too."""
+    if len(leading) != 1 or not re.match(r"[a-z]{2,}ing\b", leading[0][1], re.I):
+        return ""
+    things = re.findall(rf"\b{_ONE_THING}\s+(?:(?!{_ONE_THING}\b)[\w'-]+ ?)+", leading[0][1], re.I)
+    if len(things) != 1 or not leading[0][1].endswith(things[0]):
+        return ""
+    return "" if re.search(r"\s(?:to|of|in|for|with|on|at|by|from|and|or)\s", things[0], re.I) else things[0]
 
 
 def is_doer(subject: str, actions: tuple[str, ...]) -> bool:

@@ -102,9 +102,13 @@ def _unaccounted(
     rules, used = shapes.apart(rules, [shapes.spread(p) for p in used])
     carried = called.carried(used, toolbox)
     if partial:
+        inside = [p.description.rstrip(".").lower() for p in used if not p.tools and p.test is None]
+        loose = said.lower()
+        for words_of in sorted(inside, key=len, reverse=True):  # an "and" inside of a fact joins no two
+            loose = loose.replace(words_of, words_of.replace(" and ", " "))
         return (
             *many,
-            *signs.shape(said, rules, used),
+            *signs.shape(loose, rules, used),
             *called.units(said, used, toolbox),
             *signs.signed(said, rules, used, carried),
         )

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Literal, get_args
 
 from wb.domain import visible
@@ -25,7 +26,7 @@ from wb.domain.visible import HIDDEN
 from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
-from wb.rules import accounting, called, operators, physical, residual, shapes, wording, words
+from wb.rules import accounting, called, operators, partial, physical, residual, shapes, wording, words
 from wb.rules.decisions import Ruling, clause_id
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -107,12 +108,21 @@ def classify(
     seen = [k for k, s in enumerate(every) if not _hidden(s)]
     shown = [every[k] for k in seen]
     mine = dict(zip(seen, _covering(shown, clauses), strict=True))
+    behind = {k: _behind(every[k], every[j]) for k, j in pairwise(seen)}
     first = [
         replace(_decided(decided[ids[k]], of_clause, ruleset, policy.toolbox), decided=True)
         if k in ruled and decided[ids[k]].decision != "reject" and not decided[ids[k]].partly
         else _gap(s)
         if k not in mine
-        else _read(s, mine[k], of_clause, bearing, lost.get(" ".join(s.text.split()), ()), of_words.get(ids[k], ()))
+        else _read(
+            s,
+            mine[k],
+            of_clause,
+            bearing,
+            lost.get(" ".join(s.text.split()), ()),
+            of_words.get(ids[k], ()),
+            behind.get(k, ""),
+        )
         for k, s in enumerate(every)
     ]
     for k in ruled:
@@ -195,7 +205,8 @@ def refined(readings: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...
 
 def enforced(ruleset: RuleSet, readings: Iterable[Account]) -> RuleSet:
     """The rules in force: without those of waived sentences, of no constraints and of readings that were refused; an
-    open sentence keeps those that only lack a tool or a field.  Rules of no clause stay."""
+    open sentence keeps those that only lack a tool or a field, if they may be all that it says (`partial.withheld`).
+    Rules of no clause stay."""
     named = {rule for reading in readings for rule in reading.rules}
     rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
     return replace(ruleset, rules=rules).without_unused()
@@ -280,6 +291,12 @@ def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list
 def _hidden(piece: Sentence) -> bool:
     """Whether no reader sees the piece: it is told, and changes nothing of what is said of the others."""
     return piece.kind == "gap" and piece.label.startswith(HIDDEN)
+
+
+def _behind(piece: Sentence, following: Sentence) -> str:
+    """The words of the piece behind another one where it goes on from there: under the same headings, no new item."""
+    apart = following.headings != piece.headings or following.kind in ("heading", "cell", "gap")
+    return "" if apart or following.row else following.said
 
 
 def _left_out(sentence: Sentence) -> str:
@@ -390,10 +407,11 @@ def _read(
     bearing: Bearing,
     lost: Sequence[str],
     said_of: Sequence[Word] = (),
+    after: str = "",
 ) -> _Fate:
     """The fate of one sentence by its clauses and by what was `lost` of it, or by its words where it has neither.
 
-    `said_of` are the words that a person lets it say of things.
+    `said_of` are the words that a person lets it say of things; `after` is the sentence behind it.
     """
     if not mine and lost:
         return _Fate("open", "; ".join(lost))
@@ -407,7 +425,9 @@ def _read(
     reasons = [*dict.fromkeys(reason for m in made for reason in m.reasons), *lost, *_unread(sentence, mine)]
     if missing and rules and not reasons:
         used = sentence.said, context, rules, predicates, bearing.toolbox
-        reasons += accounting.unaccounted(*used, partial=True)
+        reasons += accounting.unaccounted(*used, partial=True) or partial.withheld(
+            sentence, after, rules, predicates, bearing.toolbox
+        )
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
     if reasons or missing:
@@ -425,6 +445,7 @@ def _read(
     )
     read = said, context, rules, predicates, toolbox
     left = "; ".join(accounting.unaccounted(*read, headings=headings))
+    left = "; ".join(filter(None, (left, *partial.goes_on(after))))
     accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
     complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):

@@ -399,8 +399,9 @@ _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ed es s e y".split
 
 def stem(word: str) -> str:
     """The word without its English endings; good for comparing words, not for showing them."""
+    whole = IRREGULAR.get(word) == word  # "proceed" and "building" have no ending
     word = IRREGULAR.get(word, word)
-    for ending in _ENDINGS:
+    for ending in () if whole else _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)]
             break
