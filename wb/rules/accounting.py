@@ -39,7 +39,8 @@ def unaccounted(
     why = _unaccounted(text, context, rules, *given, headings=headings, partial=partial)
     both = operators.demands(text) if not partial and not context else ()
     if not both:
-        return why or _forced(" ".join((*headings[-1:], *context, text)), rules)
+        said = " ".join((*headings[-1:], *context, text))
+        return why or (() if partial and _in_turn(said, rules) else _forced(said, rules))
     if not why and not any(_forced(one, rules) for one in both):
         return ()
     if len(both) == 1:
@@ -73,6 +74,20 @@ def _forced(said: str, rules: Iterable[Rule]) -> tuple[str, ...]:
             case F.Always(F.Not(F.Atom())) | F.Not(F.Eventually(F.Atom())) if not operators.bans(said):
                 return ("it asks for an act, and its rule forbids one",)
     return ()
+
+
+def _in_turn(said: str, rules: Sequence[Rule]) -> bool:
+    """Whether of two rules the one asks for what stands before the one ban of a sentence, and the other forbids what
+    stands behind it."""
+    bans = [m.start() for m in operators.BANS.finditer(words.plain(said))]
+    if len(bans) != 1 or len(rules) != 2:
+        return False
+    before, behind = (called.stems(part) for part in (words.plain(said)[: bans[0]], words.plain(said)[bans[0] :]))
+    match [rule.formula for rule in rules]:
+        case [F.Eventually(F.Atom(asked)), F.Always(F.Not(F.Atom(banned)))]:
+            first, second = (called.stems(name) for name in (asked, banned))
+            return first <= before and not first <= behind and second <= behind and not second <= before
+    return False
 
 
 def _unaccounted(

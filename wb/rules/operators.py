@@ -60,10 +60,10 @@ NEGATION = re.compile(
     r"no one|none|nothing|without|lack\w*|unless|except\w*|forbid\w*|prohibit\w*|banned|disallowed)\b",
     re.I,
 )
-_BANS = re.compile(
+BANS = re.compile(
     r"\b(?:not|cannot|[a-z]+n't|never|no|nobody|no one|none|nor|only|forbid\w*|prohibit\w*|banned|disallow\w*|refrain|"
     r"unless|except\w*|until|refuse\w*|decline\w*|den(?:y|ied)|avoid|stop(?= \w+ing)|illegal\w*|unlawful\w*|"
-    r"off limits|red lines?)\b",
+    r"unacceptable|off limits|red lines?)\b",
     re.I,
 )
 UNITS = frozenset(
@@ -187,7 +187,7 @@ def together(opening: str, items: Iterable[str]) -> str:
 
 def bans(*texts: str) -> str:
     """The words by which a text forbids or restricts something; empty for none."""
-    return ", ".join(dict.fromkeys(m.group().lower() for text in texts for m in _BANS.finditer(words.plain(text))))
+    return ", ".join(dict.fromkeys(m.group().lower() for text in texts for m in BANS.finditer(words.plain(text))))
 
 
 def characters(said: str, *, whole: bool = True) -> tuple[str, ...]:
@@ -255,7 +255,7 @@ def strict(phrase: str) -> tuple[str, ...]:
     """The words of a phrase that no tool or field may ever be called by: negations, exceptions, conditions, operators,
     comparisons, quantifiers, numbers, units, words of force, and words of likeness or otherness."""
     said = words.plain(phrase)
-    patterns = (_UNREAD, EXCEPTION, _CONDITION, NEGATION, _BANS, _OTHERNESS)
+    patterns = (_UNREAD, EXCEPTION, _CONDITION, NEGATION, BANS, _OTHERNESS)
     found = [m.group().lower() for pattern in patterns for m in pattern.finditer(said)]
     found += [word for word in re.findall(r"[\w'-]+", said.lower()) if word in _HELD or re.search(r"\d", word)]
     return tuple(dict.fromkeys(found))

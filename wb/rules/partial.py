@@ -140,7 +140,7 @@ _BESIDE = frozenset(
  ensure be expected supposed order way own well because whether how why about between among against during upon via per
  across through throughout toward towards along off out back any other responsible unable duly have has had is are was
  were be been since like both either however but until while although though whenever wherever instead first
- already""".split()
+ already obtain""".split()
 )
 
 _A_CALL = called.stems("the api tool function calling")  # what a tool that is meant may be called

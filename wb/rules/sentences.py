@@ -425,7 +425,7 @@ def _read(
     reasons = [*dict.fromkeys(reason for m in made for reason in m.reasons), *lost, *_unread(sentence, mine)]
     if missing and rules and not reasons:
         used = sentence.said, context, rules, predicates, bearing.toolbox
-        reasons += accounting.unaccounted(*used, partial=True) or partial.withheld(
+        reasons += accounting.unaccounted(*used, headings=sentence.headings, partial=True) or partial.withheld(
             sentence, after, rules, predicates, bearing.toolbox
         )
     if not rules and not reasons:

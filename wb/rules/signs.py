@@ -79,7 +79,7 @@ _LED_BY = re.compile(
     rf"\b(?:{_ASKS.pattern}|if|when|where|that|which|who|whose|with|without|once|after|before)\b", re.I
 )
 NOT_THE_LIMIT = "not the limit that is said"
-SUPPOSED = re.compile(r"\b(?:if|when|where|while|once|after|in case)\b", re.I)
+SUPPOSED = re.compile(r"\b(?:if|when|where|while|once|after|in case)\b|\A\W*should\b", re.I)
 _LIMIT_IN_NAME = re.compile(r"_at_(least|most)_(\d+)\Z")
 
 
