@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from wb.domain import policy
+from wb.domain import document, policy
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.rules import sentences, words
 from wb.rules.rule import RuleSet
@@ -106,3 +106,12 @@ TWO = Toolbox((Tool("approve_order", "Approve an order."), Tool("ship_order", "S
 def test_what_is_to_come_later_and_no_tool_is_known_by_may_be_what_any_tool_does(text: str, tools: tuple) -> None:
     (one,) = sentences.classify(policy.of_text(text, TWO), (), RuleSet())
     assert (one.cls, one.tools) == ("open", tools)
+
+
+@pytest.mark.parametrize("amount", ["one of the", "**one of** the", "any of the", "all of the", "either of"])
+def test_a_list_is_opened_by_a_sentence_of_what_follows_that_ends_with_a_full_stop(amount: str) -> None:
+    text = f"A boat must meet {amount} following conditions to be lent.\n\n- The boat is dry.\n- The boat is red.\n"
+    found = document.parse(text).sentences
+    assert [one.kind for one in found] == ["stem", "item", "item"] and all(one.stems for one in found[1:])
+    alone = document.parse(text.partition("\n")[0] + "\n\nThe sky is blue.\n").sentences
+    assert [one.kind for one in alone] == ["prose", "prose"]

@@ -80,9 +80,11 @@ SILENT = frozenset({"blank", "markup", "enumerator", "tag", "link address", "foo
 FORMATS = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".pdf": "pdf"}
 _OPEN = re.compile(  # how a text ends that goes on in the list after it
     r"(?:[:,–—]|\s-|\b(?:if|unless|when|where|while|before|after|until|that|which|who|than|and|or|but|not|only|except|the|"
-    r"an?|to|of|for|by|with|without|from|in|on|at|as|is|are|be|any|following))\Z",
+    r"an?|to|of|for|by|with|without|from|in|on|at|as|is|are|be|any|following))\Z|"
+    r"\b(?:one|any|either|all|both|each|some)\W+of\W+(?:the\W+)?following\b[^.:;!?]*\.\Z",
     re.I,
 )
+_ENDS = " ,.–—-"  # what a text that goes on in a list ends with, beside a colon
 _ENUMERATOR = re.compile(r"(\((?:[a-z]{1,4}|\d{1,2})\)|[a-z]\)|\d{1,2}\)|\d{1,2}(?:\.\d{1,2})+\.?|[•‣◦▪·–—])\s+")
 _ROMAN = re.compile(r"[ivx]+\Z")
 _LABEL = re.compile(r"([A-Z][\w'’/&-]*(?:[ ,]+[\w'’/&()-]+){0,6}):\s+(?=\S)")
@@ -256,7 +258,7 @@ def _placed(one: Sentence, text: str, base: str, seen: Seen, used: set[str]) -> 
     """A sentence of the seen text at its place in the document."""
     start, end = seen.span(one.start, one.end)
     said = text[start:end] if one.text == base[start:end] else one.text
-    kind = "prose" if one.kind == "stem" and one.text.rstrip(" ,–—-:") not in used else one.kind
+    kind = "prose" if one.kind == "stem" and one.text.rstrip(f"{_ENDS}:") not in used else one.kind
     return replace(one, text=text[start:end], start=start, end=end, kind=kind, said=said)
 
 
@@ -456,7 +458,7 @@ class _Reader:
             kind = "stem" if ends_open and i == len(found) - 1 else "item" if self.lists or marker else "prose"
             self._add(piece.part(start, end), kind, label=name, stems=stems)
         last = piece.content[slice(*found[-1])] if found else content
-        opening = f"{last.rstrip(' ,–—-').removesuffix(':')}:" if ends_open else ""
+        opening = f"{last.rstrip(_ENDS).removesuffix(':')}:" if ends_open else ""
         self.last = f"{name}: {opening}" if name and ends_open else opening
 
     def _enter(self, marker: str) -> None:

@@ -508,11 +508,11 @@ def _within(node: F.Recently, row: tuple, trace: Sequence, t: Truths) -> tuple:
             raise ValueError("times that do not run backwards were required, one at every step; got none at a step")
 
     def near(i: int, j: int) -> Any:
-        """Whether step j lies at most so long before step i, by the times that are told up to step i."""
+        """Whether step j lies at most so long before step i, by the times told; one told behind i is no less."""
         if i == j:
             return t.true
         (now, known), then = times[i], times[j][0]
-        before = next((time for time, told in times[j : i + 1] if told), LOST)
+        before = next((time for time, told in times[j:] if told), LOST)
         return t.false if now - before > node.within else t.true if known and now - then <= node.within else None
 
     def counted(i: int) -> Any:

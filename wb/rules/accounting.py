@@ -12,7 +12,7 @@ from itertools import combinations
 
 from wb.domain.tools import Toolbox
 from wb.logic import formula as F
-from wb.rules import called, operators, shapes, signs, words
+from wb.rules import called, covering, operators, shapes, signs, words
 from wb.rules.rule import Predicate, Rule
 
 _FEW = 6  # rules of one sentence, which are divided between its two demands
@@ -103,6 +103,7 @@ def _unaccounted(
     """The same of one demand, or of all of them at once."""
     used = [p for p in predicates if any(p.name in rule.predicates for rule in rules)]
     text, why = signs.uncounted(called.confirming(text, rules, used, toolbox) if not partial else text, rules)
+    text, used = covering.covered(text, used, toolbox)
     if why := (*why, *signs.same(" ".join((*context, text)), rules, used, toolbox)):
         return why
     acts = {p.name for p in used if p.kind == "action"}

@@ -56,6 +56,8 @@ _ASIDE = re.compile(
     r"[,.;:(]|\b(?:to|for|from|with|without|in|on|at|of|by|that|which|who|whose|when|if|and|or)\b", re.I
 )
 _GIVEN = "give gives given provide provides provided"  # what is said of an argument that is no empty text
+_CHOOSES = f"{_GIVEN} choose chooses select selects pick picks use uses"  # and of what was chosen
+_CHOSEN = re.compile(r"\b(?:chosen|selected|given|provided)\b", re.I)
 _FAMILIES = (
     {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
     {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
@@ -112,6 +114,7 @@ def carried(used: Iterable[Predicate], toolbox: Toolbox) -> frozenset[str]:
             texts += [keyword for outer in place.within for keyword in outer.keywords]
         texts += [str(literal.value) for literal in shapes.literals(p)]
         texts += [_GIVEN for _, fact in shapes.leaves(p.test, True) if _given(fact)]
+        texts += [_CHOOSES for field in fields(p, toolbox) if field.values and _CHOSEN.search(field.description)]
     return stems(" ".join(texts))
 
 

@@ -326,6 +326,15 @@ def freeing(formula: Formula, acts: set[str]) -> tuple[tuple[bool, str], ...] | 
     return None
 
 
+def demanded(formula: Formula) -> tuple[tuple[bool, str], ...]:
+    """The facts that a rule asks for together, each with its sign; none of a rule of another form."""
+    match formula:
+        case F.Always(F.Implies(_, F.And() as right)):
+            found = [_literal(part) for part in _conjuncts(right)]
+            return () if None in found else tuple(found)
+    return ()
+
+
 def _conjuncts(formula: Formula) -> Iterator[Formula]:
     match formula:
         case F.And(left, right):

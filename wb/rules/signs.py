@@ -283,9 +283,13 @@ def sides(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
         freeing = shapes.freeing(rule.formula, {name for name, p in known.items() if p.kind == "action"})
         if freeing is None and frees:
             return ("an exception frees what it excepts: facts joined by AND, or in another form",)
+        joined = shapes.demanded(rule.formula) if freeing is None else ()
+        used_here = [known[name] for _, name in joined if name in known]
+        if any(_standing(p, None, rest, side, toolbox, used_here) == side for p in used_here if p.kind == "state"):
+            return ("what it supposes is asked for by its rule, joined by AND",)
         for positive, name in freeing if freeing and len(freeing) > 1 else ():
             for asked, fact in shapes.leaves(known[name].test, positive):
-                where = _standing(known[name], fact, rest, side, toolbox)
+                where = _standing(known[name], fact, rest, side, toolbox, [known[one] for _, one in freeing])
                 if where is None:
                     continue
                 odd = bool(len(operators.NEGATION.findall(where)) % 2)
@@ -313,16 +317,28 @@ def _side(said: str) -> tuple[str, str, bool] | None:
     return (rest, side, frees) if comma else None
 
 
-def _standing(p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: Toolbox) -> str | None:
-    """The side of a sentence that speaks of a fact: has its number, or more words of its field; None if unclear."""
+def _standing(
+    p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: Toolbox, beside: Sequence[Predicate]
+) -> str | None:
+    """The side of a sentence that speaks of a fact: has its number, or more words of its field, first of those that the
+    facts beside it do not have; None if unclear."""
     limit = shapes.number(fact)
     if limit is not None:
         has = [text for text in (rest, side) if limit[1] in operators.spoken(text)]
         return has[0] if len(has) == 1 else None
+    own = _own(p, toolbox)
+    apart = own - frozenset().union(*(_own(one, toolbox) for one in beside if one is not p))
+    for mine in (apart, own):
+        one, other = (len(mine & called.stems(text)) for text in (rest, side))
+        if one != other:
+            return rest if one > other else side
+    return None
+
+
+def _own(p: Predicate, toolbox: Toolbox) -> frozenset[str]:
+    """The words of the fields that a predicate tests, and of the values that it compares them with."""
     own = frozenset().union(*(called.content(t) for f in called.fields(p, toolbox) for t in called.named_by(f)))
-    own |= frozenset().union(*(called.content(value) for _, value in shapes.measured(p.test)))
-    one, other = (len(own & called.stems(text)) for text in (rest, side))
-    return rest if one > other else side if other > one else None
+    return own | frozenset().union(*(called.content(value) for _, value in shapes.measured(p.test)))
 
 
 def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
