@@ -549,7 +549,7 @@ def test_negations_are_counted_where_they_can_be_told(said: str, count: int | No
     ],
 )
 def test_how_a_sentence_compares_a_number(said: str, found: set[str]) -> None:
-    assert signs._compared(said, 5) == found
+    assert signs.compared(said, 5) == found
 
 
 def test_what_a_text_forbids_by_is_said_once() -> None:

@@ -363,7 +363,7 @@ def test_a_limit_in_a_name_is_the_one_that_is_said(said: str, wrong: tuple[str, 
 
 
 def test_another_number_another_rule_and_another_predicate_tell_nothing() -> None:
-    assert signs._compared("at most five", 3) == set() != signs._compared("at most five", 5)
+    assert signs.compared("at most five", 3) == set() != signs.compared("at most five", 5)
     one = rules(asked("crew OR adult"))
     assert signs.shape("Load a car.", one, [P["crew"], P["adult"], P["fit"]]) == (), "a field of no part of the rule"
     assert signs.shape("Load a car.", rules(asked("crew OR fit")), [P["crew"], P["fit"]]) != ()

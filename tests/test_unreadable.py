@@ -175,7 +175,7 @@ LIMITS = {
 
 def test_negations_and_limits_are_counted_in_the_words() -> None:
     assert {said: signs._negations(said, frozenset({"train"})) for said in NEGATIONS} == NEGATIONS
-    assert {key: signs._compared(*key) for key in LIMITS} == LIMITS
+    assert {key: signs.compared(*key) for key in LIMITS} == LIMITS
 
 
 SIGNS = [

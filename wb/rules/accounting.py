@@ -12,7 +12,7 @@ from itertools import combinations
 
 from wb.domain.tools import Toolbox
 from wb.logic import formula as F
-from wb.rules import called, covering, operators, shapes, signs, words
+from wb.rules import called, covering, operators, senses, shapes, signs, words
 from wb.rules.rule import Predicate, Rule
 
 _FEW = 6  # rules of one sentence, which are divided between its two demands
@@ -143,6 +143,7 @@ def _unaccounted(
         *signs.sides(said, rules, used, toolbox),
         *signs.order(said, rules, used, toolbox),
         *signs.asked(said, rules, used, toolbox),
+        *senses.together(said, rules, used, toolbox),
     )
 
 

@@ -555,3 +555,27 @@ def names_of(p: Predicate, toolbox: Toolbox, said: str) -> frozenset[str]:
     """The stems of what an act's tools may be called by in a sentence."""
     own = [t for t in toolbox.tools if t.name in p.tools]
     return frozenset().union(*(name for t in own for name in _names(t, toolbox, stems(said))))
+
+
+def own(p: Predicate, toolbox: Toolbox, *, named: bool = False) -> frozenset[str]:
+    """The words of the fields that a predicate tests, and of the values that it compares them with; of an act those of
+    its tools.  `named`: without what describes the fields, or what they lie within."""
+    if p.kind == "action":
+        tools = [t for t in toolbox.tools if t.name in p.tools]
+        return frozenset().union(*(content(name) for t in tools for name in (t.name, *t.keywords)))
+    if named:
+        texts = [path.names[-1] for path in (facts.paths(p.test) if p.test is not None else ())]
+        texts += [keyword for f in fields(p, toolbox) for keyword in f.keywords]
+    else:
+        texts = [text for f in fields(p, toolbox) for text in named_by(f)]
+    own = frozenset().union(*map(content, texts))
+    return own | frozenset().union(*(content(value) for _, value in shapes.measured(p.test)))
+
+
+def telling(p: Predicate, beside: Sequence[Predicate], toolbox: Toolbox) -> tuple[frozenset[str], ...]:
+    """The words that tell a fact from those beside it, the surest first: of its names that they do not have, all that
+    they do not have, all of its own."""
+    others = [one for one in beside if one is not p]
+    mine, theirs = own(p, toolbox), frozenset().union(*(own(one, toolbox) for one in others))
+    names = own(p, toolbox, named=True)
+    return names - frozenset().union(*(own(one, toolbox, named=True) for one in others)), mine - theirs, mine

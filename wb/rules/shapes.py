@@ -232,7 +232,7 @@ def asking(formula: Formula, acts: set[str]) -> Formula:
             named = [one.body for one in parts if isinstance(one, F.Not) and _names_act(one.body, acts)]
             asked = tuple(one for one in parts if not (isinstance(one, F.Not) and _names_act(one.body, acts)))
             whole = F.Implies(F.conjunction(tuple(named)), F.disjunction(asked))
-            plain = isinstance(body, F.Implies) and any(_names_act(one, acts) for one in _conjuncts(body.left))
+            plain = isinstance(body, F.Implies) and any(_names_act(one, acts) for one in conjuncts(body.left))
             said = plain and isinstance(body.right, F.Atom | F.And | F.Or | F.Implies | F.Once)
             return formula if not named or not asked or said else F.Always(whole)
     return formula
@@ -319,7 +319,7 @@ def freeing(formula: Formula, acts: set[str]) -> tuple[tuple[bool, str], ...] | 
     """The facts any of which frees the act of a rule, each with its sign; None for a rule of another form."""
     match formula:
         case F.Always(F.Implies(left, right)):
-            given = [one for one in _conjuncts(left) if not (isinstance(one, F.Atom) and one.name in acts)]
+            given = [one for one in conjuncts(left) if not (isinstance(one, F.Atom) and one.name in acts)]
             parts = [*(F.Not(one) for one in given), *_alternatives(right, True)]
             found = [_literal(part) for part in parts]
             return None if None in found else tuple(found)
@@ -330,16 +330,16 @@ def demanded(formula: Formula) -> tuple[tuple[bool, str], ...]:
     """The facts that a rule asks for together, each with its sign; none of a rule of another form."""
     match formula:
         case F.Always(F.Implies(_, F.And() as right)):
-            found = [_literal(part) for part in _conjuncts(right)]
+            found = [_literal(part) for part in conjuncts(right)]
             return () if None in found else tuple(found)
     return ()
 
 
-def _conjuncts(formula: Formula) -> Iterator[Formula]:
+def conjuncts(formula: Formula) -> Iterator[Formula]:
     match formula:
         case F.And(left, right):
-            yield from _conjuncts(left)
-            yield from _conjuncts(right)
+            yield from conjuncts(left)
+            yield from conjuncts(right)
         case _:
             yield formula
 

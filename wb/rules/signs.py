@@ -28,7 +28,7 @@ _THAN = re.compile(
     rf"\b(?:than|exceed\w*)\s+(?!(?:[$€£]?\s?\d|(?:a|an|the)? ?(?:{'|'.join(NUMBERS)})\b))",
     re.I,
 )
-_TURNED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+TURNED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _WORTH = r"\s+(?:the age of\s+|an? (?:age|amount|total|price|value) of\s+)?[$€£]?\s?\Z"
 _COMPARED = {
     op: (re.compile(rf"\b(?:{ahead}){_WORTH}", re.I), re.compile(rf"(?:\s+\w+)?\s+(?:{behind})\b", re.I))
@@ -93,8 +93,8 @@ def misnamed(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Ite
                 for positive, name in shapes.joined(right, True) if shapes.joins_literals(right) else ():
                     if at := known.get(name):
                         op = {"least": ">=", "most": "<="}[at[1]]
-                        told = {_TURNED[one] if count % 2 else one for one in _compared(said, float(at[2]))}
-                        if len(told) == 1 and (op if positive else _TURNED[op]) not in told:
+                        told = {TURNED[one] if count % 2 else one for one in compared(said, float(at[2]))}
+                        if len(told) == 1 and (op if positive else TURNED[op]) not in told:
                             yield name
 
 
@@ -215,8 +215,8 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                     signs.append(atom)
                 if (limit := shapes.number(fact)) is not None:
                     op, number = limit
-                    told = {_TURNED[one] if count % 2 else one for one in _compared(said, number)}
-                    if len(told) == 1 and (op if asked else _TURNED[op]) not in told:
+                    told = {TURNED[one] if count % 2 else one for one in compared(said, number)}
+                    if len(told) == 1 and (op if asked else TURNED[op]) not in told:
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
@@ -285,18 +285,18 @@ def sides(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
             return ("an exception frees what it excepts: facts joined by AND, or in another form",)
         joined = shapes.demanded(rule.formula) if freeing is None else ()
         used_here = [known[name] for _, name in joined if name in known]
-        if any(_standing(p, None, rest, side, toolbox, used_here) == side for p in used_here if p.kind == "state"):
+        if any(standing(p, None, rest, side, toolbox, used_here) == side for p in used_here if p.kind == "state"):
             return ("what it supposes is asked for by its rule, joined by AND",)
         for positive, name in freeing if freeing and len(freeing) > 1 else ():
             for asked, fact in shapes.leaves(known[name].test, positive):
-                where = _standing(known[name], fact, rest, side, toolbox, [known[one] for _, one in freeing])
-                if where is None:
+                where = standing(known[name], fact, rest, side, toolbox, [known[one] for _, one in freeing])
+                if where is None or known[name].kind == "action":
                     continue
                 odd = bool(len(operators.NEGATION.findall(where)) % 2)
                 turned = odd != (where is side and not frees)  # "if it is so" asks that it is not
                 if (limit := shapes.number(fact)) is not None:
-                    told = {_TURNED[one] if turned else one for one in _compared(where, limit[1])}
-                    if len(told) == 1 and (limit[0] if asked else _TURNED[limit[0]]) not in told:
+                    told = {TURNED[one] if turned else one for one in compared(where, limit[1])}
+                    if len(told) == 1 and (limit[0] if asked else TURNED[limit[0]]) not in told:
                         wrong.append(name)
                 elif shapes.truth(fact) and (asked == shapes.affirms(fact)) == turned:
                     wrong.append(name)
@@ -317,7 +317,7 @@ def _side(said: str) -> tuple[str, str, bool] | None:
     return (rest, side, frees) if comma else None
 
 
-def _standing(
+def standing(
     p: Predicate, fact: Fact | None, rest: str, side: str, toolbox: Toolbox, beside: Sequence[Predicate]
 ) -> str | None:
     """The side of a sentence that speaks of a fact: has its number, or more words of its field, first of those that the
@@ -326,19 +326,11 @@ def _standing(
     if limit is not None:
         has = [text for text in (rest, side) if limit[1] in operators.spoken(text)]
         return has[0] if len(has) == 1 else None
-    own = _own(p, toolbox)
-    apart = own - frozenset().union(*(_own(one, toolbox) for one in beside if one is not p))
-    for mine in (apart, own):
+    for mine in called.telling(p, beside, toolbox):
         one, other = (len(mine & called.stems(text)) for text in (rest, side))
         if one != other:
             return rest if one > other else side
     return None
-
-
-def _own(p: Predicate, toolbox: Toolbox) -> frozenset[str]:
-    """The words of the fields that a predicate tests, and of the values that it compares them with."""
-    own = frozenset().union(*(called.content(t) for f in called.fields(p, toolbox) for t in called.named_by(f)))
-    return own | frozenset().union(*(called.content(value) for _, value in shapes.measured(p.test)))
 
 
 def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
@@ -398,7 +390,7 @@ def _negations(said: str, carried: frozenset[str]) -> int | None:
     return count
 
 
-def _compared(said: str, number: float) -> set[str]:
+def compared(said: str, number: float) -> set[str]:
     """How a sentence compares something with the number, wherever it says the number."""
     written = [m for m in operators.NUMERAL.finditer(said) if float(m.group().replace(",", "")) == number]
     named = [word for word, value in NUMBERS.items() if value == number]
