@@ -493,7 +493,7 @@ def no(names: str, count: int = 1) -> str:
         ("do not pay over 18", "ALWAYS (pay IMPLIES adult)", ("adult",), ("not the limit that is said: 18",)),
         ("pay under 18", "ALWAYS (pay IMPLIES young)", ("young",), ()),
         ("pay at eighteen or older", "ALWAYS (pay IMPLIES young)", ("young",), ("not the limit that is said: 18",)),
-        ("pay 18", "ALWAYS (pay IMPLIES young)", ("young",), ()),
+        ("pay 18", "ALWAYS (pay IMPLIES young)", ("young",), ("not the limit that is said: 18",)),
         (
             "do not pay if resident and adult",
             "ALWAYS (pay IMPLIES (NOT resident AND citizen))",

@@ -142,6 +142,7 @@ def _unaccounted(
         *called.values(said, used, toolbox),
         *signs.sides(said, rules, used, toolbox),
         *signs.order(said, rules, used, toolbox),
+        *signs.unordered(said, rules, used),
         *signs.asked(said, rules, used, toolbox),
         *senses.together(said, rules, used, toolbox),
     )

@@ -56,7 +56,9 @@ _UNFINISHED = re.compile(
 )
 _JOINED = re.compile(r"[,;]?(?:\s+(and|or))?[,;]?\s*\Z", re.I)  # how an item goes on to the next one
 NEGATION = re.compile(
-    r"\b(?:not|cannot|[a-z]+n't|never|no(?! (?:more|less|fewer|later|earlier|longer|greater|larger) than)|nobody|"
+    r"\b(?:"
+    r"not(?! (?:more|less|fewer|later|earlier|longer|greater|larger|higher|lower|older|younger|shorter|smaller) than)|"
+    r"cannot|[a-z]+n't|never|no(?! (?:more|less|fewer|later|earlier|longer|greater|larger) than)|nobody|"
     r"no one|none|nothing|without|lack\w*|unless|except\w*|forbid\w*|prohibit\w*|banned|disallowed)\b",
     re.I,
 )

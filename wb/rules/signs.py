@@ -70,7 +70,8 @@ _ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
 _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
 _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
-_FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if)\b", re.I)
+_FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if|without)\b", re.I)
+_ONLY_BEFORE = re.compile(r"\bonly (?:\w+ )?(?:before|prior to|until)\b", re.I)
 _MANY = re.compile(
     r"\b(?P<how>all|every|each|any|no|none)(?: of)?(?: the| its| their| his| her)? (?P<noun>[a-z]+)\b", re.I
 )
@@ -216,7 +217,9 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                 if (limit := shapes.number(fact)) is not None:
                     op, number = limit
                     told = {TURNED[one] if count % 2 else one for one in compared(said, number)}
-                    if len(told) == 1 and (op if asked else TURNED[op]) not in told:
+                    alone = number in operators.spoken(said) and not told  # then it is that number
+                    told = {"!=" if count % 2 else "=="} if alone else told
+                    if told and (len(told) > 1 or (op if asked else TURNED[op]) not in told):
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
@@ -333,6 +336,29 @@ def standing(
     return None
 
 
+def unordered(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> tuple[str, ...]:
+    """Why rules of two acts cannot be held to an order: it is not said which comes first, or they ask in another form
+    than that the one was done before the other."""
+    acts, told = {p.name for p in used if p.kind == "action"}, len(_FIRST.findall(said)) == 1
+    for rule in rules:
+        nodes = list(F.subformulas(rule.formula))
+        done = {node.body.name for node in nodes if isinstance(node, F.Once) and isinstance(node.body, F.Atom)} & acts
+        match rule.formula:
+            case F.Always(F.Implies(left, right)):
+                asked = acts & {*F.predicates(right)} | done
+                mine = (acts & {*F.predicates(left)}) - done
+            case _:
+                mine, asked = acts & {*F.predicates(rule.formula)}, done
+        if any(isinstance(node, F.Eventually) for node in nodes) or len(mine | asked) < 2 or not asked:
+            continue
+        if not told or _ONLY_BEFORE.search(said):
+            return ("of two acts it is not said which comes first",)
+        literals = shapes.freeing(rule.formula, acts) or shapes.demanded(rule.formula)
+        if not mine or asked != done or not all((True, name) in literals for name in done):
+            return ("it asks for two acts in another form than that one was done before the other",)
+    return ()
+
+
 def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
     """Whether of two acts the one that is said to come first, or to be asked for, is the one that has to be done."""
     found = list(_FIRST.finditer(said))
@@ -343,7 +369,7 @@ def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
     behind = said[at.end() :] if said[: at.start()] else said[at.end() :].partition(",")[0]
     rest = said.replace(said[at.start() : at.end()] + behind, " ")
     negated = bool(len(operators.NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
-    frees = re.match("unless|only if", at.group(), re.I)
+    frees = re.match("unless|only if|without", at.group(), re.I)
     earlier = bool(frees) or bool(re.match("after|once", at.group(), re.I)) != negated
     for rule in rules:
         match rule.formula:
