@@ -228,3 +228,17 @@ def test_offsets_of_the_airline_policy_are_those_of_the_gold():
         span in mine or any(a <= span[0] and span[1] <= b or span[0] <= a and b <= span[1] for a, b in mine)
         for span in gold
     ) == len(gold)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Stop at 35 km/h. Go on.", 2),
+        ("It closes in 9 h.\nGo on.", 2),
+        ("Weigh 5 g. Go on.", 2),
+        ("Ask J. Smith to go.", 1),
+        ("Plan B. Smith goes.", 1),
+    ],
+)
+def test_a_unit_of_one_letter_ends_a_sentence_and_an_initial_does_not(text: str, count: int) -> None:
+    assert len(document.spans(text)) == count

@@ -156,3 +156,19 @@ def test_a_rule_that_another_one_implies_is_redundant_of_equals_the_later_one() 
     assert list(engine._redundant([rows[0], {"id": "d", "formula": "ALWAYS (a IMPLIES d)"}], parse("true"))) == []
     (one,) = engine._redundant([rows[0], {"id": "d", "formula": "ALWAYS (a IMPLIES d)"}], parse("ALWAYS (b IMPLIES d)"))
     assert (one["rule"], one["because"]) == ("d", ["r0"])
+
+
+@pytest.mark.parametrize(
+    ("term", "test", "same"),
+    [
+        ("call.ration.grams", "call.ration.grams <= 300", True),
+        ("call.ration.kind", 'call.ration.kind in ["hay", "oats"]', True),
+        ("state.stall.clean", "state.stall.clean", True),
+        ("size(call.ration.parts)", "size(call.ration.parts) > 2", True),
+        ("call.ration.grams", "call.feed.grams <= 300", False),
+        ("call.ration.grams", "size(call.ration.grams) <= 3", False),
+        (None, "call.ration.grams <= 300", False),
+    ],
+)
+def test_what_lies_within_an_object_is_written_by_the_parameter_that_measures_it(term, test, same) -> None:
+    assert engine._term({"name": "it", "term": term}, cel.parse(test)) is same

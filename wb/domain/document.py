@@ -27,7 +27,7 @@ _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|viz|approx|incl|excl|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|Dept|Fig|Eq|"
     r"Sec|Art|Ch|Vol|pp?|"
-    r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|\b[A-Z])\Z",
+    r"no|nos|para|al|U\.S|U\.K|E\.U|a\.m|p\.m)|(?<!/)(?<!\d )\b[A-Z])\Z",
     re.I,
 )
 _SOFT = re.compile(r"\b(?:etc|a\.m|p\.m|U\.S|U\.K|E\.U|Inc|Ltd|Co|Corp|Jr|Sr|al)\Z", re.I)

@@ -14,7 +14,10 @@ _OFTEN = rf"(?P<often>once|twice|(?:\d{{1,3}}|{lexicon.COUNT}) times)\b"
 _AT_MOST = re.compile(
     rf"\b(?:only|at most|no more than|not more than|up to)(?P<kept>(?: be)?(?: [a-z]+)?) {_OFTEN}", re.I
 )
-_NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot) (?:more than {_OFTEN}|(?P<twice>twice)\b)", re.I)
+_ANY_OF = re.compile(r"\b(?:each|every|a single|the same) (?P<noun>[a-z]+)\b", re.I)
+_NO_MORE = re.compile(
+    rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?<!\bmost)(?<!\bonly)(?<!\bto) (?:more than {_OFTEN}|(?P<twice>twice)\b)", re.I
+)
 _NEGATED = re.compile(r"\b(?:not|cannot|never|[a-z]+n't)\b", re.I)
 _EACH = re.compile(r"\s*\b(?:per|for each|for every|each|every) (?P<noun>[a-z]+)\b", re.I)
 _ONE = re.compile(r"\b(?:an?|one|each|every|any|a single|the same) (?P<noun>[a-z]+)\b", re.I)
@@ -58,5 +61,6 @@ def limit(sentence: str) -> Limit | None:
     if trailing:
         return None
     actions, narrowed = phrases.actions(said.subject, words)
-    nouns = [behind["noun"]] if behind else [m["noun"] for m in _ONE.finditer(rest)]
+    told = _ONE if phrases.passive(words) else _ANY_OF  # "you may fire a kiln twice" may mean all kilns together
+    nouns = [behind["noun"]] if behind else [m["noun"] for m in told.finditer(rest)]
     return None if narrowed or len(actions) != 1 else Limit(int(number), tuple(actions), tuple(nouns))

@@ -161,7 +161,7 @@ class _Words:
         if predicate.test is not None:
             measured = source(predicate), "count" if isinstance(predicate.term, Size) else "value"
             for row in self.parameters:
-                if (row.get("field"), row.get("measure")) == measured:
+                if measured == (row.get("field"), row.get("measure")) or _term(row, predicate.test):
                     return _compared(str(row["name"]), predicate.test, negated)
         return self._fact(predicate, negated)
 
@@ -185,6 +185,16 @@ class _Words:
             if row["past"] == render(formula):
                 return str(row["name"])
         return _by_words(told, tuple(w for name in f.predicates(formula) for w in self.predicates[name].keywords))
+
+
+def _term(row: Row, test: Fact) -> bool:
+    """Whether a parameter holds what a test measures, where that lies within an object."""
+    match test:
+        case Comparison(limit=(term, _, Scalar())):
+            return row.get("term") == cel.render(term)
+        case OneOf(item, _):
+            return row.get("term") == cel.render(item)
+    return row.get("term") == cel.render(test)
 
 
 def _by_words(rows: Sequence[Row], words: Sequence[str]) -> str:

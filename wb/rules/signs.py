@@ -66,7 +66,7 @@ _AT_MOST = re.compile(  # "can only be called once", "at most three times"
 )
 _NO_MORE = re.compile(rf"(?<=[a-z])(?<!\bno)(?<!\bnot)(?P<kept>) (?:more than {_OFTEN}|(?P<again>twice))\b", re.I)
 _EACH = re.compile(r"\b(?:per|each|every|the same|a single) ([a-z]+)\b", re.I)
-_ONE = re.compile(r"\b(?:an?|one|any) ([a-z]+)\b", re.I)
+_ONE = re.compile(r"\A\W*(?:an?|one|any) ([a-z]+)\b", re.I)  # of what something is done to
 _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re.I)
 _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
