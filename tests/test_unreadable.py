@@ -191,7 +191,8 @@ SIGNS = [
     ("Go under 65.", "go IMPLIES old", "not the limit that is said: 65"),
     ("Do not go under 65.", "go IMPLIES old", ""),
     ("Do not go at 65 or older.", "go IMPLIES old", "not the limit that is said: 65"),
-    ("Do not go at 65.", "go IMPLIES old", "not the limit that is said: 65"),  # it says one age alone
+    ("Do not go at 65.", "go IMPLIES old", "not the limit that is said: 65"),
+    ("Do not go within 65.", "go IMPLIES old", "not the limit that is said: 65"),  # it says one age alone
     ("Do not go if a member and told.", "go IMPLIES (member AND NOT told)", "1 negations, but member with"),
     ("Do not go if a member and told.", "go IMPLIES (NOT member AND NOT told)", ""),
     ("He may not only go if a member.", "go IMPLIES NOT member", ""),  # that cannot be told

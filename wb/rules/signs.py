@@ -72,6 +72,10 @@ _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if|without)\b", re.I)
 _ONLY_BEFORE = re.compile(r"\bonly (?:\w+ )?(?:before|prior to|until)\b", re.I)
+_COMPARES = re.compile(
+    r"\b(?:within|least|most|more|less|fewer|over|under|above|below|beyond|up to|maximum|minimum|exceed\w*|than)\b",
+    re.I,
+)
 _MANY = re.compile(
     r"\b(?P<how>all|every|each|any|no|none)(?: of)?(?: the| its| their| his| her)? (?P<noun>[a-z]+)\b", re.I
 )
@@ -219,7 +223,8 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                     told = {TURNED[one] if count % 2 else one for one in compared(said, number)}
                     alone = number in operators.spoken(said) and not told  # then it is that number
                     told = {"!=" if count % 2 else "=="} if alone else told
-                    if told and (len(told) > 1 or (op if asked else TURNED[op]) not in told):
+                    strange = alone and _COMPARES.search(said)  # it is compared in words that are not read
+                    if strange or (told and (len(told) > 1 or (op if asked else TURNED[op]) not in told)):
                         limits.append(f"{number:g}")
     why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
     return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
