@@ -147,3 +147,9 @@ def test_too_many_completions_are_an_error_and_not_an_answer() -> None:
     program = sandbox.load("def p(a: bool, b: bool) -> Tuple[bool, str]:\n    return (a == b, '')\n")
     with pytest.raises(sandbox.TooMany, match="at most 2"):
         list(sandbox.completions(program.run, {}, program.points, limit=2))
+
+
+def test_a_loaded_guard_knows_no_name_but_its_own() -> None:
+    program = sandbox.load("def guard(age: int) -> Tuple[bool, str]:\n    return (age >= 18, 'allowed')\n")
+    known = program.run.__globals__
+    assert known["__builtins__"] == {} and {*known} <= {"__builtins__", "guard"}

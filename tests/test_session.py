@@ -701,3 +701,13 @@ def test_what_a_judge_takes_on_trust_is_told_of_each_tool() -> None:
     """A truth that is told stands as it is, what the code compares itself does not."""
     assert GUARD.trusted("delete") == ("file", "agreed") and GUARD.trusted("email") == () == GUARD.trusted("strange")
     assert {"agreed", "state.role"} <= {*SHIELD.trusted("delete")} and SHIELD.trusted("strange") == ()
+
+
+def test_a_turn_counts_once_among_what_is_logged(tmp_path) -> None:
+    one = Session(GUARD, log=tmp_path / "log.jsonl")
+    one.call("look")
+    one.turn(either("ask"))
+    one.call("look")
+    lines = (tmp_path / "log.jsonl").read_text("utf-8").splitlines()
+    first, last = (json.loads(line)["index"] for line in (lines[0], lines[-1]))
+    assert last == first + 2
