@@ -171,10 +171,10 @@ def test_nothing_is_asked_again_where_no_answer_could_help_or_the_model_has_said
     assert asked({}, doubt)[1] == []
 
 
-GATE, NOTE = "The gate must be opened when a note is sent.", "A note must be sent when the gate is opened."
+GATE, NOTE = "If a note is sent, the gate must be opened.", "If the gate is opened, a note must be sent."
 GATED, NOTED = (
-    rule(f"ALWAYS ({later} IMPLIES ONCE {sooner})", action("open_gate"), action("send_note"), modality="permit_only_if")
-    for later, sooner in (("send_note", "open_gate"), ("open_gate", "send_note"))
+    rule(f"ALWAYS ({first} IMPLIES EVENTUALLY {then})", action("open_gate"), action("send_note"), modality="oblige")
+    for first, then in (("send_note", "open_gate"), ("open_gate", "send_note"))
 )
 
 
@@ -204,7 +204,8 @@ def test_answers_that_would_do_for_each_other_are_asked_for_one_by_one() -> None
 
     found, asked = read(lambda said: {"rules": [right[said]]})
     assert asked == [GATE, NOTE]
-    assert {said: told for said, told in found.items()} == {said: ("rule", {right[said]["formula"]}) for said in right}
+    cls = {GATE: "duty", NOTE: "duty", AGE: "rule", GOLD: "rule"}
+    assert found == {said: (cls[said], {right[said]["formula"]}) for said in right}
     doubted, _ = read(lambda said: {"undecided": ["I do not know"]})
     unasked, nobody = read(lambda said: {}, corrections=0)
     assert nobody == []
