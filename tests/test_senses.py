@@ -92,6 +92,10 @@ SAID = [
     ("To lower the bridge, the lamps must be lit and the tower must be manned.", "lit", "manned", None),
     ("Lower the bridge only if either it is windy or the lamps are lit.", "windy", "lit", None),
     ("Do not lower the bridge if neither the lamps are lit nor the tower is manned.", "lit", "manned", None),
+    ("Do not lower the bridge if the lamps must be lit and it is windy.", "lit", "windy", None),
+    ("To lower the bridge, the lamps must be lit only if it is windy.", "lit", "windy", None),
+    ("Do not lower the bridge as long as it is not so that the lamps are lit and it is windy.", "lit", "windy", None),
+    ("If it is windy, a bridge that is not manned must be lowered.", "windy", "manned", None),
 ]
 
 
@@ -149,3 +153,18 @@ def test_three_facts_are_held_together_too() -> None:
     said = "Lower the bridge only if it is windy, the lamps are lit and the tower is manned."
     assert why(said, ["lower IMPLIES windy AND lit AND manned"]) == ()
     assert why(said, ["lower IMPLIES windy AND lit AND NOT manned"])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do not lower the bridge if the lamps must be lit.",
+        "If the lamps must be lit, do not lower the bridge.",
+        "Do not lower the bridge unless the lamps must be lit.",
+        "A bridge that must be lit must not be lowered.",
+    ],
+)
+def test_what_has_to_be_so_is_not_what_is_so(said: str) -> None:
+    for asked in ("lower IMPLIES lit", "lower IMPLIES NOT lit"):
+        assert why(said, [asked])
+    assert why("Do not lower the bridge if the lamps are lit.", ["lower IMPLIES NOT lit"]) == ()

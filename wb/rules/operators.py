@@ -234,6 +234,14 @@ def _alike(word: str) -> bool:
     ) or any(low <= c <= high for c in word for low, high in _PHONETIC)
 
 
+_ASKED_WITHIN = re.compile(  # what has to be so is not what is so
+    r"\b(?:who|which|that) must\b|"
+    r"(?<=\w )(?:if|when|where|unless|as long as|so long as)\b[^,]*\bmust\b|"
+    r"\A\W*(?:if|when|where|unless|as long as|so long as)\b[^,]*\bmust\b[^,]*,",
+    re.I,
+)
+
+
 def _operators(said: str) -> tuple[str, ...]:
     """Operators that no reading stands for, or more of them than one."""
     said = BOTH_WAYS.sub("only if", said)
@@ -242,6 +250,8 @@ def _operators(said: str) -> tuple[str, ...]:
         return (f"not accounted for: {', '.join(map(repr, unread))}",)
     joined = _TOGETHER.sub("only", said)
     several = [m.group().lower() for pattern in (EXCEPTION, _CONDITION) for m in pattern.finditer(joined)]
+    if found := _ASKED_WITHIN.search(said):
+        return (f"a demand stands within a condition: {found.group()!r}",)
     if len(several) > 1:
         return (f"more than one exception or condition: {', '.join(map(repr, several))}",)
     return ()

@@ -37,7 +37,18 @@ _BANNED = re.compile(
 )
 _DEMANDS = re.compile(r"\b(?:must|shall|should|needs? to|ha(?:s|ve) to)\b", re.I)
 _PARTS = re.compile(r",? (?:and|or|but)\b|,(?!\d)", re.I)
-_OTHER = re.compile(r"\b(?:without|except|only|neither|nor|either|both|until|before|whether|than one)\b|[;:()]", re.I)
+_OTHER = re.compile(
+    r"\b(?:without|except|only|neither|nor|either|both|until|before|whether|than one|as long as|so long as|whenever|"
+    r"once|while|provided|given that|in case|after|since|because|not (?:so|true|the case)|"
+    r"it (?:is|was|can|could|may|must)\b[^,]*\bthat)\b|[;:()]",
+    re.I,
+)
+_MODAL = re.compile(r"\b(?:must|shall|should|may|can|cannot|needs?|ha(?:s|ve) to|is to|are to)\b", re.I)
+_BANS_IT = re.compile(
+    r"\b(?:do not|don't|never|must never|must not|mustn't|may not|should not|cannot|can not|can't|shall not|"
+    r"(?:is|are) not (?:to|allowed|permitted)|no [a-z]+ (?:may|can|must|shall))\b|\A\W*(?:no|never)\b",
+    re.I,
+)
 _UNSURE = ("what it asks of several facts could not be held against its sentence",)
 _WRONG = ("what it asks of several facts is not what its sentence makes of them",)
 _MOST = 5  # facts of one sentence
@@ -119,14 +130,14 @@ def _meant(said: str, facts_of: Sequence[Predicate], toolbox: Toolbox) -> Truth:
     if not any(marker.search(text) for marker in (_ONLY_IF, _UNLESS, _IF)):
         return _plain(text, facts_of, toolbox)
     kind, main, side = _cut(text)
-    if _OTHER.search(side) or _OTHER.search(main):
+    if _OTHER.search(side) or _OTHER.search(main) or _MODAL.search(side):
         raise _Unsure
     here, there = _placed(main, side, facts_of, toolbox)
     if not there:
         raise _Unsure
     condition = _joined(side, there, toolbox)
     banned = len(operators.NEGATION.findall(main))
-    if banned > 1:
+    if banned > 1 or bool(banned) != bool(_BANS_IT.search(main)) or (kind == "only" and _DEMANDS.search(main)):
         raise _Unsure
     narrow = _joined(operators.NEGATION.sub(" ", main), here, toolbox, narrow=True) if here else None
     if kind == "only" and not banned:
