@@ -12,11 +12,12 @@ where M are the facts that narrow what the act is done to.  What cannot be put t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 
 from wb.domain.tools import Toolbox
 from wb.logic import formula as F
+from wb.logic import semantics
 from wb.logic.formula import Formula
 from wb.rules import called, operators, shapes, signs
 from wb.rules.rule import Predicate, Rule
@@ -52,7 +53,7 @@ _BANS_IT = re.compile(
 _UNSURE = ("what it asks of several facts could not be held against its sentence",)
 _WRONG = ("what it asks of several facts is not what its sentence makes of them",)
 _MOST = 5  # facts of one sentence
-Truth = Callable[[Mapping[str, bool]], bool]
+Truth = Callable[[frozenset[str]], bool]  # of a world, the facts that are so in it
 
 
 class _Unsure(ValueError):
@@ -68,15 +69,16 @@ def together(said: str, rules: Sequence[Rule], used: Sequence[Predicate], toolbo
         atoms = list(dict.fromkeys(name for one in asked for name in _atoms(one)))
         if len(atoms) < 2:
             continue
-        if len(atoms) > _MOST or not asked:
+        if len(atoms) > _MOST or not all(map(_plainly, asked)):
             return _UNSURE
-        worlds = [dict(zip(atoms, truths, strict=True)) for truths in product((False, True), repeat=len(atoms))]
         try:
             meant = _meant(said, [known[name] for name in atoms], toolbox)
-            if any(all(_holds(one, world) for one in asked) is not meant(world) for world in worlds):
-                return _WRONG
         except _Unsure:
             return _UNSURE
+        for size in range(len(atoms) + 1):
+            for world in map(frozenset, combinations(atoms, size)):  # of one step, in which what was once is so now
+                if all(semantics.holds(one, (world,)) for one in asked) is not meant(world):
+                    return _WRONG
     return ()
 
 
@@ -99,21 +101,14 @@ def _atoms(formula: Formula) -> Iterator[str]:
             yield node.name
 
 
-def _holds(formula: Formula, world: Mapping[str, bool]) -> bool:
+def _plainly(formula: Formula) -> bool:
+    """Whether a formula joins what is so now, or was done once."""
     match formula:
-        case F.Atom(name):
-            return world[name]
-        case F.Once(F.Atom(name)):
-            return world[name]
-        case F.Not(body):
-            return not _holds(body, world)
-        case F.And(left, right):
-            return _holds(left, world) and _holds(right, world)
-        case F.Or(left, right):
-            return _holds(left, world) or _holds(right, world)
-        case F.Implies(left, right):
-            return not _holds(left, world) or _holds(right, world)
-    raise _Unsure
+        case F.Atom() | F.Once(F.Atom()):
+            return True
+        case F.Not() | F.And() | F.Or() | F.Implies():
+            return all(map(_plainly, F.children(formula)))
+    return False
 
 
 def _meant(said: str, facts_of: Sequence[Predicate], toolbox: Toolbox) -> Truth:
@@ -169,16 +164,7 @@ def _plain(text: str, facts_of: Sequence[Predicate], toolbox: Toolbox) -> Truth:
         raise _Unsure
     mine: dict[str, list[Predicate]] = {ban: [] for ban in bans}
     for p in facts_of:
-        fact = next((fact for _, fact in shapes.leaves(p.test, True)), None)
-        limit = shapes.number(fact)
-        if limit is not None:
-            has = [ban for ban in bans if limit[1] in operators.spoken(ban)]
-            clause = has[0] if len(has) == 1 else None
-        else:
-            clause = next((c for mine_of in called.telling(p, facts_of, toolbox) if (c := _most(bans, mine_of))), None)
-        if clause is None:
-            raise _Unsure
-        mine[clause].append(p)
+        mine[_clause(bans, p, facts_of, toolbox)].append(p)
     if not all(mine.values()):
         raise _Unsure
     asked = [
@@ -191,8 +177,8 @@ def _cut(text: str) -> tuple[str, str, str]:
     """How the one condition or exception of a sentence works, the rest, and the condition."""
     only = list(_ONLY_IF.finditer(text))
     bare = _ONLY_IF.sub(" ", text)
-    unless, supposed = list(_UNLESS.finditer(text)), [m for m in _IF.finditer(bare)]
-    if len(only) + len(unless) + (0 if unless else len(supposed)) != 1:
+    unless = list(_UNLESS.finditer(text))
+    if len(only) + len(unless) + (0 if unless else len(_IF.findall(bare))) != 1:
         raise _Unsure
     if only:
         kind, at = "only", only[0]
@@ -244,14 +230,9 @@ def _said(text: str, p: Predicate, beside: Sequence[Predicate], toolbox: Toolbox
     leaves = list(shapes.leaves(p.test, True))
     if len(leaves) != 1:
         raise _Unsure
-    (asked, fact) = leaves[0]
-    limit = shapes.number(fact)
-    if limit is not None:
-        has = [clause for clause in clauses if limit[1] in operators.spoken(clause)]
-        clause = has[0] if len(has) == 1 else None
-    else:
-        clause = next((c for mine in called.telling(p, beside, toolbox) if (c := _most(clauses, mine))), None)
-    if clause is None or (len(beside) > len(clauses) and operators.NEGATION.search(clause)):
+    asked, fact = leaves[0]
+    limit, clause = shapes.number(fact), _clause(clauses, p, beside, toolbox)
+    if len(beside) > len(clauses) and operators.NEGATION.search(clause):
         raise _Unsure
     odd = bool(len(operators.NEGATION.findall(clause)) % 2)
     if limit is not None:
@@ -267,7 +248,21 @@ def _said(text: str, p: Predicate, beside: Sequence[Predicate], toolbox: Toolbox
     else:
         raise _Unsure
     name, positive = p.name, positive != odd
-    return lambda world: world[name] is positive
+    return lambda world: (name in world) is positive
+
+
+def _clause(clauses: Sequence[str], p: Predicate, beside: Sequence[Predicate], toolbox: Toolbox) -> str:
+    """The one clause that has the number of a fact, or most of its words."""
+    fact = next((fact for _, fact in shapes.leaves(p.test, True)), None)
+    limit = shapes.number(fact)
+    if limit is not None:
+        has = [clause for clause in clauses if limit[1] in operators.spoken(clause)]
+        found = has[0] if len(has) == 1 else None
+    else:
+        found = next((c for mine in called.telling(p, beside, toolbox) if (c := _most(clauses, mine))), None)
+    if found is None:
+        raise _Unsure
+    return found
 
 
 def _most(clauses: Iterable[str], own: frozenset[str]) -> str | None:
@@ -286,5 +281,5 @@ def _both(one: Truth, other: Truth) -> Truth:
     return lambda world: one(world) and other(world)
 
 
-def _turned(one: Truth | None) -> Truth:
-    return (lambda world: not one(world)) if one is not None else (lambda world: False)
+def _turned(one: Truth) -> Truth:
+    return lambda world: not one(world)
