@@ -127,7 +127,25 @@ MARKS = [
 @pytest.mark.parametrize("mark", MARKS)
 def test_a_list_mark_is_no_part_of_its_item_however_many_columns_the_blanks_after_it_take(mark):
     (sentence,) = found(f"{mark}You must not run.")
-    assert (sentence.text, sentence.start, sentence.kind) == ("You must not run.", len(mark), "item")
+    kind = "step" if any(letter.isdigit() for letter in mark) else "item"
+    assert (sentence.text, sentence.start, sentence.kind) == ("You must not run.", len(mark), kind)
+
+
+NUMBERED = """1. Look.
+   - Ask for the key.
+   - Go in.
+2. Leave. Call the owner.
+
+- Rest."""
+KINDS = ["step", "item", "item", "step", "step", "item"]
+
+
+def test_an_item_of_a_numbered_list_is_a_step_and_another_one_is_not(tmp_path):
+    assert [one.kind for one in found(NUMBERED)] == KINDS
+    page = "<ol><li>Look.<ul><li>Ask for the key.</li><li>Go in.</li></ul></li><li>Leave. Call the owner.</li></ol>"
+    path = tmp_path / "steps.html"
+    path.write_text(f"<html><body>{page}<ul><li>Rest.</li></ul></body></html>", encoding="utf-8")
+    assert [one.kind for one in document.read(path).sentences] == KINDS
 
 
 @settings(max_examples=150)

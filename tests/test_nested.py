@@ -9,6 +9,7 @@ import json
 import re
 
 import pytest
+from bench import gold
 
 from wb.domain import policy, tools
 from wb.domain.clauses import clause_of
@@ -498,3 +499,35 @@ def _shipping(text: str, test: str, monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.setattr("test_nested.BOX", TWINS)
     monkeypatch.setitem(ACTS, "ship", "ship_order")
     return classed(text, f"ALWAYS (ship IMPLIES {test})")
+
+
+SAID = tools.parse(
+    json.dumps(
+        {
+            "tools": [{"name": "close_rental", "description": "Close a rental.", "mutating": True}],
+            "state": [
+                {
+                    "name": "rental",
+                    **_object(
+                        billing=_object(
+                            settled=_one("boolean", "the rental is settled in full"),
+                            noted=_one("boolean", "the rental"),
+                        )
+                    ),
+                }
+            ],
+        }
+    )
+)
+
+
+def test_a_field_whose_whole_description_is_said_is_named_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it lies within (the billing) needs no word of its own then; a description of one word names nothing."""
+    monkeypatch.setattr("test_nested.BOX", SAID)
+    text = "A rental may be closed only if the rental is settled in full."
+    assert classed(text, "ALWAYS (close IMPLIES {state.rental.billing.settled})", "Closing").cls == "rule"
+    assert classed(text, "ALWAYS (close IMPLIES {state.rental.billing.noted})", "Closing").cls == "open"
+    assert classed(f"{text[:-9]}.", "ALWAYS (close IMPLIES {state.rental.billing.settled})", "Closing").cls == "open"
+    monkeypatch.setattr(gold.documents, "load", lambda _: policy.of_text(f"# Closing\n\n{text}", SAID))
+    tests = [cel.render(one.test) for one in gold.read.__wrapped__("").kept.predicates if one.test is not None]
+    assert tests == ["state.rental.billing.settled"]

@@ -20,7 +20,10 @@ BOX = Toolbox(
         Tool("print_notice", "Print a notice.", (Field("text", "string"),), mutating=False),
         Tool("change_planting", "Change what is planted.", (Field("bed", "string"), Field("review", "string"))),
     ),
-    (Field("soil_dry", "boolean", "Whether the soil is dry"),),
+    (
+        Field("soil_dry", "boolean", "Whether the soil is dry"),
+        Field("supervisor_agreed", "boolean", "the supervising keeper has agreed"),
+    ),
 )
 GEESE = "Employees must not feed the geese."  # stands in each document: one that demands nothing is no policy
 NOTHING: tuple[str, ...] = ()
@@ -76,6 +79,18 @@ TABLE = (
     ("title", "# Fencing and gates\n\nAll posts must have a cap which keeps the rain out.", NOTHING),
     ("shared words", "Planting changes must receive a review by the warden.", NOTHING),
     ("shared words", "Any ladder must carry a clear number plate.", NOTHING),
+    # steps of a procedure, whose place among the others no rule says
+    ("step", "1. Sharpen the scythes.\n2. You must oil the hinges.", NOTHING),
+    ("step", "- Sharpen the scythes.", ("EVENTUALLY sharpen_scythes",)),
+    ("step", "1. If a hive falls, call the warden.", ("ALWAYS (hive_falls IMPLIES EVENTUALLY call_warden)",)),
+    # how to speak, what somebody is to be, what somebody else does
+    ("title", "# Tone and style\n\nKeep the notices short.", NOTHING),
+    ("role", "Act as a warden who opens only the north gate.", NOTHING),
+    ("of somebody", "The fair requires all tenants to leave through the gate.", NOTHING),
+    ("may not", "Plot numbers may not be given.", NOTHING),
+    ("may not", "Employees may not leave the gate.", ("ALWAYS (leave_gate IMPLIES NOT employees)",)),
+    # a field that says more than its phrase
+    ("more", "Employees may not burn leaves without the supervision of a keeper.", NOTHING),
     # what is said completely stays
     ("said", "You must sharpen the scythes.", ("EVENTUALLY sharpen_scythes",)),
     ("said", "If a beehive falls over, call the warden.", ("ALWAYS (beehive_falls IMPLIES EVENTUALLY call_warden)",)),

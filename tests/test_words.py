@@ -42,6 +42,10 @@ def said(text: str, **more: object) -> tuple[str, bool]:
         ("The garden is usually open within a day.", "a statement of what usually is so"),
         ("Guests may also use the garden.", "a permission"),
         ("Green gardens", "names a thing, says nothing of it"),
+        ("If it rains, the garden is green.", "a statement without force, exception or limit"),
+        ("When it rains, some paths are green.", "a statement without force, exception or limit"),
+        ("The lawn will be watered by the gardener.", "a statement without force, exception or limit"),
+        ("The garden will turn green.", "a statement without force, exception or limit"),
     ],
 )
 def test_a_sentence_is_left_aside_for_a_reason_in_it(text: str, reason: str) -> None:
@@ -73,11 +77,35 @@ def test_a_sentence_is_left_aside_for_a_reason_in_it(text: str, reason: str) -> 
         ("Rooms we book are green.", "says something of what book_room does"),
         ("Green gardens with trees and some flowers.", "nothing was read from it, and nothing in its words says that it is no constraint"),  # noqa: E501
         ("Sending a note is nice.", "says what 'sending' is"),
+        ("If the lawn is dry, have them water it.", "an order that was not read, behind a condition or an aim"),
+        ("If it rains, phone the owner, who has a roof.", "an order that was not read, behind a condition or an aim"),
+        ("To water the lawn use the barrel.", "an order that was not read, behind a condition or an aim"),
+        ("If the lawn is wet: Ring the owner.", "an order that was not read, behind a condition or an aim"),
+        ("If it rains, the lawn will be mown.", "says what will be done (will be mown)"),
+        ("They will mow the lawn.", "says what will be done (they will mow)"),
     ],
 )  # fmt: skip
 def test_a_sentence_stays_open_for_a_reason_in_it(text: str, reason: str | None) -> None:
     told, aside = said(text)
     assert not aside and (reason is None or told == reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("If dry water the lawn.", "an order that was not read, behind a condition or an aim"),
+        (
+            "Attempt to call the owner.",
+            "nothing was read from it, and nothing in its words says that it is no constraint",
+        ),
+        ("Request that the lawn be mown.", None),
+    ],
+)
+def test_a_fragment_that_is_more_than_a_name_stays_open(text: str, reason: str | None) -> None:
+    told, aside = said(text, fragment=True)
+    assert not aside and (reason is None or told == reason)
+    for name in ("Green gardens", "Right of access.", "Review of a denial of access.", "Time and manner of access."):
+        assert said(name, fragment=True) == ("names a thing, says nothing of it", True)
 
 
 def test_what_stands_around_a_sentence_counts() -> None:

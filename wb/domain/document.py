@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-SentenceKind = Literal["prose", "item", "stem", "cell", "heading"]
+SentenceKind = Literal["prose", "item", "step", "stem", "cell", "heading"]  # a step is an item of a numbered list
 LONGEST = 1_000_000  # characters of a text, a long book
 SENTENCE = 5_000  # characters of a sentence with all that it is read with
 READ = 8 * LONGEST  # characters of all sentences, each with all that it is read with
@@ -355,6 +355,7 @@ class _Reader:
         self.headings: list[tuple[int, str]] = []
         self.level = 0
         self.lists: list[str] = []
+        self.items: list[SentenceKind] = ["item"]  # what stands outside of lists has an enumerator
         self.last = ""
         self.legal: list[tuple[str, str]] = []
 
@@ -381,8 +382,10 @@ class _Reader:
                 self.level, self.legal, self.last = 0, [], ""
             case "bullet_list_open" | "ordered_list_open":
                 self.lists.append(self.last if self.last.endswith(":") else "")
+                self.items.append("step" if token.type == "ordered_list_open" else "item")
             case "bullet_list_close" | "ordered_list_close":
                 self.lists.pop()
+                self.items.pop()
                 self.last = self.last if self.last.endswith(":") and not self.lists else ""
             case "list_item_open":
                 self.last, self.legal = "", []
@@ -455,7 +458,7 @@ class _Reader:
         stems = tuple(s for s in (*self.lists, *(opening for _, opening in self.legal)) if s)
         found = spans(piece.content)
         for i, (start, end) in enumerate(found):
-            kind = "stem" if ends_open and i == len(found) - 1 else "item" if self.lists or marker else "prose"
+            kind = "stem" if ends_open and i == len(found) - 1 else self.items[-1] if marker or self.lists else "prose"
             self._add(piece.part(start, end), kind, label=name, stems=stems)
         last = piece.content[slice(*found[-1])] if found else content
         opening = f"{last.rstrip(_ENDS).removesuffix(':')}:" if ends_open else ""

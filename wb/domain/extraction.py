@@ -342,7 +342,7 @@ class _Page(HTMLParser):
         self.secret: list[str] = []
         self.later: list[_Block] = []  # what is hidden, behind the block it stands in
         self.asides: list[tuple[str, int]] = []  # with the number of blocks before it
-        self.lists = 0
+        self.lists: list[str] = []  # the marks of the lists that are open: bullets or numbers
         self.item = False  # an item has begun and has no text yet
         self.heading = 0
         self.rows: list[list[list[str]]] | None = None  # rows of cells of texts
@@ -466,8 +466,8 @@ class _Page(HTMLParser):
                     f"line {self.getpos()[0]}: a table of at most {WIDEST} columns was required; got more: split it"
                 )
         elif tag in ("ul", "ol", "menu"):
-            self.lists += 1
-            if self.lists > _DEEPEST:
+            self.lists.append("1. " if tag == "ol" else "- ")
+            if len(self.lists) > _DEEPEST:
                 raise ExtractionError(
                     f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; "
                     "got deeper ones: flatten them"
@@ -506,7 +506,7 @@ class _Page(HTMLParser):
             if not self.tables:
                 self._end_table()
         elif tag in ("ul", "ol", "menu"):
-            self.lists, self.item = max(0, self.lists - 1), False
+            self.lists, self.item = self.lists[:-1], False
         elif re.fullmatch("h[1-6]", tag):
             self.heading = 0
 
@@ -566,11 +566,14 @@ class _Page(HTMLParser):
             self._end_table()
 
     def _put(self, text: str) -> None:
-        pad = "  " * max(0, self.lists - self.item)
-        self.blocks.append(
-            _Block(f"{pad}{'- ' if self.item else ''}{text}", _ASIDE[self.asides[-1][0]] if self.asides else "")
-        )
+        mark = (self.lists or ["- "])[-1] if self.item else ""
+        pad = self._pad()[: -len(mark) or None]
+        self.blocks.append(_Block(f"{pad}{mark}{text}", _ASIDE[self.asides[-1][0]] if self.asides else ""))
         self.item = False
+
+    def _pad(self) -> str:
+        """The blanks before what stands in the innermost list."""
+        return " " * sum(map(len, self.lists))
 
     def _end_table(self) -> None:
         found, self.rows = (
@@ -581,7 +584,7 @@ class _Page(HTMLParser):
         rows = found if self.titled else [[], *found]
         lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in rows]
         if any(map(any, found)):
-            pad = "  " * max(self.lists, self.item)
+            pad = self._pad() or "  " * self.item
             self._put(f"\n{pad}".join([lines[0], "|" + "---|" * width, *lines[1:]]))
         self._tell()
 

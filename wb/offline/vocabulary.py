@@ -446,11 +446,17 @@ def _said(
     around: frozenset[str],
 ) -> list[tuple[str, Field]]:
     """The candidates without those that lie within an object that nobody speaks of: the status of an order is not that
-    of a payment.  An argument's name alone speaks of nothing, the name of the tool does."""
+    of a payment.  A field whose whole description is said is spoken of.  An argument's name alone speaks of nothing,
+    the name of the tool does."""
     index = _index(toolbox)
     given = frozenset().union(*(index[name].arguments - index[name].strong for name in tools))
     said = lexicon.roots(f"{phrase.text} {phrase.about}") | (around - given)
-    return [(path, field) for path, field in candidates if lexicon.roots(field.name.rpartition(".")[0]) <= said]
+    return [
+        (path, field)
+        for path, field in candidates
+        if lexicon.roots(field.name.rpartition(".")[0]) <= said
+        or (len(told := lexicon.roots(field.description)) > 1 and told <= said)
+    ]
 
 
 def _says(text: str, around: Set[str]) -> bool:

@@ -126,6 +126,7 @@ def _unaccounted(
             *many,
             *signs.shape(loose, rules, used),
             *called.units(said, used, toolbox),
+            *called.not_said(said, [p for p in used if p.kind == "state"], toolbox, headings),
             *signs.signed(said, rules, used, carried),
         )
     return (

@@ -310,11 +310,14 @@ def _said(place: Place, spoken: frozenset[str], *, strictly: bool = False) -> bo
 
 
 def _about(place: Place, said: str, headings: Sequence[str]) -> bool:
-    """Whether a sentence names all that a field lies within, by its name or a keyword; of the outermost one the heading
-    next above the sentence may."""
+    """Whether a sentence says all of a field's description, or names all that the field lies within, by its name or a
+    keyword; of the outermost one the heading next above the sentence may."""
     here = nouns(said)
     above = here | nouns(words.plain(" / ".join(headings[-1:])))
     texts = [(here if i else above, (outer.name, *outer.keywords)) for i, outer in enumerate(place.within)]
+    told = content(place.field.description)
+    if len(told) > 1 and told <= stems(said):
+        return True
     return all(any(nouns(one) <= known for one in names if nouns(one)) for known, names in texts)
 
 

@@ -291,7 +291,7 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
         *([f"stands {reading.place}"] if reading.place else []),
         *([f"read as: {understood.words(rule, read)}" for rule in read.rules] if read is not None else []),
     ]
-    toolless = [p.name for p in read.predicates if p.kind == "action" and not p.tools] if read is not None else []
+    toolless = _toolless(read) if read is not None else []
     untold = {p.name for p in read.predicates if p.kind == "state" and p.test is None} if read is not None else set()
     notes += [
         f"no field decides {', '.join(map(repr, mine))}: accepted with its words as `part`, no guard keeps this: "
@@ -304,9 +304,19 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     )
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
-    if read is not None and read.rules and not toolless:
+    if read is not None and acceptable(read):
         rows += [f"    {line}" for line in rulefile.written({"read": offer(read)}).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
+
+
+def acceptable(read: RuleSet) -> bool:
+    """Whether the one word `accept` takes what was read: a rule of it, and each act of it is a tool's."""
+    return bool(read.rules) and not _toolless(read)
+
+
+def _toolless(read: RuleSet) -> list[str]:
+    """The acts that no tool performs."""
+    return [p.name for p in read.predicates if p.kind == "action" and not p.tools]
 
 
 def form(ruleset: RuleSet) -> dict[str, object]:

@@ -45,6 +45,9 @@ _HERE = re.compile(  # the call that is judged, and the document itself
 )
 _EXAMPLE = re.compile(r"\bfor (?:example|instance)\b|\be\.g\.|\bsay,", re.I)
 _SCENE = re.compile(r"\A\W*(?:(?:the|an?)\s+)?(?i:[a-z]{2,})\s+[A-Z]\s+(?=[a-z])")  # "User A owns a project"
+_OF_MANNER = re.compile(
+    r"\b(?:styles?|tones?|formatting|voice|manners?|etiquette|wording|phrasing|personality)\b", re.I
+)
 _OF_EXAMPLES = re.compile(r"\b(?:examples?|scenarios?|illustrations?|case stud(?:y|ies))\b", re.I)
 _ADVICE = re.compile(
     r"\b(?:ideally|preferabl[ey]|recommended|encouraged|advisable|suggested|(?:may|might) (?:want|wish|like) to|"
@@ -54,6 +57,9 @@ _ADVICE = re.compile(
     r"(?:\A|[,:;])\W*(?:please )?(?:try|consider|note|see|remember that)\b",
     re.I,
 )
+_ROLE = re.compile(r"\A\W*(?:you (?:must |should |shall |will )?)?(?:act|serve|behave) as an?\b", re.I)
+_OF_SOMEBODY = re.compile(r"\brequires? (?:[\w'-]+ ){1,5}?to (?=[a-z])", re.I)  # "requires customers to log in"
+_MAY_NOT_BE = re.compile(r"\b(?:may|might|can|could) not be \w+(?:ed|wn|ven|ken|ld|nt|pt)\b", re.I)
 _RIGHT = re.compile(
     r"\breserves? the (?:\w+ )?right|\bha(?:s|ve) (?:the|a) (?:\w+ )?right\b|\b(?:is|are) entitled\b|"
     r"\bat (?:its|their|his|her|our|the)(?: \w+){0,4} discretion\b|"
@@ -163,6 +169,9 @@ def withheld(
         _shown("it is an example", _EXAMPLE, said) or _shown("it is a scene", _SCENE, said),
         _shown("it stands among examples", _OF_EXAMPLES, above),
         _shown("it advises, or leaves a choice", _ADVICE, said),
+        _shown("it says who somebody is to be, not what is done", _ROLE, said),
+        _shown("it asks somebody else for an act, and has it as a fact", _OF_SOMEBODY, said),
+        _shown("it may forbid, or say what may be lacking", _MAY_NOT_BE, said),
         _shown("it keeps a right, which binds nobody", _RIGHT, whole),
         "" if words.forced(said) else _shown("it says how to come to an end, not that it must be", _AIMED, context),
         "it opens a list, and its items say the rest" if said.endswith(":") else "",
@@ -170,7 +179,8 @@ def withheld(
         _shown("no rule here says how often", _OFTEN, said),
         _shown("it says when, and its rule does not", _CLOCK, said),
         *goes_on(after),
-        *_asked(whole, said, rules, used),
+        *in_order(sentence, rules),
+        *_asked(whole, said, above, rules, used),
         *_numbered(said, used),
         *_divided(rules, used),
         *_inside(rules, used),
@@ -178,6 +188,17 @@ def withheld(
         *_titled(f"{whole} {beside}", sentence.headings, used),
     )
     return tuple(filter(None, why))
+
+
+def in_order(sentence: Sentence, rules: Iterable[Rule]) -> tuple[str, ...]:
+    """Whether a step of a numbered list became something to do at some time: its place among the steps is lost."""
+    if sentence.kind != "step":
+        return ()
+    for rule in rules:
+        match rule.formula:
+            case F.Eventually(F.Atom(step)) | F.Always(F.Eventually(F.Atom(step))):
+                return (f"a step of a numbered list: before which it has to be done, its rule does not say ({step!r})",)
+    return ()
 
 
 def goes_on(after: str) -> tuple[str, ...]:
@@ -200,13 +221,14 @@ def _pointing(said: str) -> str:
     return ""
 
 
-def _asked(whole: str, said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
+def _asked(whole: str, said: str, above: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
     """Why what a sentence asks for at some time is no act of those whom the document speaks to, or is asked for at
     another time, or of more things, than its rule says."""
     acts = {p.name for p in used if p.kind == "action"}
     asked = [name for rule in rules for name in _later(rule) if name in acts]
     if not any(any(_later(rule)) for rule in rules):
         return
+    yield _shown("it stands among what says how to speak", _OF_MANNER, above)
     yield _shown("it says when, and its rule does not", _SOME_TIME, said)
     if not _STATE.search(said):
         force = _FORCE.search(said)

@@ -108,7 +108,7 @@ def _longer(row: Passage, cell: Sentence, account: Account) -> Passage:
 
 def _beside(last: Sentence, one: Sentence, gap: str) -> bool:
     """Whether a sentence stands in the paragraph of the last one: between them are blanks, and no empty line."""
-    return last.kind == one.kind in ("prose", "item") and not gap.strip() and "\n\n" not in gap
+    return last.kind == one.kind in ("prose", "item", "step") and not gap.strip() and "\n\n" not in gap
 
 
 def _binds(one: Sentence, account: Account) -> bool:

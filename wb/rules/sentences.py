@@ -445,7 +445,7 @@ def _read(
     )
     read = said, context, rules, predicates, toolbox
     left = "; ".join(accounting.unaccounted(*read, headings=headings))
-    left = "; ".join(filter(None, (left, *partial.goes_on(after))))
+    left = "; ".join(filter(None, (left, *partial.goes_on(after), *partial.in_order(sentence, rules))))
     accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
     complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):
@@ -601,7 +601,7 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
         bearing,
         opening=next(iter(sentence.stems[::-1]), ""),
         title=" / ".join(sentence.headings[-1:]),
-        fragment=sentence.kind in ("item", "cell") or bool(sentence.stems),
+        fragment=sentence.kind in ("item", "step", "cell") or bool(sentence.stems),
     )
     return _Fate("not a constraint" if plain else "open", reason, worded=True)
 

@@ -167,6 +167,19 @@ _INDICATIVE = re.compile(
     r"there's|that's)\b|\A\W*(?i:the|an?|this|these|those|that|it|they|our|your|its|their|each|every|most|some|many|"
     r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
 )
+_WILL = re.compile(  # what is done, though nobody says by whom; "will be shown by the app" says it
+    r"\b(?:they|he|she) will (?!be \w+(?:ed|en) by\b)[a-z]+|"
+    r"\bwill (?:\w+ly )?be (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt|pt)\b(?! by (?:an?|the|its|our) )",
+    re.I,
+)
+_SUBJECT = re.compile(
+    r"(?:the|an?|this|these|those|that|it|they|he|she|you|we|i|our|your|its|their|his|her|each|every|most|some|many|"
+    r"there|all|both|such|another|any|no|one|what|which|who)\b|"
+    r"[\w'-]+(?: [\w'-]+){0,3}? (?:is|are|was|were|has|have|can|may|could|might|will|would|does|do)\b|"
+    r"[\w'-]+[^s\W]s [a-z]",
+    re.I,
+)
+_NAMES = re.compile(r"\W*[\w-]+(?: [\w-]+)? (?:of|and) ", re.I)  # "review of a denial", "time and manner of access"
 _LEAD = re.compile(
     r"\A\W*(?:(?:next|then|first|second|finally|also|so|now|please|always|otherwise|instead|afterwards|"
     r"in (?:particular|addition|general)|on [\w ]{2,20}|for [\w ]{2,30}|"
@@ -276,13 +289,34 @@ def verdict(
         return f"it says where another passage holds ({applies.group().lower()})", False
     if done := bearing.named(said):
         return f"says something of what {', '.join(done)} does", False
+    if told := _WILL.search(bare):
+        return f"says what will be done ({told.group().lower()})", False
+    if _instructs(said):
+        return "an order that was not read, behind a condition or an aim", False
     if _INDICATIVE.search(said):
         return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
-    if not fragment and not (len(said.split()) <= 3 and not re.search(r"[.!;]\Z", said)):
+    whole = re.search(r"[.!;]\Z", said) is not None
+    if (not fragment and (whole or len(said.split()) > 3)) or (
+        whole and len(said.split()) > 4 and not _NAMES.match(said)
+    ):
         return "nothing was read from it, and nothing in its words says that it is no constraint", False
     if limit or re.search(r"\d", said):
         return "a limit without a verb", False
     return "names a thing, says nothing of it", True
+
+
+def _instructs(said: str) -> bool:
+    """Whether what follows a clause of aim or condition at the start of a sentence may be an order.
+
+    Nothing tells where "to verify the answers use the list" goes on; behind a condition and its comma it is an order
+    unless it opens with a subject.
+    """
+    if re.match(r"\W*(?:in order )?to [a-z]", said, re.I):
+        return True
+    if not re.match(r"\W*(?:if|when|whenever|unless|once|after|before|where) [a-z]", said, re.I):
+        return False
+    rest = re.match(r"[^,:]*[,:]\W*(?:then )?(.+)", said)
+    return not (rest and _SUBJECT.match(rest[1]))
 
 
 def _evaluated(said: str, bearing: Bearing) -> str:
