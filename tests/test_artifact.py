@@ -75,6 +75,58 @@ def test_a_manifest_that_was_edited_is_not_believed(here, change):
     assert artifact.versions(here, "01_a") == () and artifact.unreadable(here, "01_a") == (made.folder,)
 
 
+def _whole(manifest: dict) -> str:
+    """A manifest with its digest made anew."""
+    return json.dumps({**manifest, "digest": artifact.digest(manifest)})
+
+
+KEPT = ("seal", "bytes", "model")  # the seal is looked at apart, the rest is only shown
+
+
+def _without(value: object, path: tuple = ()) -> list[tuple]:
+    """The paths of all that is in a manifest and is read of it."""
+    below = [] if path[:1] in (("parameters",), ("summary",)) else list(value.items()) if type(value) is dict else []
+    return [path] * bool(path) + [one for name, row in below for one in _without(row, (*path, name))]
+
+
+def test_a_manifest_without_a_part_or_with_another_kind_of_it_is_none(here):
+    before = make(here, inputs=replace(INPUTS, stage="00_z"))
+    inputs = replace(INPUTS, upstream={"00_z": before.digests})
+    made = tiny.version(here, inputs, {"a.json": "[1]\n"}, upstream={"00_z": before.key})
+    path = made.folder / "manifest.json"
+    whole = json.loads(path.read_text("utf-8"))
+    whole.pop("digest")
+    paths = [one for one in _without(whole) if one[-1] not in KEPT]
+    assert len(paths) > 15 and artifact.read_manifest(path) is not None
+    for where in paths:
+        edited = json.loads(json.dumps(whole))
+        row = edited
+        for name in where[:-1]:
+            row = row[name]
+        row[where[-1]] = None
+        path.write_text(_whole(edited), "utf-8")
+        assert artifact.read_manifest(path) is None, where
+        if len(where) == 1:
+            del edited[where[0]]
+            path.write_text(_whole(edited), "utf-8")
+            assert artifact.read_manifest(path) is None, where
+
+
+def test_what_stands_in_the_place_of_a_manifest_and_is_no_file_of_one_is_none(here):
+    made = make(here)
+    path = made.folder / "manifest.json"
+    path.unlink()
+    path.symlink_to(path.name)
+    assert artifact.unreadable(here, "01_a") == (made.folder,) and artifact.read_manifest(path) is None
+    path.unlink()
+    path.write_text("[" * 100_000, "utf-8")
+    assert artifact.versions(here, "01_a") == ()
+    path.unlink()
+    path.mkdir()
+    assert artifact.versions(here, "01_a") == ()
+    assert make(here).key == made.key and len(artifact.versions(here, "01_a")) == 1
+
+
 @pytest.mark.parametrize("stage", ["01_a", "02_b"])
 def test_a_whole_version_under_the_name_of_another_one_is_none(here, stage):
     weak, strong = make(here), make(here, inputs=replace(INPUTS, stage=stage, policy="strict"))

@@ -189,7 +189,7 @@ def test_a_key_names_a_policy_and_runs_by_what_they_are_and_not_by_where_they_li
     digests = [key.file_digest(tmp_path / name)[:16] for name in ("a.jsonl", "b.jsonl")]
     assert found == {"policy": "bank", "runs": f"a.jsonl:{digests[0]},b.jsonl:{digests[1]}", "k": 3}
     assert digests[0] != digests[1] and store.keyed({"k": 3, "runs": ""}, None) == {"k": 3, "runs": ""}
-    assert store.described(None) == {"name": None, "digest": ""}
+    assert store.described(None) == {"name": "", "digest": ""}
     assert store.described(key.Source("bank", "d", tmp_path)) == {"name": "bank", "digest": "d"}
 
 

@@ -145,27 +145,46 @@ def followed(here: Project, last: Version) -> dict[str, Version]:
 
 
 def read_manifest(path: Path) -> dict | None:
-    """A manifest, or None where it is missing or not the one that was written there."""
+    """A manifest, or None where there is no such file, or not the one that was written there."""
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
     whole = isinstance(manifest, dict) and manifest.pop("digest", None) == digest(manifest)
     here = (path.parent.parent.name, path.parent.name)  # a whole version under another one's name is none
     return manifest if whole and (manifest.get("stage"), manifest.get("key")) == here and _shaped(manifest) else None
 
 
+_KINDS = {  # of what is read of a manifest, some of it before its seal
+    "stage": str, "key": str, "mode": str, "static": str, "notebook": str, "failed": int,
+    "cells": list, "parameters": dict, "modules": dict, "policy": dict, "prompts": dict, "replies": dict,
+    "upstream": dict, "outputs": dict, "summary": dict, "recorded": dict,
+}  # fmt: skip
+_WITHIN = {
+    "policy": {"name": str, "digest": str},
+    "recorded": {"finished": str, "seconds": float, "packages": dict, "python": str},
+}
+_ROWS = {"upstream": {"key": str, "files": dict}, "outputs": {"sha256": str}}
+
+
 def _shaped(manifest: Mapping[str, object]) -> bool:
-    """Whether what is read of a manifest before its seal is of the kind that it has to be."""
-    match manifest:
-        case {"recorded": {"finished": str()}, "upstream": dict(upstream), "policy": {"digest": str()}, "model": _}:
-            rows = upstream.values()
-            return all(isinstance(r, dict) and {"key": str, "files": dict} == _kinds(r) for r in rows)
-    return False
+    """Whether everything in a manifest is of the kind that a stage writes."""
+    if not _has(manifest, _KINDS) or "model" not in manifest:
+        return False
+    rows = [(row, kinds) for name, kinds in _ROWS.items() for row in manifest[name].values()]
+    told = [(manifest[name], kinds) for name, kinds in _WITHIN.items()]
+    digests = [text for name in ("modules", "prompts", "replies") for text in manifest[name].values()]
+    if not all(_has(row, kinds) for row, kinds in (*rows, *told)):
+        return False
+    digests += [text for row in manifest["upstream"].values() for text in row["files"].values()]
+    return all(type(text) is str for text in digests)
 
 
-def _kinds(row: Mapping[str, object]) -> dict[str, type]:
-    return {name: type(row.get(name)) for name in ("key", "files")}
+def _has(row: object, kinds: Mapping[str, type]) -> bool:
+    """Whether a row has values of these kinds; an integer is as good as a number."""
+    if not isinstance(row, Mapping):
+        return False
+    return all(type(row.get(name)) in ((kind, int) if kind is float else (kind,)) for name, kind in kinds.items())
 
 
 def _seal(manifest: Mapping[str, object]) -> str:

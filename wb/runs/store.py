@@ -169,9 +169,9 @@ def keyed(parameters: Mapping[str, object], source: key.Source | None) -> dict[s
     return {**parameters, **named}
 
 
-def described(source: key.Source | None) -> dict[str, str | None]:
-    """A policy as a manifest describes it."""
-    return {"name": source and source.name, "digest": source.digest if source else ""}
+def described(source: key.Source | None) -> dict[str, str]:
+    """A policy as a manifest describes it; without a name where a stage reads none."""
+    return {"name": source.name if source else "", "digest": source.digest if source else ""}
 
 
 def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], folder: Path) -> Stage:
