@@ -114,11 +114,15 @@ def _unaccounted(
     if foreign := shapes.foreign(rules, used) or called.undeclared(used, toolbox) or signs.one_way(said, rules):
         return foreign
     said = operators.BOTH_WAYS.sub("only if", said)
+    if twice := signs.repeated(said):
+        return twice
     many = signs.many(said, rules, used, toolbox)
     rules, used = shapes.apart(rules, [shapes.spread(p) for p in used])
     carried = called.carried(used, toolbox)
+    inside = [p.description.rstrip(".").lower() for p in used if not p.tools and p.test is None]
+    if of_degree := operators.degrees(said, " / ".join(inside)):
+        return of_degree
     if partial:
-        inside = [p.description.rstrip(".").lower() for p in used if not p.tools and p.test is None]
         loose = said.lower()
         for words_of in sorted(inside, key=len, reverse=True):  # an "and" inside of a fact joins no two
             loose = loose.replace(words_of, words_of.replace(" and ", " "))
@@ -132,10 +136,12 @@ def _unaccounted(
     return (
         *many,
         *called.unspent(said, carried),
+        *called.idle(said, rules, used, carried),
         *called.numbers(said, used),
         *called.not_said(said, used, toolbox, headings),
         *signs.shape(said, rules, used),
         *called.others(said, used, toolbox, headings),
+        *called.undone(said, rules, used, toolbox),
         *called.elsewhere(said, used, toolbox),
         *called.units(said, used, toolbox),
         *called.aged(said, used, toolbox),

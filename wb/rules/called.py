@@ -254,6 +254,37 @@ def unnamed(
     return _unnamed(words.plain(said), tuple(used), toolbox, headings)
 
 
+_COMPARING = frozenset(
+    """over under above below beyond within exceed exceeds exceeding greater larger smaller higher lower longer shorter
+ older younger later earlier maximum minimum limit limits limited""".split()
+) | (operators.UNITS - NUMBERS.keys() - set("item items number amount size count age".split()))
+_ONE = re.compile(
+    r"(?<!\bno )(?<!\bany )(?<!\bevery )(?<!\beach )(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bwhich )"
+    r"\bone (?!of\b|another\b|who\b|that\b|which\b|or\b|and\b|is\b|has\b|may\b|must\b|can\b|cannot\b)[a-z]|"
+    r"(?<![\w.,-])1(?![\w.,-])",
+    re.I,
+)
+_WAS = re.compile(  # but not what was done: "an order that was paid"
+    r"\bhad\b|\b(?:was|(?:has|have) been) (?!(?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b)\w+", re.I
+)
+_BACK = F.Once | F.Since | F.Previously | F.Historically | F.Recently
+
+
+def idle(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
+    """Words of comparison, units and "one" where the rules compare and count nothing, and what was so where they do not
+    look back: a test of yes or no stands for none of them."""
+    nodes = [node for rule in rules for node in F.subformulas(rule.formula)]
+    counts = any(shapes.counts(rule.formula) for rule in rules)
+    found: list[str] = []
+    if not counts and not any(shapes.compares(p.test) for p in used if p.test is not None):
+        tokens = re.findall(r"[a-z]+", said.lower())
+        found += [token for token in tokens if token in _COMPARING and stem(token) not in carried]
+        found += [m.group().split()[0].lower() for m in _ONE.finditer(said)]
+    if not any(isinstance(node, _BACK) for node in nodes):
+        found += [m.group().lower() for m in _WAS.finditer(said)]
+    return (f"not accounted for: {', '.join(map(repr, dict.fromkeys(found)))}",) if found else ()
+
+
 def unspent(said: str, carried: frozenset[str]) -> tuple[str, ...]:
     left = _left(said, carried)
     return (f"not accounted for: {', '.join(map(repr, left))}",) if left else ()
@@ -371,6 +402,25 @@ def others(said: str, used: Sequence[Predicate], toolbox: Toolbox, headings: Seq
             elif _owned(mine, other, said) and _means(other, mine, told, said, headings):
                 found.append(other.field.name)
     return (f"it may as well mean {', '.join(dict.fromkeys(found))}",) if found else ()
+
+
+def undone(said: str, rules: Iterable[Rule], used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Fields that tell now what a rule asks to have been done once, where the sentence names them as well: a door that
+    was closed may be open again."""
+    once = {name for rule in rules for node in F.subformulas(rule.formula) for name in _once(node)}
+    spoken, found = stems(said), []
+    for p in used:
+        done = frozenset().union(*(content(name) for name in p.tools)) if p.name in once else frozenset()
+        for place in _near((), toolbox) if done else ():
+            name = content(place.last)
+            if place.field.type == "boolean" and name and name <= spoken and name <= done:
+                found.append(place.field.name)
+    return (f"it may as well mean {', '.join(dict.fromkeys(found))}, now",) if found else ()
+
+
+def _once(node: F.Formula) -> Iterator[str]:
+    if isinstance(node, F.Once | F.Since):
+        yield from F.atoms(node)
 
 
 def _near(tools: Iterable[str], toolbox: Toolbox) -> list[Place]:

@@ -242,6 +242,24 @@ _ASKED_WITHIN = re.compile(  # what has to be so is not what is so
 )
 
 
+_DEGREE = re.compile(  # how much, how many, where and how likely, but for limits: "at most", "more than", "or less"
+    r"\b(?:some|could|might|(?<!\bas )(?<!\bso )(?<!\bno )long|(?<!\bor )(?:more|less|fewer)(?! than\b)|"
+    r"(?<!\bat )(?<!\bat the )(?<!\bat the very )(?:most|least|fewest)|"
+    r"here|there(?! (?:is|are|must|shall|should|may|can|has|have)\b))\b|"
+    r"\b(?:who|which|that) (?:\w+ly )?(?:may|can|should|would|cannot|can't)\b|"
+    r"\b(?:if|when|where|unless|as long as|so long as) (?:(?!(?:is|are|has|have|was|were|do|does)\b)[\w'-]+ ){1,5}?"
+    r"(?:may|can|should|would)\b(?! (?:not|never)\b)",
+    re.I,
+)
+
+
+def degrees(said: str, inside: str) -> tuple[str, ...]:
+    """Words that make a fact more, less, somewhat or possibly so, which no test stands for; not those inside of facts
+    that no field decides."""
+    found = dict.fromkeys(word for m in _DEGREE.finditer(said) if (word := m.group().lower()) not in inside)
+    return (f"not accounted for: {', '.join(map(repr, found))}",) if found else ()
+
+
 def _operators(said: str) -> tuple[str, ...]:
     """Operators that no reading stands for, or more of them than one."""
     said = BOTH_WAYS.sub("only if", said)

@@ -38,6 +38,7 @@ _BANNED = re.compile(
 )
 _DEMANDS = re.compile(r"\b(?:must|shall|should|needs? to|ha(?:s|ve) to)\b", re.I)
 _PARTS = re.compile(r",? (?:and|or|but)\b|,(?!\d)", re.I)
+_SIDE_BY_SIDE = re.compile(r",(?!\d)|[/&+|–—]|\s-\s|\b(?:plus|then|also)\b", re.I)  # joined, and nobody says how
 _OTHER = re.compile(
     r"\b(?:without|except|only|neither|nor|either|both|until|before|whether|than one|as long as|so long as|whenever|"
     r"once|while|provided|given that|in case|after|since|because|not (?:so|true|the case)|"
@@ -219,7 +220,7 @@ def _joined(text: str, facts_of: Sequence[Predicate], toolbox: Toolbox, *, narro
     said = [_said(text, p, facts_of, toolbox) for p in facts_of]
     if len(said) < 2:
         return said[0]
-    if not ors and not ands and not narrow:
+    if not ors and not ands and (not narrow or _SIDE_BY_SIDE.search(text)):
         raise _Unsure
     return (lambda world: any(one(world) for one in said)) if ors else (lambda world: all(one(world) for one in said))
 

@@ -278,6 +278,31 @@ def literals(predicate: Predicate) -> tuple[Scalar, ...]:
     return tuple(found)
 
 
+def compares(test: Fact) -> bool:
+    """Whether a test compares amounts, counts, computes, or looks for one of several items."""
+    waiting: list[facts.Node] = [test]
+    while waiting:
+        node = waiting.pop()
+        waiting += facts.children(node)
+        match node:
+            case (
+                Comparison("<" | "<=" | ">" | ">=")
+                | facts.Size()
+                | facts.Arithmetic()
+                | facts.Function()
+                | facts.Macro()
+            ):
+                return True
+            case Scalar(value) if type(value) in (int, float):
+                return True
+    return False
+
+
+def counts(formula: Formula) -> bool:
+    """Whether a formula says how often, or within what time."""
+    return bool(F.windows(formula) or F.bodies(formula) or limited(formula))
+
+
 def measured(test: Fact | None) -> tuple[tuple[Path, str], ...]:
     """The fields that a test reads, each with the text that it compares it with; "" for none or no text."""
     found: list[tuple[Path, str]] = []

@@ -203,6 +203,65 @@ def shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[
     return ()
 
 
+_WITHIN = re.compile(
+    r"\b(?:if|when\w*|where\w*|unless|except\w*|that|which|who|whose|because|provided|as long as|so long as)\b", re.I
+)
+_AUXILIARY = r"(?:is|are|was|were|has|have|had|does|do|did|must|may|can|shall|should|will|cannot|[a-z]+n't)"
+_FINITE = re.compile(rf"\b{_AUXILIARY}\b", re.I)
+_ITS_OWN = re.compile(rf"\b{_AUXILIARY}\s+(?:\w+ly\s+)?\Z", re.I)
+_HAS = re.compile(r"\b(?:with|without|has|have|having|had|whose|an?|the|any)\s+\Z", re.I)
+_FOR = re.compile(r"\b(?:for|of|by|in|on|at|from)\s+\Z", re.I)
+_ENDLESS = re.compile(r"\b(?:without|no) (?:any )?exceptions?\b|\bno matter\b", re.I)
+_PIECES = re.compile(r"\b(?:and|or|but)\b", re.I)
+_APART = re.compile(r"[,;:!?()–—]|\s-\s|\.\s")
+_EXCEPTS = ("unless", "except")
+_AND_NOT = re.compile(r",? and (?=(?:do not|don't|never|must not|may not|cannot|can not)\b)", re.I)
+_WHOLE_BAN = re.compile(rf"(?:{operators.NEGATION.pattern})(?: [\w'$€£-]+){{3}}", re.I)
+_NOT_DONE = re.compile(r"\b(?!(?:do|and|or|but|so|then|please)\b)[a-z]+ \Z", re.I)  # "a way not provided by the tools"
+_DONE = re.compile(r" (?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b", re.I)
+
+
+def repeated(said: str) -> tuple[str, ...]:
+    """Whether a sentence says its "no" twice: of a ban that is repeated, the negations do not undo each other.
+
+    A negation is of a fact where it stands in a condition or a relative clause, or behind "with", "has" or an article;
+    any other one is of the act, and there may be one of these, as there may be one of each fact.
+    """
+    if found := _ENDLESS.search(said):
+        return (f"not accounted for: {found.group().lower()!r}",)
+    if len(bans := _AND_NOT.split(said)) == 2 and all(map(_WHOLE_BAN.search, bans)):
+        return repeated(bans[0]) or repeated(bans[1])
+    of_act: list[str] = []
+    for part in _APART.split(said):
+        start = 0
+        for piece in _PIECES.split(part):
+            start = part.index(piece, start)
+            of_fact: list[str] = []
+            for one in operators.NEGATION.finditer(piece):
+                word, before = one.group().lower(), part[: start + one.start()]
+                if not word.startswith(_EXCEPTS):
+                    (of_fact if _of_a_fact(before, word, piece[one.end() :]) else of_act).append(word)
+            start += len(piece)
+            if len(of_fact) > 1:
+                return (f"it negates one thing twice: {', '.join(map(repr, of_fact))}",)
+    return (f"it says no twice: {', '.join(map(repr, of_act))}",) if len(of_act) > 1 else ()
+
+
+def _of_a_fact(before: str, negation: str, behind: str) -> bool:
+    """Whether a negation between these words, from the last comma on, is of a fact and not of the act."""
+    if negation.startswith(("without", "lack")) or _HAS.search(before):
+        return True
+    if negation != "no" and _FOR.search(before):  # "for not insured customers", "in prohibited areas"
+        return True
+    if negation == "not" and _DONE.match(behind) and _NOT_DONE.search(before) and not _ITS_OWN.search(before):
+        return True
+    clauses = list(_WITHIN.finditer(before))
+    if not clauses:
+        return False
+    own = _ITS_OWN.sub("", before[clauses[-1].end() :])  # with one verb a piece it goes on, with more it is over
+    return len(_FINITE.findall(own)) <= len(_PIECES.findall(own))
+
+
 def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
     """Whether the facts of a rule have the signs that the sentence's negations give them, an even number the positive
     one, and its numbers are limits in the direction that the sentence says."""
