@@ -27,6 +27,7 @@ BOX = Toolbox(
         Field("ramp_closed", "boolean", "the ramp is closed"),
         Field("guide_aboard", "boolean", "the raft has a guide aboard"),
         Field("river_level", "integer", "level of the river in cm"),
+        Field("raft_load", "integer", "load of the raft in percent"),
     ),
 )
 GEESE = "Employees must not feed the geese."  # stands in each document: one that demands nothing is no policy
@@ -45,7 +46,9 @@ FINE = (
     "A raft may only be launched if it has a guide aboard.",
     "Do not launch a raft if the river is high.",
     "Do not launch a raft if the level of the river is over 200 cm.",
-    "Do not launch a raft with more than 8 passengers.",
+    "Do not launch a raft with more than 8 passengers!",
+    "Do not launch a raft if the load of the raft is over 80 %.",
+    "Do not launch a raft if the load of the raft is over 80 percent.",
     "Do not launch a raft with 8 or more passengers.",
     "A raft may be launched with at most 8 passengers.",
     "The ropes must be checked before a raft is launched.",
@@ -93,6 +96,13 @@ NOT_SAID = (
     "Do not launch a raft within a closed ramp.",
     "Do not launch patched rafts this year.",
     "Do not launch patched rafts any longer.",
+    # signs beside a number, and parts of a whole of what is not said to be measured so
+    "Do not launch a raft if the level of the river is over 200 %.",
+    "Do not launch a raft if the level of the river is over 200 ‰.",
+    "Do not launch a raft if the level of the river is over 200°.",
+    "Do not launch a raft if the level of the river is over 200†.",
+    "Do not launch a raft if the level of the river is over ~200.",
+    "Do not launch a raft with more than 8 % passengers.",
     # what was done, and may be undone
     "The ramp must be closed before a raft is launched.",
 )

@@ -30,6 +30,7 @@ _ITS_ACT = re.compile(r"\b(?:tak(?:e|ing)|perform(?:ing)?) (?:the|this) action\b
 _TELLS = frozenset("get find show list read view fetch retrieve".split())
 _ASKED = "check checks checked checking view views inspect inspects see sees"  # what is said of using such a tool
 _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\d,])")  # 10.000 may be ten, or ten thousand
+_SIGNED = re.compile(r"[~±≈] ?\d|\d ?[^\w\s.,;:!?)\]}'\"“”‘’`*$€£%‰–—/-]")  # "40°", "~2", "3†"
 _PERSON = "people|persons?|users?|customers?|clients?|anyone|anybody|someone|somebody|everyone|those|nobody|one"
 _AGED = re.compile(
     rf"\b(?:{_PERSON}) (?:who (?:is|are) |that (?:is|are) |aged? )?(?:older|younger|over|under|above|below|of)\b", re.I
@@ -58,7 +59,9 @@ _ASIDE = re.compile(
 _GIVEN = "give gives given provide provides provided"  # what is said of an argument that is no empty text
 _CHOOSES = f"{_GIVEN} choose chooses select selects pick picks use uses"  # and of what was chosen
 _CHOSEN = re.compile(r"\b(?:chosen|selected|given|provided)\b", re.I)
+_PARTS_OF = {"percent": r"%|\bper ?cent(?:age)?\b", "per mille": r"‰|\bper mille\b"}
 _FAMILIES = (
+    _PARTS_OF,
     {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
     {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
     {unit: rf"\b{unit}\b" for unit in ("kb", "mb", "gb", "tb")},
@@ -159,7 +162,7 @@ def numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
     text = said.lower()
     numerals = operators.NUMERAL.findall(text)
     spoken = {float(n.replace(",", "")) for n in numerals}
-    if re.search(r"\d", operators.NUMERAL.sub(" ", text)) or _GROUPED.search(text):
+    if re.search(r"\d", operators.NUMERAL.sub(" ", text)) or _GROUPED.search(text) or _SIGNED.search(text):
         return ("a number that is not plain digits",)
     spoken |= {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b(?![- ](?:of|by|another)\b)", text)}
     told = {float(one.value) for p in used for one in shapes.literals(p) if type(one.value) in (int, float)}
@@ -548,6 +551,8 @@ def units(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, 
             ):
                 text = f"{field.name} {field.description} {' '.join(field.keywords)}".replace("_", " ")
                 own = {unit for unit, words in family.items() if re.search(words, text, re.I)}
+                if not own and family is _PARTS_OF:
+                    return (f"the sentence is in {', '.join(sorted(told))}, and {field.name} is not said to be",)
                 if own and not own & told and field.type in ("integer", "number"):
                     return (f"{field.name} is in {', '.join(sorted(own))}, the sentence in {', '.join(sorted(told))}",)
                 if own and (others := _alike_in(family, field, p, said, toolbox)):
