@@ -27,6 +27,7 @@ BOX = Toolbox(
         Field("ramp_closed", "boolean", "the ramp is closed"),
         Field("guide_aboard", "boolean", "the raft has a guide aboard"),
         Field("river_level", "integer", "level of the river in cm"),
+        Field("passenger_can_swim", "boolean", "the passenger can swim"),
         Field("raft_load", "integer", "load of the raft in percent"),
     ),
 )
@@ -50,6 +51,8 @@ FINE = (
     "Do not launch a raft if the load of the raft is over 80 %.",
     "Do not launch a raft if the load of the raft is over 80 percent.",
     "Do not launch a raft with 8 or more passengers.",
+    "Never launch a raft with a passenger who cannot swim.",
+    "A raft may only be launched if the passenger can swim.",
     "A raft may be launched with at most 8 passengers.",
     "The ropes must be checked before a raft is launched.",
 )
@@ -80,6 +83,7 @@ NOT_SAID = (
     "Do not launch rafts that may be patched.",
     "Do not launch rafts that can be patched.",
     "Do not launch rafts that cannot be patched.",
+    "Never launch a raft with a passenger who may swim.",
     "Do not launch a raft if the river could be high.",
     "Do not launch a raft if the river may be high.",
     "A raft may only be launched if the river should be high.",

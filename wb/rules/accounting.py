@@ -120,7 +120,7 @@ def _unaccounted(
     rules, used = shapes.apart(rules, [shapes.spread(p) for p in used])
     carried = called.carried(used, toolbox)
     inside = [p.description.rstrip(".").lower() for p in used if not p.tools and p.test is None]
-    if of_degree := operators.degrees(said, " / ".join(inside)):
+    if of_degree := operators.degrees(said, " / ".join((*inside, *called.told(used, toolbox)))):
         return of_degree
     if partial:
         loose = said.lower()

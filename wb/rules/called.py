@@ -212,6 +212,11 @@ def _below(those: Iterable[Field], outer: tuple[Field, ...]) -> Iterator[Place]:
             yield from _below(within(field), (*outer, field))
 
 
+def told(used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """The names and descriptions of all fields that the predicates read."""
+    return tuple(text for p in used for field in fields(p, toolbox) for text in named_by(field))
+
+
 def fields(predicate: Predicate, toolbox: Toolbox) -> tuple[Field, ...]:
     """The same without what they lie within."""
     return tuple(place.field for place in places(predicate, toolbox))

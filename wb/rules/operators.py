@@ -254,10 +254,16 @@ _DEGREE = re.compile(  # how much, how many, where and how likely, but for limit
 
 
 def degrees(said: str, inside: str) -> tuple[str, ...]:
-    """Words that make a fact more, less, somewhat or possibly so, which no test stands for; not those inside of facts
-    that no field decides."""
-    found = dict.fromkeys(word for m in _DEGREE.finditer(said) if (word := m.group().lower()) not in inside)
+    """Words that make a fact more, less, somewhat or possibly so, which no test stands for; not those `inside` of what
+    the facts are called, as in "can swim"."""
+    called = frozenset(re.findall(r"[a-z]+", inside.lower().replace("_", " ")))
+    words_of = {word: re.sub(r"can(?:not|'t)\Z", "can", word).split()[-1] for word in map(str.lower, _degrees(said))}
+    found = [word for word, last in words_of.items() if last not in called]
     return (f"not accounted for: {', '.join(map(repr, found))}",) if found else ()
+
+
+def _degrees(said: str) -> list[str]:
+    return [m.group() for m in _DEGREE.finditer(said)]
 
 
 def _operators(said: str) -> tuple[str, ...]:
