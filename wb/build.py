@@ -129,7 +129,8 @@ class Built:
 
     def verify(self, tell: Callable[[int, int], object] = lambda done, of: None) -> tuple[Verified, ...]:
         """Every kept guard proved again, believing no earlier proof, beside what was kept of it; `tell` is told how
-        many sources have an answer, and of how many."""
+        many sources have an answer, and of how many.  Rules are the policy's where their own seal says so: what the
+        proofs' version says of the policy is believed of nothing else."""
         from wb.guards import nagini, veriguard
 
         proofs = self.versions[PROOFS]
@@ -137,10 +138,11 @@ class Built:
         entries, waiting = self.guards[FINAL].guarded, sentences.open_on(self.sentences)
         with nagini.Verifier(cache=paths.project().artifacts / "cache" / "nagini", tell=tell, again=True) as verifier:
             found = veriguard.again(entries, verifier)
-        foreign = tuple(stage for stage, v in self.versions.items() if stage[:2] in RULES and not v.ours)
-        why = f"the rules of {', '.join(foreign)} are not sealed with your key: `wb run` reads them again" * bool(
-            foreign
-        )
+        policy = proofs.manifest["policy"]["digest"]
+        read = {stage: version for stage, version in self.versions.items() if stage[:2] in RULES}
+        foreign = tuple(s for s, v in read.items() if not (v.ours and v.manifest["policy"]["digest"] == policy))
+        wanted = "are not sealed with your key as this policy's: `wb run` reads them again"
+        why = f"the rules of {', '.join(foreign)} {wanted}" if foreign else ""
         return tuple(
             Verified(
                 e.contract.tool,

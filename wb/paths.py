@@ -137,6 +137,14 @@ def _key(place: Path) -> bytes:
     return bytes.fromhex(text)
 
 
+def discard(path: Path) -> None:
+    """Remove what stands where a kept file belongs and is none: a folder with all in it, a link but not its target."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file (a text as UTF-8) so that it is there whole or not at all, also after a power cut."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")  # a name of its own for each writer

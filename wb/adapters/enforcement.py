@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wb.domain import jsonl, schema
-from wb.domain.schema import named
+from wb.domain.schema import named, said
 from wb.domain.session import Session
 from wb.domain.trace import Value, Verdict, permitted
 
@@ -218,14 +218,6 @@ def refusal(tool: object, verdict: Verdict, complying: tuple[str, ...] = ()) -> 
 def broken(tool: object, error: Exception) -> Verdict:
     """The verdict on a call that could not be decided."""
     return Verdict("deny", f"{_name(tool)}: the decision broke: {said(error)}", grade="error")
-
-
-def said(error: BaseException) -> str:
-    """What was raised, in a few words, whatever it says of itself."""
-    try:
-        return f"{type(error).__name__}: {error}"[:500]
-    except Exception:
-        return type(error).__name__
 
 
 def parsed(text: object) -> Mapping[str, Value]:

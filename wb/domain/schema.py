@@ -15,12 +15,13 @@ from typing import Any
 
 import jsonschema_rs
 
-from wb.domain import jsonl
+from wb.domain import declared, jsonl
 from wb.domain.trace import Value
 
 MOST = 100_000  # values in one argument or field, each as often as it is met
 LARGEST = 2**63  # integers have 64 bits, as in CEL
 NAMES = ((type(None), "null"), (list, "array"), (tuple, "array"), (dict, "object"))
+UNDECLARED = " (tools.json declares none: name it in `properties` there, or allow others by `additionalProperties`)"
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000, size_limit=1_000_000)
 Check = Callable[[Any], Value]  # the value as it is read, or `Unfit`
 _named = type.__dict__["__name__"].__get__  # a class's name, whatever its own class says
@@ -47,20 +48,32 @@ def _made(schema: Any) -> Any:
         return f"cannot be read: {str(error).partition(chr(10))[0]:.200}"
 
 
-def compiled(schema: Any) -> Check:
-    """What reads a value from outside by a schema. No value fits a schema that cannot be read."""
-    made = _made(schema)
-    if isinstance(made, str):
-        return _never(f"its schema {made}")
-    fits = made.is_valid
+def compiled(schema: Any, *, closed: bool = False) -> Check:
+    """What reads a value from outside by a schema. No value fits a schema that cannot be read.
+
+    With `closed`, no value fits either that has properties in it which the schema does not declare (`declared`).
+    """
+    made, only = _made(schema), declared.closed(schema) if closed else schema
+    strict = made if only == schema else _made(only)
+    for one in (made, strict):
+        if isinstance(one, str):
+            return _never(f"its schema {one}")
+    fits, alone = made.is_valid, None if strict is made else strict.is_valid
 
     def check(value: object) -> Value:
         found = plain(value)
         if fits(found):
-            return found
-        raise Unfit("; ".join([_told(error) for error in made.iter_errors(found)])[:400] or "it does not fit")
+            if alone is None or alone(found):
+                return found
+            raise Unfit(f"{_all(strict, found)}{UNDECLARED}")
+        raise Unfit(_all(made, found))
 
     return check
+
+
+def _all(made: Any, found: Value) -> str:
+    """What a schema requires of a value that does not fit it."""
+    return "; ".join([_told(error) for error in made.iter_errors(found)])[:400] or "it does not fit"
 
 
 def _told(error: jsonschema_rs.ValidationError) -> str:
@@ -106,7 +119,16 @@ def same(one: Value, other: Value) -> bool:
 
 def why(error: Exception) -> str:
     """What is wrong with a value, as its check or what broke in it says."""
-    return str(error) if isinstance(error, Unfit) else f"it cannot be checked: {_named(type(error))}: {error}"[:300]
+    return str(error) if type(error) is Unfit else f"it cannot be checked: {said(error)}"[:300]
+
+
+def said(error: BaseException) -> str:
+    """What was raised, in a few words, whatever it says of itself: its kind alone where its own text breaks."""
+    kind = _named(type(error))[:80]
+    try:
+        return f"{kind}: {error}"[:500].encode("utf-8", "backslashreplace").decode()
+    except BaseException:  # also what ends a thread
+        return kind
 
 
 def got(value: object) -> str:

@@ -1,7 +1,10 @@
 """What comes from outside at a decision, held against `tools.json` before any test reads it.
 
-A call of which an argument does not fit, is not declared or is missing does not run.  A state field that does not fit
-is unknown.  What fits is copied into plain values (`wb.domain.schema`), so that later code sees no others.
+A call of which an argument does not fit, is not declared or is missing does not run; nor does one with a property
+inside of an argument that is not declared where others are (`wb.domain.declared`).  A state field that does not fit is
+unknown; in the state, and in what tools gave, properties that nobody declared are let through, for an answer often says
+more than is asked.  What fits is copied into plain values (`wb.domain.schema`), so that later code sees no others; a
+tuple is a list, as in the arguments of Python.
 """
 
 from __future__ import annotations
@@ -157,8 +160,9 @@ class _Arguments:
         beside = {
             key: root[key] for key in root.keys() & {"patternProperties", "$defs", "definitions", "$schema", "$id"}
         }
-        self._each = schema.compiled({**beside, **fields})  # what is asked of an argument, whatever the others are
-        self.read = schema.compiled({**root, **fields, "required": sorted(required)})
+        # what is asked of an argument, whatever the others are
+        self._each = schema.compiled({**beside, **fields}, closed=True)
+        self.read = schema.compiled({**root, **fields, "required": sorted(required)}, closed=True)
 
     def one(self, name: str, value: object) -> Value:
         """One argument as it is read."""

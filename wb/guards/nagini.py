@@ -87,7 +87,8 @@ class WorkerLost(RuntimeError):
 class Verifier:
     """A worker started at the first question and kept; use it in a `with` block.
 
-    `cache` is a folder of results by source hash (None keeps none), each with a seal: one without it is asked again.
+    `cache` is a folder of results by source hash (None keeps none), each with a seal: one without it, or what is no
+    file, is asked again and replaced.
     Time-outs and crashes are not kept; `unanswered` counts the sources that ended so. With `again`, nothing kept is
     believed. `tell` is told how many sources have an answer, and of how many, each second while a file is proved.
     `timeout_s` is the limit for one file (`over`).
@@ -182,7 +183,7 @@ class Verifier:
 
     def _remembered(self, source: str) -> Proof | None:
         path = self.cache / f"{digest(source)}.json" if self.cache and not self.again else None
-        if path is None or not path.exists():
+        if path is None or not path.is_file():
             return None
         try:
             row = json.loads(path.read_text(encoding="utf-8"))
@@ -206,8 +207,10 @@ class Verifier:
         if self.cache is None or proof.status in ("timeout", "crash"):
             return
         self.cache.mkdir(parents=True, exist_ok=True)
-        row = json.loads(json.dumps(asdict(proof)))
-        paths.write_whole(self.cache / f"{proof.digest}.json", json.dumps({**row, "seal": paths.seal(row)}))
+        row, path = json.loads(json.dumps(asdict(proof))), self.cache / f"{proof.digest}.json"
+        if not path.is_file():
+            paths.discard(path)
+        paths.write_whole(path, json.dumps({**row, "seal": paths.seal(row)}))
 
 
 def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | None = None) -> tuple[Proof, ...]:

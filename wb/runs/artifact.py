@@ -293,7 +293,7 @@ def set_aside(folder: Path) -> Path:
 def reply_digests(folder: Path, replies: Iterable[str]) -> dict[str, str]:
     """For each digest of a request, the digest of the file that holds its reply; "" where there is none."""
     files = {reply: next(folder.glob(f"*{reply[:32]}.json"), None) for reply in replies}
-    return {reply: key.file_digest(path) if path else "" for reply, path in files.items()}
+    return {reply: key.file_digest(path) if path and path.is_file() else "" for reply, path in files.items()}
 
 
 def dumps(value: object, name: str) -> str:
