@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -511,7 +512,23 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     (read.folder / "manifest.json").write_text(text, "utf-8")
     done = command(tmp_path / "copy", "verify", "hire")
     assert done.returncode == 1 and "0 of 5 guards are what their rows say" in done.stdout, done.stdout + done.stderr
-    assert "02_vagueness_scoring are not sealed with your key" in done.stdout.replace("\n", " "), done.stdout
+    assert "02_vagueness_scoring are not sealed with your key as this" in done.stdout.replace("\n", " "), done.stdout
+
+
+@pytest.mark.parametrize("stage", ["01_policy_extraction", "02_vagueness_scoring"])
+def test_rules_are_the_policys_where_their_own_seal_says_so(built: wb.build.Built, stage: str) -> None:
+    """What the version of the proofs says of the policy, which anybody may write, is not enough."""
+    assert built.foreign == ()
+    one, proofs = built.versions[stage], built.versions[wb.build.PROOFS]
+    elsewhere = {"name": "hire", "digest": "0" * 64}
+    unsealed = replace(one, manifest={**one.manifest, "seal": "0" * 64})
+    assert replace(built, versions={**built.versions, stage: unsealed}).foreign == (stage,)
+    moved = replace(one, manifest={**one.manifest, "policy": elsewhere})
+    assert replace(built, versions={**built.versions, stage: moved}).foreign == (stage,), "its seal is broken by it"
+    edited = replace(proofs, manifest={**proofs.manifest, "policy": elsewhere})
+    both = {**built.versions, wb.build.PROOFS: edited}
+    assert replace(built, versions=both).foreign == ("01_policy_extraction", "02_vagueness_scoring")
+    assert replace(built, versions={**both, stage: moved}).foreign == ("01_policy_extraction", "02_vagueness_scoring")
 
 
 # ---- wb judge ---------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Embeddings: unit vectors, computed once for all processes."""
 
+import hashlib
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -50,6 +52,25 @@ def test_a_damaged_cache_file_is_noticed_and_made_again(warm: Encoder, tmp_path:
     fresh._network = warm._network
     assert np.allclose(fresh.encode(TEXTS), before, atol=1e-5)
     assert [p.read_bytes() for p in tmp_path.glob("*.f32")] != [bytes(damaged)]
+
+
+def test_what_is_no_cache_file_is_removed_and_made_again(warm: Encoder, tmp_path: Path) -> None:
+    before = warm.encode(TEXTS)
+    source = next(warm.cache.glob("*.f32"))
+    body = source.read_bytes()
+    named = hashlib.sha256(body).hexdigest()
+    (tmp_path / source.name).mkdir()
+    (tmp_path / source.name / "x").write_text("x")
+    os.mkfifo(tmp_path / "pipe-384.f32")
+    (tmp_path / "loop-384.f32").symlink_to(tmp_path / "loop-384.f32")
+    for width in ("383", "0", "-1", "x", "9" * 50, ""):  # of a digest that is right
+        (tmp_path / f"{named}-{width}.f32").write_bytes(body)
+    (tmp_path / "plain.f32").write_bytes(body)
+    fresh = Encoder(cache=tmp_path)
+    fresh._network = warm._network
+    assert np.allclose(fresh.encode(TEXTS), before, atol=1e-5)
+    (made,) = tmp_path.glob("*.f32")
+    assert made.is_file() and np.array_equal(Encoder(cache=tmp_path).encode(TEXTS), fresh.encode(TEXTS))
 
 
 def test_the_same_text_of_another_model_is_another_entry(warm: Encoder) -> None:

@@ -143,6 +143,28 @@ def test_no_flipped_bit_of_a_kept_proof_is_believed_and_none_is_fatal(tmp_path: 
         assert verifier._remembered(SOURCE) is None, at
 
 
+PLACED = {  # what may stand where a kept result belongs; a pipe would be read for ever
+    "a folder": lambda path: path.mkdir(),
+    "a folder with something in it": lambda path: (path.mkdir(), (path / "x").write_text("x")),
+    "a link to a folder": lambda path: path.symlink_to(path.parent.parent, target_is_directory=True),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nothing": lambda path: path.symlink_to(path.with_name("gone")),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("place", PLACED.values(), ids=PLACED)
+def test_what_stands_in_the_place_of_a_kept_proof_is_asked_again_and_replaced(place, tmp_path: Path) -> None:
+    verifier, proof = Verifier(cache=tmp_path / "kept"), Proof("proved", (), nagini.digest(SOURCE))
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "beside").write_text("stays")
+    place(tmp_path / "kept" / f"{proof.digest}.json")
+    assert verifier._remembered(SOURCE) is None
+    verifier._remember(SOURCE, proof)
+    assert verifier._remembered(SOURCE) == proof and len(list((tmp_path / "kept").iterdir())) == 1
+    assert (tmp_path / "beside").read_text() == "stays", "a link is removed, not what it leads to"
+
+
 # ---- the key ----------------------------------------------------------------------------------------
 
 

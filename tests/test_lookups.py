@@ -394,6 +394,15 @@ def broken(error: BaseException):
     return ask
 
 
+class Mute(Exception):
+    """An error that breaks when it is asked what it says, by an error of any kind."""
+
+    def __str__(self) -> str:
+        raise self.args[0]
+
+    __repr__ = __str__
+
+
 BAD = {
     "another type": (lambda *_: {"version": "3"}, "version: integer was required"),
     "a list": (lambda *_: [1], "object was required; got array"),
@@ -404,6 +413,11 @@ BAD = {
     "no JSON": (lambda *_: {"version": object()}, "a JSON value was required; got object"),
     "an error": (broken(KeyError("x")), "the tool failed"),
     "an exit": (broken(SystemExit(1)), "the tool failed"),
+    "an error that breaks": (broken(Mute(RuntimeError())), "the tool failed: it cannot be checked: Mute"),
+    "an error of one": (broken(KeyError(Mute(ValueError()))), "the tool failed: it cannot be checked: KeyError"),
+    "an error of a long number": (broken(KeyError(10**5000)), "the tool failed: it cannot be checked: KeyError"),
+    "an error that exits": (broken(Mute(SystemExit())), "the tool failed: it cannot be checked: Mute"),
+    "an error in half a character": (broken(ValueError("\ud800")), r"ValueError: \ud800"),
     "silence": (lambda *_: time.sleep(5), "an answer within 0.1 s was required"),
 }
 

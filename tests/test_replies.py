@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 
 import pytest
 
@@ -44,6 +45,17 @@ def test_replay_names_the_prompt_of_a_missing_reply(tmp_path) -> None:
         MissingReply, match="recorded reply to prompt 'sort' from model 'm'; sort.*json is not in .*record it"
     ):
         Replies(tmp_path, "replay").find(REQUEST)
+
+
+@pytest.mark.parametrize("place", [os.mkdir, os.mkfifo, lambda path: os.symlink(path, path)])
+def test_what_is_no_file_is_asked_again_and_replaced_and_named_in_replay(tmp_path, place) -> None:
+    store = Replies(tmp_path)
+    place(store.path(REQUEST))
+    assert store.find(REQUEST) is None
+    with pytest.raises(CorruptReply, match="must hold the reply that its name stands for"):
+        Replies(tmp_path, "replay").find(REQUEST)
+    store.keep(REQUEST, REPLY)
+    assert store.find(REQUEST) == REPLY and len(list(tmp_path.iterdir())) == 1
 
 
 def test_record_asks_anew_and_replaces(tmp_path) -> None:

@@ -199,6 +199,37 @@ def test_what_broke_in_a_check_is_told_and_cut() -> None:
     assert len(schema.why(ValueError("x" * 400))) == 300
 
 
+class Mute(Exception):
+    """An error that breaks when it is asked what it says, by an error of any kind."""
+
+    def __str__(self) -> str:
+        raise self.args[0]
+
+
+class Lying(Unfit):
+    """An error of a kind that is believed elsewhere, which is not asked here."""
+
+    def __str__(self) -> str:
+        return "x" * 10**6
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("no"), "ValueError: no"),
+        (Mute(RuntimeError("no")), "Mute"),
+        (Mute(SystemExit(1)), "Mute"),
+        (KeyError(10**5000), "KeyError"),
+        (KeyError("\ud800"), "KeyError: '\\ud800'"),
+        (ValueError("\ud800"), "ValueError: \\ud800"),
+        (Lying("no"), "Lying: " + "x" * 493),
+    ],
+)
+def test_whatever_was_raised_is_told_in_a_few_whole_words(error: BaseException, said: str) -> None:
+    assert schema.said(error) == said
+    assert schema.why(error) == f"it cannot be checked: {said}"[:300]
+
+
 # ---- calls ------------------------------------------------------------------------------------------
 
 GIVEN = {

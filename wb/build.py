@@ -129,8 +129,7 @@ class Built:
 
     def verify(self, tell: Callable[[int, int], object] = lambda done, of: None) -> tuple[Verified, ...]:
         """Every kept guard proved again, believing no earlier proof, beside what was kept of it; `tell` is told how
-        many sources have an answer, and of how many.  Rules are the policy's where their own seal says so: what the
-        proofs' version says of the policy is believed of nothing else."""
+        many sources have an answer, and of how many."""
         from wb.guards import nagini, veriguard
 
         proofs = self.versions[PROOFS]
@@ -138,9 +137,7 @@ class Built:
         entries, waiting = self.guards[FINAL].guarded, sentences.open_on(self.sentences)
         with nagini.Verifier(cache=paths.project().artifacts / "cache" / "nagini", tell=tell, again=True) as verifier:
             found = veriguard.again(entries, verifier)
-        policy = proofs.manifest["policy"]["digest"]
-        read = {stage: version for stage, version in self.versions.items() if stage[:2] in RULES}
-        foreign = tuple(s for s, v in read.items() if not (v.ours and v.manifest["policy"]["digest"] == policy))
+        foreign = self.foreign
         wanted = "are not sealed with your key as this policy's: `wb run` reads them again"
         why = f"the rules of {', '.join(foreign)} {wanted}" if foreign else ""
         return tuple(
@@ -156,6 +153,14 @@ class Built:
             )
             for e, new in zip(entries, found, strict=True)
         )
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The stages whose rules are not known to be this policy's: their own seal does not say so.  The version of the
+        proofs says of which policy it is, and is believed of itself alone."""
+        policy = self.versions[PROOFS].manifest["policy"]["digest"]
+        read = {stage: version for stage, version in self.versions.items() if stage[:2] in RULES}
+        return tuple(s for s, v in read.items() if not v.ours or v.manifest["policy"]["digest"] != policy)
 
     @property
     def shield(self) -> Judge:
