@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wb.paths import Project
-from wb.runs import artifact
+from wb.runs import artifact, pipeline
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -125,6 +125,28 @@ def test_what_stands_in_the_place_of_a_manifest_and_is_no_file_of_one_is_none(he
     path.mkdir()
     assert artifact.versions(here, "01_a") == ()
     assert make(here).key == made.key and len(artifact.versions(here, "01_a")) == 1
+
+
+def test_a_name_that_is_too_long_for_a_version_is_of_none(here):
+    make(here)
+    assert artifact.read_manifest(here.artifacts / "01_a" / ("a" * 5000) / "manifest.json") is None
+    assert artifact.read_manifest(here.artifacts / "01_a" / "a\0b" / "manifest.json") is None
+
+
+def test_nothing_that_an_unsealed_manifest_names_is_looked_at(here):
+    """A prompt of a name that no file can have, and a reply of one that finds others."""
+    made = make(here)
+    path = made.folder / "manifest.json"
+    whole = json.loads(path.read_text("utf-8"))
+    whole.pop("digest")
+    told = []
+    for part in ({"prompts": {"a" * 5000: ""}}, {"outputs": {"a" * 5000: {"sha256": ""}}}, {"replies": {"/../*": ""}}):
+        path.write_text(_whole({**whole, **part}), "utf-8")
+        (found,) = artifact.versions(here, "01_a")
+        assert not found.ours and pipeline.lookup(here, INPUTS, told.append) is None
+    assert [one.note for one in told] == [f"{made.key}: its manifest is not sealed with your key; making it again"] * 3
+    path.write_text(_whole(whole), "utf-8")
+    assert pipeline.lookup(here, INPUTS, told.append) == made and len(told) == 3
 
 
 @pytest.mark.parametrize("stage", ["01_a", "02_b"])

@@ -9,6 +9,7 @@ What sets one version apart from another is told from their manifests alone.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -150,6 +151,10 @@ def read_manifest(path: Path) -> dict | None:
         manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return None  # a key that is none
     whole = isinstance(manifest, dict) and manifest.pop("digest", None) == digest(manifest)
     here = (path.parent.parent.name, path.parent.name)  # a whole version under another one's name is none
     return manifest if whole and (manifest.get("stage"), manifest.get("key")) == here and _shaped(manifest) else None

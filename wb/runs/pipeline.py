@@ -234,12 +234,16 @@ def _made_or_kept(here: Project, step: Planned, upstream: Mapping[str, Version],
 def lookup(here: Project, inputs: Inputs, tell: Tell) -> Version | None:
     """The finished version with these inputs whose prompts, replies and files are as they were."""
     for version in artifact.versions(here, inputs.stage):
-        if version.manifest["static"] == inputs.static and artifact.current(here, version):
+        if version.manifest["static"] != inputs.static:
+            continue
+        if version.ours:  # else nothing of what it names is looked at
+            if not artifact.current(here, version):
+                continue
             damaged = version.damaged()
-            if not damaged and version.ours:
+            if not damaged:
                 return version
-            why = f"{', '.join(damaged)} changed or lost" if damaged else "its manifest is not sealed with your key"
-            tell(Notice(inputs.stage, "damaged", note=f"{version.key}: {why}; making it again"))
+        why = f"{', '.join(damaged)} changed or lost" if version.ours else "its manifest is not sealed with your key"
+        tell(Notice(inputs.stage, "damaged", note=f"{version.key}: {why}; making it again"))
     for folder in artifact.unreadable(here, inputs.stage):
         tell(Notice(inputs.stage, "damaged", note=f"{folder.name}: its manifest is missing or changed; it is not used"))
     return None
