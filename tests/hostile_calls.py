@@ -378,6 +378,10 @@ def cases() -> Iterator[Case]:
     for tool, twins in NAMES.items():
         for i, name in enumerate(twins):
             yield Case(f"{tool} as {i}", tool, name, BENIGN[tool], FINE)
+    order = BENIGN["place_order"]
+    for i, name in enumerate(EXTRA):  # the schema of an item says nothing of others
+        items = [*order["items"][:-1], {**order["items"][-1], name: 1}]
+        yield Case(f"an item and {i}", "place_order", "place_order", {**order, "items": items}, FINE)
     for tool, good in BENIGN.items():
         for i, name in enumerate(EXTRA):
             yield Case(f"{tool} and {i}", tool, tool, {**good, name: 1}, FINE)
