@@ -22,6 +22,7 @@ from wb.logic.facts import Comparison, OneOf, Path, Scalar, Size
 from wb.offline import lexicon, negation
 from wb.offline.conditions import Phrase
 from wb.offline.lexicon import Quantity
+from wb.rules import called
 from wb.rules.rule import Predicate
 
 _GROUPS = """change modify update edit alter adjust amend revise upgrade switch
@@ -446,8 +447,8 @@ def _said(
     around: frozenset[str],
 ) -> list[tuple[str, Field]]:
     """The candidates without those that lie within an object that nobody speaks of: the status of an order is not that
-    of a payment.  A field whose whole description is said is spoken of.  An argument's name alone speaks of nothing,
-    the name of the tool does."""
+    of a payment.  A field whose whole description is said is spoken of, and one that words of its own alone name
+    (`called.alone`).  An argument's name alone speaks of nothing, the name of the tool does."""
     index = _index(toolbox)
     given = frozenset().union(*(index[name].arguments - index[name].strong for name in tools))
     said = lexicon.roots(f"{phrase.text} {phrase.about}") | (around - given)
@@ -456,7 +457,15 @@ def _said(
         for path, field in candidates
         if lexicon.roots(field.name.rpartition(".")[0]) <= said
         or (len(told := lexicon.roots(field.description)) > 1 and told <= said)
+        or _alone(path, phrase, toolbox)
     ]
+
+
+def _alone(path: str, phrase: Phrase, toolbox: Toolbox) -> bool:
+    """Whether a phrase names the field at a path within others by words that no other field has."""
+    read, owners = _place(path)
+    those = called.declared(read.names, owners, toolbox) if len(read.names) > 2 else ()
+    return any(called.alone(place, f"{phrase.about} {phrase.text}", toolbox) for place in those)
 
 
 def _says(text: str, around: Set[str]) -> bool:
