@@ -657,3 +657,59 @@ def test_where_two_fields_fit_the_sentence_stays_open(name: str, monkeypatch: py
     for text, act, fact in found:
         account, tests = _at_the_gate(text, f"ALWAYS ({act} IMPLIES {fact})", box, monkeypatch)
         assert account.cls == "open" and not tests, (text, tests)
+
+
+PACE_FILE = {
+    "tools": [
+        {
+            "name": "set_pace",
+            "description": "Set the pace of a belt.",
+            "mutating": True,
+            "parameters": {
+                "type": "object",
+                "properties": {"pace": _object("the pace", rpm=_one("integer", "pace in turns"))},
+            },
+        }
+    ],
+    "state": [{"name": "belt", **_object("the belt", worn=_one("boolean"), spare=_one("integer", "in days"))}],
+}
+PACE = tools.parse(json.dumps(PACE_FILE))
+ONE_OF = "{call.pace.rpm in [30, 50, 80]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "engine"),
+    [
+        ("The pace may only be set to 30, 50 or 80 turns.", ONE_OF, True),
+        ("The pace must not be set to 30, 50 or 80 turns.", f"NOT {ONE_OF}", True),
+        ("The pace may be set to 30, 50 or 80 turns.", "", False),  # a permission
+        ("The pace may only be set to 30, 50 and 80 turns.", ONE_OF, False),
+        ("The pace may only be set to 30, 50 or 80 kilos.", "", False),
+        ("The pace may only be set to more than 30, 50 or 80 turns.", "", False),
+        ("The pace may only be set to 30, 50 or 90 turns.", "", None),
+    ],
+)
+def test_a_number_that_is_one_of_a_list_is_read_as_that(
+    text: str, right: str, engine: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("test_nested.BOX", PACE)
+    monkeypatch.setitem(ACTS, "set", "set_pace")
+    monkeypatch.setattr(gold.documents, "load", lambda _: policy.of_text(f"# Rules\n\n{text}", PACE))
+    kept = gold.read.__wrapped__("").kept
+    tests = [cel.render(p.test) for p in kept.predicates if p.test is not None]
+    assert engine is None or tests == [ONE_OF[1:-1]] * engine
+    twice = json.loads(json.dumps(PACE_FILE).replace("in days", "in turns"))
+    monkeypatch.setattr(
+        gold.documents, "load", lambda _: policy.of_text(f"# Rules\n\n{text}", tools.parse(json.dumps(twice)))
+    )
+    assert not any(p.test is not None for p in gold.read.__wrapped__("").kept.predicates), "two fields are in turns"
+    said = (
+        ONE_OF,
+        f"NOT {ONE_OF}",
+        "{call.pace.rpm in [30, 50]}",
+        "{call.pace.rpm >= 30}",
+        "{state.belt.spare in [30, 50, 80]}",
+    )
+    assert [one for one in said if classed(text, f"ALWAYS (set IMPLIES {one})", "Rules").cls == "rule"] == [
+        right
+    ] * bool(right)

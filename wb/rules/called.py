@@ -572,10 +572,13 @@ def elsewhere(said: str, used: Sequence[Predicate], toolbox: Toolbox, headings: 
     """Fields within others, where the sentence says what they tell of something else, or an amount of nothing that
     it names; and lists of which the number that is said does not count the items."""
     spoken, found = stems(said), []
-    acts = nouns(" ".join(name for p in used if p.kind == "action" for name in p.tools))
+    names = [name for p in used if p.kind == "action" for name in p.tools]
+    acts, verbs = nouns(" ".join(names)), {name.split("_")[0].lower() for name in names}
+    verbs = verbs if operators.bans(said) else frozenset()
+    set_to = {verb for verb in verbs if re.search(rf"\b{verb} to \d", said, re.I)}  # "only be set to 30"
     for p in used:
         for place in places(p, toolbox):
-            of = owners(place, said) if place.within else frozenset()
+            of = owners(place, said) - set_to if place.within else frozenset()
             unsaid = place.within and not content(place.last) and not stems(place.last) <= spoken
             aside = of and not of & _nouns_of(place)
             if place.within and not _outer_named(place, said, headings):
