@@ -328,11 +328,15 @@ def holding(text: str, names: Iterable[str]) -> str:
     (`within`); empty where no part will do."""
     names, said = list(names), _folded(text)
     wanted = {one for name in names for one in words.stems(name)} & {*words.stems(said)}
-    tokens = [m.span() for m in re.finditer(r"[^\s.,;:]+(?:[.,;:][^\s.,;:]+)*", said)]
+    tokens = [(*m.span(), {*words.stems(m.group())}) for m in re.finditer(r"[^\s.,;:]+(?:[.,;:][^\s.,;:]+)*", said)]
     found = []
-    for i, (start, _) in enumerate(tokens):
-        ends = (end for _, end in tokens[i:] if wanted <= {*words.stems(said[start:end])})
-        part = said[start : next(ends, start)]
+    for i, (start, _, mine) in enumerate(tokens):
+        left, end = set(wanted) if mine & wanted else set(), start
+        for _, behind, own in tokens[i:] if left else ():
+            left, end = left - own, behind
+            if not left:
+                break
+        part = "" if left else said[start:end]
         rest = words.stems(said.replace(part, " ")) if part else ()
         if rest and within(part, said, names) and not _unaccepted(Ruling(text=said, decision="waive", part=part)):
             found.append(part)
