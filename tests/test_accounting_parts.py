@@ -464,28 +464,29 @@ def test_whether_several_facts_must_break_a_rule_together(text: str, several: bo
     assert shapes.disjunctive(parse(text)) is several
 
 
-def no(names: str, count: int = 1) -> str:
-    return f"{count} negations, but {names} with the other sign"
+def no(wanted: str, count: int = 1) -> str:
+    denied = "denies something (negations: 1)" if count else "denies nothing"
+    return f"the sentence {denied}, but its rule wants {wanted}"
 
 
 @pytest.mark.parametrize(
     ("said", "text", "names", "why"),
     [
         ("pay if resident", "ALWAYS (pay IMPLIES resident)", ("resident",), ()),
-        ("do not pay if resident", "ALWAYS (pay IMPLIES resident)", ("resident",), (no("resident"),)),
+        ("do not pay if resident", "ALWAYS (pay IMPLIES resident)", ("resident",), (no("resident to hold"),)),
         ("do not pay if resident", "ALWAYS (pay IMPLIES NOT resident)", ("resident",), ()),
-        ("pay if resident", "ALWAYS (pay IMPLIES NOT resident)", ("resident",), (no("resident", 0),)),
+        ("pay if resident", "ALWAYS (pay IMPLIES NOT resident)", ("resident",), (no("resident not to hold", 0),)),
         ("never pay unless resident", "ALWAYS (pay IMPLIES resident)", ("resident",), ()),
         ("do not pay if resident", "ALWAYS (pay IMPLIES stranger)", ("stranger",), ()),
-        ("pay if resident", "ALWAYS (pay IMPLIES stranger)", ("stranger",), (no("stranger", 0),)),
+        ("pay if resident", "ALWAYS (pay IMPLIES stranger)", ("stranger",), (no("stranger to hold", 0),)),
         ("pay if resident", "ALWAYS (pay IMPLIES citizen)", ("citizen",), ()),
         ("pay with gold", "ALWAYS (pay IMPLIES gold)", ("gold",), ()),
-        ("pay with gold", "ALWAYS (pay IMPLIES plain)", ("plain",), (no("plain", 0),)),
+        ("pay with gold", "ALWAYS (pay IMPLIES plain)", ("plain",), (no("plain to hold", 0),)),
         ("do not pay with gold", "ALWAYS (pay IMPLIES plain)", ("plain",), ()),
-        ("pay with gold", "ALWAYS (pay IMPLIES NOT listed)", ("listed",), (no("listed", 0),)),
+        ("pay with gold", "ALWAYS (pay IMPLIES NOT listed)", ("listed",), (no("listed not to hold", 0),)),
         ("pay only if resident", "ALWAYS (pay IMPLIES ONCE lend_book)", ("lend_book",), ()),
         ("do not pay before lending", "ALWAYS (pay IMPLIES ONCE lend_book)", ("lend_book",), ()),
-        ("do not pay if a reason is given", "ALWAYS (pay IMPLIES given)", ("given",), (no("given"),)),
+        ("do not pay if a reason is given", "ALWAYS (pay IMPLIES given)", ("given",), (no("given to hold"),)),
         ("pay if a reason is given", "ALWAYS (pay IMPLIES given)", ("given",), ()),
         ("pay at least 18", "ALWAYS (pay IMPLIES adult)", ("adult",), ()),
         ("pay at most 18", "ALWAYS (pay IMPLIES adult)", ("adult",), ("not the limit that is said: 18",)),
@@ -498,7 +499,7 @@ def no(names: str, count: int = 1) -> str:
             "do not pay if resident and adult",
             "ALWAYS (pay IMPLIES (NOT resident AND citizen))",
             ("resident", "citizen"),
-            (no("citizen"),),
+            (no("citizen to hold"),),
         ),
         ("pay if resident and adult", "ALWAYS (pay IMPLIES (NOT resident AND citizen))", ("resident", "citizen"), ()),
         ("do not pay unresident", "ALWAYS (pay IMPLIES resident)", ("resident",), ()),

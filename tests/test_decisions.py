@@ -645,8 +645,39 @@ def test_a_draft_says_what_no_guard_keeps_where_words_are_waived_for_want_of_a_f
     (waiting,) = sentences.classify(source, (), RuleSet())
     made = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
     text = decisions.draft([waiting], SHOP, {waiting.id: made})
-    said = "no field decides 'receipt': accepted with its words as `part`, no guard keeps this: Whenever pay_invoice"
+    said = "decides 'receipt': accepted with a `part` that holds “receipt”, no guard keeps this: Whenever pay_invoice"
     assert said in text and text.count("no guard keeps this") == 1, "a field tells 'approved'"
+    assert not decisions.acceptable(made), "the word alone does not accept it"
+    whole = replace(made, rules=made.rules[1:], predicates=tuple(p for p in made.predicates if p.name != "approved"))
+    alone = decisions.draft([waiting], SHOP, {waiting.id: whole})
+    assert "decides 'receipt': `accept` leaves it open: declare such a field, write the rule or waive" in alone
+    assert "no guard keeps this" not in alone
+    told = replace(made, rules=made.rules[:1], predicates=tuple(p for p in made.predicates if p.name != "receipt"))
+    assert decisions.acceptable(told)
+    every = {"one": made, "two": told, "three": told, "four": replace(told, rules=())}
+    assert decisions.counted(every, ()) == {"read": 2, "lacking": 1}
+    ruling = decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source)
+    assert decisions.counted({**every, ruling.id: told}, [ruling]) == {"read": 2, "lacking": 1}, "it is decided"
+
+
+@pytest.mark.parametrize(
+    ("names", "part"),
+    [
+        (["receipt"], "receipt"),
+        (["keep_receipt"], "keep the receipt"),
+        (["receipt", "keeps"], "keep the receipt"),
+        (["manager_receipt"], "manager approved it, and keep the receipt"),
+        (["pay_receipt"], ""),  # all of the sentence
+        (["flown"], ""),  # none of its words
+        ([], ""),
+    ],
+)
+def test_the_words_that_a_part_has_to_hold_are_those_of_the_facts_without_a_field(names: list[str], part: str) -> None:
+    assert decisions.holding(BOTH, names) == part
+    if part:
+        assert decisions.within(part, BOTH, names)
+        less = [part.partition(" ")[2], part.rpartition(" ")[0]]
+        assert not any(decisions.within(one, BOTH, names) for one in less if one)
 
 
 def test_a_reading_whose_act_no_tool_does_is_told_and_not_offered_for_one_word() -> None:

@@ -36,7 +36,7 @@ BANNED = "it restricts ({}), and no call can break what was read from it"
 NO_TOOL = "no tool performs 'fly'"
 READ = [
     (PLAIN, (ONLY,), "rule", "read completely", False),
-    (PLAIN, (OTHER,), "open", "0 negations, but member with the other sign", True),
+    (PLAIN, (OTHER,), "open", "the sentence denies nothing, but its rule wants member not to hold", True),
     ("Red members may pay an invoice.", (ONLY,), "open", "not accounted for: 'red'", True),
     ("Never pay an invoice.", ("ALWAYS NOT pay",), "rule", "read completely", False),
     # what lacks a tool or a field keeps its rules, if shape and signs are right
@@ -45,7 +45,7 @@ READ = [
         "Do not fly unless a member.",
         ("ALWAYS (fly IMPLIES NOT member)",),
         "open",
-        f"2 negations, but member with the other sign; {NO_TOOL}",
+        f"the sentence takes a denial back (negations: 2), but its rule wants member not to hold; {NO_TOOL}",
         True,
     ),
     ("Do not pay unless vague.", (UNTOLD,), "open", "no field decides 'vague'", False),

@@ -181,6 +181,16 @@ def test_a_title_names_the_tool_of_a_clause_without_action():
     assert reading.action.tools == ("rent_boat",) and cel.render(reading.predicates[1].test) == "size(call.crew) <= 4"
 
 
+def test_what_a_whole_document_is_called_is_no_act_and_a_title_below_it_may_be():
+    (norm,) = norms.norms(Clause("c", "At most four crew.", 0, 1, ("Control room of a harbour", "Crews")))
+    assert "no action is named" in grounding.ground(norm, BOX).reason
+    for context in (("Control room of a harbour", "Painting a shed"), ("Painting a shed",)):
+        (reading,) = read("At most four crew.", context=context)
+        assert reading.action.name == "paint_shed" and reading.action.tools == ()
+    (reading,) = read("At most four crew.", context=("Renting a boat", "Crews"))
+    assert reading.action.tools == ("rent_boat",), "a tool does it"
+
+
 def test_no_action_anywhere_is_a_reason():
     (norm,) = norms.norms(Clause("c", "At most four crew.", 0, 1))
     assert "no action is named" in grounding.ground(norm, BOX).reason

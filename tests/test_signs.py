@@ -401,7 +401,10 @@ def test_each_negation_turns_what_is_said_once_more(count: int) -> None:
     def signed(said: str, form: str) -> tuple[str, ...]:
         return signs.signed(said, rules(asked(form)), every, frozenset())
 
-    told = (f"{count} negations, but crew with the other sign",)
+    denied = (
+        f"{'denies something' if odd else 'takes a denial back'} (negations: {count})" if count else "denies nothing"
+    )
+    told = (f"the sentence {denied}, but its rule wants crew {'to' if odd else 'not to'} hold",)
     joined = (("crew AND heavy", odd), ("NOT crew AND NOT heavy", not count))
     for form, turned in (("crew", odd), ("NOT crew", not odd), *joined):
         assert signed(f"You {never}load a car of the crew.", form) == (told if turned else ())
@@ -470,3 +473,23 @@ def test_what_stands_above_may_forbid() -> None:
     assert left("check a ticket;", ("You must never:",), ()) == ()
     assert left("Check a ticket.", (), ("Prohibited",)) == ()
     assert left("check a ticket;", ("You must:",), ()) == ("it asks for an act, and its rule forbids one",)
+
+
+@pytest.mark.parametrize(
+    ("said", "form", "right"),
+    [
+        ("A car of more than 150 kg must not be loaded.", "car_at_most_150", True),
+        ("A car of at least 150 kg must not be loaded.", "car_at_most_150", False),
+        ("A car of more than 150 kg must be loaded.", "car_at_most_150", False),
+        ("A car of more than 150 kg must be loaded.", "NOT car_at_most_150", True),
+        ("A car of less than 150 kg must not be loaded.", "car_at_least_150", True),
+        ("A car of less than 150 kg must not be loaded.", "NOT car_at_least_150", False),
+        ("A car of 150 kg must not be loaded.", "car_at_most_150", False),
+    ],
+)
+def test_a_limit_in_the_name_of_a_fact_without_a_field_is_compared_as_a_limit(
+    said: str, form: str, right: bool
+) -> None:
+    named = [Predicate(name, "state", name) for name in ("car_at_most_150", "car_at_least_150")]
+    told = signs.signed(said, rules(asked(form)), [*P.values(), *named], frozenset())
+    assert (told == ()) is right, told

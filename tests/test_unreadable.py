@@ -180,12 +180,20 @@ def test_negations_and_limits_are_counted_in_the_words() -> None:
 
 SIGNS = [
     ("Go if a member.", "go IMPLIES member", ""),
-    ("Go if a member.", "go IMPLIES NOT member", "0 negations, but member"),
+    ("Go if a member.", "go IMPLIES NOT member", "denies nothing, but its rule wants member not to hold"),
     ("Do not go if a member.", "go IMPLIES NOT member", ""),
-    ("Do not go if a member.", "go IMPLIES member", "1 negations, but member"),
+    (
+        "Do not go if a member.",
+        "go IMPLIES member",
+        "denies something (negations: 1), but its rule wants member to hold",
+    ),
     ("Do not go unless a guest.", "go IMPLIES guest", ""),
-    ("Do not go unless a guest.", "go IMPLIES NOT guest", "2 negations, but guest"),
-    ("Do not go if told.", "go IMPLIES ONCE told", "1 negations, but told"),
+    (
+        "Do not go unless a guest.",
+        "go IMPLIES NOT guest",
+        "takes a denial back (negations: 2), but its rule wants guest not to hold",
+    ),
+    ("Do not go if told.", "go IMPLIES ONCE told", "(negations: 1), but its rule wants told to hold"),
     ("Go if told.", "go IMPLIES ONCE told", ""),
     ("Go at 65 or older.", "go IMPLIES old", ""),
     ("Go under 65.", "go IMPLIES old", "not the limit that is said: 65"),
@@ -193,7 +201,11 @@ SIGNS = [
     ("Do not go at 65 or older.", "go IMPLIES old", "not the limit that is said: 65"),
     ("Do not go at 65.", "go IMPLIES old", "not the limit that is said: 65"),
     ("Do not go within 65.", "go IMPLIES old", "not the limit that is said: 65"),  # it says one age alone
-    ("Do not go if a member and told.", "go IMPLIES (member AND NOT told)", "1 negations, but member with"),
+    (
+        "Do not go if a member and told.",
+        "go IMPLIES (member AND NOT told)",
+        "(negations: 1), but its rule wants member to hold",
+    ),
     ("Do not go if a member and told.", "go IMPLIES (NOT member AND NOT told)", ""),
     ("He may not only go if a member.", "go IMPLIES NOT member", ""),  # that cannot be told
 ]

@@ -272,7 +272,7 @@ def _measures(norm: Norm, tool: str, toolbox: Toolbox) -> bool:
 
 
 def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
-    """The action that the innermost title with a verb names."""
+    """The action that the innermost title with a verb names; of a title with others below it one that a tool does."""
     titles = [re.sub(r"^[\d.()\s]+", "", title).strip() for title in reversed(norm.scope)]
     for i, title in enumerate(titles):
         parts = phrases.split_verbs(phrases.as_verb(title))
@@ -288,7 +288,7 @@ def _from_scope(norm: Norm, toolbox: Toolbox) -> vocabulary.Action | None:
             return vocabulary.Action(title, tools)
         if tools and verbal:
             return vocabulary.Action(phrases.as_verb(title), tools)
-    for title in titles:
+    for title in titles[:-1] or titles:  # what the whole document is called is no act
         words = title.split()
         if words and (words[0].lower().endswith("ing") or words[0].lower() in phrases.VERBS and len(words) > 1):
             return vocabulary.Action(phrases.as_verb(title), ())

@@ -22,6 +22,7 @@ from wb.logic.facts import Comparison, OneOf, Path, Scalar, Size
 from wb.offline import lexicon, negation
 from wb.offline.conditions import Phrase
 from wb.offline.lexicon import Quantity
+from wb.rules import called
 from wb.rules.rule import Predicate
 
 _GROUPS = """change modify update edit alter adjust amend revise upgrade switch
@@ -80,6 +81,10 @@ _MAKING = re.compile(
     re.I,
 )
 _BEING = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|having|holds?|owns?)\b", re.I)
+_LIST = re.compile(
+    r"(?:to|at|for)?\s*(?:either\s+)?(?P<numbers>\d{1,9}(?:,\s+\d{1,9})*,?\s+or\s+\d{1,9})\s+(?P<unit>[a-z][a-z/ ]*)",
+    re.I,
+)
 _OTHERS = frozenset(("other", "another", "others"))
 _ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
 
@@ -371,6 +376,8 @@ def literal(
     candidates = _said(phrase, _candidates(toolbox, tools), toolbox, tools, around)
     if quantity is not None and quantity.value is not None:
         return _numeric(phrase, quantity, candidates, around)
+    if listed := _listed(phrase, candidates):
+        return Literal(listed)
     words = [lexicon.root(w) for w in lexicon.content(phrase.text)]
     if changes(tools):
         candidates = [(path, field) for path, field in candidates if path.startswith("state.")]
@@ -446,8 +453,8 @@ def _said(
     around: frozenset[str],
 ) -> list[tuple[str, Field]]:
     """The candidates without those that lie within an object that nobody speaks of: the status of an order is not that
-    of a payment.  A field whose whole description is said is spoken of.  An argument's name alone speaks of nothing,
-    the name of the tool does."""
+    of a payment.  A field whose whole description is said is spoken of, and one that words of its own alone name
+    (`called.alone`).  An argument's name alone speaks of nothing, the name of the tool does."""
     index = _index(toolbox)
     given = frozenset().union(*(index[name].arguments - index[name].strong for name in tools))
     said = lexicon.roots(f"{phrase.text} {phrase.about}") | (around - given)
@@ -456,7 +463,15 @@ def _said(
         for path, field in candidates
         if lexicon.roots(field.name.rpartition(".")[0]) <= said
         or (len(told := lexicon.roots(field.description)) > 1 and told <= said)
+        or _alone(path, phrase, toolbox)
     ]
+
+
+def _alone(path: str, phrase: Phrase, toolbox: Toolbox) -> bool:
+    """Whether a phrase names the field at a path within others by words that no other field has."""
+    read, owners = _place(path)
+    those = called.declared(read.names, owners, toolbox) if len(read.names) > 2 else ()
+    return any(called.alone(place, f"{phrase.about} {phrase.text}", toolbox) for place in those)
 
 
 def _says(text: str, around: Set[str]) -> bool:
@@ -585,6 +600,25 @@ def _valued(phrase: Phrase, path: str, field: Field, around: frozenset[str]) -> 
     return Literal(
         Predicate(lexicon.name(name), "state", sentence(phrase.text), keywords(phrase.text), tools=owners, test=test)
     )
+
+
+def _listed(phrase: Phrase, candidates: list[tuple[str, Field]]) -> Predicate | None:
+    """That a number is one of those that a phrase lists and nothing else, "30, 50 or 80 km/h": of the one field whose
+    text has the words of their unit; None where none, or several, have."""
+    found = _LIST.fullmatch(phrase.text.strip())
+    unit = lexicon.roots(found["unit"]) if found else frozenset()
+    fits = []
+    for path, field in candidates if unit else ():
+        known = field_words(field)
+        fits += [(path, field)] if field.type in ("integer", "number") and unit <= known.strong | known.weak else []
+    if len(fits) != 1:
+        return None
+    ((path, field),) = fits
+    read, owners = _place(path)
+    numbers = tuple(dict.fromkeys(lexicon.number(one) for one in re.findall(r"\d+", found["numbers"])))
+    name = f"{field_name(field)}_is_{'_or_'.join(map(str, numbers))}"
+    told = (sentence(phrase.text), keywords(phrase.text))
+    return Predicate(name, "state", *told, tools=owners, test=OneOf(read, tuple(map(Scalar, numbers))))
 
 
 def _numeric(

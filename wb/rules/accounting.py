@@ -142,7 +142,7 @@ def _unaccounted(
         *signs.shape(said, rules, used),
         *called.others(said, used, toolbox, headings),
         *called.undone(said, rules, used, toolbox),
-        *called.elsewhere(said, used, toolbox),
+        *called.elsewhere(said, used, toolbox, headings),
         *called.units(said, used, toolbox),
         *called.aged(said, used, toolbox),
         *signs.signed(said, rules, used, carried),

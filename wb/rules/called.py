@@ -7,7 +7,7 @@ sentence or the headings above it; nothing else that the toolbox has is named as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -81,6 +81,7 @@ _PEOPLE = frozenset(
     """user users customer customers client clients person persons people anyone anybody someone somebody everyone
     everybody nobody assistant agent you we i""".split()
 )
+_THEIRS = re.compile(r"\b(?:its|their|his|her|whose|where|(?:at|by|for|from|in|of|on|to|with) (?:which|whom))\b", re.I)
 _LEVELS = 5  # of what lies within a field
 _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?<=s|x|z)es|(?<=ch|sh)es|ies|(?<!s)s)\Z")
 _MONEY = frozenset(map(stem, "dollar dollars euro euros pound pounds percent".split()))  # no field is called by it
@@ -333,7 +334,7 @@ def _unnamed(
             tools.append(name)
     for p in used:
         for place in places(p, toolbox):
-            if not _said(place, spoken) or (place.within and not _about(place, said, headings)):
+            if not _said(place, spoken) or (place.within and not _about(place, said, headings, toolbox)):
                 read[place.field] = None
     return tuple(tools), tuple(read)
 
@@ -348,16 +349,50 @@ def _said(place: Place, spoken: frozenset[str], *, strictly: bool = False) -> bo
     return own or any(one <= spoken for one in told if one) or bool(values)
 
 
-def _about(place: Place, said: str, headings: Sequence[str]) -> bool:
-    """Whether a sentence says all of a field's description, or names all that the field lies within, by its name or a
-    keyword; of the outermost one the heading next above the sentence may."""
+def _about(place: Place, said: str, headings: Sequence[str], toolbox: Toolbox) -> bool:
+    """Whether a sentence names all that a field lies within, or the field by words that are its own."""
+    return _outer_named(place, said, headings) or described(place, said) or alone(place, said, toolbox)
+
+
+def _outer_named(place: Place, said: str, headings: Sequence[str]) -> bool:
+    """Whether a sentence names all that a field lies within, by its name or a keyword; of the outermost one the heading
+    next above the sentence may."""
     here = nouns(said)
     above = here | nouns(words.plain(" / ".join(headings[-1:])))
     texts = [(here if i else above, (outer.name, *outer.keywords)) for i, outer in enumerate(place.within)]
-    told = content(place.field.description)
-    if len(told) > 1 and told <= stems(said):
-        return True
     return all(any(nouns(one) <= known for one in names if nouns(one)) for known, names in texts)
+
+
+def described(place: Place, said: str) -> bool:
+    """Whether a sentence says all of a field's description, which has more than one word."""
+    told = content(place.field.description)
+    return len(told) > 1 and told <= stems(said)
+
+
+def alone(place: Place, said: str, toolbox: Toolbox) -> bool:
+    """Whether a sentence says all of the own name of a field within others, of several words or with one of its values,
+    and no other field of the toolbox is called by these words or has such a value."""
+    name, spoken = content(place.last), stems(said)
+    if not name or not name <= spoken or len(_own(place, spoken)) < 2:
+        return False
+    told = {value for value in place.field.values if content(value) and content(value) <= spoken}
+    given = [a for t in toolbox.tools for a in t.arguments]
+    rivals = (
+        {_path(one) for one in _below(those, ()) if _called(one, name, told) and not _holds(one, place)}
+        for those in (toolbox.state, given)
+    )
+    return sum(map(len, rivals)) == 1
+
+
+def _own(place: Place, spoken: frozenset[str]) -> frozenset[str]:
+    """The words of a field's own name, and of its values that are said."""
+    values = [value for value in place.field.values if content(value) <= spoken]
+    return content(" ".join((place.last, *values)))
+
+
+def _called(place: Place, name: frozenset[str], values: Set[str]) -> bool:
+    """Whether what a field is called by has all words of a name, or it has one of the values."""
+    return name <= content(" ".join(named_by(place.field))) or bool(values & set(place.field.values))
 
 
 @lru_cache(maxsize=10_000)
@@ -407,7 +442,7 @@ def others(said: str, used: Sequence[Predicate], toolbox: Toolbox, headings: Seq
                 continue  # "at most five bags" counts nothing else
             if not mine.within and not other.within:
                 found += [other.field.name] if _as_well(other.field, mine.field, told, spoken) else []
-            elif _owned(mine, other, said) and _means(other, mine, told, said, headings):
+            elif _owned(mine, other, said) and _means(other, mine, told, said, headings, toolbox):
                 found.append(other.field.name)
     return (f"it may as well mean {', '.join(dict.fromkeys(found))}",) if found else ()
 
@@ -447,7 +482,13 @@ def _looked_up(field: Field) -> set[str]:
 
 
 def _encloses(one: Place, other: Place) -> bool:
+    """Whether a field is another one, or the other one lies within it."""
     return _path(one) == _path(other)[: len(_path(one))]
+
+
+def _holds(one: Place, other: Place) -> bool:
+    """Whether a field lies within another one."""
+    return _encloses(one, other) and _path(one) != _path(other)
 
 
 def _as_well(other: Field, field: Field, told: Sequence[frozenset[str]], spoken: frozenset[str]) -> bool:
@@ -461,24 +502,40 @@ def _as_well(other: Field, field: Field, told: Sequence[frozenset[str]], spoken:
 def _owned(mine: Place, other: Place, said: str) -> bool:
     """Whether the sentence may say of what another field lies within what it says of one: it says of nothing, or of
     that too."""
-    of = owners(mine, said)
+    of = owners(mine, said) - nouns(mine.last)
     return not of or not of <= _nouns_of(mine) or bool(of & _nouns_of(other))
 
 
-def _means(other: Place, mine: Place, told: Sequence[frozenset[str]], said: str, headings: Sequence[str]) -> bool:
+def _means(
+    other: Place, mine: Place, told: Sequence[frozenset[str]], said: str, headings: Sequence[str], toolbox: Toolbox
+) -> bool:
     """The same as `_as_well` where one of both lies within others: with all names of its path."""
     spoken, name = stems(said), content(other.field.name)
-    if other.field.type == "object" or (not other.within and any(name < one <= spoken for one in told)):
+    whole, also = described(mine, said), described(other, said)
+    if other.field.type == "object" or (not (other.within or also) and any(name < one <= spoken for one in told)):
         return False
-    if _said(mine, spoken, strictly=True):
+    if whole or _said(mine, spoken, strictly=True):
         of = content(" ".join(outer.name for outer in mine.within))
-        if not _said(other, spoken, strictly=True) or (not other.within and name <= of and not other.field.values):
+        if not (also or _said(other, spoken, strictly=True)):
             return False
+        if not other.within and name <= of and not other.field.values:
+            return False
+    own = not _outer_named(mine, said, headings)  # its own words alone name it
+    if own and len(name) < 2 and not _alike(other.field, mine.field):
+        return False
     if not content(other.last):  # a size or an amount, which need not be said
         unsaid = not content(mine.last) and not stems(mine.last) <= spoken and other.field.type in _NUMBERS
         if not unsaid and not stems(other.last) <= spoken:
             return False
-    return _said(other, spoken) and (not other.within or _about(other, said, headings))
+    last = content(other.last) if len(_own(other, spoken)) > 1 else frozenset()
+    same = bool(last) and last <= spoken and (own or content(mine.field.name) <= last)
+    return _said(other, spoken) and (not other.within or same or _about(other, said, headings, toolbox))
+
+
+def _alike(one: Field, other: Field) -> bool:
+    """Whether two fields tell things of one kind."""
+    kinds = one.type == other.type or {one.type, other.type} <= {*_NUMBERS}
+    return kinds and bool(one.values) == bool(other.values)
 
 
 def _nouns_of(place: Place) -> frozenset[str]:
@@ -493,6 +550,8 @@ def owners(place: Place, said: str) -> frozenset[str]:
     spoken = stems(said)
     values = [v for v in place.field.values if content(v) and content(v) <= spoken]
     told = content(" ".join((place.last, *place.field.keywords, *values)))
+    if described(place, said) and not content(place.last) <= spoken:
+        told |= content(_ASIDE.split(place.field.description)[0])
     text = said.lower().replace("’", "'")
     words = [re.escape(w) for w in dict.fromkeys(re.findall(r"[a-z]+(?:-[a-z]+)*", text)) if stems(w) & told]
     found: list[str] = []
@@ -505,25 +564,45 @@ def owners(place: Place, said: str) -> frozenset[str]:
     if place.field.type in _NUMBERS:
         found += re.findall(rf"\b([a-z]+) (?:{_IS})*(?:{_MORE})+ *[$€£]?(?:\d|(?:{'|'.join(NUMBERS)})\b)", text)
     own = stems(" ".join(values))
-    return frozenset(singular(w) for w in found if w not in _FILLER - _PEOPLE and not stems(w) & own)
+    none = _FILLER - _PEOPLE | {*NUMBERS}
+    return frozenset(singular(w) for w in found if w not in none and not stems(w) & own)
 
 
-def elsewhere(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+def elsewhere(said: str, used: Sequence[Predicate], toolbox: Toolbox, headings: Sequence[str] = ()) -> tuple[str, ...]:
     """Fields within others, where the sentence says what they tell of something else, or an amount of nothing that
     it names; and lists of which the number that is said does not count the items."""
     spoken, found = stems(said), []
+    names = [name for p in used if p.kind == "action" for name in p.tools]
+    acts, verbs = nouns(" ".join(names)), {name.split("_")[0].lower() for name in names}
+    verbs = verbs if operators.bans(said) else frozenset()
+    set_to = {verb for verb in verbs if re.search(rf"\b{verb} to \d", said, re.I)}  # "only be set to 30"
     for p in used:
         for place in places(p, toolbox):
-            of = owners(place, said) if place.within else frozenset()
+            of = owners(place, said) - set_to if place.within else frozenset()
             unsaid = place.within and not content(place.last) and not stems(place.last) <= spoken
-            if (of and not of & _nouns_of(place)) or (unsaid and not of):
-                also = f", but of {', '.join(sorted(of))}" if of else ""
-                found.append(f"it is not said of {place.field.name}{also}")
+            aside = of and not of & _nouns_of(place)
+            if place.within and not _outer_named(place, said, headings):
+                of, aside = _told_of(place, of, acts if _THEIRS.search(said) else frozenset())
+            if aside or (unsaid and not of):
+                of = {word for word in of if len(word) > 1}
+                whose = f"says it of {', '.join(sorted(of))}" if of else "does not say of what"
+                found.append(f"its rule reads {place.field.name}, and the sentence {whose}")
         counted = dict(_sizes(p, toolbox))
         for place in places(p, toolbox):
             if place.field.name in counted and not _behind(said, counted[place.field.name], place):
                 found.append(f"how many {place.field.name} is not said: {counted[place.field.name]:g}")
     return tuple(dict.fromkeys(found))
+
+
+def _told_of(place: Place, of: frozenset[str], acts: frozenset[str]) -> tuple[frozenset[str], bool]:
+    """Of what else than itself a sentence tells a field that its own words alone name, and whether that is something
+    that neither it nor what it lies within is of, by their descriptions.  `acts` are the words of the act that "its" or
+    "whose" may point to."""
+    within = nouns(" ".join(outer.description for outer in place.within)) | _nouns_of(place)
+    mine = within | nouns(place.field.description)
+    others = of - nouns(f"{place.last} {place.field.description}")
+    astray = bool(acts) and not acts & mine
+    return others | (acts if astray else frozenset()), bool(others - mine) or astray
 
 
 def _sizes(p: Predicate, toolbox: Toolbox) -> list[tuple[str, float]]:

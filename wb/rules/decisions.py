@@ -292,26 +292,75 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
         *([f"read as: {understood.words(rule, read)}" for rule in read.rules] if read is not None else []),
     ]
     toolless = _toolless(read) if read is not None else []
-    untold = {p.name for p in read.predicates if p.kind == "state" and p.test is None} if read is not None else set()
-    notes += [
-        f"no field decides {', '.join(map(repr, mine))}: accepted with its words as `part`, no guard keeps this: "
-        f"{understood.words(rule, read)}"
-        for rule in (read.rules if read is not None else ())
-        if (mine := [name for name in rule.predicates if name in untold])
-    ]
+    notes += _without_field(said, read) if read is not None and not toolless else []
     notes += (
         [f"read, but to be accepted it needs a tool that does {', '.join(map(repr, toolless))}"] if toolless else []
     )
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
-    if read is not None and acceptable(read):
+    if read is not None and read.rules and not toolless:
         rows += [f"    {line}" for line in rulefile.written({"read": offer(read)}).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
 
 
+def _without_field(said: str, read: RuleSet) -> list[str]:
+    """What it takes to accept rules with facts that no field decides: a part that holds the words of these facts, and
+    rules beside them; or that none will do."""
+    from wb.rules import understood
+
+    untold = _untold(read)
+    lacking = {rule.id: names for rule in read.rules if (names := [n for n in rule.predicates if n in untold])}
+    notes = []
+    for rule in read.rules:
+        if rule.id in lacking:
+            part = holding(said, lacking[rule.id]) if len(lacking) < len(read.rules) else ""
+            how = f"accepted with a `part` that holds “{part}”, no guard keeps this"
+            other = "`accept` leaves it open: declare such a field, write the rule or waive the sentence"
+            notes.append(
+                f"no field decides {', '.join(map(repr, lacking[rule.id]))}: {how if part else other}: "
+                f"{understood.words(rule, read)}"
+            )
+    return notes
+
+
+def holding(text: str, names: Iterable[str]) -> str:
+    """The shortest words of a sentence that a waived part has to hold so that facts of these names are of it alone
+    (`within`); empty where no part will do."""
+    names, said = list(names), _folded(text)
+    wanted = {one for name in names for one in words.stems(name)} & {*words.stems(said)}
+    tokens = [(*m.span(), {*words.stems(m.group())}) for m in re.finditer(r"[^\s.,;:]+(?:[.,;:][^\s.,;:]+)*", said)]
+    found = []
+    for i, (start, _, mine) in enumerate(tokens):
+        left, end = set(wanted) if mine & wanted else set(), start
+        for _, behind, own in tokens[i:] if left else ():
+            left, end = left - own, behind
+            if not left:
+                break
+        part = "" if left else said[start:end]
+        rest = words.stems(said.replace(part, " ")) if part else ()
+        if rest and within(part, said, names) and not _unaccepted(Ruling(text=said, decision="waive", part=part)):
+            found.append(part)
+    return min(found, key=len, default="")
+
+
 def acceptable(read: RuleSet) -> bool:
-    """Whether the one word `accept` takes what was read: a rule of it, and each act of it is a tool's."""
-    return bool(read.rules) and not _toolless(read)
+    """Whether the one word `accept` brings what was read into force: it has a rule, each act of it is a tool's, and a
+    field decides each fact."""
+    return bool(read.rules) and not _toolless(read) and not _untold(read)
+
+
+def counted(read: Mapping[str, RuleSet], decided: Iterable[Ruling]) -> dict[str, int]:
+    """How many sentences that nobody decided have a reading that one word accepts (`read`), and how many one whose acts
+    are all a tool's, but which lacks a field (`lacking`)."""
+    names = {one.id for one in decided}
+    waiting = [one for name, one in read.items() if name not in names and one.rules and not _toolless(one)]
+    found = sum(map(acceptable, waiting))
+    return {"read": found, "lacking": len(waiting) - found}
+
+
+def _untold(read: RuleSet) -> set[str]:
+    """The facts that no field decides."""
+    return {p.name for p in read.predicates if p.kind == "state" and p.test is None}
 
 
 def _toolless(read: RuleSet) -> list[str]:

@@ -90,17 +90,14 @@ _LIMIT_IN_NAME = re.compile(r"_at_(least|most)_(\d+)\Z")
 
 def misnamed(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
     """The facts without a field whose names have a limit that the sentence says the other way round."""
-    known = {p.name: _LIMIT_IN_NAME.search(p.name) for p in used if p.kind == "state" and p.test is None}
+    known = {p.name for p in used if p.kind == "state" and p.test is None}
     count = _negations(said, frozenset())
     for rule in rules if count is not None else ():
         match rule.formula:
             case F.Always(F.Implies(F.Atom(), right)):
                 for positive, name in shapes.joined(right, True) if shapes.joins_literals(right) else ():
-                    if at := known.get(name):
-                        op = {"least": ">=", "most": "<="}[at[1]]
-                        told = {TURNED[one] if count % 2 else one for one in compared(said, float(at[2]))}
-                        if len(told) == 1 and (op if positive else TURNED[op]) not in told:
-                            yield name
+                    if name in known and _says_limit(said, name, positive, count) is False:
+                        yield name
 
 
 def one_way(said: str, rules: Sequence[Rule]) -> tuple[str, ...]:
@@ -275,8 +272,10 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
         for positive, atom in shapes.literals_of(rule.formula, several):
             p = known.get(atom)
             for asked, fact in shapes.leaves(p.test, positive) if p is not None else ():
-                if shapes.truth(fact) and (asked == shapes.affirms(fact)) != (count % 2 == 0):
-                    signs.append(atom)
+                odd = shapes.truth(fact) and (asked == shapes.affirms(fact)) != (count % 2 == 0)
+                named = _says_limit(said, atom, positive, count) if fact is None else None
+                if odd if named is None else not named:
+                    signs.append(f"{atom} {'to hold' if positive else 'not to hold'}")
                 if (limit := shapes.number(fact)) is not None:
                     op, number = limit
                     told = {TURNED[one] if count % 2 else one for one in compared(said, number)}
@@ -285,8 +284,27 @@ def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried:
                     strange = alone and _COMPARES.search(said)  # it is compared in words that are not read
                     if strange or (told and (len(told) > 1 or (op if asked else TURNED[op]) not in told)):
                         limits.append(f"{number:g}")
-    why = [f"{count} negations, but {', '.join(dict.fromkeys(signs))} with the other sign"] if signs else []
+    why = [f"{_denial(count)}, but its rule wants {', '.join(dict.fromkeys(signs))}"] if signs else []
     return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
+
+
+def _denial(count: int) -> str:
+    """What so many negations of a sentence come to."""
+    if not count:
+        return "the sentence denies nothing"
+    return f"the sentence {'denies something' if count % 2 else 'takes a denial back'} (negations: {count})"
+
+
+def _says_limit(said: str, name: str, positive: bool, count: int) -> bool | None:
+    """Whether a sentence with so many negations says the limit that a fact without a field has in its name, as "more
+    than 5 is forbidden" says "at most 5"; None where the name has none, or the sentence says none of this number, or
+    two."""
+    at = _LIMIT_IN_NAME.search(name)
+    told = {TURNED[one] if count % 2 else one for one in compared(said, float(at[2]))} if at else set()
+    if at is None or len(told) != 1:
+        return None
+    op = {"least": ">=", "most": "<="}[at[1]]
+    return (op if positive else TURNED[op]) in told
 
 
 def many(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:

@@ -59,9 +59,10 @@ def _counted(readings: Version) -> dict[str, int]:
 
 def _words(made: Mapping[str, int]) -> list[tuple[str, object]]:
     """How many lines of words, taken by a person, bring how many open sentences into force."""
-    lines, brought, read = (made.get(name, 0) for name in ("lines", "brought", "read"))
+    lines, brought, read, lacking = (made.get(name, 0) for name in ("lines", "brought", "read", "lacking"))
     said = [f"{lines} lines of words to accept bring {brought} of them into force by the same checks"] if lines else []
     said += [f"of {read} something was read, which one word accepts"] if read else []
+    said += [f"of {lacking} something was read that no field tells, the draft says what each needs"] if lacking else []
     return [("open sentences", "; ".join(said))] if said else []
 
 
