@@ -20,9 +20,11 @@ _USER = (
 )
 _PARTY = re.compile(rf"\b(?:{_AGENT}|{_USER})\b", re.I)
 _EVERYBODY = re.compile(
-    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|students|"
+    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|"
+    rf"students|"
     r"pupils|tenants|readers|applicants|residents|employees|minors|children|adults|everyone|everybody))\s+"
-    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|with\b)[a-z]+",
+    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|"
+    r"with\b)[a-z]+",
     re.I,
 )
 _EXEMPT = re.compile(
@@ -41,7 +43,8 @@ _FORCE = re.compile(
     r"be (?:sure|careful|cautious|aware)|take care|"
     r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
     r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
-    r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
+    r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|"
+    r"avoided|"
     r"frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|ruled out|"
     r"stops? short|draws? the line|"
     r"turned away|hands off|(?:keep|stay) (?:away|off|out|clear)|withdrawn|revoked|rescinded|repealed|"
@@ -49,8 +52,8 @@ _FORCE = re.compile(
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
     r"zero[- ]tolerance|not tolerated|intolerable|non-negotiable|inviolable|sine qua non|indispensable|imperative|"
     r"(?:is|are|(?<!might )(?<!may )(?<!could )be|remains?|it's) (?:(?!not\b)\w+ )?(?:essential|vital|crucial|"
-    r"paramount|necessary|needed|a condition)|"
-    r"important (?:to|that)|prerequisites?|preconditions?|insists?|"
+    r"paramount|necessary|needed|called for|a condition)|"
+    r"important (?:to|that)|necessit(?:y|ies)|prerequisites?|preconditions?|insists?|"
     r"(?:do|does)(?: not|n't) (?:count|qualify|suffice)|(?:last|final) (?:word|say)|forget (?:about|\w+ing)|"
     r"no (?:way around|getting around)|(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
     r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
@@ -89,7 +92,10 @@ _LIMIT = re.compile(
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
     r"provided (?:that|the)|on condition|at (?:the|its|their|his|her|our|your|\w+'s) (?:\w+ )?discretion|"
     r"in so far as|the same|different|once per|"
-    r"exclud(?:es?|ing)|excepting|omit(?:s|ting)?|disregarding|discounting|minus|barring|bar (?:the|those|any)|"
+    r"by definition|exhaustive|(?:list|enumeration) is (?:closed|complete|final)|\d+ plus|tops(?=\W*\Z)|max|"
+    r"exclud(?:es?|ing)|to the exclusion|(?<=[a-z] )besides(?= [a-z])|"
+    r"(?:everyone|everybody|anyone|anybody|everything|anything|nothing|none|nobody) save|excepting|omit(?:s|ting)?|"
+    r"disregarding|discounting|minus|barring|bar (?:the|those|any)|"
     r"(?<!may )(?<!can )(?<!to )(?<!and )(?<!or )(?<!must )(?<!not )(?<!will )(?<!please )(?<!could )(?<!you )(?<!we )"
     r"(?<=[a-z,] )save (?:the|those|that|these|for|in|where|when|if|an?|on|\w+ ones)|"
     r"aside from|apart from|short of (?!\w+ing\b)|leaving out|insofar|inasmuch as|as far as (?!possible|practicable)|"
@@ -98,7 +104,8 @@ _LIMIT = re.compile(
     r"ones (?:aside|apart|out)|full stop|period(?=\W*\Z)|that(?:'s| is) (?:it|all)(?=\W*\Z)|nothing more|left out|"
     r"not (?:counting|including)|"
     r"sole|merely|purely|(?<!not )(?<!mutually )exclusive|nothing (?:other|except|besides|beyond|short)|"
-    r"too (?:many|much|long|late|few|little|old|young|big|large|small|high|low|heavy|early|short|fast|wide|tall)|"
+    r"(?<!was )(?<!were )too (?:many|much|long|late|few|little|old|young|big|large|small|high|low|heavy|early|short|"
+    r"fast|wide|tall)|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b|"
     r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|"
@@ -110,7 +117,9 @@ _LIMIT = re.compile(
     r"\baged (?:\d+|\w+teen|twenty)|\b(?:over|under)-?\d+s\b|\d ?\+(?! ?\d)|"
     r"\b(?:top|highest|lowest|longest|shortest|largest|smallest|biggest|tallest|earliest|latest|oldest|youngest|"
     r"heaviest|fastest|slowest|fewest|ceilings?|caps?|quotas?|thresholds?|deadlines?|cut-?offs?|(?:upper|"
-    r"lower) bounds?)\b(?=[^.;]{0,80}\d)|"
+    r"lower) bounds?)\b"
+    r"(?=[^.;]{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|twenty|thirty|forty|fifty|"
+    r"sixty|seventy|eighty|ninety|hundred|thousand)\b))|"
     r"\d[\w %]{0,30} (?:is|are) the \w+est\b",
     re.I,
 )
@@ -171,9 +180,33 @@ _NARROWS = re.compile(
     r"(?! (?:any|all|every|each|either|anyone|anybody|everyone|everybody)\b)|,",
     re.I,
 )
+_ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, against something, or hangs on something
+    r"\b(?:is|are|be|remains?|gets?|goes|go|falls?|runs?|stands?|has|have) (?:(?:an?|the|very|now|all|quite|also|"
+    r"[a-z]+ly) ){0,2}"
+    r"(?:un(?!der|ion|iq|it|ivers|iform|ify|ifi|til|to\b|do\b|less|usual)\w+|unfit|inappropriate|inexcusable|"
+    r"intolerable|"
+    r"invalid|insufficient|inadequate|anathema|no-no|red lines?|sins?|crimes?|criminal|deal-?breakers?|bad|mistakes?|"
+    r"errors?|"
+    r"abus\w+|fir(?:ed|ing)|grounds|sackable|consequences|beyond|out(?=[.!]?\Z)|out of (?:bounds|order|line|scope|"
+    r"reach)|"
+    r"outside|blocked|frozen|vetoed|verboten|embargoed|(?:black|block)listed|interdicted|proscribed|against|"
+    r"counter to|contrary|at odds|incompatible|inconsistent|in conflict|disapproved|discouraged|deplored|condemned|"
+    r"hated|"
+    r"deprecated|non-?existent|absent|missing|lacking|impossible|things? of the past|history|gone|over(?=[.!]?\Z)|"
+    r"finished|"
+    r"dead|abandoned|scrapped|dropped|stopped|halted|paused|terminated|retired|harmful|dangerous|hazardous|risky|"
+    r"dependent|"
+    r"tied|linked|coupled|bound|contingent|conditional|called for|necessity|necessities)\b|"
+    r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
+    r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
+    r"hinges? (?:up)?on|"
+    r"rests? (?:up)?on|calls? for|necessitates?|presupposes?)\b",
+    re.I,
+)
 _UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-members"
     r"\bnon-?[a-z]{3,}|\bun(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|animous|usual)[a-z]{3,}|\b(?:in|im|"
-    r"ir|il)[a-z]+(?:able|ible)\b",
+    r"ir|il)[a-z]+(?:able|ible)\b|"
+    r"\b(?:whatever|whichever|who(?:m)?ever)\b|\b(?!regard|never|none|wire)[a-z]{4,}less(?:ly)?\b",
     re.I,
 )
 _FOR = re.compile(
@@ -230,6 +263,9 @@ _INDICATIVE = re.compile(
     r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
 )
 _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown by the app" says it
+    rf"\A\W*(?:(?:the|any|all|every|each) )?(?:{_USER}|members?|[a-z]{{2,}}(?:ers|ors|ees|ants)) will (?!be \w+(?:ed|"
+    rf"en)\b)"
+    r"[a-z]+|\A\W*(?:all|every|each) [\w'-]+(?: [\w'-]+){0,3} will (?!be \w+(?:ed|en)\b)[a-z]+|"
     r"\b(?:they|he|she) will (?!be \w+(?:ed|en) by\b)[a-z]+|"
     r"\bwill (?:always |never |not )?(?:have|keep|hold|stay|remain|carry|wear|possess|observe|comply|respect|abide|"
     r"adhere|refrain|await|wait)\b(?! been\b)|"
@@ -385,6 +421,8 @@ def verdict(
         return f"says what will be done ({told.group().lower()})", False
     if _instructs(said):
         return "an order that was not read, behind a condition or an aim", False
+    if (adverse := _shown(_ADVERSE, _SUBORDINATE.sub(" ", said))) and bearing.touching(said):
+        return f"it may forbid or set a condition for what a tool does ({adverse})", False
     if (whom := _FOR.search(said)) and bearing.sharing(said):
         return f"says for whom or for what it is ({whom.group()[:-1].lower().strip()})", False
     if able := [m.group().lower() for m in _ABLE.finditer(said) if bearing.named(m[1], whole=False)]:
