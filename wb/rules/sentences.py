@@ -603,10 +603,16 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
         sentence.said,
         bearing,
         opening=next(iter(sentence.stems[::-1]), ""),
-        title=" / ".join(t for t in sentence.headings if t == sentence.headings[-1] or words.forbids(t)),
+        title=" / ".join(_titles(sentence)),
         fragment=sentence.kind in ("item", "step", "cell") or bool(sentence.stems),
     )
     return _Fate("not a constraint" if plain else "open", reason, worded=True)
+
+
+def _titles(sentence: Sentence) -> list[str]:
+    """The innermost title of a sentence, behind those around it, and its column's, that forbid by their head alone."""
+    outer = (*sentence.headings[:-1], sentence.column)
+    return [*(title for title in outer if words.forbids(title)), *sentence.headings[-1:]]
 
 
 def _phrases(gap: Sentence) -> tuple[str, ...]:
@@ -621,7 +627,8 @@ def _phrases(gap: Sentence) -> tuple[str, ...]:
 
 def _gap(gap: Sentence) -> _Fate:
     """The fate of what is in no sentence, by the reason why it was skipped."""
-    marks = ", ".join(dict.fromkeys(filter(None, map(words.forced, _phrases(gap)))))
+    found = [word for phrase in _phrases(gap) for word in words.forced(phrase).split(", ") if word]
+    marks = ", ".join(dict.fromkeys(found))
     if gap.label in _UNSEEN and not (marks and gap.label in _WRITING):
         return _Fate("not a constraint", f"{gap.label}: no reader of the document sees it")
     if gap.label in _EMPTY and not marks:
@@ -662,12 +669,15 @@ def _enumerated(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate
 
 def _under(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
     """Items behind a short line that forbids by its head alone ("Don'ts") are what it forbids: none is a thing that is
-    merely named.  They end where something else stands."""
+    merely named.  They end where something else stands.  Such a line may be an item of three words too: what is nested
+    in it and what stands beside it are not told apart."""
     found, within = list(fates), ""
     for k, piece in enumerate(every):
         if piece.kind in ("item", "step"):
             if within and fates[k].worded and fates[k].cls == "not a constraint":
                 found[k] = _Fate("open", f"an item under a line that may forbid it ({within})", worded=True)
+            elif not within and len(piece.said.split()) <= 3:
+                within = words.forbids(piece.said)
         else:
             short = piece.kind == "prose" and len(piece.said.split()) <= 8 and not re.search(r"[.;]\s*\Z", piece.said)
             within = words.forbids(piece.said) if short else ""

@@ -40,15 +40,13 @@ _FORCE = re.compile(
     r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|rejected|expected to|supposed to|"
     r"(?<!held )responsible for (?:\w+ly )?\w+ing|(?:is|are|be) (?:[\w']+ ){0,2}(?:duty|duties|responsibility|"
     r"responsibilities) (?:of|to)|incumbent (?:up)?on|subject to|remember to|make sure|"
-    r"be (?:sure|careful|cautious|aware)|take care|"
-    r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
+    r"be (?:sure|careful|cautious|aware)|take care|violations?|illegal\w*|unlawful\w*|malpractice|misconduct|"
+    r"offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
     r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
     r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|"
-    r"avoided|"
-    r"frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|ruled out|"
-    r"stops? short|draws? the line|"
-    r"turned away|hands off|(?:keep|stay) (?:away|off|out|clear)|withdrawn|revoked|rescinded|repealed|"
-    r"dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
+    r"avoided|frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|"
+    r"ruled out|stops? short|draws? the line|turned away|hands off|(?:keep|stay) (?:away|off|out|clear)|withdrawn|"
+    r"revoked|rescinded|repealed|dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
     r"zero[- ]tolerance|not tolerated|intolerable|non-negotiable|inviolable|sine qua non|indispensable|imperative|"
     r"(?:is|are|(?<!might )(?<!may )(?<!could )be|remains?|it's) (?:(?!not\b)\w+ )?(?:essential|vital|crucial|"
@@ -68,12 +66,10 @@ _DEMAND = re.compile(  # "is to have", "are not to keep"; no word of place or th
 )
 _AIM = re.compile(  # "the aim of the house is to help"
     r"\b(?:aims?|goals?|purposes?|tasks?|jobs?|roles?|points?|ideas?|intent\w*|objectives?|missions?|plans?|ways?|"
-    r"steps?|"
-    r"functions?|reasons?|keys?|tricks?|hopes?|wish(?:es)?|options?|alternatives?|approach(?:es)?|solutions?|methods?|"
-    r"strateg(?:y|ies)|advantages?|benefits?|uses?|work|challenges?|effects?|motivations?|priorit(?:y|ies)|focus|"
-    r"visions?|"
-    r"ambitions?|promises?|choices?|practices?|recommendations?|suggestions?|tendenc(?:y|ies)|desires?|problems?|"
-    r"best|easiest|simplest|what|as)\b(?: [\w',-]+){0,8}\W*\Z",
+    r"steps?|functions?|reasons?|keys?|tricks?|hopes?|wish(?:es)?|options?|alternatives?|approach(?:es)?|solutions?|"
+    r"methods?|strateg(?:y|ies)|advantages?|benefits?|uses?|work|challenges?|effects?|motivations?|priorit(?:y|ies)|"
+    r"focus|visions?|ambitions?|promises?|choices?|practices?|recommendations?|suggestions?|tendenc(?:y|ies)|"
+    r"desires?|problems?|best|easiest|simplest|what|as)\b(?: [\w',-]+){0,8}\W*\Z",
     re.I,
 )
 _DENIED = re.compile(
@@ -85,15 +81,13 @@ _SUBORDINATE = re.compile(r"\b(?:if|when|whether|that|who|which|because|unless)\
 _LIMIT = re.compile(
     r"(?<!-)\b(?:only|solely|exclusively|except\w*|unless|without|until|other than|instead of|rather than|but not|"
     r"but of|nothing but|not both|(?<!leave )(?<!let )alone|(?<=, )not (?:by|to|for|in|on|at|with|from)|"
-    r"at (?:the )?(?:most|least|latest)|up to|"
-    r"(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|larger) than|"
+    r"at (?:the )?(?:most|least|latest)|up to|(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|larger) than|"
     r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed(?! liability)|s)?|"
     r"capped|maximum|minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
     r"provided (?:that|the)|on condition|at (?:the|its|their|his|her|our|your|\w+'s) (?:\w+ )?discretion|"
-    r"in so far as|the same|different|once per|"
-    r"by definition|exhaustive|(?:list|enumeration) is (?:closed|complete|final)|\d+ plus|tops(?=\W*\Z)|max|"
-    r"exclud(?:es?|ing)|to the exclusion|(?<=[a-z] )besides(?= [a-z])|"
+    r"in so far as|the same|different|once per|by definition|exhaustive|(?:list|enumeration) is (?:closed|complete|"
+    r"final)|\d+ plus|tops(?=\W*\Z)|max|exclud(?:es?|ing)|to the exclusion|(?<=[a-z] )besides(?= [a-z])|"
     r"(?:everyone|everybody|anyone|anybody|everything|anything|nothing|none|nobody) save|excepting|omit(?:s|ting)?|"
     r"disregarding|discounting|minus|barring|bar (?:the|those|any)|"
     r"(?<!may )(?<!can )(?<!to )(?<!and )(?<!or )(?<!must )(?<!not )(?<!will )(?<!please )(?<!could )(?<!you )(?<!we )"
@@ -101,26 +95,22 @@ _LIMIT = re.compile(
     r"aside from|apart from|short of (?!\w+ing\b)|leaving out|insofar|inasmuch as|as far as (?!possible|practicable)|"
     r"(?:any\w*|every\w*|all|each|whatever|whichever|whoever)(?: (?!may\b|can\b|is\b|are\b|has\b|have\b|do\b|"
     r"does\b|will\b|and\b|in\b)[\w'-]+){0,3},? but|but (?:those|these|the ones|such|that of|the one)|"
-    r"ones (?:aside|apart|out)|full stop|period(?=\W*\Z)|that(?:'s| is) (?:it|all)(?=\W*\Z)|nothing more|left out|"
-    r"not (?:counting|including)|"
-    r"sole|merely|purely|(?<!not )(?<!mutually )exclusive|nothing (?:other|except|besides|beyond|short)|"
-    r"(?<!was )(?<!were )too (?:many|much|long|late|few|little|old|young|big|large|small|high|low|heavy|early|short|"
-    r"fast|wide|tall)|"
+    r"ones (?:aside|apart|out)|full stop|(?<=[,;] )period(?=\W*\Z)|that(?:'s| is) (?:it|all)(?=\W*\Z)|nothing more|"
+    r"left out|not (?:counting|including)|sole|merely|purely|(?<!not )(?<!mutually )exclusive|nothing (?:other|"
+    r"except|besides|beyond|short)|(?<!was )(?<!were )too (?:many|much|long|late|few|little|old|young|big|large|"
+    r"small|high|low|heavy|early|short|fast|wide|tall)|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b|"
     r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|"
-    r"sixty|"
-    r"seventy|eighty|ninety|hundred|thousand)(?: (?!and\b|or\b)[\w%€$£.]+){0,2} (?:or|and) (?:fewer|less|more|older|"
-    r"younger|over|"
-    r"under|above|below|up|upwards?|greater|higher|lower|longer|shorter|later|earlier|larger|smaller|bigger|better|"
-    r"beyond|onwards?|taller|heavier|lighter|newer)\b|"
+    r"sixty|seventy|eighty|ninety|hundred|thousand)(?: (?!and\b|or\b)[\w%€$£.]+){0,2} (?:or|and) (?:fewer|less|more|"
+    r"older|younger|over|under|above|below|up|upwards?|greater|higher|lower|longer|shorter|later|earlier|larger|"
+    r"smaller|bigger|better|beyond|onwards?|taller|heavier|lighter|newer)\b|"
     r"\baged (?:\d+|\w+teen|twenty)|\b(?:over|under)-?\d+s\b|\d ?\+(?! ?\d)|"
     r"\b(?:top|highest|lowest|longest|shortest|largest|smallest|biggest|tallest|earliest|latest|oldest|youngest|"
     r"heaviest|fastest|slowest|fewest|ceilings?|caps?|quotas?|thresholds?|deadlines?|cut-?offs?|(?:upper|"
     r"lower) bounds?)\b"
     r"(?=[^.;]{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|twenty|thirty|forty|fifty|"
-    r"sixty|seventy|eighty|ninety|hundred|thousand)\b))|"
-    r"\d[\w %]{0,30} (?:is|are) the \w+est\b",
+    r"sixty|seventy|eighty|ninety|hundred|thousand)\b))|\d[\w %]{0,30} (?:is|are) the \w+est\b",
     re.I,
 )
 _AMOUNT = re.compile(
@@ -184,29 +174,23 @@ _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, ag
     r"\b(?:is|are|be|remains?|gets?|goes|go|falls?|runs?|stands?|has|have) (?:(?:an?|the|very|now|all|quite|also|"
     r"[a-z]+ly) ){0,2}"
     r"(?:un(?!der|ion|iq|it|ivers|iform|ify|ifi|til|to\b|do\b|less|usual)\w+|unfit|inappropriate|inexcusable|"
-    r"intolerable|"
-    r"invalid|insufficient|inadequate|anathema|no-no|red lines?|sins?|crimes?|criminal|deal-?breakers?|bad|mistakes?|"
-    r"errors?|"
-    r"abus\w+|fir(?:ed|ing)|grounds|sackable|consequences|beyond|out(?=[.!]?\Z)|out of (?:bounds|order|line|scope|"
-    r"reach)|"
-    r"outside|blocked|frozen|vetoed|verboten|embargoed|(?:black|block)listed|interdicted|proscribed|against|"
-    r"counter to|contrary|at odds|incompatible|inconsistent|in conflict|disapproved|discouraged|deplored|condemned|"
-    r"hated|"
+    r"intolerable|invalid|insufficient|inadequate|anathema|no-no|red lines?|sins?|crimes?|criminal|deal-?breakers?|"
+    r"bad|mistakes?|errors?|abus\w+|fir(?:ed|ing)|grounds|sackable|consequences|beyond|out(?=[.!]?\Z)|"
+    r"out of (?:bounds|order|line|scope|reach)|outside|blocked|frozen|vetoed|verboten|embargoed|(?:black|"
+    r"block)listed|interdicted|proscribed|against|counter to|contrary|at odds|incompatible|inconsistent|in conflict|"
+    r"disapproved|discouraged|deplored|condemned|hated|"
     r"deprecated|non-?existent|absent|missing|lacking|impossible|things? of the past|history|gone|over(?=[.!]?\Z)|"
-    r"finished|"
-    r"dead|abandoned|scrapped|dropped|stopped|halted|paused|terminated|retired|harmful|dangerous|hazardous|risky|"
-    r"dependent|"
-    r"tied|linked|coupled|bound|contingent|conditional|called for|necessity|necessities)\b|"
+    r"finished|dead|abandoned|scrapped|dropped|stopped|halted|paused|terminated|retired|harmful|dangerous|hazardous|"
+    r"risky|dependent|tied|linked|coupled|bound|contingent|conditional|called for|necessity|necessities)\b|"
     r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
     r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
-    r"hinges? (?:up)?on|"
-    r"rests? (?:up)?on|calls? for|necessitates?|presupposes?)\b",
+    r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?)\b",
     re.I,
 )
 _UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-members"
     r"\bnon-?[a-z]{3,}|\bun(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|animous|usual)[a-z]{3,}|\b(?:in|im|"
-    r"ir|il)[a-z]+(?:able|ible)\b|"
-    r"\b(?:whatever|whichever|who(?:m)?ever)\b|\b(?!regard|never|none|wire)[a-z]{4,}less(?:ly)?\b",
+    r"ir|il)[a-z]+(?:able|ible)\b|\b(?:whatever|whichever|who(?:m)?ever)\b|\b(?!regard|never|none|"
+    r"wire)[a-z]{4,}less(?:ly)?\b",
     re.I,
 )
 _FOR = re.compile(
@@ -223,17 +207,21 @@ _ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,2}\w*(?:n
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
 _FORBIDDING = re.compile(
     r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?|"
-    r"(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|no-?nos?|taboos?|bans|nevers|nope|verboten|exclusions?|"
+    r"(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|no-?nos?|taboos?|bans|embargo(?:e?s|ed)?|do nots|"
+    r"mus(?:t)?n'?ts|nevers|nope|verboten|exclusions?|"
     r"excluded|excludes?|exceptions?|refus(?:e|es|ed|als?)|declined?|reject(?:ed|s|ions?)?|den(?:y|ied|ials?)|"
     r"out of (?:bounds|scope|line|order|reach)|outside (?:of )?(?:the |our )?(?:scope|remit)|avoid(?:ed|ances?)?|"
     r"red lines?|impossib\w+|sins?|crimes?|off[- ]limits|hands off|restrict(?:ed|s|ions?)|limitations?|"
     r"(?:black|block|deny|stop|ban|kill)[- ]?lists?|contraband|deal-?breakers?|veto(?:e?s|ed)?|proscri\w+|interdict\w*|"
     r"must-nots?|illegal\w*|unlawful\w*|criminal|offen[cs]es?|misdeeds|wrongs|wrongdoing|bad practices?|"
-    r"anti-?patterns?|"
-    r"abuses?|unsupported|unavailable|unwelcome|unwanted|undesir\w+|unauthori[sz]ed|improper|inadmissible|ineligible|"
-    r"barred|debarred|blocked|leave (?:out|alone)|left out|keep (?:out|off|away)|stay (?:away|out|off|clear)|"
-    r"steer clear|"
-    r"beware|nothing|none|nobody|only|musts|must-haves?|abstain|abstentions?|cease|desist)\b|[❌✗✘🚫⛔🛑]",
+    r"anti-?patterns?|abuses?|unsupported|unavailable|unwelcome|unwanted|undesir\w+|unauthori[sz]ed|improper|"
+    r"inadmissible|ineligible|barred|debarred|blocked|leave (?:out|alone)|left out|keep (?:out|off|away)|"
+    r"stay (?:away|out|off|clear)|steer clear|beware|nothing|none|nobody|only|limits|constraints?|bounds|boundaries|"
+    r"infringements?|breach(?:es)?|misconduct|frozen|stopped|"
+    r"gave up|given up|discontinued|suspended|disqualif\w+|inappropriate|unsafe|harmful|sackable|against|thumbs down|"
+    r"negative list|black marks?|bad habits|skip|omit|gone|out(?=\W*(?:\Z|/))|anything but|everything (?:but|except)|"
+    r"nay|"
+    r"nein|nyet|minus|deal breakers?|musts|must-haves?|abstain|abstentions?|cease|desist)\b|[❌✗✘🚫⛔🛑]",
     re.I,
 )
 _ADVICE = re.compile(
@@ -268,8 +256,8 @@ _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown 
     r"[a-z]+|\A\W*(?:all|every|each) [\w'-]+(?: [\w'-]+){0,3} will (?!be \w+(?:ed|en)\b)[a-z]+|"
     r"\b(?:they|he|she) will (?!be \w+(?:ed|en) by\b)[a-z]+|"
     r"\bwill (?:always |never |not )?(?:have|keep|hold|stay|remain|carry|wear|possess|observe|comply|respect|abide|"
-    r"adhere|refrain|await|wait)\b(?! been\b)|"
-    r"\bwill (?:\w+ly )?be (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt|pt)\b(?! by (?:an?|the|its|our) )",
+    r"adhere|refrain|await|wait)\b(?! been\b)|\bwill (?:\w+ly )?be (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt|"
+    r"pt)\b(?! by (?:an?|the|its|our) )",
     re.I,
 )
 _SUBJECT = re.compile(
