@@ -357,3 +357,11 @@ def test_what_no_tool_is_known_by_bears_on_what_changes_something_and_on_what_sh
 def test_a_label_that_names_an_act_before_mere_words_may_be_an_order(text: str, cls: str) -> None:
     label = read(f"- Never order lunch.\n{text}", CLINIC)[1]
     assert label.text.endswith(":") and label.cls == cls, label.reason
+
+
+@pytest.mark.parametrize("form", ["{}\n\n- the hat\n", "## {}\n\n- the hat\n", "{}:\n\n- the hat\n",
+                                  "## {}\n\n### Hats\n\n- the hat\n", "| {} |\n|---|\n| the hat |\n"])  # fmt: skip
+def test_what_stands_under_a_head_that_forbids_is_open_in_every_form(form: str) -> None:
+    for head, cls in (("Taboos", "open"), ("Manners", "not a constraint")):
+        hat = by_text(read(f"# House\n\n{form.format(head)}\n\n# Other\n\nYou must never hum.\n", BOX), "the hat")
+        assert hat.cls == cls, (head, hat.reason)

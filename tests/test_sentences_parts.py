@@ -464,3 +464,73 @@ def test_a_heading_bears_on_what_the_sentences_below_it_bear_on_and_none_on_all(
     assert sentences._with_tools(readings, every, fates, BEARING)[0].tools == ("pay_invoice",)
     every[0] = piece("Money", kind="prose", headings=("Top",))
     assert sentences._with_tools(readings, every, fates, BEARING)[0].tools == CHANGING
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "words"),
+    [
+        ("image", "![Do not pay a bill.](x.png)", "do not"),
+        ("alt", '<img src="must.png" alt="Never pay a bill.">', "must, never"),
+        ("link title", '](http://x "Do not pay a bill.")', "do not"),
+        ("title", "<abbr title='Do not pay a bill.'>", "do not"),
+        ("placeholder", '<input placeholder="Don\'t pay">', "don't"),
+        ("noscript", "<noscript>Do not pay a bill.</noscript>", "do not"),
+        ("video", "<video>\nDo not pay a bill.\n</video>", "do not"),
+        ("style sheet", '<style>p::after{content:"Do not pay a bill."}</style>', "do not"),
+        ("script", "<script>document.write('Do not pay a bill.')</script>", "do not"),
+        ("image", "![A bill that we pay](x.png)", ""),
+        ("placeholder", '<input placeholder="Your name">', ""),
+        ("noscript", "<noscript>Turn it on.</noscript>", ""),
+        ("style sheet", '<style>p::after{content:"So it is."} .never must {a: b}</style>', ""),
+        ("style sheet", '<style>p{font-family:"Do not pay"}</style>', ""),
+        ("script", "<script>never = 'must'; // you must not</script>", ""),
+        ("comment", "<!-- 'Do not pay a bill.' -->", ""),
+    ],
+)
+def test_hidden_text_that_a_page_may_show_is_open_with_words_of_force(label: str, text: str, words: str) -> None:
+    fate = sentences._gap(piece(text, kind="gap", label=f"hidden: {label}"))
+    assert fate.cls == ("open" if words else "not a constraint")
+    assert fate.reason == f"hidden: {label} with the words {words}" if words else "with the words" not in fate.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds", "opened"),
+    [
+        ("Don'ts", ("item", "step"), (True, True)),
+        ("**No-gos**", ("item", "item"), (True, True)),
+        ("We refuse", ("item", "prose"), (True, False)),
+        ("We refuse", ("prose", "item"), (False, False)),
+        ("Dos", ("item", "item"), (False, False)),
+        ("We refuse nobody who comes with a friend and a hat", ("item", "item"), (False, False)),
+        ("We refuse.", ("item", "item"), (False, False)),
+    ],
+)
+def test_items_behind_a_line_that_forbids_are_open(line: str, kinds: tuple, opened: tuple) -> None:
+    plain = _Fate("not a constraint", "so", worded=True)
+    every = [piece(line), *(piece("a red hat", kind=kind) for kind in kinds)]
+    found = sentences._under(every, [plain] * 3)
+    assert found[0] == plain and [one.cls == "open" for one in found[1:]] == list(opened)
+    read = [plain, _Fate("rule", "r"), _Fate("not a constraint", "by", decided=True)]
+    assert sentences._under(every, read) == read, "what was read, or decided, stays"
+
+
+def test_items_behind_an_item_that_is_a_head_are_open() -> None:
+    plain = _Fate("not a constraint", "so", worded=True)
+    every = [piece(text, kind="item") for text in ("red hats", "Don'ts", "blue hats")]
+    assert [one.cls for one in sentences._under(every, [plain] * 3)] == ["not a constraint"] * 2 + ["open"]
+    every[1] = piece("we wear no big hats here", kind="item")
+    assert sentences._under(every, [plain] * 3) == [plain] * 3
+
+
+@pytest.mark.parametrize(
+    ("headings", "column", "opened"),
+    [
+        (("House", "Don'ts"), "", True),
+        (("Don'ts", "Hats"), "", True),
+        (("House", "Hats"), "Exclusions", True),
+        (("House", "Hats"), "Colours", False),
+    ],
+)
+def test_a_cell_is_read_under_all_titles_that_forbid(headings: tuple, column: str, opened: bool) -> None:
+    one = piece("red hats", kind="cell", headings=headings, column=column, row=(("", "x"),))
+    assert (sentences._by_words(one, BEARING).cls == "open") is opened

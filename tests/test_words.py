@@ -189,3 +189,81 @@ def test_what_is_told_of_an_argument_is_read_whatever_form_it_has(inside: object
     row = {"name": "pay", "parameters": {"type": "object", "properties": {"sum": {"properties": inside}}}}
     bearing = words.Bearing(tools.parse(json.dumps([row, {"name": "sing"}])))
     assert bearing.touching("The amount is told.") == (("pay",) if isinstance(inside, dict) else ())
+
+
+PAIRS = """
+    Any lawn may be mown save the wet ones. | Anybody may save the file.
+    All lawns may be mown but those that are wet. | The lawn is wet, but green.
+    Everybody but a child may come. | Everybody may come.
+    Lawns may be mown insofar as they are dry. | Lawns may be mown.
+    All lawns minus the wet ones are mown. | All lawns are mown.
+    Lawns excluding wet ones may be mown. | Lawns may be mown by the gardener.
+    Lawns may be mown, wet ones aside. | Some lawns may be mown.
+    Unbooked rooms may rest. | Unbooked rooms may also rest.
+    Only illness counts as a reason. | Illness counts as a reason.
+    Illness alone means a reason. | Illness means a reason.
+    Nothing other than illness counts as a reason. | A cold counts as an illness.
+    A reason is defined as illness, never as rain. | A reason is defined as illness.
+    The term excludes rain. | The term covers rain.
+    The sole reasons are rain and snow. | The reasons are rain and snow.
+    Rain hardly counts as a reason. | Rain counts as a reason.
+    The list is exhaustive. | The list is long.
+    Water means rain, period. | Water means rain in this period.
+    The sauna is for those who are 18 or older. | The sauna is for those who like it.
+    The pool is for visitors aged 18. | The pool is for visitors.
+    A choir consists of six singers or fewer. | A choir consists of one or more singers.
+    The slide is for over-12s. | The slide is for everybody.
+    Saunas are an 18+ thing. | Saunas are a nice thing.
+    The top speed is 80. | The top is green.
+    The top speed is eighty. | The top of the hill is bare.
+    Seven singers are too many. | The hall was too small.
+    A nap lasts an hour, tops. | The tops of the trees are bare.
+    We have zero tolerance for rain. | We have some tolerance for rain.
+    A choir is to have a hall. | The aim of a choir is to have a hall.
+    Singers are to keep time. | The hall is to the left.
+    Singers are not to shout. | The best way is to sing.
+    A choir will have a hall. | The garden will have been green.
+    Every singer will sing. | The wind will sing.
+    Singers will sing. | Birds will sing.
+    A hall is indispensable. | A hall is nice.
+    A hall is essential for a choir. | An essential part of a choir is its hall.
+    It is vital that they sing. | The vital signs are green.
+    It is important to sing. | The hall is important.
+    A hall is a precondition of singing. | A hall is a place of singing.
+    Forget about singing. | The song about singing is nice.
+    Rain does not count. | The rain counts.
+    The owner has the final say. | The owner has a house.
+    Notes are out of bounds. | The lawn is out of sight.
+    Rooms are verboten. | Dogs are verboten animals of the house.
+    Booking rooms depends on the weather. | The lawn depends on the weather.
+    Rooms are for members. | Lawns are for members.
+    Bookable are the rooms of the house. | Likeable are the dogs of the house.
+    A note does not count as a letter. | A dog counts as a pet.
+"""
+
+
+@pytest.mark.parametrize("pair", [line.strip() for line in PAIRS.strip().splitlines()])
+def test_words_of_exception_limit_and_demand_hold_a_sentence_open_and_their_neighbours_do_not(pair: str) -> None:
+    restricts, plain = pair.split(" | ")
+    assert not said(restricts)[1], said(restricts)
+    assert said(plain)[1], said(plain)
+
+
+@pytest.mark.parametrize("head", ["Don'ts", "No-gos", "Taboos", "Bans", "Nevers", "Exclusions", "We refuse",
+                                  "Verboten", "Out of bounds",
+                                  "Things to avoid", "Red lines", "Not covered",
+                                  "Deny list"])  # fmt: skip
+def test_a_head_that_forbids_holds_open_what_stands_under_it(head: str) -> None:
+    assert words.forbids(head) and not said(head)[1]
+    assert not said("small dogs", title=head)[1] and not said("small dogs", opening=f"{head}:")[1]
+    assert not said("Dogs may also come.", title=head)[1], "a permission among what is forbidden"
+
+
+@pytest.mark.parametrize("head", ["Dos", "Banquets", "Covered", "What we like", "Rooms", "Abandoned"])
+def test_a_head_that_names_a_thing_forbids_nothing(head: str) -> None:
+    assert not words.forbids(head) and said(head)[1]
+    assert said("small dogs", title=head)[1] and said("small dogs", opening=f"{head}:")[1]
+
+
+def test_a_question_forbids_nothing_by_its_head() -> None:
+    assert words.forbids("What do we refuse") and not words.forbids("What do we refuse?")

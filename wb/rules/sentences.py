@@ -54,6 +54,8 @@ _UNSEEN = {
     HIDDEN + what for what in ("comment", "page title", "tag characters", "declaration", "script", "style sheet")
 }
 
+_WRITING = {HIDDEN + "script", HIDDEN + "style sheet"}  # what writes on a page
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -130,7 +132,8 @@ def classify(
             first[k] = _rejected(first[k], decided[ids[k]])
         elif decided[ids[k]].partly and k in mine:
             first[k] = _partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
-    rows = _enumerated(shown, _labels(shown, _rows(shown, [first[k] for k in seen]), bearing))
+    rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
+    rows = _under(shown, _enumerated(shown, rows))
     told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
@@ -600,16 +603,33 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
         sentence.said,
         bearing,
         opening=next(iter(sentence.stems[::-1]), ""),
-        title=" / ".join(sentence.headings[-1:]),
+        title=" / ".join(_titles(sentence)),
         fragment=sentence.kind in ("item", "step", "cell") or bool(sentence.stems),
     )
     return _Fate("not a constraint" if plain else "open", reason, worded=True)
 
 
+def _titles(sentence: Sentence) -> list[str]:
+    """The innermost title of a sentence, behind those around it, and its column's, that forbid by their head alone."""
+    outer = (*sentence.headings[:-1], sentence.column)
+    return [*(title for title in outer if words.forbids(title)), *sentence.headings[-1:]]
+
+
+def _phrases(gap: Sentence) -> tuple[str, ...]:
+    """What of a text that is not seen may be said on its own: of markup what stands between its marks, of a style sheet
+    or a script the strings that it would write."""
+    if gap.label in _WRITING:
+        strings = re.findall(r"\"([^\"\n]*)\"|'([^'\n]*)'|`([^`]*)`", gap.text)
+        written = [text for found in strings for text in found if len(text.split()) > 1]
+        return tuple(written) if "script" in gap.label or "content" in gap.text else ()
+    return (gap.text, *re.split(r"[<>\[\](){}\"“”=\n]+|(?<!\w)'|'(?!\w)", gap.text))
+
+
 def _gap(gap: Sentence) -> _Fate:
     """The fate of what is in no sentence, by the reason why it was skipped."""
-    marks = words.forced(gap.text)
-    if gap.label in _UNSEEN:
+    found = [word for phrase in _phrases(gap) for word in words.forced(phrase).split(", ") if word]
+    marks = ", ".join(dict.fromkeys(found))
+    if gap.label in _UNSEEN and not (marks and gap.label in _WRITING):
         return _Fate("not a constraint", f"{gap.label}: no reader of the document sees it")
     if gap.label in _EMPTY and not marks:
         return _Fate("not a constraint", _EMPTY[gap.label])
@@ -644,6 +664,23 @@ def _enumerated(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate
                 found[k] = _Fate("open", f"a paragraph behind an opening that sets a condition ({within})", worded=True)
         else:
             style, within = None, words.conditional(piece.said) if piece.said.rstrip().endswith(":") else ""
+    return found
+
+
+def _under(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
+    """Items behind a short line that forbids by its head alone ("Don'ts") are what it forbids: none is a thing that is
+    merely named.  They end where something else stands.  Such a line may be an item of three words too: what is nested
+    in it and what stands beside it are not told apart."""
+    found, within = list(fates), ""
+    for k, piece in enumerate(every):
+        if piece.kind in ("item", "step"):
+            if within and fates[k].worded and fates[k].cls == "not a constraint":
+                found[k] = _Fate("open", f"an item under a line that may forbid it ({within})", worded=True)
+            elif not within and len(piece.said.split()) <= 3:
+                within = words.forbids(piece.said)
+        else:
+            short = piece.kind == "prose" and len(piece.said.split()) <= 8 and not re.search(r"[.;]\s*\Z", piece.said)
+            within = words.forbids(piece.said) if short else ""
     return found
 
 

@@ -20,9 +20,11 @@ _USER = (
 )
 _PARTY = re.compile(rf"\b(?:{_AGENT}|{_USER})\b", re.I)
 _EVERYBODY = re.compile(
-    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|students|"
+    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|"
+    rf"students|"
     r"pupils|tenants|readers|applicants|residents|employees|minors|children|adults|everyone|everybody))\s+"
-    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|with\b)[a-z]+",
+    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|"
+    r"with\b)[a-z]+",
     re.I,
 )
 _EXEMPT = re.compile(
@@ -38,18 +40,36 @@ _FORCE = re.compile(
     r"non-?(?:refundable|transferable)|ineligible|denied|refused|declined|rejected|expected to|supposed to|"
     r"(?<!held )responsible for (?:\w+ly )?\w+ing|(?:is|are|be) (?:[\w']+ ){0,2}(?:duty|duties|responsibility|"
     r"responsibilities) (?:of|to)|incumbent (?:up)?on|subject to|remember to|make sure|"
-    r"be (?:sure|careful|cautious|aware)|take care|"
-    r"violations?|illegal\w*|unlawful\w*|malpractice|misconduct|offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
+    r"be (?:sure|careful|cautious|aware)|take care|violations?|illegal\w*|unlawful\w*|malpractice|misconduct|"
+    r"offen[cs]es?|fraud\w*|void|taboo|off[- ]limits|"
     r"out of the question|off the table|no-go|not (?:ok|okay|legal|on|done)|wrong|improper|unethical|inadmissible|"
-    r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|avoided|"
-    r"frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|ruled out|"
-    r"stops? short|draws? the line|"
-    r"turned away|hands off|(?:keep|stay) (?:away|off|out|clear)|withdrawn|revoked|rescinded|repealed|"
-    r"dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
+    r"outlawed|abolished|discontinued|ceas(?:e|es|ed)|excluded|precluded|unauthori[sz]ed|unavailable|unthinkable|"
+    r"avoided|frowned upon|punishable|against the rules|breach\w*|contraven\w*|on hold|closed (?:to|for)|locked for|"
+    r"ruled out|stops? short|draws? the line|turned away|hands off|(?:keep|stay) (?:away|off|out|clear)|withdrawn|"
+    r"revoked|rescinded|repealed|dismissal|dismissed|suspended|barred|sanction\w*|penal\w*|neither|nor|"
     r"refrain|nobody|no one|no-one|nothing else|by no means|under no|in no (?:case|event)|at no time|"
-    r"(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
+    r"zero[- ]tolerance|not tolerated|intolerable|non-negotiable|inviolable|sine qua non|indispensable|imperative|"
+    r"(?:is|are|(?<!might )(?<!may )(?<!could )be|remains?|it's) (?:(?!not\b)\w+ )?(?:essential|vital|crucial|"
+    r"paramount|necessary|needed|called for|a condition)|"
+    r"important (?:to|that)|necessit(?:y|ies)|prerequisites?|preconditions?|insists?|"
+    r"(?:do|does)(?: not|n't) (?:count|qualify|suffice)|(?:last|final) (?:word|say)|forget (?:about|\w+ing)|"
+    r"no (?:way around|getting around)|(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
     r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
     rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)|[❌✗✘🚫⛔🛑]",
+    re.I,
+)
+_DEMAND = re.compile(  # "is to have", "are not to keep"; no word of place or thing follows
+    r"\b(?:is|are)(?: (?:not|never|always|also|only|then|still|therefore|thus|first|in turn))? to "
+    r"(?!(?:an?|the|this|that|these|those|his|her|its|our|your|my|their|some|any|all|each|every|no|one|two|us|you|them|"
+    r"me|him|it|what|which|whom|date|say|scale)\b)[a-z]+\b",
+    re.I,
+)
+_AIM = re.compile(  # "the aim of the house is to help"
+    r"\b(?:aims?|goals?|purposes?|tasks?|jobs?|roles?|points?|ideas?|intent\w*|objectives?|missions?|plans?|ways?|"
+    r"steps?|functions?|reasons?|keys?|tricks?|hopes?|wish(?:es)?|options?|alternatives?|approach(?:es)?|solutions?|"
+    r"methods?|strateg(?:y|ies)|advantages?|benefits?|uses?|work|challenges?|effects?|motivations?|priorit(?:y|ies)|"
+    r"focus|visions?|ambitions?|promises?|choices?|practices?|recommendations?|suggestions?|tendenc(?:y|ies)|"
+    r"desires?|problems?|best|easiest|simplest|what|as)\b(?: [\w',-]+){0,8}\W*\Z",
     re.I,
 )
 _DENIED = re.compile(
@@ -61,15 +81,36 @@ _SUBORDINATE = re.compile(r"\b(?:if|when|whether|that|who|which|because|unless)\
 _LIMIT = re.compile(
     r"(?<!-)\b(?:only|solely|exclusively|except\w*|unless|without|until|other than|instead of|rather than|but not|"
     r"but of|nothing but|not both|(?<!leave )(?<!let )alone|(?<=, )not (?:by|to|for|in|on|at|with|from)|"
-    r"at (?:the )?(?:most|least|latest)|up to|"
-    r"(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|larger) than|"
-    r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed|s)?|capped|maximum|"
-    r"minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
+    r"at (?:the )?(?:most|least|latest)|up to|(?:no|not) (?:more|less|fewer|later|earlier|longer|greater|larger) than|"
+    r"(?:more|less|fewer|greater|larger|smaller|longer|older|younger) than|within|limit(?:ed(?! liability)|s)?|"
+    r"capped|maximum|minimum|exceed\w*|restrict\w*|reserved for|confined to|before(?!hand)|prior to|(?:as|so) long as|"
     r"twice|(?:\d+|two|three|four|five|ten) times|(?:over|above|below|under|beyond) [$€£]?\d[\d,.]*(?= )|"
     r"provided (?:that|the)|on condition|at (?:the|its|their|his|her|our|your|\w+'s) (?:\w+ )?discretion|"
-    r"in so far as|the same|different|once per|"
+    r"in so far as|the same|different|once per|by definition|exhaustive|(?:list|enumeration) is (?:closed|complete|"
+    r"final)|\d+ plus|tops(?=\W*\Z)|max|exclud(?:es?|ing)|to the exclusion|(?<=[a-z] )besides(?= [a-z])|"
+    r"(?:everyone|everybody|anyone|anybody|everything|anything|nothing|none|nobody) save|excepting|omit(?:s|ting)?|"
+    r"disregarding|discounting|minus|barring|bar (?:the|those|any)|"
+    r"(?<!may )(?<!can )(?<!to )(?<!and )(?<!or )(?<!must )(?<!not )(?<!will )(?<!please )(?<!could )(?<!you )(?<!we )"
+    r"(?<=[a-z,] )save (?:the|those|that|these|for|in|where|when|if|an?|on|\w+ ones)|"
+    r"aside from|apart from|short of (?!\w+ing\b)|leaving out|insofar|inasmuch as|as far as (?!possible|practicable)|"
+    r"(?:any\w*|every\w*|all|each|whatever|whichever|whoever)(?: (?!may\b|can\b|is\b|are\b|has\b|have\b|do\b|"
+    r"does\b|will\b|and\b|in\b)[\w'-]+){0,3},? but|but (?:those|these|the ones|such|that of|the one)|"
+    r"ones (?:aside|apart|out)|full stop|(?<=[,;] )period(?=\W*\Z)|that(?:'s| is) (?:it|all)(?=\W*\Z)|nothing more|"
+    r"left out|not (?:counting|including)|sole|merely|purely|(?<!not )(?<!mutually )exclusive|nothing (?:other|"
+    r"except|besides|beyond|short)|(?<!was )(?<!were )too (?:many|much|long|late|few|little|old|young|big|large|"
+    r"small|high|low|heavy|early|short|fast|wide|tall)|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
-    r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b",
+    r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b|"
+    r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|"
+    r"sixty|seventy|eighty|ninety|hundred|thousand)(?: (?!and\b|or\b)[\w%€$£.]+){0,2} (?:or|and) (?:fewer|less|more|"
+    r"older|younger|over|under|above|below|up|upwards?|greater|higher|lower|longer|shorter|later|earlier|larger|"
+    r"smaller|bigger|better|beyond|onwards?|taller|heavier|lighter|newer)\b|"
+    r"\baged (?:\d+|\w+teen|twenty)|\b(?:over|under)-?\d+s\b|\d ?\+(?! ?\d)|"
+    r"\b(?:top|highest|lowest|longest|shortest|largest|smallest|biggest|tallest|earliest|latest|oldest|youngest|"
+    r"heaviest|fastest|slowest|fewest|ceilings?|caps?|quotas?|thresholds?|deadlines?|cut-?offs?|(?:upper|"
+    r"lower) bounds?)\b"
+    r"(?=[^.;]{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|twenty|thirty|forty|fifty|"
+    r"sixty|seventy|eighty|ninety|hundred|thousand)\b))|\d[\w %]{0,30} (?:is|are) the \w+est\b",
     re.I,
 )
 _AMOUNT = re.compile(
@@ -91,8 +132,7 @@ _HOURS = re.compile(  # in a permission a limit; in a statement mostly none
 _CONDITIONAL = re.compile(
     r"\b(?:if|when|whenever|where|unless|provided(?: that)?|on condition(?: that)?|(?:as|so) long as|"
     r"(?:conditions?|criteria|criterion|requirements?|prerequisites?|preconditions?|demands?|qualifications?)"
-    r"(?: [\w']+){0,6}|"
-    r"(?:is|are|be|been|being) (?:\w+ )?(?:met|satisfied|fulfilled|true|present|the case))\W*\Z|"
+    r"(?: [\w']+){0,6}|(?:is|are|be|been|being) (?:\w+ )?(?:met|satisfied|fulfilled|true|present|the case))\W*\Z|"
     r"\b(?:if|when|whenever|where|unless|provided|only)\b(?=.*\b(?:following|these|those)\b)",
     re.I,
 )
@@ -114,8 +154,7 @@ _TITLE = re.compile(
 )
 _NUMBERING = re.compile(r"\A\W*(?:\d[\d.]*[.)]?|[a-z][.)]|§ ?\d+\S*|(?:section|article|chapter) \d\S*)(?=\s)", re.I)
 _ADDED = re.compile(
-    r"\btoo[.!]?\Z|"
-    r"\A\W*(?:this|that|these|those|it|they|the same)(?: rule| ban| limit)? (?:also |too )?"
+    r"\btoo[.!]?\Z|\A\W*(?:this|that|these|those|it|they|the same)(?: rule| ban| limit)? (?:also |too )?"
     r"(?:appl(?:y|ies)|holds?|goes)\b",
     re.I,
 )
@@ -131,6 +170,33 @@ _NARROWS = re.compile(
     r"(?! (?:any|all|every|each|either|anyone|anybody|everyone|everybody)\b)|,",
     re.I,
 )
+_ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, against something, or hangs on something
+    r"\b(?:is|are|be|remains?|gets?|goes|go|falls?|runs?|stands?|has|have) (?:(?:an?|the|very|now|all|quite|also|"
+    r"[a-z]+ly) ){0,2}"
+    r"(?:un(?!der|ion|iq|it|ivers|iform|ify|ifi|til|to\b|do\b|less|usual)\w+|unfit|inappropriate|inexcusable|"
+    r"intolerable|invalid|insufficient|inadequate|anathema|no-no|red lines?|sins?|crimes?|criminal|deal-?breakers?|"
+    r"bad|mistakes?|errors?|abus\w+|fir(?:ed|ing)|grounds|sackable|consequences|beyond|out(?=[.!]?\Z)|"
+    r"out of (?:bounds|order|line|scope|reach)|outside|blocked|frozen|vetoed|verboten|embargoed|(?:black|"
+    r"block)listed|interdicted|proscribed|against|counter to|contrary|at odds|incompatible|inconsistent|in conflict|"
+    r"disapproved|discouraged|deplored|condemned|hated|"
+    r"deprecated|non-?existent|absent|missing|lacking|impossible|things? of the past|history|gone|over(?=[.!]?\Z)|"
+    r"finished|dead|abandoned|scrapped|dropped|stopped|halted|paused|terminated|retired|harmful|dangerous|hazardous|"
+    r"risky|dependent|tied|linked|coupled|bound|contingent|conditional|called for|necessity|necessities)\b|"
+    r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
+    r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
+    r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?)\b",
+    re.I,
+)
+_UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-members"
+    r"\bnon-?[a-z]{3,}|\bun(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|animous|usual)[a-z]{3,}|\b(?:in|im|"
+    r"ir|il)[a-z]+(?:able|ible)\b|\b(?:whatever|whichever|who(?:m)?ever)\b|\b(?!regard|never|none|"
+    r"wire)[a-z]{4,}less(?:ly)?\b",
+    re.I,
+)
+_FOR = re.compile(
+    r"\b(?:is|are) (?:(?:meant|intended|made|there|designed|here|strictly|suitable|kept|all) )?for [a-z\d]", re.I
+)
+_ABLE = re.compile(r"\b([a-z]{3,}?)(?:able|ible)\b", re.I)
 _MAY = re.compile(
     r"\W*(?:(?!is\b|are\b|was\b|that\b|if\b)[\w'-]+ ){1,5}?"
     r"(?:may|can|could|might|(?:is|are) (?:allowed|permitted|free|able) to)"
@@ -140,7 +206,23 @@ _MAY = re.compile(
 _ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,2}\w*(?:n't|not))\W*\Z", re.I)
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
 _FORBIDDING = re.compile(
-    r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?)\b", re.I
+    r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?|"
+    r"(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|no-?nos?|taboos?|bans|embargo(?:e?s|ed)?|do nots|"
+    r"mus(?:t)?n'?ts|nevers|nope|verboten|exclusions?|"
+    r"excluded|excludes?|exceptions?|refus(?:e|es|ed|als?)|declined?|reject(?:ed|s|ions?)?|den(?:y|ied|ials?)|"
+    r"out of (?:bounds|scope|line|order|reach)|outside (?:of )?(?:the |our )?(?:scope|remit)|avoid(?:ed|ances?)?|"
+    r"red lines?|impossib\w+|sins?|crimes?|off[- ]limits|hands off|restrict(?:ed|s|ions?)|limitations?|"
+    r"(?:black|block|deny|stop|ban|kill)[- ]?lists?|contraband|deal-?breakers?|veto(?:e?s|ed)?|proscri\w+|interdict\w*|"
+    r"must-nots?|illegal\w*|unlawful\w*|criminal|offen[cs]es?|misdeeds|wrongs|wrongdoing|bad practices?|"
+    r"anti-?patterns?|abuses?|unsupported|unavailable|unwelcome|unwanted|undesir\w+|unauthori[sz]ed|improper|"
+    r"inadmissible|ineligible|barred|debarred|blocked|leave (?:out|alone)|left out|keep (?:out|off|away)|"
+    r"stay (?:away|out|off|clear)|steer clear|beware|nothing|none|nobody|only|limits|constraints?|bounds|boundaries|"
+    r"infringements?|breach(?:es)?|misconduct|frozen|stopped|"
+    r"gave up|given up|discontinued|suspended|disqualif\w+|inappropriate|unsafe|harmful|sackable|against|thumbs down|"
+    r"negative list|black marks?|bad habits|skip|omit|gone|out(?=\W*(?:\Z|/))|anything but|everything (?:but|except)|"
+    r"nay|"
+    r"nein|nyet|minus|deal breakers?|musts|must-haves?|abstain|abstentions?|cease|desist)\b|[❌✗✘🚫⛔🛑]",
+    re.I,
 )
 _ADVICE = re.compile(
     r"\A\W*consider \w+ing\b|\b(?:we|i) (?:\w+ly )?(?:recommend|suggest)\b|\bgood idea\b|\b(?:is|are) recommended\b",
@@ -155,6 +237,7 @@ _MEANS = re.compile(
     r"\b(?:is|are) defined as\b|\brefers to\b|\bdenotes?\b",
     re.I,
 )
+_WITHOUT = re.compile(rf"\b(?:{_USER}|somebody|someone|those|one|member|thing) without\b", re.I)  # says which is meant
 _HOLDS = re.compile(
     r"\A(?:[\w'-]+ ){1,6}?(?:also )?(?:includes?|consists? of|comprises?|is composed of)\b|"
     r"\A(?:an? |the )?[\w'-]+(?:[, ]+[\w'-]+){0,6}? (?:is|are) not (?:an? )?[\w'-]+\.?\Z",
@@ -168,8 +251,13 @@ _INDICATIVE = re.compile(
     r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
 )
 _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown by the app" says it
+    rf"\A\W*(?:(?:the|any|all|every|each) )?(?:{_USER}|members?|[a-z]{{2,}}(?:ers|ors|ees|ants)) will (?!be \w+(?:ed|"
+    rf"en)\b)"
+    r"[a-z]+|\A\W*(?:all|every|each) [\w'-]+(?: [\w'-]+){0,3} will (?!be \w+(?:ed|en)\b)[a-z]+|"
     r"\b(?:they|he|she) will (?!be \w+(?:ed|en) by\b)[a-z]+|"
-    r"\bwill (?:\w+ly )?be (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt|pt)\b(?! by (?:an?|the|its|our) )",
+    r"\bwill (?:always |never |not )?(?:have|keep|hold|stay|remain|carry|wear|possess|observe|comply|respect|abide|"
+    r"adhere|refrain|await|wait)\b(?! been\b)|\bwill (?:\w+ly )?be (?:\w+ly )?\w+(?:ed|wn|ven|ken|ld|nt|"
+    r"pt)\b(?! by (?:an?|the|its|our) )",
     re.I,
 )
 _SUBJECT = re.compile(
@@ -206,13 +294,25 @@ _ORDERS = frozenset(
 def forced(text: str) -> str:
     """The words of force in a text, exemptions aside; empty for none."""
     said = _EXEMPT.sub(" ", plain(text))
-    return ", ".join(filter(None, (_shown(_FORCE, said), _shown(_DENIED, _SUBORDINATE.sub(" ", said)))))
+    demands = [
+        m.group().lower() for m in _DEMAND.finditer(said) if not _AIM.search(said[max(0, m.start() - 150) : m.start()])
+    ]
+    found = (_shown(_FORCE, said), _shown(_DENIED, _SUBORDINATE.sub(" ", said)), *demands)
+    return ", ".join(dict.fromkeys(filter(None, found)))
+
+
+def forbids(title: str) -> str:
+    """The words by which a title or a short line forbids what stands under it, as "Don'ts" does; empty for none."""
+    said = plain(title)
+    return "" if _QUESTION.search(said) else forced(said) or _shown(_FORBIDDING, said)
 
 
 def harmless(text: str) -> str:
     """Why a sentence is a definition or advice; empty where it is neither, or also has the words of force or limit."""
     said = _EXEMPT.sub(" ", plain(text))
     if forced(text):
+        return ""
+    if _LIMIT.search(_WITHOUT.sub(" ", said)):
         return ""
     if _MEANS.search(said):
         return "a definition"
@@ -254,9 +354,23 @@ def verdict(
         return "an example", True
     if force:
         return f"the words of a constraint that was not read ({force})", False
+    if len(opening.split()) <= 6 and (head := _shown(_FORBIDDING, plain(opening))):
+        return f"an item of a list whose opening may forbid it ({head})", False
     if doing := _evaluated(said, bearing):
         return f"says what {doing!r} is", False
+    if (
+        not fragment
+        and len(said.split()) <= 6
+        and not re.search(r"[.;?]\Z", said)
+        and (head := _shown(_FORBIDDING, said))
+    ):
+        return f"a line that may forbid what stands below it ({head})", False
+    if _FORBIDDING.search(title) and len(title.split()) <= 6 and not said.endswith("?"):
+        return f"a thing named under the title {title!r}", False
     if reason := harmless(text):
+        negated = _MEANS.search(said) and _NEGATED.search(bare)
+        if negated and bearing.sharing(said):
+            return f"a negation that was not read ({negated.group().lower()})", False
         return reason, True
     if verb := _order(said):
         return f"an order that was not read ({verb})", False
@@ -272,6 +386,8 @@ def verdict(
                 return f"a permission that may say under what condition ({narrows.group().lower().strip()})", False
             if not bearing.permitted(said):
                 return f"says something of what {', '.join(tools)} does", False
+        if plainly and not _ALSO.search(said) and (unlike := _UNLIKE.search(said)) and bearing.sharing(said):
+            return f"a permission that may leave others out ({unlike.group().lower()})", False
         return told, plainly
     if limit and not _HEDGE.search(said):
         return f"a limit or an exception that was not read ({limit})", False
@@ -293,6 +409,12 @@ def verdict(
         return f"says what will be done ({told.group().lower()})", False
     if _instructs(said):
         return "an order that was not read, behind a condition or an aim", False
+    if (adverse := _shown(_ADVERSE, _SUBORDINATE.sub(" ", said))) and bearing.touching(said):
+        return f"it may forbid or set a condition for what a tool does ({adverse})", False
+    if (whom := _FOR.search(said)) and bearing.sharing(said):
+        return f"says for whom or for what it is ({whom.group()[:-1].lower().strip()})", False
+    if able := [m.group().lower() for m in _ABLE.finditer(said) if bearing.named(m[1], whole=False)]:
+        return f"says of what something may be done ({able[0]})", False
     if _INDICATIVE.search(said):
         return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
     whole = re.search(r"[.!;]\Z", said) is not None
