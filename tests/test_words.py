@@ -108,6 +108,39 @@ def test_a_fragment_that_is_more_than_a_name_stays_open(text: str, reason: str |
         assert said(name, fragment=True) == ("names a thing, says nothing of it", True)
 
 
+FIELDS = Toolbox(
+    BOX.tools,
+    (
+        Field("room_quiet", "boolean", "the room is quiet"),
+        Field("guest", "object", schema=tools.Schema({"type": "object", "properties": {"late": {"type": "boolean"}}})),
+        Field("season", "string", values=("high season", "winter")),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("A room under the roof counts as quiet.", "room_quiet"),
+        ("Rooms under the roof are quiet.", "room_quiet"),
+        ("A room with two doors is considered quiet.", "room_quiet"),
+        ("Guests with two bags are always late.", "late"),
+        ("July is high season.", "high season"),
+        ("Here July means winter.", "winter"),
+        ("The garden is quiet.", ""),
+        ("A room under the roof is nice.", ""),
+        ("A quiet room has one door.", ""),
+        ("Guests may be late.", ""),
+        ("July is high.", ""),
+    ],
+)
+def test_what_says_when_a_field_holds_is_no_mere_statement(text: str, name: str) -> None:
+    bearing = words.Bearing(FIELDS)
+    assert bearing.told_of(text) == name and words.Bearing(BOX).told_of(text) == ""
+    if name:
+        assert words.verdict(text, bearing) == (f"it says of what {name!r} is so", False)
+
+
 def test_what_stands_around_a_sentence_counts() -> None:
     assert said("The dogs", opening="Guests must not bring:") == (
         "the words of a constraint that was not read (must)",

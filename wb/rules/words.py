@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from wb.domain.tools import Tool, Toolbox
+from wb.domain.tools import Field, Tool, Toolbox, within
 
 _AGENT = r"(?:agents?|assistants?|bots?|representatives?|operators?|employees?|staff|you|we)"
 _USER = (
@@ -367,6 +367,8 @@ def verdict(
         return f"a line that may forbid what stands below it ({head})", False
     if _FORBIDDING.search(title) and len(title.split()) <= 6 and not said.endswith("?"):
         return f"a thing named under the title {title!r}", False
+    if field := bearing.told_of(said):
+        return f"it says of what {field!r} is so", False
     if reason := harmless(text):
         negated = _MEANS.search(said) and _NEGATED.search(bare)
         if negated and bearing.sharing(said):
@@ -595,6 +597,22 @@ def _told(tool: Tool) -> str:
     return " ".join(texts)
 
 
+_COUNTS_AS = re.compile(
+    r"\b(?:counts? as|means?|"
+    r"(?:is|are|be) (?:considered|deemed|treated as|regarded as|classed as|taken for|held to be)|"
+    r"(?:is|are)(?: always| all| also)?)\s+(?:an? |the |to be )?(?P<what>[a-z][\w' -]{2,60})[.;]?\Z",
+    re.I,
+)
+
+
+def _truths(fields: Iterable[Field], depth: int = 4) -> Iterator[tuple[str, frozenset[str]]]:
+    """What fields of yes or no are called, and values that fields may have, with the stems of their words."""
+    for field in fields:
+        named = [field.name.rpartition(".")[2]] if field.type == "boolean" else field.values
+        yield from ((name, frozenset(stems(name))) for name in named if stems(name))
+        yield from _truths(within(field), depth - 1) if depth else ()
+
+
 class Bearing:
     """The words of each tool: of its name, of its arguments' names, and its keywords as whole phrases.
 
@@ -614,6 +632,17 @@ class Bearing:
             self._phrases[tool.name] = tuple(f" {' '.join(p)} " for p in phrases if len(p) > 1)
         wide = {tool.name: single[tool.name] | set(stems(_told(tool))) for tool in toolbox.tools}
         self._words, self._wide = _telling(single), _telling(wide)
+        self._truths = dict(_truths((*toolbox.state, *(a for t in toolbox.tools for a in t.arguments))))
+
+    def told_of(self, text: str) -> str:
+        """The name of a yes or no, or the value, of a field that a text says something to be, which may say when a rule
+        over it holds: "a box without a lid counts as open", "rentals of a week are long"; empty for none."""
+        found = _COUNTS_AS.search(text)
+        what, before = (frozenset(stems(found["what"])), stems(text[: found.start()])) if found else (frozenset(), ())
+        for name, words in self._truths.items() if what else ():
+            if what & words and what <= words and words <= what.union(before):
+                return name
+        return ""
 
     def sharing(self, text: str) -> tuple[str, ...]:
         """The tools that share a content word with the text, in the order of the toolbox."""
