@@ -91,7 +91,7 @@ PLACES = {
     "a stage is a file": (lambda here: replaced_by_a_file(here.artifacts / "02_count"), "File exists"),
     "nothing may be written": (lambda here: (empty(here), here.artifacts.chmod(0o555)), "Permission denied"),
     "artifacts may not be entered": (lambda here: here.artifacts.chmod(0), "Permission denied"),
-    "a manifest is a folder": (lambda here: replaced_by_a_folder(of(here, "02_count")), "Is a directory"),
+    "a stage may not be entered": (lambda here: (here.artifacts / "02_count").chmod(0), "Permission denied"),
     "a manifest may not be read": (lambda here: of(here, "02_count").chmod(0), "Permission denied"),
     "a file may not be read": (lambda here: of(here, "02_count", "count.json").chmod(0), "Permission denied"),
     "the reports are a file": (lambda here: replaced_by_a_file(here.artifacts / "reports"), "File exists"),
@@ -105,6 +105,14 @@ def test_a_place_that_cannot_be_used_is_named_in_one_sentence(here: Project, fau
     fault(here)
     said = told(run(here))
     assert why in said and str(here.root) in said
+
+
+def test_a_folder_in_the_place_of_a_manifest_is_set_aside_and_its_version_made_again(here: Project) -> None:
+    made = of(here, "02_count").parent
+    replaced_by_a_folder(made / "manifest.json")
+    done = run(here)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    assert of(here, "02_count").parent == made and len(list(made.parent.glob(".damaged-*"))) == 1
 
 
 def test_a_finished_run_may_lie_where_nothing_may_be_written(here: Project) -> None:

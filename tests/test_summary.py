@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import recount
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.bench import summary
+from wb.domain import tools
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.guards import contract
 from wb.guards.runtime import Guarded
@@ -101,6 +103,31 @@ def test_a_tool_without_rules_or_open_sentences_is_free_and_one_that_is_unproved
     assert (ring.fate, ring.allows, ring.denies) == ("free", "can", "never")
     assert {t.fate for t in told(rules, grade="tested").tools} == {"blocked"}
     assert [t.fate for t in told(rules, opened("s", "ring")).tools] == ["guarded", "blocked"]
+
+
+UNFIT = (
+    ({"x": {"type": "object", "properties": {"y": {"type": "int"}}}}, (), "its schema cannot be read"),
+    ({"x": {"$ref": "#/$defs/none"}}, (), "its schema cannot be read"),
+    ({"x": {"type": "string", "enum": []}}, (), "its schema lists an 'enum' without a value"),
+    ({"x": {"type": "string"}}, ("z",), "its schema requires ['z'], which it does not declare"),
+    ({"properties": {"type": "string"}, "enum": {"type": "array"}}, ("properties",), ""),
+    ({"x": {"type": "object", "required": ["y"], "properties": {}, "additionalProperties": True}}, (), ""),
+    ({}, (), ""),
+)
+
+
+@pytest.mark.parametrize(("properties", "required", "why"), UNFIT)
+def test_a_tool_whose_schema_fits_no_call_can_never_be_allowed(properties: dict, required: tuple, why: str) -> None:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    box = tools.parse(json.dumps([{"name": "lend", "parameters": schema}]))
+    rules = RuleSet((), ())
+    kept = tuple(Guarded(c, "", "proved") for c in contract.contracts(box, rules))
+    found = summary.summary("p", "offline", box, (), rules, rules, kept)
+    (lend,) = found.tools
+    assert lend.unfit.startswith(why) and bool(lend.unfit) is bool(why)
+    assert (lend.allows, lend.fate) == (("never", "blocked") if why else ("can", "free"))
+    said = "\n".join(summary.lines(json.loads(artifact.dumps(found, "summary"))))
+    assert ("fits no call     lend: its schema" in said) is bool(why)
 
 
 def test_an_enumeration_has_no_values_but_its_own() -> None:

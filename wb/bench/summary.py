@@ -10,10 +10,10 @@ known: where a tool needs one to be allowed, it is allowed *only if told*.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from wb.domain.tools import Toolbox
+from wb.domain.tools import Toolbox, uncallable
 from wb.guards import examples, parts, sandbox
 from wb.guards.contract import Contract, Parameter
 from wb.guards.runtime import Guarded, claimed
@@ -34,7 +34,7 @@ MOST = 50_000  # combinations of values that are tried before a question is left
 class ToolFate:
     """One tool: the rules and open sentences that bear on it, what may be said of its guard (`runtime.claim`: `grade`),
     whether it can ever be allowed and denied, the facts without which it is never allowed (`needs`), and what may be
-    said of its policy items (`parts.said`)."""
+    said of its policy items (`parts.said`); `unfit` is why no call of it fits its schema."""
 
     tool: str
     fate: Fate
@@ -45,6 +45,7 @@ class ToolFate:
     denies: Denies
     needs: tuple[str, ...] = ()
     items: str = ""
+    unfit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,15 @@ def summary(
     """
     bearing = sentences.open_on(readings)
     kept = {entry.contract.tool: entry for entry in guarded}
-    tools = tuple(
-        _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox, accepted)
+    fates = (
+        (tool, _tool(tool.name, kept.get(tool.name), bearing.get(tool.name, ()), refined, toolbox, accepted))
         for tool in toolbox.tools
+    )
+    tools = tuple(
+        replace(fate, fate="blocked", allows="never", denies="can", needs=(), unfit=why)
+        if (why := uncallable(tool))
+        else fate
+        for tool, fate in fates
     )
     outside = len(residual.unguarded(toolbox, refined))
     read, stayed = len(extracted.rules), len(refined.rules)
@@ -121,6 +128,7 @@ def lines(found: Mapping[str, object]) -> tuple[str, ...]:
         ("only if told", _names(tools, "allows", "only if told")),
         ("can never deny", _names(tools, "denies", "never")),
     ]
+    rows += [("fits no call", f"{t['tool']}: {t['unfit']}") for t in tools if t.get("unfit")]
     unsettled = [t["tool"] for t in tools if "not settled" in (t["allows"], t["denies"])]
     rows += [("not settled", f"{len(unsettled)}: {', '.join(unsettled)}")] if unsettled else []
     return tuple(f"{name:17}{text}" for name, text in rows)

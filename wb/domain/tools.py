@@ -228,6 +228,27 @@ def arguments_of(tool: Tool) -> dict[str, Mapping[str, object]]:
     return schemas(tool.arguments) | (dict(written) if isinstance(written, Mapping) else {})
 
 
+_OPEN = {"additionalProperties", "unevaluatedProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref"}
+
+
+def uncallable(tool: Tool) -> str:
+    """Why no call of a tool can fit its schema: it cannot be read, lists no value where one is required, or requires
+    what it does not declare.  Empty where that cannot be told."""
+    if why := schema.problem(tool.schema):
+        return f"its schema {why}"
+    waiting: list[object] = [tool.schema]
+    while waiting:
+        part = waiting.pop()
+        waiting += part.values() if isinstance(part, Mapping) else part if isinstance(part, tuple) else ()
+        named, required = (part.get(key) if isinstance(part, Mapping) else None for key in ("properties", "required"))
+        if isinstance(part, Mapping) and part.get("enum") == ():
+            return "its schema lists an 'enum' without a value"
+        if isinstance(named, Mapping) and isinstance(required, tuple) and not _OPEN & set(part):
+            if unknown := [name for name in required if name not in named]:
+                return f"its schema requires {unknown}, which it does not declare"
+    return ""
+
+
 def within(field: Field) -> tuple[Field, ...]:
     """The fields that are declared within an object, or within each item of a list; none where its schema lists none.
 
