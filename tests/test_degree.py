@@ -169,6 +169,17 @@ ONCE = ("Do not launch a raft if it is not patched.", "Never launch a raft that 
         ("Nobody must not launch a raft.", False),
         ("A raft without no guide may be launched.", False),
         ("Do not launch a raft if it is not, never patched.", False),
+        ("Rafts that need a patch cannot and must not be launched.", False),
+        ("Passengers who owe money may not and must not launch a raft.", False),
+        ("Do not launch a raft that is patched and do not.", False),
+        ("Do not launch a raft if the river is high and never do so.", False),
+        ("Do not launch a raft if its load is over 80 percent and never do so.", False),
+        ("A raft must not be launched if it is patched and cannot be.", False),
+        ("No raft may be launched if it is patched and never.", False),
+        ("If the river is high and is not low, do not launch a raft.", True),
+        ("Do not launch a raft if the passenger cannot swim.", True),
+        ("Do not launch a raft if no guide is aboard.", True),
+        ("Do not launch a raft whose guide is not aboard.", True),
         ("If the raft is not without a guide, launch it.", False),
     ],
 )
@@ -194,3 +205,26 @@ def test_what_narrows_a_ban_twice_is_joined_by_a_word_or_stays_open(join: str) -
         "c.1", "", parse("ALWAYS NOT (launch_raft AND (raft_patched AND river_high))"), "forbid", "action", "c", ""
     )
     assert senses.together(said, [rule], used, BOX) == ()
+
+
+BANS = "Do not launch a patched raft on the river and do not close the ramp for a high river."
+
+
+@pytest.mark.parametrize(
+    ("act", "fact", "fine"),
+    [
+        ("launch_raft", "NOT raft_patched", True),
+        ("launch_raft", "raft_patched", False),
+        ("close_ramp", "NOT river_high", True),
+        ("close_ramp", "river_high", False),
+    ],
+)
+def test_each_of_two_bans_gives_its_own_facts_their_signs(act: str, fact: str, fine: bool) -> None:
+    named = fact.removeprefix("NOT ")
+    used = [Predicate(act, "action", "", tools=(act,)), Predicate(named, "state", "", test=cel.parse(f"state.{named}"))]
+    rule = Rule("c.1", "", parse(f"ALWAYS ({act} IMPLIES {fact})"), "forbid", "action", "c", "")
+    assert (signs.signed(BANS, [rule], used, frozenset()) == ()) is fine
+    both = "Do not launch a raft on the river and do not close a ramp by the river."
+    rule = Rule("c.1", "", parse("ALWAYS (other IMPLIES river)"), "forbid", "action", "c", "")
+    used = [Predicate("other", "action", ""), Predicate("river", "state", "")]
+    assert signs.signed(both, [rule], used, frozenset()) == ("of which of its two bans a rule is cannot be told",)

@@ -213,6 +213,13 @@ def _below(those: Iterable[Field], outer: tuple[Field, ...]) -> Iterator[Place]:
             yield from _below(within(field), (*outer, field))
 
 
+def untested(used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Facts without a test whose names say a declared field of the state."""
+    loose = [(p.name, stems(p.name)) for p in used if p.kind == "state" and p.test is None]
+    named = [(name, field.name) for name, words in loose for field in toolbox.state if stems(field.name) <= words]
+    return tuple(f"{name!r} has no test, and state.{field} is declared" for name, field in dict.fromkeys(named))
+
+
 def told(used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
     """The names and descriptions of all fields that the predicates read."""
     return tuple(text for p in used for field in fields(p, toolbox) for text in named_by(field))

@@ -39,7 +39,7 @@ from wb.logic.formula import And, Atom, Formula, Iff, Implies, Not, Or, Xor, chi
 from wb.logic.formula import predicates as named
 from wb.logic.types import Schema, Type
 from wb.models.ledger import Unanswered
-from wb.rules import accounting, operators, shapes, words
+from wb.rules import accounting, called, operators, shapes, words
 from wb.rules.rule import (
     Kind,
     Modality,
@@ -467,7 +467,8 @@ def _left(drafts: Sequence[RuleDraft], home: document.Sentence | Clause, policy:
     """Why the rules of the drafts do not account for a sentence; empty if they do."""
     rules, partial = collect(drafts, ()), _partial(drafts)
     told = *_read_with(home), rules.rules, rules.predicates, policy.toolbox
-    return accounting.unaccounted(*told, headings=home.headings, partial=partial)
+    untested = called.untested(rules.predicates, policy.toolbox) if partial else ()
+    return accounting.unaccounted(*told, headings=home.headings, partial=partial) or untested
 
 
 def _partial(drafts: Sequence[RuleDraft]) -> bool:

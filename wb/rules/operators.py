@@ -253,6 +253,11 @@ _DEGREE = re.compile(  # how much, how many, where and how likely, but for limit
 )
 
 
+def conditioned(said: str) -> bool:
+    """Whether a condition or an exception stands in a text."""
+    return bool(EXCEPTION.search(said) or _CONDITION.search(said))
+
+
 def degrees(said: str, inside: str) -> tuple[str, ...]:
     """Words that make a fact more, less, somewhat or possibly so, which no test stands for; not those `inside` of what
     the facts are called, as in "can swim"."""

@@ -187,7 +187,7 @@ _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, ag
     r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?)\b",
     re.I,
 )
-_UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-members"
+_UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-residents"
     r"\bnon-?[a-z]{3,}|\bun(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|animous|usual)[a-z]{3,}|\b(?:in|im|"
     r"ir|il)[a-z]+(?:able|ible)\b|\b(?:whatever|whichever|who(?:m)?ever)\b|\b(?!regard|never|none|"
     r"wire)[a-z]{4,}less(?:ly)?\b",
@@ -219,9 +219,9 @@ _FORBIDDING = re.compile(
     r"stay (?:away|out|off|clear)|steer clear|beware|nothing|none|nobody|only|limits|constraints?|bounds|boundaries|"
     r"infringements?|breach(?:es)?|misconduct|frozen|stopped|"
     r"gave up|given up|discontinued|suspended|disqualif\w+|inappropriate|unsafe|harmful|sackable|against|thumbs down|"
-    r"negative list|black marks?|bad habits|skip|omit|gone|out(?=\W*(?:\Z|/))|anything but|everything (?:but|except)|"
-    r"nay|"
-    r"nein|nyet|minus|deal breakers?|musts|must-haves?|abstain|abstentions?|cease|desist)\b|[❌✗✘🚫⛔🛑]",
+    r"negative list|black marks?|bad habits|skip|omit|gone|(?<![a-z] )out(?=\W*\Z)|anything but|"
+    r"everything (?:but|except)|minus|deal breakers?|musts|must-haves?|abstain|abstentions?|cease|desist)\b|"
+    r"[❌✗✘🚫⛔🛑]",
     re.I,
 )
 _ADVICE = re.compile(
@@ -237,7 +237,7 @@ _MEANS = re.compile(
     r"\b(?:is|are) defined as\b|\brefers to\b|\bdenotes?\b",
     re.I,
 )
-_WITHOUT = re.compile(rf"\b(?:{_USER}|somebody|someone|those|one|member|thing) without\b", re.I)  # says which is meant
+_WITHOUT = re.compile(rf"\b(?:{_USER}|somebody|someone|those|one|thing) without\b", re.I)  # says which is meant
 _HOLDS = re.compile(
     r"\A(?:[\w'-]+ ){1,6}?(?:also )?(?:includes?|consists? of|comprises?|is composed of)\b|"
     r"\A(?:an? |the )?[\w'-]+(?:[, ]+[\w'-]+){0,6}? (?:is|are) not (?:an? )?[\w'-]+\.?\Z",
@@ -251,7 +251,7 @@ _INDICATIVE = re.compile(
     r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
 )
 _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown by the app" says it
-    rf"\A\W*(?:(?:the|any|all|every|each) )?(?:{_USER}|members?|[a-z]{{2,}}(?:ers|ors|ees|ants)) will (?!be \w+(?:ed|"
+    rf"\A\W*(?:(?:the|any|all|every|each) )?(?:{_USER}|[a-z]{{2,}}(?:ers|ors|ees|ants)) will (?!be \w+(?:ed|"
     rf"en)\b)"
     r"[a-z]+|\A\W*(?:all|every|each) [\w'-]+(?: [\w'-]+){0,3} will (?!be \w+(?:ed|en)\b)[a-z]+|"
     r"\b(?:they|he|she) will (?!be \w+(?:ed|en) by\b)[a-z]+|"
