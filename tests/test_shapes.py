@@ -199,3 +199,35 @@ def test_two_rules_of_one_act() -> None:
     assert shapes.twice(made("ALWAYS NOT lend", "ALWAYS (pay IMPLIES adult)", "EVENTUALLY pay"), used)
     assert not shapes.twice(made("ALWAYS (lend IMPLIES adult)", "ALWAYS (pay IMPLIES adult)"), used)
     assert not shapes.twice(made("ALWAYS NOT pay"), used)
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("ALWAYS (load IMPLIES heavy)", True),
+        ("ALWAYS (load AND heavy IMPLIES crew)", True),
+        ("ALWAYS (load AND ONCE check IMPLIES crew)", True),
+        ("ALWAYS ((load OR check) IMPLIES crew)", True),
+        ("ALWAYS (load IMPLIES ONCE check)", True),
+        ("ALWAYS (load IMPLIES NOT check)", True),
+        ("ALWAYS (load IMPLIES NOT ONCE check OR heavy)", True),
+        ("ALWAYS (load IMPLIES EVENTUALLY check)", True),
+        ("ALWAYS (heavy IMPLIES EVENTUALLY check)", True),
+        ("ALWAYS (ONCE load IMPLIES EVENTUALLY check)", True),
+        ("ALWAYS NOT (load AND check)", True),
+        ("ALWAYS NOT load", True),
+        ("EVENTUALLY load", True),
+        ("ALWAYS (heavy IMPLIES crew)", True),
+        ("ALWAYS (ONCE load IMPLIES heavy)", False),
+        ("ALWAYS NOT (ONCE load AND heavy)", False),
+        ("ALWAYS (heavy OR load IMPLIES crew)", False),
+        ("ALWAYS (load IMPLIES check)", False),
+        ("ALWAYS (heavy IMPLIES load)", False),
+        ("ALWAYS (load OR heavy)", False),
+        ("ALWAYS load", False),
+    ],
+)
+def test_an_act_stands_where_a_sentence_puts_one(text: str, fine: bool) -> None:
+    acts = [Predicate(name, "action", "", tools=(name,)) for name in ("load", "check")]
+    rule = Rule("c.1", text, parse(text), "forbid", "action", "c", text)
+    assert (shapes.foreign([rule], acts) == ()) is fine and shapes.foreign([rule], ()) == ()

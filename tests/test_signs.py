@@ -184,7 +184,6 @@ ORDER = {  # which of the two has to have been done: True for the check before t
     "Do not load the car before checking the ticket.": True,
     "Do not load the car unless the ticket is checked.": True,
     "Load the car only if the ticket is checked.": True,
-    "Do not check the ticket after loading the car.": True,
     "Before you check the ticket, load the car.": False,
     "Load the car before checking the ticket.": False,
     "Check the ticket after loading the car.": False,
@@ -213,6 +212,17 @@ def test_what_is_said_to_come_first_has_to_have_been_done(said: str) -> None:
     # what is no act, or done by no act, has no order
     assert told("load", "ONCE crew") == told("load", "EVENTUALLY crew") == told("crew", "ONCE check") == ()
     assert signs.order(said, rules("EVENTUALLY load"), P.values(), BOX) == ()
+
+
+def test_what_may_not_be_done_after_something_does_not_have_to_be_done_before_it() -> None:
+    said = "Do not check the ticket after loading the car."
+    for form in (asked("ONCE check"), "ALWAYS (check IMPLIES ONCE load)"):
+        assert signs.order(said, rules(form), P.values(), BOX), form
+    both = "ALWAYS NOT (load AND check)"
+    why = ("its rule forbids two acts together, and it says which comes first, or no such thing",)
+    for text in ("Check the ticket before loading the car.", "Never load a car whose ticket has not been checked."):
+        assert signs.unordered(text, rules(both), P.values()) == why
+    assert signs.unordered("Do not check a ticket and load a car in one step.", rules(both), P.values()) == ()
 
 
 def test_two_acts_are_asked_for_as_one_that_was_done_before_the_other_and_the_sentence_says_which() -> None:

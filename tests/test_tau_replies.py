@@ -43,15 +43,16 @@ def test_the_replies_hold_no_sentence_of_the_document(folder: str) -> None:
     assert len(long) > 30 and not [text for text in long if text in kept]
 
 
-def test_every_statement_but_one_finds_its_reply_and_one_sentence_becomes_a_rule_by_itself() -> None:
+def test_every_statement_finds_its_reply_some_no_later_one_and_one_sentence_becomes_a_rule_by_itself() -> None:
     one = tau_replies.read()
     unasked = {u.clause: u.reason.split(":")[0] for u in one.written.undecided if "nobody was asked" in u.reason}
     assert not [u for u in one.written.undecided if "no reply" in u.reason]
-    # the checks find a fault with c11 that they did not find when the replies were written; of the others a slip of
-    # form was mended, and now what they leave out is asked as well
-    assert unasked.pop("c11") == "no second reply" and set(unasked.values()) == {"no third reply"}
-    assert set(unasked) == {"c7", "c13", "c16", "c17", "c21", "c29"}
-    assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (39, 79, 19)
+    # the checks find faults with c6, c11 and c34 that they did not find, or say them in other words than when the
+    # replies were written; of the others a slip of form was mended, and now what they leave out is asked as well
+    assert {name for name, why in unasked.items() if why == "no second reply"} == {"c6", "c11", "c34"}
+    third = {name for name, why in unasked.items() if why == "no third reply"}
+    assert third == {"c7", "c13", "c14", "c16", "c17", "c20", "c21", "c29"} and len(unasked) == 11
+    assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (39, 80, 16)
     assert sentences.counted(one.accounts) == {"rule": 1, "open": 46, "not a constraint": 20, "duty": 0, "waived": 0}
     assert [a.text.split()[-1] for a in one.accounts if a.cls == "rule"] == ["passengers."]
     assert written.drafted(one).lines == ()
@@ -67,7 +68,7 @@ def test_executed_as_written_the_rules_deny_a_sixth_passenger_and_none_of_the_la
 def test_a_person_who_accepts_every_right_reading_has_three_rules() -> None:
     now = tau_replies.chosen(seconds=0.3)
     held = {(r.clause, r.formula) for r in now.kept.rules}
-    assert sentences.counted(now.accounts)["rule"] == 3 and len(held) == len(now.kept.rules) == 68
+    assert sentences.counted(now.accounts)["rule"] == 3 and len(held) == len(now.kept.rules) == 69
     assert {a.text.split()[-1] for a in now.accounts if a.cls == "rule"} == {"passengers.", "bags."}
     told = tau_replies.guard(now).session().call("book_reservation", {**BOOKING, "passengers": [PERSON] * 6})
     assert told.decision == "deny"
@@ -77,10 +78,12 @@ SECOND = tau_replies.PASSES[1]
 RIGHTLY = {(True, "deny rightly"): 15, (True, "deny otherwise"): 2, (True, "undecided"): 6}
 
 
-def test_of_a_second_pass_every_question_has_its_reply_and_one_sentence_becomes_a_rule_by_itself() -> None:
+def test_of_a_second_pass_all_first_questions_have_replies_and_one_sentence_becomes_a_rule_by_itself() -> None:
     one = tau_replies.read(SECOND)
-    assert not [u for u in one.written.undecided if "no reply" in u.reason or "nobody was asked" in u.reason]
-    assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (38, 75, 6)
+    later = {u.clause: u.reason.split(":")[0] for u in one.written.undecided if "nobody was asked" in u.reason}
+    assert later == dict.fromkeys(("c6", "c12"), "no second reply")  # the checks say their faults in other words now
+    assert not [u for u in one.written.undecided if "no reply" in u.reason and u.clause not in later]
+    assert (len(one.clauses), len(one.written.rules), len(one.kept.rules)) == (38, 75, 4)
     assert sentences.counted(one.accounts) == {"rule": 1, "open": 46, "not a constraint": 20, "duty": 0, "waived": 0}
     assert outcomes(tau_replies.guard(one)) == UNDECIDED
     assert sum("no sentence is read into this form" in a.reason for a in one.accounts if a.cls == "open") == 16

@@ -62,12 +62,48 @@ def foreign(rules: Iterable[Rule], used: Iterable[Predicate]) -> tuple[str, ...]
     """The formulas and tests of other forms than those whose parts the words of a sentence can be counted against.
 
     A formula is `ALWAYS` of facts, of what was done once or has to follow, or has an act wait for one; no fact stands
-    twice in it.  A test joins comparisons of a field, or of how many items it has, with literals; of the items of a
-    list one comparison.
+    twice in it, and an act where it asks for something (`_placed`).  A test joins comparisons of a field, or of how
+    many items it has, with literals; of the items of a list one comparison.
     """
-    found = [render(rule.formula) for rule in rules if not _counted(rule.formula)]
+    used = tuple(used)
+    acts = frozenset(p.name for p in used if p.kind == "action")
+    found = [render(rule.formula) for rule in rules if not (_counted(rule.formula) and _placed(rule.formula, acts))]
     found += [cel.render(p.test) for p in used if p.test is not None and not _simple(spread(p).test)]
     return tuple([f"no sentence is read into this form, a person may write it: {text}" for text in found])
+
+
+def _placed(formula: Formula, acts: frozenset[str]) -> bool:
+    """Whether each act of a formula stands where a sentence puts one: it asks for what is so or was done, it has to
+    follow, it was done once before another one, two are not done together, or one waits for something."""
+    match formula:
+        case _ if not acts & {*F.atoms(formula)}:
+            return True
+        case F.Eventually() | F.Always(F.Eventually()) | F.WeakUntil() | F.Until() | F.Always(F.Not(F.Atom())):
+            return True
+        case F.Always(F.Implies(left, right)):
+            parts = [*conjuncts(left)]
+            asking_for = [one for one in parts if all(_names_act(a, {*acts}) for a in _alternatives(one, True))]
+            beside = [one for one in parts if one not in asking_for]
+            if not all(_past_acts(one, acts) for one in beside) or not _past_acts(right, acts):
+                return False
+            return bool(asking_for) or any(isinstance(node, F.Eventually) for node in F.subformulas(right))
+        case F.Always(F.Not(body)):
+            return all(_names_act(one, {*acts}) for one in conjuncts(body))
+    return False
+
+
+def _past_acts(formula: Formula, acts: frozenset[str]) -> bool:
+    """Whether the acts of a formula are such as were done once, have to follow, or are not done now."""
+    match formula:
+        case F.Atom(name):
+            return name not in acts
+        case F.Once(F.Atom()) | F.Eventually() | F.Not(F.Atom()):
+            return True
+        case F.Not(F.Once(F.Atom())):
+            return True
+        case F.Not() | F.And() | F.Or() | F.Implies():
+            return all(_past_acts(one, acts) for one in F.children(formula))
+    return not acts & {*F.atoms(formula)}
 
 
 def _counted(formula: Formula) -> bool:

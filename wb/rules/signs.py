@@ -71,6 +71,7 @@ _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re
 _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if|without)\b", re.I)
+_TOGETHER = re.compile(r"\b(?:and|both|together|same|simultaneous\w*|if|when|while|beside)\b", re.I)
 _ONLY_BEFORE = re.compile(r"\bonly (?:\w+ )?(?:before|prior to|until)\b", re.I)
 _COMPARES = re.compile(
     r"\b(?:within|least|most|more|less|fewer|over|under|above|below|beyond|up to|maximum|minimum|exceed\w*|than)\b",
@@ -496,6 +497,10 @@ def unordered(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> tu
                 mine = (acts & {*F.predicates(left)}) - done
             case _:
                 mine, asked = acts & {*F.predicates(rule.formula)}, done
+        match rule.formula:
+            case F.Always(F.Not(body)) if len(acts & {*F.atoms(body)}) > 1 and not done:
+                if told or not _TOGETHER.search(said):
+                    return ("its rule forbids two acts together, and it says which comes first, or no such thing",)
         if any(isinstance(node, F.Eventually) for node in nodes) or len(mine | asked) < 2 or not asked:
             continue
         if not told or _ONLY_BEFORE.search(said):
@@ -515,7 +520,9 @@ def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
     known = {p.name: p for p in used if p.kind == "action"}
     behind = said[at.end() :] if said[: at.start()] else said[at.end() :].partition(",")[0]
     rest = said.replace(said[at.start() : at.end()] + behind, " ")
-    negated = bool(len(operators.NEGATION.findall(rest)) % 2)  # "not A before B" says that B comes first
+    negated = bool(len(operators.NEGATION.findall(said)) % 2)  # "not A before B" says that B comes first
+    if at.group().lower() == "after" and negated and not re.search(r"\bonly\b", said, re.I):
+        return ("what may not be done after something is not what has to be done before",)
     frees = re.match("unless|only if|without", at.group(), re.I)
     earlier = bool(frees) or bool(re.match("after|once", at.group(), re.I)) != negated
     for rule in rules:

@@ -155,7 +155,11 @@ _TITLE = re.compile(
 _NUMBERING = re.compile(r"\A\W*(?:\d[\d.]*[.)]?|[a-z][.)]|§ ?\d+\S*|(?:section|article|chapter) \d\S*)(?=\s)", re.I)
 _ADDED = re.compile(
     r"\btoo[.!]?\Z|\A\W*(?:this|that|these|those|it|they|the same)(?: rule| ban| limit)? (?:also |too )?"
-    r"(?:appl(?:y|ies)|holds?|goes)\b",
+    r"(?:appl(?:y|ies)|holds?|goes)\b|"
+    r"\A\W*(?:this|that|these|those|it|they|the same)(?: rules?| bans?| limits?)? (?:also |too )?"
+    r"(?:extends?|covers?|concerns?|includes?|encompass(?:es)?|(?:is|are) (?:true|so))\b|"
+    r"\A\W*so (?:is|are|does|do|has|have) [a-z]|\bfalls? under (?:this|that|these|it)\b|"
+    r"\A\W*(?:for|under|within) (?:this|that|these|the above) (?:rules?|bans?|limits?|purposes?)\b",
     re.I,
 )
 _APPLIES = re.compile(
@@ -369,6 +373,8 @@ def verdict(
         return f"a thing named under the title {title!r}", False
     if field := bearing.told_of(said):
         return f"it says of what {field!r} is so", False
+    if _ADDED.search(said):
+        return "it adds to another sentence", False
     if reason := harmless(text):
         negated = _MEANS.search(said) and _NEGATED.search(bare)
         if negated and bearing.sharing(said):
@@ -401,8 +407,6 @@ def verdict(
         return f"says when an agent does something ({condition.group().lower()})", False
     if done := _does(said) and bearing.sharing(_does(said)):
         return f"says what an agent does, as {', '.join(done)} does", False
-    if _ADDED.search(said):
-        return "it adds to another sentence", False
     if applies := _APPLIES.search(said):
         return f"it says where another passage holds ({applies.group().lower()})", False
     if done := bearing.named(said):
@@ -600,9 +604,11 @@ def _told(tool: Tool) -> str:
 _COUNTS_AS = re.compile(
     r"\b(?:counts? as|means?|"
     r"(?:is|are|be) (?:considered|deemed|treated as|regarded as|classed as|taken for|held to be)|"
-    r"(?:is|are)(?: always| all| also)?)\s+(?:an? |the |to be )?(?P<what>[a-z][\w' -]{2,60})[.;]?\Z",
+    r"(?:is|are)(?: always| all| also)?)\s+(?:an? |the |to be )?(?P<what>[a-z][\w' -]{2,60}?)"
+    r"(?: (?:if|when|where|unless|once|as soon as|provided)\b.*)?[.;]?\Z",
     re.I,
 )
+_MEANT = re.compile(r"\A\W*(?:an? |the )?(?P<what>[\w' -]{3,60}?)[\"”]? (?:means|refers to|is when|are when)\b", re.I)
 
 
 def _truths(fields: Iterable[Field], depth: int = 4) -> Iterator[tuple[str, frozenset[str]]]:
@@ -637,11 +643,11 @@ class Bearing:
     def told_of(self, text: str) -> str:
         """The name of a yes or no, or the value, of a field that a text says something to be, which may say when a rule
         over it holds: "a box without a lid counts as open", "rentals of a week are long"; empty for none."""
-        found = _COUNTS_AS.search(text)
-        what, before = (frozenset(stems(found["what"])), stems(text[: found.start()])) if found else (frozenset(), ())
-        for name, words in self._truths.items() if what else ():
-            if what & words and what <= words and words <= what.union(before):
-                return name
+        for found in filter(None, (_MEANT.search(text), _COUNTS_AS.search(text))):
+            what, before = frozenset(stems(found["what"])), stems(text[: found.start()])
+            for name, words in self._truths.items() if what else ():
+                if what & words and what <= words and words <= what.union(before):
+                    return name
         return ""
 
     def sharing(self, text: str) -> tuple[str, ...]:
