@@ -95,6 +95,15 @@ def test_a_sentence_stays_open_for_a_reason_in_it(text: str, reason: str | None)
     assert not aside and (reason is None or told == reason)
 
 
+@pytest.mark.parametrize("head", ["Don'ts", "Exclusions", "No", "Limits", "Out of bounds"])
+def test_what_stands_behind_a_label_that_forbids_stays_open(head: str) -> None:
+    wanted = f"a thing named behind {head!r}", False
+    for text in ("Dogs in the garden.", "Dogs on a wet lawn", "Wet dogs"):
+        assert said(text, label=head) == wanted and said(text, label="Dogs", fragment=True)[0] != wanted[0]
+        assert not said(f"{head}: {text}")[1] and not said(f"**{head}:** {text}")[1]
+    assert said(f"{head}: Dogs in the garden.") == wanted
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -604,6 +604,7 @@ def _by_words(sentence: Sentence, bearing: Bearing) -> _Fate:
         bearing,
         opening=next(iter(sentence.stems[::-1]), ""),
         title=" / ".join(_titles(sentence)),
+        label=sentence.label,
         fragment=sentence.kind in ("item", "step", "cell") or bool(sentence.stems),
     )
     return _Fate("not a constraint" if plain else "open", reason, worded=True)

@@ -337,12 +337,13 @@ def conditional(opening: str) -> str:
 
 
 def verdict(
-    text: str, bearing: Bearing, *, opening: str = "", title: str = "", fragment: bool = False
+    text: str, bearing: Bearing, *, opening: str = "", title: str = "", label: str = "", fragment: bool = False
 ) -> tuple[str, bool]:
     """What can be said of a sentence that no rule was read from: the reason, and whether it is no constraint.
 
-    `opening` is that of the list it stands in and `title` the innermost heading; a `fragment` may be without
-    a verb; `bearing` tells the words of the tools.  Without a positive reason it stays open.
+    `opening` is that of the list it stands in, `title` the innermost heading and `label` what its paragraph begins with
+    before a colon; a `fragment` may be without a verb; `bearing` tells the words of the tools.  Without a positive
+    reason it stays open.
     """
     said = plain(text)
     bare = _EXEMPT.sub(" ", said)
@@ -369,6 +370,10 @@ def verdict(
         and (head := _shown(_FORBIDDING, said))
     ):
         return f"a line that may forbid what stands below it ({head})", False
+    inline = re.match(r"\W*([^:.?]{2,60}):\s", said)
+    for head in (inline[1] if inline else "", label):
+        if _FORBIDDING.search(head) and len(head.split()) <= 6:
+            return f"a thing named behind {head!r}", False
     if _FORBIDDING.search(title) and len(title.split()) <= 6 and not said.endswith("?"):
         return f"a thing named under the title {title!r}", False
     if field := bearing.told_of(said):
