@@ -166,7 +166,7 @@ def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> N
     wanted = {
         "sentences": "6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived",
         "rules": f"{read} read" + f", {refined} after refinement" * (last[:2] != "01"),
-        "open sentences": "of 1 something was read that no field tells, the draft says what each needs",
+        "open sentences": "of 1 something was read that lacks a field or a part, the draft says what each needs",
         "to decide": str(found["01"] / "decisions.draft.yaml"),
         "last stage": str(found[last[:2]]),
     }

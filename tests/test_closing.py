@@ -51,7 +51,7 @@ def test_a_draft_of_decisions_is_named_where_sentences_are_open(made) -> None:
     draft = made("01_a", {"sentences.json": READINGS, closing.DRAFT: "x"})
     assert f"to decide {draft.folder / closing.DRAFT} (copy it beside the policy" in "\n".join(told(draft))
     both = made("01_a", {"sentences.json": READINGS, closing.DRAFT: "x"}, read=2, lacking=1)
-    found = "of 2 something was read, which one word accepts; of 1 something was read that no field tells, the draft"
+    found = "of 2 something was read, which one word accepts; of 1 something was read that lacks a field or a part, the"
     assert found in "\n".join(told(both)) and "something was read" not in "\n".join(told(draft))
     closed = made("01_a", {"sentences.json": '[{"cls": "rule"}]', closing.DRAFT: "x"})
     assert "to decide" not in "\n".join(told(closed))

@@ -128,6 +128,7 @@ def test_a_disputed_fault_is_told_as_the_models_and_its_reading_is_offered() -> 
     assert (now.id, now.cls) == (waiting.id, "rule"), "a person took it"
     other = several(told(WRONG, GOLDEN), {"rules": [AGED], "undecided": [said]})[2]
     assert [one.reason for one in other.undecided] == [said], "other rules are no dispute"
+    assert [one.part for one in (*rules.undecided, *other.undecided)] == [False, True], "a doubt is no part left out"
 
 
 def test_a_rule_of_the_world_is_named_as_the_reason_why_its_sentence_is_open() -> None:

@@ -598,6 +598,56 @@ def test_a_draft_with_what_was_read_decides_nothing_until_it_is_accepted() -> No
     assert [one.formula for one in made.rules] == [one["formula"] for one in READ["rules"]]
 
 
+HALF = "nothing tells 'keep the receipt', nor pay_invoice's 'archive'"
+
+
+@pytest.mark.parametrize(
+    ("undecided", "part", "taken"),
+    [
+        ([], None, True),
+        ([HALF], None, False),
+        ([HALF], "an invoice", False),
+        ([HALF], ", and keep the receipt", True),
+        ([HALF, "'an invoice' may be any"], ", and keep the receipt", False),
+        (["it says no more"], None, False),
+        (["it says no more"], ", and keep the receipt", True),
+    ],
+)
+def test_a_reading_of_half_a_sentence_is_accepted_only_without_the_other_half(
+    undecided: list[str], part: str | None, taken: bool
+) -> None:
+    given = {"decision": "accept", "read": drafted(rules=READ["rules"][:1], undecided=undecided)}
+    given |= {"part": part, "why": "the till keeps it"} if part else {}
+    if not taken:
+        with pytest.raises(DecisionError, match="holds what the reader left undecided was required") as told:
+            account(BOTH, **given)
+        assert undecided[-1] in str(told.value) and "write 'rule'" in str(told.value)
+    else:
+        made = account(BOTH, **given)
+        assert made.cls == "rule" and made.part == (part or "")
+
+
+def test_a_draft_keeps_what_was_left_undecided_beside_what_was_read() -> None:
+    source = policy.of_text(BOTH, SHOP)
+    (one,) = source.sentences
+    pays = Predicate("pays", "action", "", (), ("pay_invoice",))
+    rule = Rule("c.1", BOTH, parse("ALWAYS NOT pays"), "forbid", "action", "c", BOTH)
+    doubts = Undecided("c", BOTH, HALF, part=True), Undecided("c", BOTH, "no second reply")
+    ruleset, clauses = RuleSet((pays,), (rule,), doubts), [clause_of(one, "c")]
+    readings = sentences.classify(source, clauses, ruleset)
+    read = sentences.refused(source, clauses, ruleset, readings)
+    assert {name: half.undecided for name, half in read.items()} == {readings[0].id: doubts[:1]}
+    assert decisions.counted(read, ()) == {"read": 0, "lacking": 1}
+    text = decisions.draft(readings, SHOP, read)
+    assert f"# to accept the rest, name the `part` that holds what is undecided: {HALF}" in text
+    row = yaml.safe_load(text)["decisions"][0]["read"]
+    assert row["undecided"] == [HALF] and "no second reply" not in str(row)
+    (entry,) = yaml.safe_load(text.replace("    decision:\n", "    decision: accept\n"))["decisions"]
+    for wrong in (entry, {**entry, "read": {name: row[name] for name in row if name != "undecided"}}):
+        with pytest.raises(DecisionError, match="left undecided was required|as a draft wrote it"):
+            decisions.loads(yaml.safe_dump({"decisions": [wrong]}), source)
+
+
 def test_a_part_that_is_waived_leaves_the_other_rules_of_its_sentence_in_force() -> None:
     rules = "ALWAYS (pays IMPLIES approved)", "ALWAYS (pays IMPLIES receipt)"
     part = {"decision": "waive", "part": ", and keep the receipt", "why": "the till keeps it"}

@@ -17,6 +17,7 @@ from wb.offline import engine as offline
 from wb.offline import norms
 from wb.rules import decisions, entries, extract, sentences
 from wb.rules.decisions import DecisionError
+from wb.rules.rule import Undecided
 from wb.runs import review, store
 from wb.runs.review import Asked, Desk
 
@@ -116,6 +117,20 @@ def test_what_is_accepted_stands_in_the_file_as_it_was_read(boats: Desk) -> None
     with pytest.raises(DecisionError, match="something was read was required; got one without any"):
         act(unread, "accept", "paint a boat")
     assert boats.file.read_bytes() == kept
+
+
+def test_what_the_reader_left_undecided_is_not_accepted_with_the_rest(boats: Desk) -> None:
+    (clause,) = {one.clause for one in boats.extracted.rules if "swim" in one.quote}
+    for part, wrong in ((True, "left undecided was required to accept the rest; got none: 'swim'"), (False, "")):
+        doubt = Undecided(clause, "They may swim.", "'swim' is not known", part)
+        desk = replace(boats, extracted=replace(boats.extracted, undecided=(doubt,)))
+        assert cls(desk, "cannot swim") == "open"
+        if wrong:
+            with pytest.raises(DecisionError, match=wrong):
+                act(desk, "accept", "cannot swim")
+            assert not boats.file.exists()
+    act(desk, "accept", "cannot swim")
+    assert cls(desk, "cannot swim") == "rule"
 
 
 def test_each_act_leaves_its_class_and_can_be_taken_back(boats: Desk) -> None:

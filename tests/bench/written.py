@@ -139,11 +139,16 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
     for c, of in home.items():
         row = {"id": of.id, "text": of.text, "decision": "accept"}
         reading = {"read": decisions.offer(offered[of.id])} if of.id in offered else {}
-        if "accept" in kinds and c in made["accept"] and reading:
-            entries[of.id] = {**row, **reading}
-        if "accept" in kinds and c in made["accept but for a part"]:
-            part, why = made["accept but for a part"][c]
-            entries[of.id] = {**row, **reading, "part": part, "why": why}
+        part, why = made["accept but for a part"].get(c, (None, "as it was read"))
+        row |= {"part": part, "why": why} if part else {}
+        if reading and (c in made["accept"] or part):
+            half = decisions.unsettled(of.text, reading["read"].get("undecided", ()), part)
+            if not half and "accept" in kinds:
+                entries[of.id] = {**row, **reading}
+            elif half and "edit" in kinds:  # what is left undecided is not accepted: the same rules, by hand
+                mine = decisions.Ruling.model_validate({**row, **reading}).taken()
+                own = mine.model_dump(include={"predicates", "rules"}, exclude_defaults=True)
+                entries[of.id] = {**row, "decision": "rule", "why": why, **own}
         if "edit" in kinds and c in made["edit"]:
             entries[of.id] = {**row, "decision": "rule", **made["edit"][c]}
         if "waive" in kinds and c in made["waive"]:

@@ -68,16 +68,18 @@ class DecisionError(ValueError):
 
 
 class Reading(Form):
-    """What was read of a sentence: predicates and rules as in a rule file, and their digest as a draft wrote them."""
+    """What was read of a sentence: predicates and rules as in a rule file, what the reader left undecided beside them,
+    and their digest as a draft wrote them."""
 
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
+    undecided: list[str] = []
     digest: str = ""
 
     @property
     def drafted(self) -> str:
         """The digest of what stands here."""
-        said = self.model_dump(mode="json", exclude={"digest"})
+        said = self.model_dump(mode="json", exclude={"digest"} if self.undecided else {"digest", "undecided"})
         return paths.digest(json.dumps(said, sort_keys=True))[:12]
 
 
@@ -296,6 +298,10 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     notes += (
         [f"read, but to be accepted it needs a tool that does {', '.join(map(repr, toolless))}"] if toolless else []
     )
+    if read is not None and read.rules and not toolless:
+        notes += [
+            f"to accept the rest, name the `part` that holds what is undecided: {u.reason}" for u in read.undecided
+        ]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     if read is not None and read.rules and not toolless:
@@ -344,14 +350,14 @@ def holding(text: str, names: Iterable[str]) -> str:
 
 
 def acceptable(read: RuleSet) -> bool:
-    """Whether the one word `accept` brings what was read into force: it has a rule, each act of it is a tool's, and a
-    field decides each fact."""
-    return bool(read.rules) and not _toolless(read) and not _untold(read)
+    """Whether the one word `accept` brings what was read into force: it has a rule, each act of it is a tool's, a field
+    decides each fact, and nothing was left undecided."""
+    return bool(read.rules) and not (_toolless(read) or _untold(read) or read.undecided)
 
 
 def counted(read: Mapping[str, RuleSet], decided: Iterable[Ruling]) -> dict[str, int]:
     """How many sentences that nobody decided have a reading that one word accepts (`read`), and how many one whose acts
-    are all a tool's, but which lacks a field (`lacking`)."""
+    are all a tool's, but which lacks a field or leaves a part undecided (`lacking`)."""
     names = {one.id for one in decided}
     waiting = [one for name, one in read.items() if name not in names and one.rules and not _toolless(one)]
     found = sum(map(acceptable, waiting))
@@ -379,6 +385,7 @@ def form(ruleset: RuleSet) -> dict[str, object]:
 def offer(ruleset: RuleSet) -> dict[str, object]:
     """Predicates and rules as a draft says what was read: with their digest, so that they are accepted as they were."""
     said = form(ruleset)
+    said |= {"undecided": [one.reason for one in ruleset.undecided]} if ruleset.undecided else {}
     return {**said, "digest": Reading(**said).drafted}
 
 
@@ -519,6 +526,8 @@ def _unaccepted(one: Ruling) -> list[str]:
             "what stands under 'read' was required as a draft wrote it, with its digest; it was changed: "
             "write 'rule' with a reason for rules of your own"
         )
+    if one.decision == "accept" and one.read is not None:
+        wrong += unsettled(one.text, one.read.undecided, one.part)
     if one.part is None:
         return wrong
     if one.decision not in ("waive", "accept", "rule"):
@@ -530,6 +539,23 @@ def _unaccepted(one: Ruling) -> list[str]:
     elif signs := operators.loose(one.part):
         wrong.append(f"a part that negates or excepts was required to be a clause with its verb; got {signs!r} alone")
     return wrong
+
+
+def unsettled(text: str, undecided: Iterable[str], part: str | None) -> list[str]:
+    """What keeps a reading of half a sentence from being accepted: what was left undecided, unless a part is waived
+    that holds all words of the sentence that the reason for it quotes."""
+    said, mine = _folded(text).lower(), _folded(part or "").lower()
+    return [
+        "a `part` of the sentence that holds what the reader left undecided was required to accept the rest; got "
+        f"{repr(part) if part else 'none'}: {why}; waive that part, or write 'rule' with all that the sentence says"
+        for why in undecided
+        if not mine or any(quoted in said and quoted not in mine for quoted in map(str.lower, quotes(why)))
+    ]
+
+
+def quotes(reason: str) -> tuple[str, ...]:
+    """The words that a reason quotes, blanks folded."""
+    return tuple(map(_folded, re.findall(r"(?<!\w)['\"“]([^'\"“”]{2,})['\"”](?!\w)", reason)))
 
 
 def _folded(text: str) -> str:

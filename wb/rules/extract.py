@@ -350,21 +350,22 @@ def _corrected(
     found = dict(read)
     for clause, reply in zip(asked, llm.ask_all("correct_rules", RulesReply, batch), strict=True):
         if isinstance(reply, RulesReply):
-            said = _disputed(reply, read[clause.id], wrong[clause.id], policy.toolbox)
-            found[clause.id] = _Read(clause, said, policy.toolbox)
+            found[clause.id] = _again(clause, reply, read[clause.id], wrong[clause.id], policy.toolbox)
             answers[clause.id] = reply
         else:
             found[clause.id].undecided.append(Undecided(clause.id, clause.text, f"no {which} reply: {reply.reason}"))
     return found
 
 
-def _disputed(reply: RulesReply, before: _Read, faults: Sequence[str], toolbox: Toolbox) -> RulesReply:
-    """The reply, where it keeps the rules and says why: a doubt of what was found, which opens the sentence."""
-    same = before.drafts and not before.faults and before.said() == _Read(before.clause, reply, toolbox).said()
-    if not same:
-        return reply
-    told = [f"the model disputes what was found ({'; '.join(faults)}): {reason}" for reason in reply.undecided]
-    return reply.model_copy(update={"undecided": told})
+def _again(clause: Clause, reply: RulesReply, before: _Read, faults: Sequence[str], toolbox: Toolbox) -> _Read:
+    """What was made of a further reply; one that keeps the rules and says why leaves out no part of the statement: it
+    doubts what was found, which opens the sentence."""
+    read = _Read(clause, reply, toolbox)
+    if before.drafts and not before.faults and before.said() == read.said():
+        found = "; ".join(faults)
+        why = [f"the model disputes what was found ({found}): {reason}" for reason in reply.undecided]
+        read.undecided[: len(why)] = [Undecided(clause.id, clause.text, reason) for reason in why]
+    return read
 
 
 class _Read:
@@ -378,7 +379,7 @@ class _Read:
             self.undecided.append(Undecided(clause.id, clause.text, why))
             self.faults += [] if answer else [why]
             return
-        self.undecided += [Undecided(clause.id, clause.text, reason) for reason in answer.undecided]
+        self.undecided += [Undecided(clause.id, clause.text, reason, part=True) for reason in answer.undecided]
         for item in answer.rules:
             draft = _draft(clause, item, toolbox)
             if isinstance(draft, RuleDraft):
@@ -561,7 +562,7 @@ def _draft(clause: Clause, item: RuleReply, toolbox: Toolbox) -> RuleDraft | Und
         RuleSet(used, (rule,))  # its objects are those that its predicates have
         return RuleDraft(rule, used)
     except ValueError as error:
-        return Undecided(clause.id, clause.text, f"the reply's rule cannot be used: {error}")
+        return Undecided(clause.id, clause.text, f"the reply's rule cannot be used: {error}", part=True)
 
 
 def _bearing(formula: Formula, item: RuleReply, predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:

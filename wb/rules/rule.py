@@ -108,11 +108,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A clause that states a constraint which no rule could be read from, and why."""
+    """A clause that states a constraint which no rule could be read from, and why; or a `part` of one, beside rules
+    that say the rest."""
 
     clause: str
     quote: str
     reason: str
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
@@ -93,6 +94,7 @@ class _Undecided(Form):
     clause: str = ""
     quote: str = ""
     reason: str = pydantic.Field(min_length=1)
+    part: bool = False
 
 
 class _File(Form):
@@ -175,7 +177,7 @@ def _form(ruleset: RuleSet) -> _File:
             )
             for r in ruleset.rules
         ],
-        undecided=[_Undecided(clause=u.clause, quote=u.quote, reason=u.reason) for u in ruleset.undecided],
+        undecided=[_Undecided(**asdict(u)) for u in ruleset.undecided],
     )
 
 
@@ -230,7 +232,7 @@ class Written:
         file = self.checked(_File)
         predicates = self.predicates(file.predicates, ())
         rules = [self.rule(row, row.id, ("rules", i)) for i, row in enumerate(file.rules)]
-        undecided = [Undecided(row.clause, row.quote, row.reason) for row in file.undecided]
+        undecided = [Undecided(**row.model_dump()) for row in file.undecided]
         try:
             return RuleSet(predicates, tuple(rules), tuple(undecided))
         except ValueError as error:

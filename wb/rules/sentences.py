@@ -27,7 +27,7 @@ from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
 from wb.rules import accounting, called, operators, partial, physical, residual, shapes, wording, words
-from wb.rules.decisions import Ruling, clause_id
+from wb.rules.decisions import Ruling, clause_id, quotes
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.wording import Word
@@ -382,8 +382,8 @@ def _partly(
 
 def _speaks_of(reason: str, part: str) -> bool:
     """Whether a reason is about words of the part alone: it quotes some, and none that are not in it."""
-    quoted = re.findall(r"(?<!\w)['\"“]([^'\"“”]{2,})['\"”](?!\w)", reason)
-    return bool(quoted) and all(" ".join(said.split()).lower() in part.lower() for said in quoted)
+    quoted = quotes(reason)
+    return bool(quoted) and all(said.lower() in part.lower() for said in quoted)
 
 
 def _rejected(fate: _Fate, decision: Ruling) -> _Fate:
@@ -483,7 +483,8 @@ def _read(
 def refused(
     policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
 ) -> dict[str, RuleSet]:
-    """What was read of each open sentence, in force or not: its rules with their predicates, by its id."""
+    """What was read of each open sentence, in force or not: its rules with their predicates and the parts that
+    the reader left undecided beside them, by its id."""
     every = pieces(policy)
     of_clause, ids = _by_clause(clauses, ruleset), identities(every)
     waiting = {one.id for one in readings if one.cls == "open"}
@@ -491,7 +492,9 @@ def refused(
     for name, mine in zip(ids, _covering(every, clauses), strict=True):
         made = [of_clause[c.id] for c in mine] if name in waiting else []
         if rules := tuple(dict.fromkeys(r for m in made for r in m.rules)):
-            found[name] = RuleSet(tuple(dict.fromkeys(p for m in made for p in m.predicates)), rules)
+            predicates = tuple(dict.fromkeys(p for m in made for p in m.predicates))
+            left = tuple(u for u in ruleset.undecided if u.part and u.clause in {c.id for c in mine})
+            found[name] = RuleSet(predicates, rules, left)
     return found
 
 

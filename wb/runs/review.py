@@ -200,6 +200,10 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
             )
+        clauses = {one.clause for one in mine}
+        left = [one.reason for one in desk.extracted.undecided if one.part and one.clause in clauses]
+        if wrong := decisions.unsettled(reading.text, left, part):
+            raise DecisionError("\n".join(wrong))
         if part:
             lacking = {p.name for p in seen.ruleset.predicates if sentences.incomplete([p])}
             mine = tuple(one for one in mine if not decisions.within(part, reading.text, lacking & set(one.predicates)))
