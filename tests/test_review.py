@@ -11,6 +11,7 @@ import yaml
 
 from wb.domain import policy as documents
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic.formula import Always, Atom, Implies, Once
 from wb.logic.syntax import render
 from wb.models import client
 from wb.offline import engine as offline
@@ -131,6 +132,18 @@ def test_what_the_reader_left_undecided_is_not_accepted_with_the_rest(boats: Des
             assert not boats.file.exists()
     act(desk, "accept", "cannot swim")
     assert cls(desk, "cannot swim") == "rule"
+
+
+def test_what_a_draft_does_not_offer_is_not_accepted_with_a_click_either(boats: Desk) -> None:
+    (rule,) = (one for one in boats.extracted.rules if "end a rental" in one.quote)
+    assert rule.formula == Always(Implies(Atom("end_rental"), Once(Atom("rent_boat"))))
+    turned = replace(rule, formula=Always(Implies(Atom("rent_boat"), Once(Atom("end_rental")))))
+    others = tuple(one for one in boats.extracted.rules if one is not rule)
+    desk = replace(boats, extracted=replace(boats.extracted, rules=(*others, turned)))
+    assert cls(desk, "end a rental") == "open"
+    with pytest.raises(DecisionError, match="got one that turns a sign"):
+        act(desk, "accept", "end a rental")
+    assert not boats.file.exists()
 
 
 def test_each_act_leaves_its_class_and_can_be_taken_back(boats: Desk) -> None:

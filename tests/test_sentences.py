@@ -13,7 +13,7 @@ from wb.domain import policy
 from wb.domain.document import SILENT, Skipped
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic import cel
-from wb.logic.syntax import parse
+from wb.logic.syntax import parse, render
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
@@ -202,15 +202,55 @@ def test_readings_survive_json_and_are_grouped_by_tool() -> None:
     assert sum(sentences.counted(readings).values()) == len(readings)
 
 
-def test_web_tasks_is_read_without_a_waiver_but_for_one_duty() -> None:
+def test_web_tasks_is_read_without_a_waiver_but_for_two_duties() -> None:
     source = policy.load("web_tasks")
     llm = LLM(Offline(source.toolbox))
     clauses = extract.clauses(source, llm, norms.constrains)
     readings = sentences.classify(source, clauses, extract.rules(clauses, source, llm, norms.constrains))
-    (open_,) = [r for r in readings if r.cls == "open"]
-    assert open_.text.startswith("Session notes must be deleted") and len(open_.tools) == 3
+    turned, kept = sorted((r for r in readings if r.cls == "open"), key=lambda r: "deleted" in r.text)
+    assert kept.text.startswith("Session notes must be deleted") and len(kept.tools) == 3
+    assert turned.text == "Tracking cookies must always be rejected."
+    assert turned.tools == ("reject_cookies", "accept_tracking_cookies", "accept_necessary_cookies")
     covered = {c.start for c in clauses}
-    assert all(r.cls in ("rule", "duty") for r in readings if r.start in covered and r is not open_)
+    assert all(r.cls in ("rule", "duty") for r in readings if r.start in covered and r not in (turned, kept))
+
+
+APPLICATIONS = Toolbox(
+    (
+        Tool("accept_application", "", (Field("number", "string"),)),
+        Tool("reject_application", "", (Field("number", "string"),)),
+        Tool("cancel_application", "", (Field("number", "string"),)),
+        Tool("issue_permit", "", (Field("site", "string"),)),
+        Tool("tell", "", (Field("what", "string"),)),
+    ),
+    (
+        Field("protected", "boolean", "Whether the site is protected"),
+        Field("declined", "boolean", "Whether the card was declined"),
+    ),
+)
+ABOUT = {"accept_application", "reject_application", "cancel_application"}
+
+
+@pytest.mark.parametrize(
+    ("said", "cls", "tools"),
+    [
+        ("If the site is protected, reject the application.", "open", ABOUT),
+        ("When the site is protected, you must always reject the application.", "open", ABOUT),
+        ("A request must be turned down where there is no signature.", "open", {*ABOUT, "issue_permit", "tell"}),
+        ("Applications without a signature shall be refused.", "open", {*ABOUT, "issue_permit", "tell"}),
+        ("If the site is protected, cancel the application.", "duty", {"cancel_application"}),
+        ("If the card was declined, cancel the application.", "open", {"cancel_application"}),
+        ("Reject an application only if the site is protected.", "rule", {"reject_application"}),
+    ],
+)
+def test_a_duty_to_turn_something_down_is_open_for_what_may_let_it_happen(said: str, cls: str, tools: set[str]) -> None:
+    (found,) = read(said, APPLICATIONS)
+    assert (found.cls, set(found.tools)) == (cls, tools), found.reason
+    waiting = policy.of_text(said, APPLICATIONS)
+    clauses = extract.clauses(waiting, LLM(Offline(APPLICATIONS)), norms.constrains)
+    rules = extract.rules(clauses, waiting, LLM(Offline(APPLICATIONS)), norms.constrains)
+    offered = sentences.offered(waiting, clauses, rules, [found])
+    assert not any("EVENTUALLY reject" in render(r.formula) for one in offered.values() for r in one.rules)
 
 
 def test_rules_that_were_split_and_absorbed_still_lead_back_to_their_sentences() -> None:

@@ -468,6 +468,8 @@ def _read(
             return _Fate("open", why, rules, predicates, refused=True)
         if left:
             return _Fate("open", left, rules, predicates, refused=True)
+        if turned := _turning_down(rules, predicates):
+            return _Fate("open", turned, rules, predicates, refused=True)
         return _Fate("duty", f"{complete}; no call can break it", rules, predicates)
     if shapes.past(rules, predicates):
         why = "it asks for a fact that was so once: whether it must be so now is not said"
@@ -477,7 +479,21 @@ def _read(
     idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
     if loose := [idle[rule.id] for rule in rules if rule.id in idle and _breakable(rule)]:
         return _Fate("open", f"no guard can decide its rule: {loose[0]}", rules, predicates, refused=True)
+    if turned := _turning_down(rules, predicates):
+        return _Fate("open", turned, rules, predicates, refused=True)
     return _Fate("rule", complete, rules, predicates)
+
+
+def _turning_down(rules: Sequence[Rule], predicates: Iterable[Predicate]) -> str:
+    """Why rules that ask to turn something down do not say all that their sentence does: none of them forbids what
+    would let it happen.  Empty where none asks, or one forbids."""
+    acts = {p.name: " ".join((p.name, *p.tools)) for p in predicates if p.kind == "action"}
+    used = [(rule, name) for rule in rules for name in rule.predicates if name in acts]
+    if any(negative(rule.formula, name) and not words.refuses(acts[name]) for rule, name in used):
+        return ""
+    asked = [name for rule, name in used if words.refuses(acts[name]) and not negative(rule.formula, name)]
+    why = "what must then not be done is not said; a person may write it as a ban"
+    return f"it asks for {asked[0]!r}: {why}" if asked else ""
 
 
 def refused(
@@ -502,7 +518,7 @@ def offered(
     policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
 ) -> dict[str, RuleSet]:
     """What a draft offers a person to accept: what was read of each open sentence, but for what says its opposite or
-    has its acts in another order (`accounting.turned`)."""
+    has its acts in another order (`accounting.turned`), or asks to turn something down and forbids nothing."""
     texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
     return {
         name: read
@@ -510,6 +526,7 @@ def offered(
         for said in [texts[name]]
         for around in [(*said.stems, *(cell for _, cell in said.row))]
         if not accounting.turned(said.said, around, read.rules, read.predicates, policy.toolbox)
+        and not _turning_down(read.rules, read.predicates)
     }
 
 
@@ -795,6 +812,10 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
     meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
     if not acts and (later := _LATER.search(words.plain(sentence.said))):  # what comes first may be all that is named
         meant = bool(words.stems(later[1])) and not bearing.named(later[1], whole=False)
+    if words.refuses(text):  # what is turned down is what another tool may do
+        down = [tool for _, p in acts for tool in p.tools if words.refuses(tool)]
+        others = () if known else bearing.touching(text)
+        return bearing.ordered({*(bearing.beside(down) or bearing.mutating()), *restricted, *named, *others})
     if meant or (not named and not known and (operators.bans(text) or words.limit(text))):
         return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))

@@ -228,6 +228,12 @@ _FORBIDDING = re.compile(
     r"[❌✗✘🚫⛔🛑]",
     re.I,
 )
+_REFUSES = re.compile(
+    r"\b(?:reject|refus(?:e|al|ing)|den(?:y|ie|ial)|declin(?:e|ing)|disallow|disapprov|veto|withh[oe]ld|"
+    r"turn(?:s|ed|ing)? (?:\w+ ){0,3}?(?:away|down))",
+    re.I,
+)
+_SUPPOSED = re.compile(r"\b(?:if|when|whenever|where|while|after|once|unless|because|since)\b[^,;:.]*", re.I)
 _ADVICE = re.compile(
     r"\A\W*consider \w+ing\b|\b(?:we|i) (?:\w+ly )?(?:recommend|suggest)\b|\bgood idea\b|\b(?:is|are) recommended\b",
     re.I,
@@ -470,6 +476,12 @@ def limit(text: str) -> str:
     return _shown(_LIMIT, bare) or _shown(_AMOUNT, bare) or ", ".join(found)
 
 
+def refuses(text: str) -> str:
+    """The words of a text that turn something down, which another act would let happen; empty for none.  What only says
+    when or why something is so ("if the card was declined") turns nothing down."""
+    return _shown(_REFUSES, _SUPPOSED.sub(" ", text.replace("_", " ")))
+
+
 def titled(text: str) -> str:
     """The words by which a title restricts what stands under it, or is a limit itself; empty for none."""
     return _shown(_TITLE, _NUMBERING.sub(" ", plain(text)))
@@ -684,6 +696,14 @@ class Bearing:
             if named or any(phrase in joined for phrase in self._phrases[tool.name]):
                 found.append(tool.name)
         return tuple(found)
+
+    def beside(self, tools: Iterable[str]) -> tuple[str, ...]:
+        """The other tools whose names have all that these act on, behind their verbs: "accept_order" for
+        "reject_order"; none where one of these is a verb alone."""
+        tools = tuple(tools)
+        things = [set(stems(name)[1:]) for name in tools]
+        others = [(tool.name, set(stems(tool.name)[1:])) for tool in self.toolbox.tools if tool.name not in tools]
+        return tuple(name for name, own in others if all(things) and any(one <= own for one in things))
 
     def permitted(self, text: str) -> bool:
         """Whether a text says no more than that an act of a tool may be done: its verb follows the "may" at once."""

@@ -200,6 +200,12 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
             raise DecisionError(
                 "a sentence of which something was read was required; got one without any: write a rule"
             )
+        offered = sentences.offered(desk.policy, desk.clauses, desk.extracted, seen.readings)
+        if mine and reading.cls == "open" and reading.id not in offered:
+            raise DecisionError(
+                "a reading that the draft offers was required to be accepted as read; got one that turns a sign, a "
+                "limit or an order round, or only asks to turn something down: write a rule"
+            )
         clauses = {one.clause for one in mine}
         left = [one.reason for one in desk.extracted.undecided if one.part and one.clause in clauses]
         if wrong := decisions.unsettled(reading.text, left, part):
