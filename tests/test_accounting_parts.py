@@ -9,7 +9,7 @@ import pytest
 from wb.domain import tools
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import accounting, called, operators, shapes, signs
+from wb.rules import accounting, called, negations, operators, shapes, signs
 from wb.rules.rule import Predicate, Rule
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
@@ -529,7 +529,7 @@ def test_facts_have_the_signs_that_the_negations_give_them(said: str, text: str,
     ],
 )
 def test_negations_are_counted_where_they_can_be_told(said: str, count: int | None) -> None:
-    assert signs._negations(said, called.stems("resident")) == count
+    assert negations.counted(said, called.stems("resident")) == count
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.logic import cel
 from wb.logic.syntax import parse, render
-from wb.rules import operators, senses, signs
+from wb.rules import negations, operators, senses, signs
 from wb.rules.rule import Predicate, Rule
 
 BOX = Toolbox(
@@ -184,7 +184,7 @@ ONCE = ("Do not launch a raft if it is not patched.", "Never launch a raft that 
     ],
 )
 def test_a_ban_is_said_once(said: str, fine: bool) -> None:
-    assert (signs.repeated(said) == ()) is fine
+    assert (negations.repeated(said) == ()) is fine
 
 
 @pytest.mark.parametrize("join", [", ", "/", " & ", " – ", " - ", " plus ", ", then "])

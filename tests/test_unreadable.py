@@ -4,7 +4,7 @@ import pytest
 
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import operators, shapes, signs
+from wb.rules import negations, operators, shapes, signs
 from wb.rules.rule import Predicate, Rule
 
 UNREADABLE = {
@@ -174,7 +174,7 @@ LIMITS = {
 
 
 def test_negations_and_limits_are_counted_in_the_words() -> None:
-    assert {said: signs._negations(said, frozenset({"train"})) for said in NEGATIONS} == NEGATIONS
+    assert {said: negations.counted(said, frozenset({"train"})) for said in NEGATIONS} == NEGATIONS
     assert {key: signs.compared(*key) for key in LIMITS} == LIMITS
 
 

@@ -1,7 +1,7 @@
 """Whether rules account for their sentence: a reading that leaves a word over, or adds one, stays open.
 
 Both engines' rules go through it.  It puts together what `operators` reads of the sentence, `shapes` of the formulas,
-`called` of the words and `signs` of their sense.
+`called` of the words, `negations` and `signs` of their sense.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import combinations
 
 from wb.domain.tools import Toolbox
 from wb.logic import formula as F
-from wb.rules import called, covering, operators, senses, shapes, signs, words
+from wb.rules import called, covering, negations, operators, senses, shapes, signs, words
 from wb.rules.rule import Predicate, Rule
 
 _FEW = 6  # rules of one sentence, which are divided between its two demands
@@ -114,7 +114,7 @@ def _unaccounted(
     if foreign := shapes.foreign(rules, used) or called.undeclared(used, toolbox) or signs.one_way(said, rules):
         return foreign
     said = operators.BOTH_WAYS.sub("only if", said)
-    if twice := signs.repeated(said):
+    if twice := negations.repeated(said):
         return twice
     many = signs.many(said, rules, used, toolbox)
     rules, used = shapes.apart(rules, [shapes.spread(p) for p in used])

@@ -14,7 +14,7 @@ from wb.logic import cel, facts
 from wb.logic import formula as F
 from wb.logic.facts import Fact
 from wb.logic.syntax import render
-from wb.rules import called, operators, shapes, words
+from wb.rules import called, negations, operators, shapes, words
 from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate, Rule
 from wb.rules.words import stem
@@ -92,7 +92,7 @@ _LIMIT_IN_NAME = re.compile(r"_at_(least|most)_(\d+)\Z")
 def misnamed(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> Iterator[str]:
     """The facts without a field whose names have a limit that the sentence says the other way round."""
     known = {p.name for p in used if p.kind == "state" and p.test is None}
-    count = _negations(said, frozenset())
+    count = negations.counted(said, frozenset())
     for rule in rules if count is not None else ():
         match rule.formula:
             case F.Always(F.Implies(F.Atom(), right)):
@@ -201,81 +201,11 @@ def shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[
     return ()
 
 
-_AUXILIARY = r"(?:is|are|was|were|has|have|had|does|do|did|must|may|can|shall|should|will)"
-_NOUN = rf"(?!(?:{_AUXILIARY[3:-1]}|and|or|but|cannot|[a-z]+n't)\b)[\w'-]+"
-_HAS = re.compile(r"\b(?:with|without|has|have|having|had|whose|an?|the|any)\s+\Z", re.I)
-_FOR = re.compile(r"\b(?:for|of|by|in|on|at|from)\s+\Z", re.I)
-_WHO = re.compile(rf"\b(?:who|that|which|whose {_NOUN})\s+(?:{_AUXILIARY}\s+)?(?:\w+ly\s+)?\Z", re.I)
-_WHOSE = re.compile(  # "a file that the user did not name"
-    rf"\b(?:that|which|whom)\s+(?:(?:the|an?|its|their|his|her|your|our)\s+{_NOUN}|you|we|they|he|she|it|nobody)\s+"
-    r"(?:did|does|do|has|have|had)\s+\Z",
-    re.I,
-)
-_SUPPOSES = r"(?:if|when\w*|where\w*|unless|because|provided|as long as|so long as)"
-_SUPPOSED = re.compile(rf"\b{_SUPPOSES}\s+(?:{_NOUN}\s+){{0,5}}?(?:{_AUXILIARY}\s+(?:\w+ly\s+)?)?\Z", re.I)
-_LEADS = re.compile(rf"\W*{_SUPPOSES}\b", re.I)
-_GOES_ON = re.compile(r"\b(?:and|or)\s+(?:is|are|was|were|has|have|does|do|did)\s+\Z", re.I)
-_BEFORE = re.compile(r"\b(?:before|until|prior to)\b", re.I)
-_ENDLESS = re.compile(r"\b(?:without|no) (?:any )?exceptions?\b|\bno matter\b", re.I)
-_PIECES = re.compile(r"\b(?:and|or|but)\b", re.I)
-_APART = re.compile(r"[,;:!?()–—]|\s-\s|\.\s")
-_EXCEPTS = ("unless", "except")
-_AND_NOT = re.compile(r",? and (?=(?:do not|don't|never|must not|may not|cannot|can not)\b)", re.I)
-_WHOLE_BAN = re.compile(rf"(?:{operators.NEGATION.pattern})(?: [\w'$€£-]+){{3}}", re.I)
-_NOT_DONE = re.compile(rf"\b(?!(?:so|then|please)\b){_NOUN} \Z", re.I)  # "a way not provided by the tools"
-_DONE = re.compile(r" (?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b", re.I)
-
-
-def repeated(said: str) -> tuple[str, ...]:
-    """Whether a sentence says its "no" twice: of a ban that is repeated, the negations do not undo each other.
-
-    A negation is of a fact where it is the first verb of a condition or a relative clause, or stands behind "with",
-    "has" or an article; any other one is of the act, and there may be one of these, as there may be one of each fact.
-    """
-    if found := _ENDLESS.search(said):
-        return (f"not accounted for: {found.group().lower()!r}",)
-    if bans := _bans(said):
-        return repeated(bans[0]) or repeated(bans[1])
-    of_act: list[str] = []
-    for part in _APART.split(said):
-        start = 0
-        for piece in _PIECES.split(part):
-            start = part.index(piece, start)
-            of_fact: list[str] = []
-            for one in operators.NEGATION.finditer(piece):
-                word, before = one.group().lower(), part[: start + one.start()]
-                if not word.startswith(_EXCEPTS):
-                    (of_fact if _of_a_fact(before, word, piece[one.end() :]) else of_act).append(word)
-            start += len(piece)
-            if len(of_fact) > 1:
-                return (f"it negates one thing twice: {', '.join(map(repr, of_fact))}",)
-    return (f"it says no twice: {', '.join(map(repr, of_act))}",) if len(of_act) > 1 else ()
-
-
-def _bans(said: str) -> tuple[str, ...]:
-    """The two whole bans that a sentence joins by "and"; none where it joins others, or more."""
-    bans = tuple(_AND_NOT.split(said))
-    return bans if len(bans) == 2 and all(map(_WHOLE_BAN.search, bans)) else ()
-
-
-def _of_a_fact(before: str, negation: str, behind: str) -> bool:
-    """Whether a negation between these words, from the last comma on, is of a fact and not of the act."""
-    if negation.startswith(("without", "lack")) or _HAS.search(before):
-        return True
-    if negation != "no" and _FOR.search(before):  # "for not insured customers", "in prohibited areas"
-        return True
-    if negation == "not" and _DONE.match(behind) and _NOT_DONE.search(before):
-        return True
-    if _WHO.search(before) or _WHOSE.search(before) or (_LEADS.match(before) and _GOES_ON.search(before)):
-        return True
-    return _SUPPOSED.search(before) is not None
-
-
 def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
     """Whether the facts of a rule have the signs that the sentence's negations give them, an even number the positive
     one, and its numbers are limits in the direction that the sentence says."""
-    bans = _bans(said)
-    if not bans and _AND_NOT.search(said) and len(operators.NEGATION.findall(said)) > 1:
+    bans = negations.bans(said)
+    if bans is None:
         return ("of what its second ban is, cannot be told",)
     if not bans:
         return _signed(said, rules, used, carried)
@@ -300,7 +230,7 @@ def _called(p: Predicate) -> str:
 
 def _signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
     """The same of one ban, or of a sentence without."""
-    known, whole = {p.name: p for p in used}, _negations(said, carried)
+    known, whole = {p.name: p for p in used}, negations.counted(said, carried)
     if whole is None:
         return ()
     several = bool(whole % 2) and not operators.EXCEPTION.search(said)  # "not if a and b": each is negated
@@ -309,7 +239,7 @@ def _signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried
     for rule in rules:
         for positive, atom in shapes.literals_of(rule.formula, several):
             p = known.get(atom)
-            count = _negating(said, whole, p) if p is not None else whole
+            count = negations.bearing(said, whole, p) if p is not None else whole
             if count is None:
                 return (f"whether {atom} has to be so before is not told",)
             counts.add(count)
@@ -326,39 +256,8 @@ def _signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried
                     strange = alone and _COMPARES.search(said)  # it is compared in words that are not read
                     if strange or (told and (len(told) > 1 or (op if asked else TURNED[op]) not in told)):
                         limits.append(f"{number:g}")
-    why = [f"{_denial(max(counts))}, but its rule wants {', '.join(dict.fromkeys(signs))}"] if signs else []
+    why = [f"{negations.denial(max(counts))}, but its rule wants {', '.join(dict.fromkeys(signs))}"] if signs else []
     return (*why, *([f"{NOT_THE_LIMIT}: {', '.join(dict.fromkeys(limits))}"] if limits else []))
-
-
-def _negating(said: str, whole: int, p: Predicate) -> int | None:
-    """How many of a sentence's negations bear on one fact: "before" counts as one where the fact stands behind it ("do
-    not open it before it is dry"), and as none for what has to be so before ("it must not be wet before it is opened").
-    None where that cannot be told."""
-    found = list(_BEFORE.finditer(said))
-    if not found or not operators.NEGATION.search(said) or p.kind == "action":  # of two acts `order` tells
-        return whole
-    (at, *more) = found
-    leading = not said[: at.start()].strip(" ,")
-    behind = said[at.end() :].partition(",")[0] if leading else said[at.end() :]
-    rest = f"{said[: at.start()]} {said[at.end() + len(behind) :]}"
-    here, there = called.stems(rest), called.stems(behind)
-    paths = facts.paths(p.test) if p.test is not None else ()
-    told = (
-        [*(path.names[-1] for path in paths), *(value for _, value in shapes.measured(p.test))],
-        [p.name, p.description, *(name for path in paths for name in path.names[1:])],
-    )
-    for words_of in (called.content(" ".join(texts)) for texts in told):
-        one, other = len(words_of & here - there), len(words_of & there - here)
-        if one != other:
-            return None if more else whole if other > one else whole - 1
-    return None
-
-
-def _denial(count: int) -> str:
-    """What so many negations of a sentence come to."""
-    if not count:
-        return "the sentence denies nothing"
-    return f"the sentence {'denies something' if count % 2 else 'takes a denial back'} (negations: {count})"
 
 
 def _says_limit(said: str, name: str, positive: bool, count: int) -> bool | None:
@@ -555,19 +454,6 @@ def asked(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
             if verbs & here - there or (len(own & here) > len(own & there) and not verbs & there):
                 return ("it asks for an act, and its rule says when it may be done",)
     return ()
-
-
-def _negations(said: str, carried: frozenset[str]) -> int | None:
-    """How often a sentence negates what it asks for; None where that cannot be told."""
-    count = len(operators.NEGATION.findall(said))
-    if count and _BEFORE.search(said):
-        count += 1
-    prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
-    if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
-        return None  # "untrained" beside a field "trained" may or may not negate it: other checks must tell
-    if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
-        return None  # two sentences in one
-    return count
 
 
 def compared(said: str, number: float) -> set[str]:
