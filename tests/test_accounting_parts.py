@@ -502,9 +502,9 @@ def no(wanted: str, count: int = 1) -> str:
             (no("citizen to hold"),),
         ),
         ("pay if resident and adult", "ALWAYS (pay IMPLIES (NOT resident AND citizen))", ("resident", "citizen"), ()),
-        ("do not pay unresident", "ALWAYS (pay IMPLIES resident)", ("resident",), ()),
-        ("not only pay if resident", "ALWAYS (pay IMPLIES NOT resident)", ("resident",), ()),
-        ("pay, and do not pay if resident", "ALWAYS (pay IMPLIES resident)", ("resident",), ()),
+        ("do not pay unresident", "ALWAYS (pay IMPLIES resident)", ("resident",), (negations.UNTOLD,)),
+        ("not only pay if resident", "ALWAYS (pay IMPLIES NOT resident)", ("resident",), (negations.UNTOLD,)),
+        ("pay, and do not pay if resident", "ALWAYS (pay IMPLIES resident)", ("resident",), (negations.UNTOLD,)),
     ],
 )
 def test_facts_have_the_signs_that_the_negations_give_them(said: str, text: str, names: tuple, why: tuple) -> None:

@@ -207,7 +207,7 @@ SIGNS = [
         "(negations: 1), but its rule wants member to hold",
     ),
     ("Do not go if a member and told.", "go IMPLIES (NOT member AND NOT told)", ""),
-    ("He may not only go if a member.", "go IMPLIES NOT member", ""),  # that cannot be told
+    ("He may not only go if a member.", "go IMPLIES NOT member", negations.UNTOLD),
 ]
 
 

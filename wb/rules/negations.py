@@ -4,7 +4,8 @@ A demand and its opposite differ by one "not", and a reader of sentences may los
 signs of a rule's facts are held to (`signs`): an even number of negations leaves a fact as it is said, an odd one turns
 it.  So each is counted where it bears: those of a ban apart from those of another ban beside it, those of what has to
 be so before apart from those of the act, and one of a fact apart from one of the act, of which a second would be a
-ban that is said again and undoes nothing.  Where the number cannot be told, it is None, and never a guess.
+ban that is said again and undoes nothing.  Where the number cannot be told it is None, and whoever holds a rule to it
+has to refuse (`UNTOLD`): a rule and its opposite are the same to a sentence without a count.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _AND_NOT = re.compile(r",? and (?=(?:do not|don't|never|must not|may not|cannot|
 _WHOLE_BAN = re.compile(rf"(?:{operators.NEGATION.pattern})(?: [\w'$€£-]+){{3}}", re.I)
 _NOT_DONE = re.compile(rf"\b(?!(?:so|then|please)\b){_NOUN} \Z", re.I)  # "a way not provided by the tools"
 _DONE = re.compile(r" (?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b", re.I)
+UNTOLD = "how often it negates what it asks for cannot be told"
 
 
 def counted(said: str, carried: frozenset[str]) -> int | None:
@@ -49,7 +51,7 @@ def counted(said: str, carried: frozenset[str]) -> int | None:
         count += 1
     prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
     if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
-        return None  # "untrained" beside a field "trained" may or may not negate it: other checks must tell
+        return None  # "untrained" beside a field "trained" may or may not negate it, and so may "discard" a card
     if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
         return None  # two sentences in one
     return count

@@ -203,7 +203,10 @@ def shape(said: str, rules: Sequence[Rule], used: Sequence[Predicate]) -> tuple[
 
 def signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
     """Whether the facts of a rule have the signs that the sentence's negations give them, an even number the positive
-    one, and its numbers are limits in the direction that the sentence says."""
+    one, and its numbers are limits in the direction that the sentence says.
+
+    Where the number of negations cannot be told there are no signs to hold a fact to, and no rule with one passes.
+    """
     bans = negations.bans(said)
     if bans is None:
         return ("of what its second ban is, cannot be told",)
@@ -231,8 +234,8 @@ def _called(p: Predicate) -> str:
 def _signed(said: str, rules: Sequence[Rule], used: Sequence[Predicate], carried: frozenset[str]) -> tuple[str, ...]:
     """The same of one ban, or of a sentence without."""
     known, whole = {p.name: p for p in used}, negations.counted(said, carried)
-    if whole is None:
-        return ()
+    if whole is None:  # rules of acts alone have no facts: whether they forbid as it is said, `accounting` tells
+        return (negations.UNTOLD,) if any(any(shapes.literals_of(rule.formula, True)) for rule in rules) else ()
     several = bool(whole % 2) and not operators.EXCEPTION.search(said)  # "not if a and b": each is negated
     several = several or (not whole and not SUPPOSED.search(_ONLY_IF.sub(" ", said)))  # "only if a and b"
     signs, limits, counts = [], [], {whole}
