@@ -8,6 +8,9 @@ and so does one of which a way of `anyOf` or `oneOf` has none.
 
 What comes out is in the same dialect, and is meant to be checked beside what came in: closed parts of `oneOf` may let
 through what all of it does not.  Inside `not`, `if`, `contains` and `propertyNames` nothing is closed.
+
+The keyword `unevaluatedProperties: false` would spare the union of names alone: where it has to stand is told by the
+same walk, and the drafts before 2019-09, which tools still use, do not know it and let everything through.
 """
 
 from __future__ import annotations
