@@ -244,7 +244,7 @@ def test_the_papers_own_example_never_forbids_anything():
             ),
         ),
     )
-    (finding,) = lint.lints(rules)
+    (finding,) = check.check(rules).findings
     assert (
         finding.kind == "polarity"
         and finding.trace == (frozenset({"access_personal_data"}),)
@@ -271,7 +271,7 @@ def test_the_papers_own_example_never_forbids_anything():
 )
 def test_each_lint_finds_its_mistake_and_leaves_its_twin(modality, formula, kind):
     ruleset = small((modality, formula, "")).without_unused()
-    found = lint.lints(ruleset)
+    found = check.check(ruleset).findings
     assert [finding.kind for finding in found] == ([kind] if kind else []), found
 
 
@@ -282,7 +282,7 @@ def test_a_predicate_that_two_sentences_take_differently_is_found():
         ("permit_only_if", "ALWAYS (reads IMPLIES known)", "Only known callers may read."),
         ("permit_only_if", "ALWAYS (pays IMPLIES known)", "Only blue envelopes may be paid."),
     )
-    found = [finding for finding in lint.lints(ruleset) if finding.kind == "two_meanings"]
+    found = [finding for finding in check.check(ruleset).findings if finding.kind == "two_meanings"]
     assert {(finding.predicate, finding.rules) for finding in found} == {
         ("over18", ("r1", "r0")),
         ("known", ("r3", "r2")),

@@ -13,7 +13,7 @@ from wb.logic import automaton, decide
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
 from wb.logic.semantics import Monitor, holds, parse, render
-from wb.rules import check, lint, rulefile
+from wb.rules import check, rulefile
 from wb.rules.rulefile import RuleFileError
 
 PLAIN = (F.And, F.Or, F.Xor, F.Implies, F.Iff)
@@ -97,7 +97,7 @@ def test_any_bytes_are_a_rule_file_or_an_error(tmp_path_factory, data):
     except RuleFileError as error:
         assert str(error) and len(str(error)) < 1000
     else:
-        assert ruleset.rules == () or lint.lints(ruleset) is not None
+        assert ruleset.rules == () or check.check(ruleset) is not None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from wb.logic.formula import conjunction
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.offline import engine as proposals
-from wb.rules import physical, refine
+from wb.rules import certify, physical, refine
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 TOOLBOX = Toolbox(
@@ -284,8 +284,9 @@ def test_of_a_group_of_one_predicate_the_later_of_two_equal_rules_is_redundant()
 
 def test_what_is_too_large_to_decide_is_not_implied():
     many = conjunction(tuple(syntax.parse(f"EVENTUALLY x{k} OR NEXT y{k}") for k in range(40)))
-    assert refine._implied(syntax.parse("x AND y"), syntax.parse("x"), syntax.parse("true"))
-    assert not refine._implied(many, syntax.parse("EVENTUALLY z"), syntax.parse("true"))
+    both, one, other = (syntax.parse(text) for text in ("x AND y", "x", "EVENTUALLY z"))
+    assert certify.redundant({"both": both, "one": one}, syntax.parse("true")) == {"one": "both"}
+    assert certify.redundant({"many": many, "other": other}, syntax.parse("true")) == {}
 
 
 def test_no_rules_at_all_end_after_one_round():

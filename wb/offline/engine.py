@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations
 
 from wb.domain import document
 from wb.domain.clauses import clause_of
@@ -32,7 +31,6 @@ from wb.guards.contract import bracketed
 from wb.guards.examples import Example, failures
 from wb.logic import cel, decide, facts, syntax
 from wb.logic import formula as f
-from wb.logic.automaton import AutomatonError
 from wb.logic.facts import Comparison, Fact, Negation, OneOf, Path, Scalar, Size
 from wb.logic.formula import TRUE, Always, And, Atom, Formula, Iff, Implies, Not, Or, conjunction, subformulas
 from wb.logic.syntax import render
@@ -44,6 +42,7 @@ from wb.models.prompt import Prompt
 from wb.offline import answers, grounding, lexicon, mapper, norms
 from wb.offline import recogniser as recognise
 from wb.offline.grounding import Reading, ground
+from wb.rules import certify
 from wb.rules.items import Item
 from wb.rules.rule import Predicate
 from wb.rules.truths import source
@@ -379,21 +378,10 @@ def _pair(keep: str, drop: str, negated: bool, reason: str) -> dict[str, object]
 
 
 def _redundant(rules: list[Mapping[str, str]], given: Formula) -> Iterable[dict[str, object]]:
-    """Rules implied by one other rule of the group; of equals the later one. Each removed rule supports none."""
+    """Rules implied by one other rule of the group, as a reply names them."""
     formulas = {r["id"]: syntax.parse(r["formula"]) for r in rules}
-    gone: set[str] = set()
-    for weak, strong in permutations(reversed(formulas), 2):
-        if not {weak, strong} & gone and _implied(formulas[strong], formulas[weak], given):
-            gone.add(weak)
-            yield {"rule": weak, "because": [strong], "reason": f"already required by {strong}"}
-
-
-def _implied(strong: Formula, weak: Formula, given: Formula) -> bool:
-    """Whether one rule surely requires the other; False also where that is too large to decide."""
-    try:
-        return bool(decide.implies(strong, weak, given))
-    except AutomatonError:
-        return False
+    for weak, strong in certify.redundant(formulas, given).items():
+        yield {"rule": weak, "because": [strong], "reason": f"already required by {strong}"}
 
 
 Technique = Callable[[Mapping[str, object]], dict[str, object]]

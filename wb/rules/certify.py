@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Literal, NamedTuple
 
 from wb.logic import decide, syntax
@@ -181,6 +182,18 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
         f"{' AND '.join(f'({syntax.render(r.formula)})' for r in others)} implies {syntax.render(rule.formula)}"
     )
     return Gated(replace(ruleset, rules=rules), replace(record, accepted=True, certificate=certificate))
+
+
+def redundant(formulas: dict[str, Formula], given: Formula) -> dict[str, str]:
+    """The rules, by name, that one other of them requires, each with that one: of equals the later one.
+
+    In this order each is required by one that is not yet named; none is where it is too large to decide.
+    """
+    gone: dict[str, str] = {}
+    for weak, strong in permutations(reversed(formulas), 2):
+        if not {weak, strong} & gone.keys() and not _unproved(decide.implies, formulas[strong], formulas[weak], given):
+            gone[weak] = strong
+    return gone
 
 
 def _fires_never(rule: Rule, others: Sequence[Rule], ruleset: RuleSet, background: Formula = TRUE) -> str:

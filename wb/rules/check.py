@@ -315,7 +315,7 @@ class _Asking:
 def _findings(
     ruleset: RuleSet, rules: Sequence[Rule], given: Sequence[Formula], asking: _Asking
 ) -> tuple[Finding, ...]:
-    """What `lint.lints` finds, rule by rule."""
+    """What `lint` finds of each rule and of all of them."""
     found: list[Finding] = []
     for i, rule in enumerate(rules):
         asking.tell("what each rule says", i, len(rules))

@@ -69,14 +69,11 @@ class Finding:
     suggestion: str = ""
 
 
-def lints(ruleset: RuleSet, given: Sequence[Formula] = ()) -> tuple[Finding, ...]:
-    """All findings about a rule set; `given` are its physical rules, which hold on every trace."""
-    findings = [finding for rule in ruleset.rules if rule.type == "action" for finding in of_rule(ruleset, rule, given)]
-    return (*findings, *negative_names(ruleset), *two_meanings(ruleset))
-
-
 def of_rule(ruleset: RuleSet, rule: Rule, given: Sequence[Formula] = ()) -> tuple[Finding, ...]:
-    """The findings about one rule: that it never fires, else that its polarity is wrong or that it forbids always."""
+    """The findings about one rule: that it never fires, else that its polarity is wrong or that it forbids always.
+
+    `given` are its physical rules, which hold on every trace.
+    """
     given = bearing(given, rule.formula)
     try:
         never = never_fires(ruleset, rule, given)

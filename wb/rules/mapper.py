@@ -298,7 +298,7 @@ class _Desk:
         found: list[Item] = []
         for one in parts:
             spans, wrong = self._spans(one.references)
-            why = "; ".join(wrong.values()) or self._misfit(name, one, [*others, *found])
+            why = "; ".join(wrong.values()) or self._misfit(one, [*others, *found])
             outside = [r.text for r in spans if not any(a <= r.start and r.end <= b for a, b in whole.spans)]
             if why or outside or not spans:
                 return [], why or f"references of parts within those of the item were required; got {outside or 'none'}"
@@ -316,9 +316,8 @@ class _Desk:
                 chosen = [known[key] for key in dict.fromkeys(one.items) if key in known]
                 others = [item for key, item in known.items() if key not in one.items]
                 why = self._apart(one, chosen, often)
-                why = why or self._misfit(
-                    name, ItemReply(name=one.name, description=one.description, references=[]), others
-                )
+                again = ItemReply(name=one.name, description=one.description, references=[])
+                why = why or self._misfit(again, others)
                 if why:
                     self._refuse(MERGE, name, one.name, why)
                     continue
@@ -373,7 +372,7 @@ class _Desk:
             before = {one.spans for one in kept} if step == ADD else set()
             for one in reply.items:
                 places = tuple(dict.fromkeys(p for quote in one.references for p in spans[name].get(quote, ())))
-                why = self._misfit(name, one, kept)
+                why = self._misfit(one, kept)
                 if not why and len(kept) >= MOST:
                     why = f"at most {MOST} items a tool were required; got more"
                 if not why and not places:
@@ -387,7 +386,7 @@ class _Desk:
                 grown += [name]
         return list(dict.fromkeys(grown))
 
-    def _misfit(self, name: str, one: ItemReply, others: Iterable[Item]) -> str:
+    def _misfit(self, one: ItemReply, others: Iterable[Item]) -> str:
         """Why there is no such item beside the others; empty where there may be."""
         if why := items.misnamed(one.name, one.description):
             return why

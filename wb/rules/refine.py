@@ -16,15 +16,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 
 import numpy as np
 import pydantic
 
 from wb.domain.tools import Toolbox
-from wb.logic import cel, decide, syntax
-from wb.logic.automaton import AutomatonError
-from wb.logic.formula import Formula, conjunction
+from wb.logic import cel, syntax
+from wb.logic.formula import conjunction
 from wb.models.client import LLM, Unanswered
 from wb.models.embeddings import Encoder
 from wb.rules import certify, physical
@@ -344,21 +342,10 @@ def _repeated(group: Mapping[str, object]) -> Merged:
     the later one."""
     given = conjunction(tuple(syntax.parse(text) for text in group["background"]))
     formulas = {row["id"]: syntax.parse(row["formula"]) for row in group["rules"]}
-    gone: dict[str, str] = {}
-    for weak, strong in permutations(reversed(formulas), 2):
-        if not {weak, strong} & gone.keys() and _implied(formulas[strong], formulas[weak], given):
-            gone[weak] = strong
+    gone = certify.redundant(formulas, given)
     return Merged(
         redundant=[Repetition(rule=w, because=[s], reason=f"already required by {s}") for w, s in gone.items()]
     )
-
-
-def _implied(strong: Formula, weak: Formula, given: Formula) -> bool:
-    """Whether one rule surely requires the other; no where that is too large to decide."""
-    try:
-        return bool(decide.implies(strong, weak, given))
-    except AutomatonError:
-        return False
 
 
 def _groups(
