@@ -32,6 +32,9 @@ UNTOLD = {
     "Do not discard a card if its age is over 5 days.": ("discard_card IMPLIES NOT old", "discard_card IMPLIES old"),
     # two demands in one
     "A card must be kept and must not be expired.": ("keep_card IMPLIES NOT expired", "keep_card IMPLIES expired"),
+    "A card must be expired and must NOT be kept.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired"),
+    "A card must be expired, and never keep it.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired"),
+    "A card must be expired and don't keep it.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired"),
     "Keep a card and do not keep it if it is expired.": ("keep_card IMPLIES NOT expired", "keep_card IMPLIES expired"),
 }
 

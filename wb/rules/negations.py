@@ -37,7 +37,7 @@ _ENDLESS = re.compile(r"\b(?:without|no) (?:any )?exceptions?\b|\bno matter\b", 
 _PIECES = re.compile(r"\b(?:and|or|but)\b", re.I)
 _APART = re.compile(r"[,;:!?()–—]|\s-\s|\.\s")
 _EXCEPTS = ("unless", "except")
-_AND_NOT = re.compile(r",? and (?=(?:do not|don't|never|must not|may not|cannot|can not)\b)", re.I)
+_AND_NOT = re.compile(r",? and (?=(?:(?:do|must|may|can) ?not|don't|never)\b)", re.I)
 _WHOLE_BAN = re.compile(rf"(?:{operators.NEGATION.pattern})(?: [\w'$€£-]+){{3}}", re.I)
 _NOT_DONE = re.compile(rf"\b(?!(?:so|then|please)\b){_NOUN} \Z", re.I)  # "a way not provided by the tools"
 _DONE = re.compile(r" (?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b", re.I)
@@ -52,7 +52,7 @@ def counted(said: str, carried: frozenset[str]) -> int | None:
     prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
     if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
         return None  # "untrained" beside a field "trained" may or may not negate it, and so may "discard" a card
-    if len(re.findall(r"\bnot\b", said)) and re.search(r",? and (?:do|must|may|can) ?not\b", said):
+    if _AND_NOT.search(said):
         return None  # two sentences in one
     return count
 
