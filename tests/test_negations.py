@@ -73,3 +73,35 @@ def test_a_rule_of_an_act_alone_has_no_sign_to_count() -> None:
     ):
         rule = Rule("r", "", parse(form), "forbid")
         assert (accounting.unaccounted(said, (), [rule], USED, BOX) == ()) is fine, (said, form)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Never keep a card.", ()),
+        ("Never keep a card, no exceptions.", ("not accounted for: 'no exceptions'",)),
+        ("Keep no card without exception.", ("not accounted for: 'without exception'",)),
+        ("Do not keep a card for not insured users.", ()),
+        ("Do not keep a card for no reason.", ("it says no twice: 'not', 'no'",)),
+    ],
+)
+def test_a_no_that_is_said_twice_is_named(said: str, why: tuple[str, ...]) -> None:
+    assert negations.repeated(said) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "whole", "bears"),
+    [
+        ("Do not keep a card before it is expired.", 2, 2),
+        ("Before it is expired, do not keep a card.", 2, 2),
+        ("A card must not be expired before it is kept.", 2, 1),
+        ("Before it is kept, a card must not be expired.", 2, 1),
+        ("A card must be expired before it is kept.", 0, 0),
+        ("A card must not be expired.", 1, 1),
+        ("Do not keep a card before it is shown.", 2, None),  # on which side the fact stands is not said
+        ("Before noon, do not keep a card before it is expired.", 2, None),
+    ],
+)
+def test_before_negates_what_stands_behind_it(said: str, whole: int, bears: int | None) -> None:
+    assert negations.counted(said, frozenset()) == whole
+    assert negations.bearing(said, whole, USED[2]) == bears
