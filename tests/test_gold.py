@@ -13,43 +13,41 @@ shared("data", "policies")
 
 
 @pytest.fixture(scope="module", params=gold.POLICIES)
-def name(request: pytest.FixtureRequest) -> str:
-    return request.param
+def one(request: pytest.FixtureRequest) -> gold.Reading:
+    return gold.read(request.param)
 
 
-def test_no_rule_is_inverted_no_sentence_is_lost_and_nothing_is_bound_to_another_tool(name: str) -> None:
-    one = gold.read(name)
-    assert not [row for row in gold.judge(name, one.written) if row.verdict == "inverted"]
-    assert gold.lost(name) == ()
-    assert "wrongly" not in gold.bound(name, one.written).values()
-    kept = gold.judge(name, one.kept)
+def test_no_rule_is_inverted_no_sentence_is_lost_and_nothing_is_bound_to_another_tool(one: gold.Reading) -> None:
+    assert not [row for row in gold.judge(one, one.written) if row.verdict == "inverted"]
+    assert gold.lost(one) == ()
+    assert "wrongly" not in gold.bound(one, one.written).values()
+    kept = gold.judge(one, one.kept)
     assert not [row.rule.id for row in kept if row.by == "calls" and row.verdict != "right"]
 
 
-def test_no_violating_call_is_allowed_and_no_complying_one_denied(name: str) -> None:
-    came = gold.in_force(name)
+def test_no_violating_call_is_allowed_and_no_complying_one_denied(one: gold.Reading) -> None:
+    came = gold.in_force(one)
     assert not came.get(("violating", "allow")) and not came.get(("complying", "deny"))
 
 
 def test_most_of_the_rules_in_force_are_right() -> None:
-    rows = [row for name in gold.POLICIES for row in gold.judge(name, gold.read(name).kept)]
+    rows = [row for one in map(gold.read, gold.POLICIES) for row in gold.judge(one, one.kept)]
     right = sum(row.verdict == "right" for row in rows)
     assert len(rows) >= 50 and right / len(rows) >= 0.85
 
 
 def test_of_the_shops_rules_some_are_bound_and_nearly_half_are_right() -> None:
-    kept = gold.read("retail").kept
-    right = {
-        id for row in gold.judge("retail", kept) if row.verdict == "right" for id, c in row.came.items() if c == "right"
-    }
-    assert len(right) / len(gold.wanted("retail")) >= 0.45
-    assert [*gold.bound("retail", kept).values()].count("rightly") >= 9
+    shop = gold.read("retail")
+    rows = [row for row in gold.judge(shop, shop.kept) if row.verdict == "right"]
+    right = {id for row in rows for id, came in row.came.items() if came == "right"}
+    assert len(right) / len(gold.wanted(shop)) >= 0.45
+    assert [*gold.bound(shop, shop.kept).values()].count("rightly") >= 9
 
 
-def test_each_gold_rule_has_a_form_that_tells_a_violation_from_compliance(name: str) -> None:
-    gold_rules = [one.id for one in gold.wanted(name)]
+def test_each_gold_rule_has_a_form_that_tells_a_violation_from_compliance(one: gold.Reading) -> None:
+    gold_rules = [rule.id for rule in gold.wanted(one)]
     assert set(gold_rules) <= gold.forms().keys()
-    assert all(bad not in goods for bad, goods in (gold.forms()[one] for one in gold_rules))
+    assert all(bad not in goods for bad, goods in (gold.forms()[rule] for rule in gold_rules))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +63,7 @@ def test_each_gold_rule_has_a_form_that_tells_a_violation_from_compliance(name: 
 )
 def test_a_form_tells_right_from_inverted_and_misread(formula: str, verdict: str) -> None:
     rule = Rule("r", "x", syntax.parse(formula), "forbid", "action", "c", "x")
-    (one,) = [one for one in gold.wanted("retail") if one.id == "R15.1"]
+    (one,) = [one for one in gold.wanted(gold.read("retail")) if one.id == "R15.1"]
     assert gold.formed(rule, {p: p for p in rule.predicates}, one) == verdict
 
 

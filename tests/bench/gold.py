@@ -36,7 +36,7 @@ from wb.logic.syntax import render
 from wb.models.client import LLM
 from wb.offline import norms
 from wb.offline.engine import Offline
-from wb.rules import check, extract, sentences
+from wb.rules import check, decisions, extract, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
 
@@ -60,9 +60,9 @@ class Wanted:
     fields: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What the offline engine made of a document: all rules as written, those in force, and each sentence's class."""
+    """What was made of a document: all rules as written, those in force, and each sentence's class."""
 
     source: Policy
     clauses: tuple[Clause, ...]
@@ -89,7 +89,11 @@ class Judged:
 def read(name: str) -> Reading:
     """A document, as notebook 01 reads it offline."""
     source = documents.load(airline.SHARED / "policies" / name)
-    llm = LLM(Offline(source.toolbox))
+    return reading(source, LLM(Offline(source.toolbox)))
+
+
+def reading(source: Policy, llm: LLM) -> Reading:
+    """What a model says of a document, read as notebook 01 reads it."""
     found = extract.policies(source, llm, norms.constrains)
     written = extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
     classed = sentences.classify(source, found.clauses, written)
@@ -112,11 +116,10 @@ def gold(name: str) -> tuple[tuple[str, bool, str, int], ...]:
 
 
 @cache
-def wanted(name: str) -> tuple[Wanted, ...]:
+def wanted(of: Reading) -> tuple[Wanted, ...]:
     """All gold rules of a document."""
-    rows = json.loads((airline.SHARED / "policies" / name / "gold.json").read_text("utf-8"))
-    box = read(name).source.toolbox
-    every = frozenset(tool.name for tool in box.tools)
+    rows = json.loads((airline.SHARED / "policies" / of.source.name / "gold.json").read_text("utf-8"))
+    every = frozenset(tool.name for tool in of.source.toolbox.tools)
     return tuple(
         Wanted(
             f"{row['id']}.{n}",
@@ -138,17 +141,19 @@ def _named(told: str, every: Iterable[str]) -> frozenset[str]:
 
 
 @cache
-def places(name: str) -> dict[str, Account]:
+def places(of: Reading) -> dict[str, Account]:
     """The sentence of the document that each gold sentence stands in.
 
     Raises:
         ValueError: a gold sentence stands nowhere in the document.
     """
     found = {}
-    for id, _, words, number in gold(name):
-        those = [one for one in read(name).accounts if _flat(words) in _flat(one.text)]
+    for id, _, words, number in gold(of.source.name):
+        those = [one for one in of.accounts if _flat(words) in _flat(one.text)]
         if len(those) < number:
-            raise ValueError(f"{name}: the words of {id} were required in a sentence; got none with {words!r}")
+            raise ValueError(
+                f"{of.source.name}: the words of {id} were required in a sentence; got none with {words!r}"
+            )
         found[id] = those[number - 1]
     return found
 
@@ -158,11 +163,12 @@ def _flat(text: str) -> str:
 
 
 @cache
-def mine(name: str) -> dict[str, tuple[str, ...]]:
-    """The gold sentences that each clause reads."""
+def mine(of: Reading) -> dict[str, tuple[str, ...]]:
+    """The gold sentences that each clause reads, and each decision of a person on a sentence."""
     found: dict[str, list[str]] = {}
-    for clause in read(name).clauses:
-        for id, account in places(name).items():
+    for id, account in places(of).items():
+        found.setdefault(decisions.clause_id(account.id), []).append(id)
+        for clause in of.clauses:
             if clause.start < account.end and account.start < clause.end:
                 found.setdefault(clause.id, []).append(id)
     return {clause: tuple(ids) for clause, ids in found.items()}
@@ -217,9 +223,10 @@ def runs(name: str) -> dict[str, Run]:
     return {run.id: run for run in events.read(path)} if path.exists() else {}
 
 
-def executed(name: str, ruleset: RuleSet, id: str) -> str:
+def executed(of: Reading, ruleset: RuleSet, id: str) -> str:
     """What the guards of some rules decide on the two calls of a gold rule."""
-    guard = airline.guarded(name, read(name).source.toolbox, ruleset)
+    name = of.source.name
+    guard = airline.guarded(name, of.source.toolbox, ruleset)
     bad, good = (
         guard.session().replay(runs(name)[f"{id}-{k}"].events)[-1].decision for k in ("violating", "complying")
     )
@@ -237,30 +244,31 @@ def used(ruleset: RuleSet, rule: Rule) -> tuple[Predicate, ...]:
 
 
 @cache
-def judge(name: str, ruleset: RuleSet) -> tuple[Judged, ...]:
+def judge(of: Reading, ruleset: RuleSet) -> tuple[Judged, ...]:
     """Each rule: by calls where all of it is bound, as far as the gold has calls, else by its form."""
     found = []
     for rule in ruleset.rules:
         if rule.type != "action":
             continue
-        here = [one for one in wanted(name) if one.sentence in mine(name).get(rule.clause, ())]
+        here = [one for one in wanted(of) if one.sentence in mine(of).get(rule.clause, ())]
         alone = replace(ruleset, rules=(rule,)).without_unused()
         said = _called(alone.predicates)
-        called = [one.id for one in here if grounded(alone.predicates) and f"{one.id}-violating" in runs(name)]
-        came = {one.id: executed(name, alone, one.id) if one.id in called else formed(rule, said, one) for one in here}
+        executable = runs(of.source.name) if grounded(alone.predicates) else {}
+        called = [one.id for one in here if f"{one.id}-violating" in executable]
+        came = {one.id: executed(of, alone, one.id) if one.id in called else formed(rule, said, one) for one in here}
         told = {came[id] for id in called} - {"misread"}
         found.append(Judged(rule, "calls" if told else "form", came))
     return tuple(found)
 
 
-def bound(name: str, ruleset: RuleSet) -> dict[str, str]:
+def bound(of: Reading, ruleset: RuleSet) -> dict[str, str]:
     """Each guardable rule of a normative sentence: *rightly* bound to its tools and fields, *wrongly*, *not*."""
     found = {}
-    for one in wanted(name):
+    for one in wanted(of):
         if not (one.guardable and one.core):
             continue
-        beside = [other for other in wanted(name) if other.sentence == one.sentence]
-        rules = [r for r in ruleset.rules if one.sentence in mine(name).get(r.clause, ())]
+        beside = [other for other in wanted(of) if other.sentence == one.sentence]
+        rules = [r for r in ruleset.rules if one.sentence in mine(of).get(r.clause, ())]
         touched = [_touches(used(ruleset, rule)) for rule in rules]
         known = one.tools | one.fields | frozenset(n for o in beside for n in (*o.tools, *o.fields))
         strange = frozenset(n for tools, fields, _ in touched for n in tools | fields) - known
@@ -278,24 +286,27 @@ def _touches(predicates: Sequence[Predicate]) -> tuple[frozenset[str], frozenset
     return tools, frozenset(path.names[1] for path in paths), grounded(predicates)
 
 
-def lost(name: str) -> tuple[str, ...]:
+def lost(of: Reading) -> tuple[str, ...]:
     """The normative sentences that are neither read nor open."""
-    return tuple(id for id, core, *_ in gold(name) if core and places(name)[id].cls == "not a constraint")
+    return tuple(id for id, core, *_ in gold(of.source.name) if core and places(of)[id].cls == "not a constraint")
 
 
-def in_force(name: str) -> dict[tuple[str, str], int]:
-    """How often each decision came on the violating and the complying calls, by the rules in force and the open
-    sentences together."""
-    one = read(name)
-    guard = replace(airline.guarded(name, one.source.toolbox, one.kept), open=sentences.open_on(one.accounts))
-    last = {run: guard.session().replay(events_of.events)[-1].decision for run, events_of in runs(name).items()}
-    return dict(Counter((run.rpartition("-")[2], decision) for run, decision in last.items()))
+def decided(of: Reading) -> dict[str, str]:
+    """The decision on the last call of each run of the gold, by the rules in force and the open sentences together."""
+    name = of.source.name
+    guard = replace(airline.guarded(name, of.source.toolbox, of.kept), open=sentences.open_on(of.accounts))
+    return {run: guard.session().replay(one.events)[-1].decision for run, one in runs(name).items()}
 
 
-def figures(name: str, ruleset: RuleSet) -> dict[str, object]:
+def in_force(of: Reading) -> dict[tuple[str, str], int]:
+    """How often each of these decisions came on the violating and the complying calls."""
+    return dict(Counter((run.rpartition("-")[2], decision) for run, decision in decided(of).items()))
+
+
+def figures(of: Reading, ruleset: RuleSet) -> dict[str, object]:
     """The figures of a document for rules as written or in force."""
-    rows = judge(name, ruleset)
-    those = {one.id for one in wanted(name)}
+    rows = judge(of, ruleset)
+    those = {one.id for one in wanted(of)}
     right = {id for row in rows if row.verdict == "right" for id, came in row.came.items() if came == "right"}
     calls = {
         id for row in rows if row.verdict == "right" and row.by == "calls" for id, c in row.came.items() if c == "right"
@@ -305,29 +316,32 @@ def figures(name: str, ruleset: RuleSet) -> dict[str, object]:
         **{verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
         "by calls": dict(Counter(row.verdict for row in rows if row.by == "calls")),
         "gold right": f"{len(right)} of {len(those)} ({len(calls)} by calls)",
-        "guardable core rules bound": dict(Counter(bound(name, ruleset).values())),
+        "guardable core rules bound": dict(Counter(bound(of, ruleset).values())),
         "predicates without a tool or field": sum(not grounded([p]) for p in ruleset.predicates),
     }
 
 
+def report(of: Reading) -> None:
+    """Print the figures of a reading; with `--rules` also each rule and what came of it."""
+    name, gone = of.source.name, lost(of)
+    core = sum(core for _, core, *_ in gold(name))
+    print(f"{name}: sentences {sentences.counted(of.accounts)}; lost {len(gone)} of {core} {list(gone)}")
+    for said, ruleset in (("as written", of.written), ("in force", of.kept)):
+        print(f"  {said}: {figures(of, ruleset)}")
+    print(f"  calls, with the open sentences: {in_force(of)}")
+    if "--rules" in sys.argv:
+        force = {rule.id for rule in of.kept.rules}
+        for row in judge(of, of.written):
+            mark = "*" if row.rule.id in force else " "
+            said = f"{render(row.rule.formula)} <- {row.rule.text[:70]}"
+            print(f"  {mark} {row.verdict:8} {row.by:5} {dict(row.came)} {said}")
+        for said, ruleset in (("as written", of.written), ("in force", of.kept)):
+            print(f"  bound {said}: {bound(of, ruleset)}")
+
+
 def main() -> None:
     for name in POLICIES:
-        one = read(name)
-        core = sum(core for _, core, *_ in gold(name))
-        print(
-            f"{name}: sentences {sentences.counted(one.accounts)}; lost {len(lost(name))} of {core} {list(lost(name))}"
-        )
-        for said, ruleset in (("as written", one.written), ("in force", one.kept)):
-            print(f"  {said}: {figures(name, ruleset)}")
-        print(f"  calls, with the open sentences: {in_force(name)}")
-        if "--rules" in sys.argv:
-            force = {rule.id for rule in one.kept.rules}
-            for row in judge(name, one.written):
-                mark = "*" if row.rule.id in force else " "
-                said = f"{render(row.rule.formula)} <- {row.rule.text[:70]}"
-                print(f"  {mark} {row.verdict:8} {row.by:5} {dict(row.came)} {said}")
-            for said, ruleset in (("as written", one.written), ("in force", one.kept)):
-                print(f"  bound {said}: {bound(name, ruleset)}")
+        report(read(name))
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from bench import airline, read_airline, written
-from bench.written import Reading
+from bench import airline, gold, read_airline, written
+from bench.gold import Reading
 
 from wb.domain import policy as documents
 from wb.guards.runtime import CallGuard
+from wb.models.client import LLM
 from wb.rules import check, sentences
 from wb.rules.rule import RuleSet
 
@@ -38,7 +39,7 @@ def read(folder: str = PASSES[0]) -> Reading:
     """The replies of a fixture, read as notebook 01 reads them."""
     with tempfile.TemporaryDirectory() as place:
         source = documents.load(read_airline.written(Path(place) / "tau"))
-    return written.reading(source, written.Reader(source, FIXTURES / folder / "replies.jsonl"))
+    return gold.reading(source, LLM(written.Reader(source, FIXTURES / folder / "replies.jsonl")))
 
 
 def chosen(*kinds: str, folder: str = PASSES[0], seconds: float = check.SECONDS) -> Reading:

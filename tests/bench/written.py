@@ -1,11 +1,13 @@
-"""Replies that a language model wrote for a retail policy, blind to its gold: read again, and executed on its calls.
+"""Replies that a language model wrote for two documents, blind to their gold: read again, and executed on its calls.
 
-    python tests/bench/written.py
+    python tests/bench/written.py [retail | handbook] [--rules]
 
-The second half of what it prints is the same with `choices.json`: what a person, reading the draft, would take of
-it and decide, written down before it was first run.  The document and its gold were known to whoever wrote it.
+First come the figures that `tests/bench/gold.py` prints of a document read offline.  The second half is the same
+after `choices.json`: what a person, reading the draft, would take of it and decide, written down before it was first
+run.  The document and its gold were known to whoever wrote it.
 
-The replies are in `tests/fixtures/retail_replies`; the document, its tools and its gold are read from `../shared/data`.
+The replies are in `tests/fixtures/retail_replies` and `handbook_replies`; the documents, their tools and their gold
+are read from `../shared/data`.
 """
 
 from __future__ import annotations
@@ -15,45 +17,27 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from bench import airline
+from bench import airline, gold
+from bench.gold import Reading
 
-from wb.domain import events
 from wb.domain import policy as documents
-from wb.domain.events import Run
-from wb.domain.policy import Clause, Policy
-from wb.guards.runtime import CallGuard
+from wb.domain.policy import Policy
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
 from wb.models.prompt import Prompt
-from wb.offline import norms
 from wb.paths import digest
-from wb.rules import check, decisions, extract, rulefile, sentences, wording
+from wb.rules import check, decisions, rulefile, sentences, wording
 from wb.rules.rule import RuleSet
-from wb.rules.sentences import Account
 
-FILE = airline.ROOT / "tests" / "fixtures" / "retail_replies" / "replies.jsonl"
-DOCUMENT = airline.SHARED / "policies" / "retail"
-CHOICES = FILE.with_name("choices.json")
-CALLS = airline.ROOT / "tests" / "gold" / "calls_retail.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What became of the replies: all rules as they were written, those that stayed, and each sentence's class."""
-
-    source: Policy
-    clauses: tuple[Clause, ...]
-    written: RuleSet
-    kept: RuleSet
-    accounts: tuple[Account, ...]
+DOCUMENTS = ("retail", "handbook")
 
 
 class Reader:
@@ -62,7 +46,7 @@ class Reader:
 
     name = "reader"
 
-    def __init__(self, source: Policy, file: Path = FILE) -> None:
+    def __init__(self, source: Policy, file: Path) -> None:
         self.source, self.rows = source, [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         self.said = {
             key: one
@@ -80,7 +64,7 @@ class Reader:
         """
         if prompt.name == "extract_policies":
             rows = [row for row in self.rows if row["prompt"] == prompt.name]
-            of = self.source.text.find(str(inputs["section"]).strip().split("\n")[0])
+            of = self.source.seen.text.find(str(inputs["section"]))
             (row,) = (row for row in rows if row.get("about", of) == of)
             return Reply({"policies": [self._quoted(one) for one in row["reply"]["policies"]]})
         if prompt.name == "extract_rules":
@@ -103,30 +87,29 @@ def key(statement: Mapping[str, object]) -> str:
     return digest({name: value for name, value in statement.items() if name != "id"})[:16]
 
 
+def file(name: str, kind: str) -> Path:
+    """A file of the fixture of a document: `replies.jsonl`, `choices.json`."""
+    return airline.ROOT / "tests" / "fixtures" / f"{name}_replies" / kind
+
+
 @cache
-def read() -> Reading:
-    """The replies for the retail policy, read as notebook 01 reads them."""
-    source = documents.load(DOCUMENT)
-    return reading(source, Reader(source))
+def read(name: str) -> Reading:
+    """The replies for a document, read as notebook 01 reads them."""
+    source = documents.load(airline.SHARED / "policies" / name)
+    return gold.reading(source, LLM(Reader(source, file(name, "replies.jsonl"))))
 
 
-def reading(source: Policy, engine: Reader) -> Reading:
-    """What an engine says of a policy, read as notebook 01 reads it."""
-    llm = LLM(engine)
-    found = extract.policies(source, llm, norms.constrains)
-    written = extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
-    classed = sentences.classify(source, found.clauses, written)
-    kept = sentences.enforced(written, classed)
-    accounts = sentences.questioned(classed, check.questions(check.check(kept), kept), (), source.toolbox)
-    return Reading(source, found.clauses, written, sentences.enforced(written, accounts), accounts)
+def choices(name: str) -> Mapping[str, Any]:
+    """What a person would take of the draft of a document and decide."""
+    return json.loads(file(name, "choices.json").read_text("utf-8"))
 
 
-def chosen(*kinds: str, seconds: float = check.SECONDS) -> Reading:
+def chosen(name: str, *kinds: str, seconds: float = check.SECONDS) -> Reading:
     """The same after a person's choices of these kinds: `words`, `accept` …, as a file of decisions says them.
 
     `seconds` are given to the check of the rules with each other.
     """
-    return decide(read(), json.loads(CHOICES.read_text("utf-8")), *kinds, seconds=seconds)
+    return decide(read(name), choices(name), *kinds, seconds=seconds)
 
 
 def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = check.SECONDS) -> Reading:
@@ -175,28 +158,9 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
     return Reading(source, one.clauses, ruleset, sentences.enforced(ruleset, accounts), accounts)
 
 
-@cache
-def offered_words() -> wording.Draft:
-    """The lines of words that are drafted for the sentences that stay open."""
-    return drafted(read())
-
-
 def drafted(one: Reading) -> wording.Draft:
     """The lines of words that are drafted for what a reading leaves open."""
     return sentences.drafted(one.source, one.clauses, one.written, one.accounts)
-
-
-def gold() -> dict[str, str]:
-    """The clause of each gold rule that a guard can hold: `R15.2`, `c13`."""
-    rows, clauses = json.loads((DOCUMENT / "gold.json").read_text("utf-8")), read().clauses
-    found = {}
-    for row in rows:
-        text, _, number = row["text"].partition("#")
-        those = [c.id for c in clauses if text.strip().lower() in c.text.lower()]
-        for n, one in enumerate(row["rules"], 1):
-            if one["guardable"]:
-                found[f"{row['id']}.{n}"] = those[int(number or 1) - 1] if those else ""
-    return found
 
 
 def alone(ruleset: RuleSet, clauses: Iterable[str]) -> RuleSet:
@@ -205,64 +169,41 @@ def alone(ruleset: RuleSet, clauses: Iterable[str]) -> RuleSet:
     return replace(ruleset, rules=rules).without_unused()
 
 
-@cache
-def runs() -> dict[str, Run]:
-    """The gold's runs, by name."""
-    return {run.id: run for run in events.read(CALLS)}
-
-
-def decided(guard: CallGuard, *names: str) -> tuple[str, ...]:
-    """The decision on the last call of each of these runs."""
-    return tuple(guard.session().replay(runs()[name].events)[-1].decision for name in names)
-
-
-def judged(ruleset: RuleSet, accounts: Iterable[Account] = ()) -> dict[str, str]:
+def judged(of: Reading, ruleset: RuleSet) -> dict[str, str]:
     """Each gold rule that a guard can hold, by the rules of its sentence alone: *right* denies the violating call and
     allows the complying one, *inverted* the other way round, *absent* has no rule, else what came of both calls."""
-    sentences_of, found = gold(), {}
-    mine_of = {
-        c.id: {c.id, decisions.clause_id(a.id)} for a in accounts for c in read().clauses if a.start <= c.start < a.end
-    }
-    for clause in dict.fromkeys(sentences_of.values()):
-        mine = alone(ruleset, mine_of.get(clause, [clause]))
-        guard = airline.guarded("retail", read().source.toolbox, mine) if mine.rules else None
-        for name in [name for name, of in sentences_of.items() if of == clause]:
-            came = decided(guard, f"{name}-violating", f"{name}-complying") if guard else ()
-            told = {(): "absent", ("deny", "allow"): "right", ("allow", "deny"): "inverted"}
-            found[name] = told.get(came, " / ".join(came))
+    found, runs, reads = {}, gold.runs(of.source.name), gold.mine(of)
+    for one in gold.wanted(of):
+        if not one.guardable:
+            continue
+        mine = alone(ruleset, [clause for clause, those in reads.items() if one.sentence in those])
+        guard = airline.guarded(of.source.name, of.source.toolbox, mine) if mine.rules else None
+        calls = [runs[f"{one.id}-{kind}"].events for kind in ("violating", "complying")]
+        came = tuple(guard.session().replay(events)[-1].decision for events in calls) if guard else ()
+        told = {(): "absent", ("deny", "allow"): "right", ("allow", "deny"): "inverted"}
+        found[one.id] = told.get(came, " / ".join(came))
     return found
 
 
-def in_force(one: Reading) -> dict[str, str]:
-    """The decision on the last call of each run of a gold rule, by the rules that stayed and the open sentences."""
-    guard = airline.guarded("retail", one.source.toolbox, one.kept)
-    guard = replace(guard, open=sentences.open_on(one.accounts))
-    names = [f"{name}-{kind}" for name in gold() for kind in ("violating", "complying")]
-    return dict(zip(names, decided(guard, *names), strict=True))
-
-
 def main() -> None:
-    one = read()
-    print(f"sentences {sentences.counted(one.accounts)}")
-    print(f"rules written {len(one.written.rules)}, kept {len(one.kept.rules)}")
-    for name, ruleset in (("as written", one.written), ("kept", one.kept)):
-        came = judged(ruleset)
-        print(f"{name}: {dict(Counter(came.values()))} of {len(came)} gold rules")
-        print("   ", {gold_rule: what for gold_rule, what in came.items() if what not in ("right", "absent")})
-    _force(one)
-    draft = offered_words()
-    print(f"words: {len(draft.lines)} lines, {len(draft.brought)} sentences")
-    for kinds in (("accept",), ("accept", "edit"), ("accept", "edit", "waive")):
-        now = chosen("words", *kinds)
-        came = judged(now.kept, now.accounts)
-        print(f"after {', '.join(kinds)}: sentences {sentences.counted(now.accounts)}")
-        print(f"kept: {dict(Counter(came.values()))} of {len(came)} gold rules")
-        print("   ", {gold_rule: what for gold_rule, what in came.items() if what not in ("right", "absent")})
-        _force(now)
+    for name in [name for name in sys.argv[1:] if name in DOCUMENTS] or DOCUMENTS:
+        one, made = read(name), choices(name)
+        draft = drafted(one)
+        _print(one, {"as written": one.written, "in force": one.kept})
+        print(f"  words: {len(draft.lines)} lines, {len(draft.brought)} sentences")
+        kinds = [kind for kind in ("accept", "edit", "waive") if made[kind]]
+        for many in range(1, len(kinds) + 1):
+            print(f"after {', '.join(kinds[:many])}:")
+            now = chosen(name, "words", *kinds[:many])
+            _print(now, {"in force": now.kept})
 
 
-def _force(one: Reading) -> None:
-    print("in force:", dict(Counter((run.rpartition("-")[2], what) for run, what in in_force(one).items())))
+def _print(one: Reading, cases: Mapping[str, RuleSet]) -> None:
+    gold.report(one)
+    for said, ruleset in cases.items():
+        came = judged(one, ruleset)
+        print(f"  {said}, the rules of a sentence alone: {dict(Counter(came.values()))} of {len(came)} gold rules")
+        print("   ", {rule: what for rule, what in came.items() if what not in ("right", "absent")})
 
 
 if __name__ == "__main__":
