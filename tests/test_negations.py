@@ -35,6 +35,10 @@ UNTOLD = {
     "A card must be expired and must NOT be kept.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired"),
     "A card must be expired, and never keep it.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired"),
     "A card must be expired and don't keep it.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired"),
+    **{
+        f"A card must be expired and {never} be kept.": ("keep_card IMPLIES expired", "keep_card IMPLIES NOT expired")
+        for never in ("must never", "shall not", "should never", "may not", "is to not")
+    },
     "Keep a card and do not keep it if it is expired.": ("keep_card IMPLIES NOT expired", "keep_card IMPLIES expired"),
 }
 

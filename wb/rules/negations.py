@@ -37,7 +37,10 @@ _ENDLESS = re.compile(r"\b(?:without|no) (?:any )?exceptions?\b|\bno matter\b", 
 _PIECES = re.compile(r"\b(?:and|or|but)\b", re.I)
 _APART = re.compile(r"[,;:!?()–—]|\s-\s|\.\s")
 _EXCEPTS = ("unless", "except")
-_AND_NOT = re.compile(r",? and (?=(?:(?:do|must|may|can) ?not|don't|never)\b)", re.I)
+_AND_NOT = re.compile(
+    r",? and (?=(?:(?:do|does|must|may|can|shall|should|will|is to|are to) ?(?:not|never)|[a-z]+n't|never)\b)",
+    re.I,
+)
 _WHOLE_BAN = re.compile(rf"(?:{operators.NEGATION.pattern})(?: [\w'$€£-]+){{3}}", re.I)
 _NOT_DONE = re.compile(rf"\b(?!(?:so|then|please)\b){_NOUN} \Z", re.I)  # "a way not provided by the tools"
 _DONE = re.compile(r" (?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b", re.I)
