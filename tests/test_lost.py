@@ -115,3 +115,114 @@ def test_a_list_is_opened_by_a_sentence_of_what_follows_that_ends_with_a_full_st
     assert [one.kind for one in found] == ["stem", "item", "item"] and all(one.stems for one in found[1:])
     alone = document.parse(text.partition("\n")[0] + "\n\nThe sky is blue.\n").sentences
     assert [one.kind for one in alone] == ["prose", "prose"]
+
+
+CLUB = Toolbox(
+    (
+        Tool(
+            "launch_balloon",
+            "Launch a balloon.",
+            (Field("balloon", "string"), Field("gas", "string", values=("helium", "air"))),
+        ),
+        Tool("admit_visitor", "Let a visitor in.", (Field("name", "string"),)),
+        Tool("hum_tune"),
+    ),
+    (Field("visitor_insured", "boolean"), Field("balloon_torn", "boolean"), Field("tune_of_user", "boolean")),
+)
+
+
+def club(text: str) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The class of each sentence of which no engine took a clause, and the tools that it bears on."""
+    found = sentences.classify(policy.of_text(text, CLUB), (), RuleSet())
+    return {one.text: (one.cls, one.tools) for one in found}
+
+
+@pytest.mark.parametrize("form", ["# {}\n\n- {}\n", "{}:\n\n- {}\n- a hat\n", "**{}**\n\n1. {}\n2. a hat\n"])
+@pytest.mark.parametrize("item", ["torn balloons", "a balloon in a storm", "helium", "visitor badges"])
+def test_a_thing_that_a_tool_handles_is_open_under_any_head_but_one_of_what_there_is(form: str, item: str) -> None:
+    for head in ("Showstoppers", "Kiss of death", "Think again"):
+        assert club(form.format(head, item))[item][0] == "open", head
+    for head in ("What we offer", "Services", "Types of balloons"):
+        assert torn(item) or club(form.format(head, item))[item][0] == "not a constraint", head
+    assert club(form.format("Showstoppers", "a cup of tea"))["a cup of tea"][0] == "not a constraint"
+
+
+def torn(item: str) -> bool:
+    """Whether an item speaks of what a field tells: it is open wherever it stands."""
+    return "torn" in item
+
+
+def test_a_statement_under_a_short_head_is_open_where_it_is_of_what_a_tool_handles() -> None:
+    said = "the balloon is on the lawn"
+    assert club(f"Red flags:\n\n- {said}\n")[said][0] == "open"
+    for head in ("We have a garden and here is what you see in it:", "# Garden", "Services:"):
+        assert club(f"{head}\n\n- {said}\n")[said][0] == "not a constraint"
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("Nothing torn is launched.", ("launch_balloon",)),
+        ("An uninsured one stays outside.", ("launch_balloon", "admit_visitor", "hum_tune")),
+        ("A torn balloon stays on the ground.", ("launch_balloon", "admit_visitor", "hum_tune")),
+        ("Insured visitors may walk in.", ("launch_balloon", "admit_visitor", "hum_tune")),
+        ("Launches stop at dusk.", ("launch_balloon",)),
+        ("A launch takes two hands.", ("launch_balloon",)),
+        ("Entry is conditional on a ticket.", None),
+        ("Entry is contingent upon a ticket.", None),
+        ("The offer of a balloon expires at night.", ("launch_balloon",)),
+    ],
+)
+def test_what_a_field_tells_and_what_ends_an_act_is_no_mere_statement(text: str, tools: tuple[str, ...] | None) -> None:
+    (found,) = club(text).values()
+    assert found[0] == "open" and (tools is None or found[1] == tools), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The balloon is red.",
+        "The visitor came by bus.",
+        "An insurance company built the hall.",
+        "Nothing beats a clear night, as is well known.",
+        "The tune of the user is nice.",
+        "Usually a torn balloon is mended by the owner.",
+        "The record tells who is insured, what is torn, and which of helium and air there is.",
+        "The offer expires at night.",
+    ],
+)
+def test_a_description_is_no_demand_though_it_shares_a_word(text: str) -> None:
+    assert club(text) == {text: ("not a constraint", ())}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "provided you are insured", "providing the sky is clear", "on the understanding that the sky is clear",
+        "in the event that the owner agrees", "given a ticket", "assuming it is day", "with the owner's leave",
+        "once you have a ticket", "subject to the weather", "pending a check", "while it is day", "upon request",
+    ],
+)  # fmt: skip
+def test_a_permission_with_a_condition_behind_it_is_open_and_without_one_is_none(condition: str) -> None:
+    for may in ("You may launch a balloon", "Visitors may also walk in the garden", "You are free to sit down"):
+        assert club(f"{may} {condition}.")[f"{may} {condition}."][0] == "open"
+        assert club(f"{may}.")[f"{may}."][0] == "not a constraint"
+
+
+@pytest.mark.parametrize("form", ["# {}\n\n{}", "**{}**\n\n{}", "{}\n\n{}", "{} {}", "Q: {}\n\n{}"])
+def test_the_answer_to_a_question_of_what_may_or_has_to_be_is_open(form: str) -> None:
+    for asks, answer in (
+        ("Can children launch a balloon?", "With a parent."),
+        ("Is a ticket asked of a visitor?", "Yes."),
+        ("How long does a launch take?", "A week."),
+        ("Do I show a ticket to launch?", "Always."),
+        ("May visitors come late?", "We are afraid not."),
+    ):
+        assert club(form.format(asks, answer))[answer][0] == "open", asks
+    for asks, answer in (
+        ("Why is the balloon red?", "It is made of silk."),
+        ("When was the balloon built?", "It was built by the founders."),
+        ("Can I park there?", "The yard is large."),
+        ("Who is the owner?", "A family of potters."),
+    ):
+        assert club(form.format(asks, answer))[answer][0] == "not a constraint", asks

@@ -133,7 +133,7 @@ def classify(
         elif decided[ids[k]].partly and k in mine:
             first[k] = _partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
     rows = _labels(shown, _rows(shown, [first[k] for k in seen]), bearing)
-    rows = _under(shown, _enumerated(shown, rows))
+    rows = _answers(shown, _under(shown, _enumerated(shown, rows)), bearing)
     told = dict(zip(seen, _stems(shown, rows), strict=True))
     fates = [told.get(k, fate) for k, fate in enumerate(first)]
     readings = [
@@ -705,6 +705,17 @@ def _under(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
     return found
 
 
+def _answers(every: Sequence[Sentence], fates: Sequence[_Fate], bearing: Bearing) -> list[_Fate]:
+    """What stands behind a question of whether, how long or who may, about what a tool does or handles, answers it: it
+    may demand or forbid what the question names."""
+    found = list(fates)
+    for k, (asks, said) in enumerate(pairwise(every), 1):
+        if fates[k].worded and fates[k].cls == "not a constraint" and said.kind != "heading" and words.asked(asks.said):
+            if not re.search(r"[:?]\W*\Z", said.said) and bearing.handled(f"{asks.said} {said.said}"):
+                found[k] = _Fate("open", "the answer to a question of what may or has to be", worded=True)
+    return found
+
+
 def _rows(every: Sequence[Sentence], fates: Sequence[_Fate]) -> list[_Fate]:
     """A cell that words alone tell of goes with the cells of its row that were read; a person decides one cell only."""
     found = list(fates)
@@ -816,7 +827,8 @@ def _own(reading: Account, sentence: Sentence, fate: _Fate, bearing: Bearing) ->
         down = [tool for _, p in acts for tool in p.tools if words.refuses(tool)]
         others = () if known else bearing.touching(text)
         return bearing.ordered({*(bearing.beside(down) or bearing.mutating()), *restricted, *named, *others})
-    if meant or (not named and not known and (operators.bans(text) or words.limit(text))):
+    fact = fate.worded and bearing.tested(sentence.said)  # a fact of no tool may be asked for by any
+    if meant or (not named and not known and (fact or operators.bans(text) or words.limit(text))):
         return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
     return bearing.ordered({*restricted, *named, *bearing.touching(text), *shaped})

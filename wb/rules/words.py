@@ -12,19 +12,28 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from wb.domain.tools import Field, Tool, Toolbox, within
+from wb.rules.stems import FUNCTION, stem, stems
 
 _AGENT = r"(?:agents?|assistants?|bots?|representatives?|operators?|employees?|staff|you|we)"
 _USER = (
-    r"(?:users?|customers?|clients?|guests?|patients?|visitors?|readers?|students?|pupils?|"
-    r"tenants?|persons?|people|anyone|anybody|everyone|everybody|nobody|who)"
+    r"(?:users?|customers?|clients?|guests?|patients?|visitors?|readers?|students?|pupils?|tenants?|applicants?|"
+    r"residents?|minors?|children|adults?|persons?|people|anyone|anybody|everyone|everybody|nobody|who)"
+)
+_AUXILIARY = "is|are|was|were|has|have|had|can|may|could|might|will|would|does|did"
+_UN = r"un(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|less|usual|animous)[a-z]{3,}"  # "unwelcome", not "until"
+_BAD = (  # what is bad, over or forbidden: said of a thing, or a head that things stand under
+    r"inappropriate|impossib\w+|no-?nos?|red lines?|sins?|crimes?|criminal|deal[- ]?breakers?|blocked|frozen|stopped|"
+    r"veto(?:e?s|ed)?|verboten|embargo(?:e?s|ed)?|(?:black|block|deny|stop|ban|kill)[- ]?list(?:s|ed)?|interdict\w*|"
+    r"proscri\w+|against|harmful|sackable|gone|out(?=[.!]?\Z)|out of (?:bounds|order|line|scope|reach)"
+)
+_NUMBER = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|"
+    r"seventy|eighty|ninety|hundred|thousand)"
 )
 _PARTY = re.compile(rf"\b(?:{_AGENT}|{_USER})\b", re.I)
 _EVERYBODY = re.compile(
-    rf"(?:(?:all|every|each)\s+{_USER}|(?!people\b|persons\b)(?:users|customers|clients|guests|visitors|patients|"
-    rf"students|"
-    r"pupils|tenants|readers|applicants|residents|employees|minors|children|adults|everyone|everybody))\s+"
-    r"(?!is\b|are\b|was\b|were\b|has\b|have\b|had\b|can\b|may\b|could\b|might\b|will\b|who\b|whose\b|that\b|"
-    r"with\b)[a-z]+",
+    rf"(?:(?:all|every|each)\s+{_USER}|(?!persons\b)(?=\w+s\b|every|children){_USER}|employees)\s+"
+    rf"(?!(?:{_AUXILIARY}|who|whose|that|with)\b)[a-z]+",
     re.I,
 )
 _EXEMPT = re.compile(
@@ -51,7 +60,8 @@ _FORCE = re.compile(
     r"zero[- ]tolerance|not tolerated|intolerable|non-negotiable|inviolable|sine qua non|indispensable|imperative|"
     r"(?:is|are|(?<!might )(?<!may )(?<!could )be|remains?|it's) (?:(?!not\b)\w+ )?(?:essential|vital|crucial|"
     r"paramount|necessary|needed|called for|a condition)|"
-    r"important (?:to|that)|necessit(?:y|ies)|prerequisites?|preconditions?|insists?|"
+    r"(?:contingent|conditional) (?:up)?on|important (?:to|that)|necessit(?:y|ies)|prerequisites?|preconditions?|"
+    r"insists?|"
     r"(?:do|does)(?: not|n't) (?:count|qualify|suffice)|(?:last|final) (?:word|say)|forget (?:about|\w+ing)|"
     r"no (?:way around|getting around)|(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
     r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
@@ -101,23 +111,20 @@ _LIMIT = re.compile(
     r"small|high|low|heavy|early|short|fast|wide|tall)|"
     r"no longer|just|iff|seldom|rarely|hardly|scarcely|barely|assuming|given that|permitting|upon|none but|no one but|"
     r"per (?:user|customer|person|day|month|year)|no(?= [a-z])(?! longer\b| matter\b| doubt\b))\b|"
-    r"\b(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|"
-    r"sixty|seventy|eighty|ninety|hundred|thousand)(?: (?!and\b|or\b)[\w%€$£.]+){0,2} (?:or|and) (?:fewer|less|more|"
+    rf"\b(?:\d[\d,.]*|(?!one\b){_NUMBER})(?: (?!and\b|or\b)[\w%€$£.]+){{0,2}} (?:or|and) (?:fewer|less|more|"
     r"older|younger|over|under|above|below|up|upwards?|greater|higher|lower|longer|shorter|later|earlier|larger|"
     r"smaller|bigger|better|beyond|onwards?|taller|heavier|lighter|newer)\b|"
     r"\baged (?:\d+|\w+teen|twenty)|\b(?:over|under)-?\d+s\b|\d ?\+(?! ?\d)|"
     r"\b(?:top|highest|lowest|longest|shortest|largest|smallest|biggest|tallest|earliest|latest|oldest|youngest|"
     r"heaviest|fastest|slowest|fewest|ceilings?|caps?|quotas?|thresholds?|deadlines?|cut-?offs?|(?:upper|"
     r"lower) bounds?)\b"
-    r"(?=[^.;]{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|twenty|thirty|forty|fifty|"
-    r"sixty|seventy|eighty|ninety|hundred|thousand)\b))|\d[\w %]{0,30} (?:is|are) the \w+est\b",
+    rf"(?=[^.;]{{0,80}}(?:\d|\b{_NUMBER}\b))|\d[\w %]{{0,30}} (?:is|are) the \w+est\b",
     re.I,
 )
 _AMOUNT = re.compile(
     r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:%|percent\b|dollars?\b|euros?\b|usd\b|eur\b)|\b\d+ free\b|"
     r"\b(?:\d+|one|two|three|a single) \w+(?: \w+)? (?:per|for each|each)\b|"
-    r"\b(?:\d+|one|two|three|four|five|six|seven|ten|twelve|thirty)[- ]"
-    r"(?:second|minute|hour|day|night|week|month|year)s?\b|"
+    rf"\b(?:\d+|{_NUMBER})[- ](?:second|minute|hour|day|night|week|month|year)s?\b|"
     r"\b(?:between|from) \S{0,3}\d\S*(?: [\w.]+)? and \S{0,3}\d|"
     r"(?<![\d.])\d[\d,.]* ?(?:[mck]m|m|[mk]?g|[mc]?l|lbs?|oz|ft|feet|inch(?:es)?|yards?|miles?|"
     r"(?:kilo|centi|milli)?(?:met(?:er|re)|lit(?:er|re)|gram)s?|tons?|tonnes?|[km]?w|kwh|[km]?hz|[kmgt]b|"
@@ -141,11 +148,14 @@ _PERMIT = re.compile(
     r"\b(?:is|are) (?:\w+ly )?(?:allowed|permitted|free|welcome|entitled|eligible|able)\b",
     re.I,
 )
-_MANY = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|a single) (?!of\b|may\b|can\b|or\b|and\b)[a-z]+", re.I
-)
+_MANY = re.compile(rf"\b(?:\d+|{_NUMBER}|a single) (?!of\b|may\b|can\b|or\b|and\b)[a-z]+", re.I)
 _CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
-_NEGATED = re.compile(r"\b(?:not|[a-z]+n't|no longer|neither|nor|none|lack(?:s|ing)?)\b", re.I)
+_GOES_ON = re.compile(  # what behind a "may" is more than an act and its thing: who is so, what has to be so, with what
+    r"\b(?:is|are|was|were|had|does|did|isn't|aren't|that|provid(?:ed|ing)|given|granted|with|upon|"
+    r"under|against|pending (?=an?\b|the\b)|per|(?:assum|suppos|follow)ing|subject|(?:i|you|we|they|it) (?:have|do))\b",
+    re.I,
+)
+_NEGATED = re.compile(r"\b(?:not|[a-z]+n't|no longer|neither|nor|none|nothing|lack(?:s|ing)?)\b", re.I)
 _TITLE = re.compile(
     r"\b(?:before|after|prior to|until|exclusions?|exceptions?)\b|"
     r"\b(?:max(?:imum)?|min(?:imum)?|(?:at )?(?:most|least)|over|under|up to|limit|than|per)\b.*\d|"
@@ -177,24 +187,20 @@ _NARROWS = re.compile(
 _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, against something, or hangs on something
     r"\b(?:is|are|be|remains?|gets?|goes|go|falls?|runs?|stands?|has|have) (?:(?:an?|the|very|now|all|quite|also|"
     r"[a-z]+ly) ){0,2}"
-    r"(?:un(?!der|ion|iq|it|ivers|iform|ify|ifi|til|to\b|do\b|less|usual)\w+|unfit|inappropriate|inexcusable|"
-    r"intolerable|invalid|insufficient|inadequate|anathema|no-no|red lines?|sins?|crimes?|criminal|deal-?breakers?|"
-    r"bad|mistakes?|errors?|abus\w+|fir(?:ed|ing)|grounds|sackable|consequences|beyond|out(?=[.!]?\Z)|"
-    r"out of (?:bounds|order|line|scope|reach)|outside|blocked|frozen|vetoed|verboten|embargoed|(?:black|"
-    r"block)listed|interdicted|proscribed|against|counter to|contrary|at odds|incompatible|inconsistent|in conflict|"
-    r"disapproved|discouraged|deplored|condemned|hated|"
-    r"deprecated|non-?existent|absent|missing|lacking|impossible|things? of the past|history|gone|over(?=[.!]?\Z)|"
-    r"finished|dead|abandoned|scrapped|dropped|stopped|halted|paused|terminated|retired|harmful|dangerous|hazardous|"
-    r"risky|dependent|tied|linked|coupled|bound|contingent|conditional|called for|necessity|necessities)\b|"
+    rf"(?:{_UN}|{_BAD}|inexcusable|intolerable|invalid|insufficient|inadequate|anathema|bad|mistakes?|errors?|abus\w+|"
+    r"fir(?:ed|ing)|grounds|consequences|beyond|outside|counter to|contrary|at odds|incompatible|inconsistent|"
+    r"in conflict|disapproved|discouraged|deplored|condemned|hated|deprecated|non-?existent|absent|missing|lacking|"
+    r"things? of the past|history|over(?=[.!]?\Z)|finished|dead|abandoned|scrapped|dropped|halted|paused|terminated|"
+    r"retired|dangerous|hazardous|risky|dependent|tied|linked|coupled|bound|called for|necessity|necessities)\b|"
     r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
     r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
-    r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?)\b",
+    r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?|expires?|laps(?:es?|ed)|ends?|closes|"
+    r"stops|terminates)\b",
     re.I,
 )
 _UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-residents"
-    r"\bnon-?[a-z]{3,}|\bun(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|animous|usual)[a-z]{3,}|\b(?:in|im|"
-    r"ir|il)[a-z]+(?:able|ible)\b|\b(?:whatever|whichever|who(?:m)?ever)\b|\b(?!regard|never|none|"
-    r"wire)[a-z]{4,}less(?:ly)?\b",
+    rf"\bnon-?[a-z]{{3,}}|\b{_UN}|\b(?:in|im|ir|il)[a-z]+(?:able|ible)\b|\b(?:whatever|whichever|who(?:m)?ever)\b|"
+    r"\b(?!regard|never|none|wire)[a-z]{4,}less(?:ly)?\b",
     re.I,
 )
 _FOR = re.compile(
@@ -207,25 +213,17 @@ _MAY = re.compile(
     r" (?:also |always |still |freely |gladly )?(?:be )?([a-z]+)",
     re.I,
 )
-_ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,2}\w*(?:n't|not))\W*\Z", re.I)
+_ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,3}\w*(?:n't|not))\W*\Z", re.I)
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
-_FORBIDDING = re.compile(
-    r"\b(?:un\w+able|in\w+ible|prohibit\w*|forbid\w*|banned|not|don't|never|no|misuse|violations?|"
-    r"(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|no-?nos?|taboos?|bans|embargo(?:e?s|ed)?|do nots|"
-    r"mus(?:t)?n'?ts|nevers|nope|verboten|exclusions?|"
-    r"excluded|excludes?|exceptions?|refus(?:e|es|ed|als?)|declined?|reject(?:ed|s|ions?)?|den(?:y|ied|ials?)|"
-    r"out of (?:bounds|scope|line|order|reach)|outside (?:of )?(?:the |our )?(?:scope|remit)|avoid(?:ed|ances?)?|"
-    r"red lines?|impossib\w+|sins?|crimes?|off[- ]limits|hands off|restrict(?:ed|s|ions?)|limitations?|"
-    r"(?:black|block|deny|stop|ban|kill)[- ]?lists?|contraband|deal-?breakers?|veto(?:e?s|ed)?|proscri\w+|interdict\w*|"
-    r"must-nots?|illegal\w*|unlawful\w*|criminal|offen[cs]es?|misdeeds|wrongs|wrongdoing|bad practices?|"
-    r"anti-?patterns?|abuses?|unsupported|unavailable|unwelcome|unwanted|undesir\w+|unauthori[sz]ed|improper|"
-    r"inadmissible|ineligible|barred|debarred|blocked|leave (?:out|alone)|left out|keep (?:out|off|away)|"
-    r"stay (?:away|out|off|clear)|steer clear|beware|nothing|none|nobody|only|limits|constraints?|bounds|boundaries|"
-    r"infringements?|breach(?:es)?|misconduct|frozen|stopped|"
-    r"gave up|given up|discontinued|suspended|disqualif\w+|inappropriate|unsafe|harmful|sackable|against|thumbs down|"
-    r"negative list|black marks?|bad habits|skip|omit|gone|(?<![a-z] )out(?=\W*\Z)|anything but|"
-    r"everything (?:but|except)|minus|deal breakers?|musts|must-haves?|abstain|abstentions?|cease|desist)\b|"
-    r"[❌✗✘🚫⛔🛑]",
+_FORBIDDING = re.compile(  # with what is of force by itself: `forbids`
+    rf"\b(?:{_UN}|{_BAD}|in\w+ible|not|don't|no|misuse|(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|taboos|"
+    r"bans|do nots|mus(?:t)?n'?ts|must-nots?|nevers|nope|exclusions?|excludes?|exceptions?|refus(?:e|als?)|decline|"
+    r"reject(?:s|ions?)?|den(?:y|ials?)|outside (?:of )?(?:the |our )?(?:scope|remit)|avoid(?:ances?)?|"
+    r"restrict(?:ed|s|ions?)|limitations?|contraband|misdeeds|wrongs|wrongdoing|bad (?:practices?|habits)|"
+    r"anti-?patterns?|abuses?|debarred|leave (?:out|alone)|left out|steer clear|beware|nothing|none|only|limits|"
+    r"constraints?|bounds|boundaries|infringements?|gave up|given up|disqualif\w+|thumbs down|negative list|"
+    r"black marks?|skip|omit|anything but|everything (?:but|except)|minus|musts|must-haves?|abstain|abstentions?|"
+    r"cease|desist)\b",
     re.I,
 )
 _REFUSES = re.compile(
@@ -255,11 +253,24 @@ _HOLDS = re.compile(
 )
 _EXAMPLE = re.compile(r"\A\W*(?:for (?:example|instance)|e\.g\.)", re.I)
 _QUESTION = re.compile(r"\?[\"'”’)]*\Z")
+_ASKS = re.compile(
+    rf"(?:\A|[.:,] )\W*(?:q(?:uestion)?\W+)?(?:and |so |but )?(?:{_AUXILIARY}|do|am|shall|need|how (?!do(?:es)?\b|is\b|"
+    r"are\b)[a-z]+|who (?:is|are|gets?)|whose|which)\b|\b(?:can|may|must|should|(?:have|need) to|needed|required|"
+    r"allowed|permitted)\b",
+    re.I,
+)
+_FINITE = rf"\b(?:{_AUXILIARY}|isn't|aren't|wasn't|doesn't|it's|there's|that's)\b"
 _INDICATIVE = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|does|did|will|would|can|could|may|might|isn't|aren't|wasn't|doesn't|it's|"
-    r"there's|that's)\b|\A\W*(?i:the|an?|this|these|those|that|it|they|our|your|its|their|each|every|most|some|many|"
+    rf"{_FINITE}|\A\W*(?i:the|an?|this|these|those|that|it|they|our|your|its|their|each|every|most|some|many|"
     r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
 )
+_NEUTRAL = re.compile(  # a head whose items are no more than what there is
+    r"\A\Z|\b(?:dos|allow(?:s|ed)|permit(?:s|ted)|accept(?:s|ed)|covered|includ(?:es?|ed|ing)|offer(?:s|ed)?|has|have|may|can|"
+    r"like|services?|features?|about|overview|examples?|contents?|glossary|history|introduction|background|contact|"
+    r"words|kinds?|types?|options|rooms)\b",
+    re.I,
+)
+_ACT = re.compile(r"\W*(?:(?:the|an?|any|every|each|all|our|your) )?([a-z]+)\b(?! (?:is|are|was|were|has|had)\b)", re.I)
 _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown by the app" says it
     rf"\A\W*(?:(?:the|any|all|every|each) )?(?:{_USER}|[a-z]{{2,}}(?:ers|ors|ees|ants)) will (?!be \w+(?:ed|"
     rf"en)\b)"
@@ -273,7 +284,7 @@ _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown 
 _SUBJECT = re.compile(
     r"(?:the|an?|this|these|those|that|it|they|he|she|you|we|i|our|your|its|their|his|her|each|every|most|some|many|"
     r"there|all|both|such|another|any|no|one|what|which|who)\b|"
-    r"[\w'-]+(?: [\w'-]+){0,3}? (?:is|are|was|were|has|have|can|may|could|might|will|would|does|do)\b|"
+    rf"[\w'-]+(?: [\w'-]+){{0,3}}? (?:{_AUXILIARY}|do)\b|"
     r"[\w'-]+[^s\W]s [a-z]",
     re.I,
 )
@@ -315,6 +326,12 @@ def forbids(title: str) -> str:
     """The words by which a title or a short line forbids what stands under it, as "Don'ts" does; empty for none."""
     said = plain(title)
     return "" if _QUESTION.search(said) else forced(said) or _shown(_FORBIDDING, said)
+
+
+def asked(text: str) -> bool:
+    """Whether a text is a question whose answer may demand, forbid or limit: whether it is so, or who, when or how much
+    may be or has to be."""
+    return bool(_QUESTION.search(plain(text)) and _ASKS.search(plain(text)))
 
 
 def harmless(text: str) -> str:
@@ -378,9 +395,9 @@ def verdict(
         return f"a line that may forbid what stands below it ({head})", False
     inline = re.match(r"\W*([^:.?]{2,60}):\s", said)
     for head in (inline[1] if inline else "", label):
-        if _FORBIDDING.search(head) and len(head.split()) <= 6:
+        if forbids(head) and len(head.split()) <= 6:
             return f"a thing named behind {head!r}", False
-    if _FORBIDDING.search(title) and len(title.split()) <= 6 and not said.endswith("?"):
+    if forbids(title) and len(title.split()) <= 6 and not said.endswith("?"):
         return f"a thing named under the title {title!r}", False
     if field := bearing.told_of(said):
         return f"it says of what {field!r} is so", False
@@ -405,6 +422,8 @@ def verdict(
                 return f"a permission that may say under what condition ({narrows.group().lower().strip()})", False
             if not bearing.permitted(said):
                 return f"says something of what {', '.join(tools)} does", False
+        if plainly and not _ALSO.search(said) and (fact := bearing.tested(said)):
+            return f"a permission that speaks of {fact!r}, which may have to be so", False
         if plainly and not _ALSO.search(said) and (unlike := _UNLIKE.search(said)) and bearing.sharing(said):
             return f"a permission that may leave others out ({unlike.group().lower()})", False
         return told, plainly
@@ -432,6 +451,14 @@ def verdict(
         return f"says for whom or for what it is ({whom.group()[:-1].lower().strip()})", False
     if able := [m.group().lower() for m in _ABLE.finditer(said) if bearing.named(m[1], whole=False)]:
         return f"says of what something may be done ({able[0]})", False
+    if not _HEDGE.search(said) and (fact := bearing.tested(said)):
+        return f"it speaks of {fact!r}, which may have to be so", False
+    if (act := _ACT.match(said)) and (done := bearing.named(act[1], whole=False)):
+        return f"says something of what {', '.join(done)} does", False
+    within = next(filter(None, (opening, label, title)), "")
+    brief = not re.search(_FINITE, said) or (within != title and len(within.split()) <= 4)
+    if fragment and brief and said[-1:] != ":" and not _NEUTRAL.search(within) and (thing := bearing.handled(said)):
+        return f"named under a head that may forbid it, as {thing!r} is handled by a tool", False
     if _INDICATIVE.search(said):
         return "a statement of what usually is so" if limit else "a statement without force, exception or limit", True
     whole = re.search(r"[.!;]\Z", said) is not None
@@ -512,9 +539,10 @@ def _permission(said: str, limit: str, party: bool) -> tuple[str, bool]:
         return f"a permission with a limit or an exception ({limit})", False
     if party and (many := _MANY.search(said)):
         return f"a permission that says of how many ({many.group().lower()})", False
-    if _ALSO.search(said) or not party or _HEDGE.search(said):
+    if not party or _HEDGE.search(said):
         return "a permission", True
-    condition = _CONDITION.search(said)
+    may = _PERMIT.search(said)
+    condition = _CONDITION.search(said) or (may and _GOES_ON.search(said, may.end()))
     if condition:
         return f"a permission under a condition, which may mean 'only then' ({condition.group().lower()})", False
     return "a permission", True
@@ -537,63 +565,6 @@ def plain(text: str) -> str:
     text = re.sub(r"[*`_]{1,3}(?=\S)|(?<=\S)[*`_]{1,3}", "", text.replace("’", "'").replace("‘", "'"))
     text = re.sub(r"\bcan-not\b", "cannot", unicodedata.normalize("NFKC", text).replace("\u2010", "-"), flags=re.I)
     return " ".join(text.split())
-
-
-_FUNCTION = frozenset(
-    """a about above action actions after again agent all also always an and any api are as assistant at be because been
- before being between both but by call calls can cannot could customer database did do does during each either else
- for from given has have he her his how id ids if in include info information into is it its itself least made make
- may might more most must name need never no nor not of on once one only onto or other our out over own per person
- please request requests same shall she should so some such take taken than that the their them then there these they
- this those through to tool tools two under until up upon use used user users using was we were what when where
- whether which while who whose will with within without would yes you your""".split()
-)
-IRREGULAR = dict(
-    pair.split(":")
-    for pair in """
-        has:have had:have having:have is:be are:be was:be were:be been:be being:be am:be does:do did:do done:do
-        doing:do made:make bought:buy paid:pay sent:send gave:give given:give took:take taken:take chose:choose
-        chosen:choose wrote:write written:write sold:sell told:tell said:say kept:keep held:hold left:leave lost:lose
-        met:meet read:read put:put set:set let:let got:get gotten:get went:go gone:go came:come knew:know known:know
-        saw:see seen:see found:find thought:think brought:bring built:build spent:spend spoke:speak spoken:speak
-        drove:drive driven:drive flew:fly flown:fly broke:break broken:break hid:hide hidden:hide began:begin
-        begun:begin ran:run sat:sit stood:stand understood:understand won:win wore:wear worn:wear drew:draw drawn:draw
-        fell:fall fallen:fall forgot:forget forgotten:forget froze:freeze frozen:freeze grew:grow grown:grow
-        shown:show showed:show signed:sign stolen:steal stole:steal swore:swear sworn:swear threw:throw thrown:throw
-        bound:bind fed:feed felt:feel led:lead lent:lend meant:mean dealt:deal children:child people:person
-        persons:person men:man women:woman feet:foot data:data media:media news:news series:series addresses:address
-        address:address business:business access:access process:process status:status bus:bus buses:bus class:class
-        classes:class less:less pass:pass miss:miss discuss:discuss always:always https:https sms:sms gps:gps
-        analysis:analysis basis:basis bonus:bonus virus:virus campus:campus during:during nothing:nothing
-        anything:anything something:something everything:everything morning:morning evening:evening thing:thing
-        string:string king:king ring:ring bring:bring sing:sing building:building meeting:meeting need:need feed:feed
-        speed:speed exceed:exceed proceed:proceed succeed:succeed hundred:hundred bed:bed red:red shared:share
-        lying:lie dying:die tying:tie ties:tie lies:lie dies:die using:use used:use uses:use owed:owe owing:owe
-        programme:program programmes:program cancelled:cancel cancelling:cancel cancellation:cancel
-        cancellations:cancel authorised:authorize authorized:authorize
-    """.split()
-)
-_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ed es s e y".split()
-
-
-def stem(word: str) -> str:
-    """The word without its English endings; good for comparing words, not for showing them."""
-    whole = IRREGULAR.get(word) == word  # "proceed" and "building" have no ending
-    word = IRREGULAR.get(word, word)
-    for ending in () if whole else _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)]
-            break
-    while len(word) > 3 and word[-1] in "ey":
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
-
-
-def stems(text: str) -> tuple[str, ...]:
-    """The stems of the words of a text in order, function words left out."""
-    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text.replace("’", "'")).replace("_", " ").lower()
-    text = re.sub(r"\be-(?=mail)", "e", re.sub(r"'s\b", "", text))
-    return tuple(stem(w) for w in re.findall(r"[a-z]{2,}", text) if w not in _FUNCTION)
 
 
 def _telling(words: Mapping[str, set[str]]) -> dict[str, set[str]]:
@@ -628,12 +599,18 @@ _COUNTS_AS = re.compile(
 _MEANT = re.compile(r"\A\W*(?:an? |the )?(?P<what>[\w' -]{3,60}?)[\"”]? (?:means|refers to|is when|are when)\b", re.I)
 
 
-def _truths(fields: Iterable[Field], depth: int = 4) -> Iterator[tuple[str, frozenset[str]]]:
-    """What fields of yes or no are called, and values that fields may have, with the stems of their words."""
+def _truths(fields: Iterable[Field], depth: int = 4) -> Iterator[tuple[str, bool]]:
+    """What fields of yes or no are called, and values that fields may have, with whether it is the former."""
     for field in fields:
-        named = [field.name.rpartition(".")[2]] if field.type == "boolean" else field.values
-        yield from ((name, frozenset(stems(name))) for name in named if stems(name))
+        yes = field.type == "boolean"
+        yield from ((name, yes) for name in ([field.name.rpartition(".")[2]] if yes else field.values))
         yield from _truths(within(field), depth - 1) if depth else ()
+
+
+def _telling_name(name: str) -> bool:
+    """Whether a field's name has no words, but for "is" and the like, that many things have, as "order_of_user" has."""
+    said = {*re.findall(r"[a-z]+", name.lower())} - {"is", "are", "was", "has", "have"}
+    return bool(stems(name)) and FUNCTION.isdisjoint(said)
 
 
 class Bearing:
@@ -654,8 +631,11 @@ class Bearing:
             single[tool.name] = {*own, *(stem(k.lower()) for k in tool.keywords if k.isalpha())}
             self._phrases[tool.name] = tuple(f" {' '.join(p)} " for p in phrases if len(p) > 1)
         wide = {tool.name: single[tool.name] | set(stems(_told(tool))) for tool in toolbox.tools}
+        self._known = frozenset().union(*wide.values())
         self._words, self._wide = _telling(single), _telling(wide)
-        self._truths = dict(_truths((*toolbox.state, *(a for t in toolbox.tools for a in t.arguments))))
+        every = _truths((*toolbox.state, *(a for t in toolbox.tools for a in t.arguments)))
+        self._truths = {name: words for name, _ in every if (words := frozenset(stems(name)))}
+        self._facts = {name: stems(name) for name, yes in _truths(toolbox.state) if yes and _telling_name(name)}
 
     def told_of(self, text: str) -> str:
         """The name of a yes or no, or the value, of a field that a text says something to be, which may say when a rule
@@ -667,6 +647,20 @@ class Bearing:
                     return name
         return ""
 
+    def tested(self, text: str) -> str:
+        """The field of the state, a yes or no, that a text may speak of, or of its opposite ("the untrained"): it has
+        the last word of the field's name, which may stand alone as its opposite, and each other word or one of a tool
+        that has it; empty for none."""
+        said = set(stems(text))
+        opposite = {short for word in said if (short := re.sub(r"\A(?:un|in|im|non|dis)", "", word)) != word}
+        said |= opposite
+        if sum(words <= said for words in self._truths.values()) > 2:
+            return ""  # it tells what fields there are
+        shared = said.union(*(self._words[name] for name in self.sharing(text)))
+        return next(
+            (n for n, words in self._facts.items() if words[-1] in (said if set(words) <= shared else opposite)), ""
+        )
+
     def sharing(self, text: str) -> tuple[str, ...]:
         """The tools that share a content word with the text, in the order of the toolbox."""
         return self._sharing(text, self._words)
@@ -674,6 +668,10 @@ class Bearing:
     def touching(self, text: str) -> tuple[str, ...]:
         """The tools that share a content word with the text, or a word of what is told of their arguments."""
         return self._sharing(text, self._wide)
+
+    def handled(self, text: str) -> str:
+        """A word of the text that tools or what is told of their arguments have too, however many; empty for none."""
+        return next((word for word in stems(text) if word in self._known), "")
 
     def _sharing(self, text: str, words: Mapping[str, set[str]]) -> tuple[str, ...]:
         said = stems(text)
