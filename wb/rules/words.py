@@ -151,7 +151,7 @@ _PERMIT = re.compile(
 _MANY = re.compile(rf"\b(?:\d+|{_NUMBER}|a single) (?!of\b|may\b|can\b|or\b|and\b)[a-z]+", re.I)
 _CONDITION = re.compile(r"\b(?:if|when|where|once|after|as soon as|in (?:that|this|which) case)\b|\Afor an?\b", re.I)
 _GOES_ON = re.compile(  # what behind a "may" is more than an act and its thing: who is so, what has to be so, with what
-    r"\b(?:is|are|was|were|had|does|did|isn't|aren't|that|provid(?:ed|ing)|given|granted|with|upon|"
+    r"\b(?:is|are|was|were|does|did|isn't|aren't|that|provid(?:ed|ing)|given|granted|with|upon|"
     r"under|against|pending (?=an?\b|the\b)|per|(?:assum|suppos|follow)ing|subject|(?:i|you|we|they|it) (?:have|do))\b",
     re.I,
 )
@@ -415,7 +415,7 @@ def verdict(
     if (negated := _NEGATED.search(bare)) and (bearing.sharing(said) or not said[:1].isalnum()):
         return f"a negation that was not read ({negated.group().lower()})", False
     if _PERMIT.search(said):
-        party = bool(_PARTY.search(said) or bearing.sharing(said))
+        party = bool(_PARTY.search(said) or bearing.touching(said))
         told, plainly = _permission(said, limit, party)
         if plainly and (tools := bearing.named(said)):
             if narrows := _NARROWS.search(said):
