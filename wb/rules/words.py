@@ -24,7 +24,7 @@ _UN = r"un(?!der|ion|iq|it|ivers|iform|ify|ifi|til\b|to\b|do\b|less|usual|animou
 _BAD = (  # what is bad, over or forbidden: said of a thing, or a head that things stand under
     r"inappropriate|impossib\w+|no-?nos?|red lines?|sins?|crimes?|criminal|deal[- ]?breakers?|blocked|frozen|stopped|"
     r"veto(?:e?s|ed)?|verboten|embargo(?:e?s|ed)?|(?:black|block|deny|stop|ban|kill)[- ]?list(?:s|ed)?|interdict\w*|"
-    r"proscri\w+|against|harmful|sackable|gone|out(?=[.!]?\Z)|out of (?:bounds|order|line|scope|reach)"
+    r"proscri\w+|against|harmful|sackable|gone|out of (?:bounds|order|line|scope|reach)"
 )
 _NUMBER = (
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|"
@@ -33,7 +33,7 @@ _NUMBER = (
 _PARTY = re.compile(rf"\b(?:{_AGENT}|{_USER})\b", re.I)
 _EVERYBODY = re.compile(
     rf"(?:(?:all|every|each)\s+{_USER}|(?!persons\b)(?=\w+s\b|every|children){_USER}|employees)\s+"
-    rf"(?!(?:{_AUXILIARY}|who|whose|that|with)\b)[a-z]+",
+    rf"(?!(?!would|does|did)(?:{_AUXILIARY}|who|whose|that|with)\b)[a-z]+",
     re.I,
 )
 _EXEMPT = re.compile(
@@ -60,10 +60,9 @@ _FORCE = re.compile(
     r"zero[- ]tolerance|not tolerated|intolerable|non-negotiable|inviolable|sine qua non|indispensable|imperative|"
     r"(?:is|are|(?<!might )(?<!may )(?<!could )be|remains?|it's) (?:(?!not\b)\w+ )?(?:essential|vital|crucial|"
     r"paramount|necessary|needed|called for|a condition)|"
-    r"(?:contingent|conditional) (?:up)?on|important (?:to|that)|necessit(?:y|ies)|prerequisites?|preconditions?|"
-    r"insists?|"
+    r"important (?:to|that)|necessit(?:y|ies)|prerequisites?|preconditions?|insists?|"
     r"(?:do|does)(?: not|n't) (?:count|qualify|suffice)|(?:last|final) (?:word|say)|forget (?:about|\w+ing)|"
-    r"no (?:way around|getting around)|(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
+    r"no (?:way|getting) around|(?:contingent|conditional) (?:up)?on|(?:is|are) to be)\b|\bwon't\b|(?<!to )\bensure\b|"
     r"(?:\A|[.:;,(]\s*|\bplease\s+|\band\s+)(?:do not|don't)\b|"
     rf"\b{_AGENT} (?:\w+ly )?will(?: not)? (?!be \w+(?:ed|en)\b)|[❌✗✘🚫⛔🛑]",
     re.I,
@@ -190,8 +189,9 @@ _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, ag
     rf"(?:{_UN}|{_BAD}|inexcusable|intolerable|invalid|insufficient|inadequate|anathema|bad|mistakes?|errors?|abus\w+|"
     r"fir(?:ed|ing)|grounds|consequences|beyond|outside|counter to|contrary|at odds|incompatible|inconsistent|"
     r"in conflict|disapproved|discouraged|deplored|condemned|hated|deprecated|non-?existent|absent|missing|lacking|"
-    r"things? of the past|history|over(?=[.!]?\Z)|finished|dead|abandoned|scrapped|dropped|halted|paused|terminated|"
-    r"retired|dangerous|hazardous|risky|dependent|tied|linked|coupled|bound|called for|necessity|necessities)\b|"
+    r"things? of the past|history|(?:over|out)(?=[.!]?\Z)|finished|dead|abandoned|scrapped|dropped|halted|paused|"
+    r"terminated|retired|dangerous|hazardous|risky|dependent|tied|linked|coupled|bound|contingent|conditional|"
+    r"called for|necessity|necessities)\b|"
     r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
     r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
     r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?|expires?|laps(?:es?|ed)|ends?|closes|"
@@ -223,7 +223,7 @@ _FORBIDDING = re.compile(  # with what is of force by itself: `forbids`
     r"anti-?patterns?|abuses?|debarred|leave (?:out|alone)|left out|steer clear|beware|nothing|none|only|limits|"
     r"constraints?|bounds|boundaries|infringements?|gave up|given up|disqualif\w+|thumbs down|negative list|"
     r"black marks?|skip|omit|anything but|everything (?:but|except)|minus|musts|must-haves?|abstain|abstentions?|"
-    r"cease|desist)\b",
+    r"cease|desist|(?<![a-z] )out(?=\W*\Z))\b",
     re.I,
 )
 _REFUSES = re.compile(
@@ -265,9 +265,9 @@ _INDICATIVE = re.compile(
     r"there|all|both|such|another|individuals)\b|\A[A-Z]{2,}\b|\A[A-Z][a-z]*[^s\W]s\b",
 )
 _NEUTRAL = re.compile(  # a head whose items are no more than what there is
-    r"\A\Z|\b(?:dos|allow(?:s|ed)|permit(?:s|ted)|accept(?:s|ed)|covered|includ(?:es?|ed|ing)|offer(?:s|ed)?|has|have|may|can|"
-    r"like|services?|features?|about|overview|examples?|contents?|glossary|history|introduction|background|contact|"
-    r"words|kinds?|types?|options|rooms)\b",
+    r"\A(?:\Z|about\b)|\b(?:dos|allow(?:s|ed)|permit(?:s|ted)|accept(?:s|ed)|covered|includ(?:es?|ed|ing)|offer(?:s|ed)?|"
+    r"(?:you|we|\w+s) (?:can|may|like)|has|have|services?|features?|overview|examples?|contents?|glossary|history|"
+    r"introduction|background|contact|words|kinds?|types?|options)\b",
     re.I,
 )
 _ACT = re.compile(r"\W*(?:(?:the|an?|any|every|each|all|our|your) )?([a-z]+)\b(?! (?:is|are|was|were|has|had)\b)", re.I)
@@ -284,8 +284,7 @@ _WILL = re.compile(  # what is done, though nobody says by whom; "will be shown 
 _SUBJECT = re.compile(
     r"(?:the|an?|this|these|those|that|it|they|he|she|you|we|i|our|your|its|their|his|her|each|every|most|some|many|"
     r"there|all|both|such|another|any|no|one|what|which|who)\b|"
-    rf"[\w'-]+(?: [\w'-]+){{0,3}}? (?:{_AUXILIARY}|do)\b|"
-    r"[\w'-]+[^s\W]s [a-z]",
+    rf"[\w'-]+(?: [\w'-]+){{0,3}}? (?!had|did)(?:{_AUXILIARY}|do)\b|[\w'-]+[^s\W]s [a-z]",
     re.I,
 )
 _NAMES = re.compile(r"\W*[\w-]+(?: [\w-]+)? (?:of|and) ", re.I)  # "review of a denial", "time and manner of access"
@@ -325,12 +324,15 @@ def forced(text: str) -> str:
 def forbids(title: str) -> str:
     """The words by which a title or a short line forbids what stands under it, as "Don'ts" does; empty for none."""
     said = plain(title)
-    return "" if _QUESTION.search(said) else forced(said) or _shown(_FORBIDDING, said)
+    return "" if _QUESTION.search(said) else _banning(said)
+
+
+def _banning(head: str) -> str:
+    return forced(head) or _shown(_FORBIDDING, head)
 
 
 def asked(text: str) -> bool:
-    """Whether a text is a question whose answer may demand, forbid or limit: whether it is so, or who, when or how much
-    may be or has to be."""
+    """Whether a text asks whether something is so, how long or much, or who or what may be: its answer may ban."""
     return bool(_QUESTION.search(plain(text)) and _ASKS.search(plain(text)))
 
 
@@ -395,9 +397,9 @@ def verdict(
         return f"a line that may forbid what stands below it ({head})", False
     inline = re.match(r"\W*([^:.?]{2,60}):\s", said)
     for head in (inline[1] if inline else "", label):
-        if forbids(head) and len(head.split()) <= 6:
+        if _banning(head) and len(head.split()) <= 6:
             return f"a thing named behind {head!r}", False
-    if forbids(title) and len(title.split()) <= 6 and not said.endswith("?"):
+    if _banning(title) and len(title.split()) <= 6 and not said.endswith("?"):
         return f"a thing named under the title {title!r}", False
     if field := bearing.told_of(said):
         return f"it says of what {field!r} is so", False
@@ -429,7 +431,7 @@ def verdict(
         return told, plainly
     if limit and not _HEDGE.search(said):
         return f"a limit or an exception that was not read ({limit})", False
-    if forced(title) or _FORBIDDING.search(title):
+    if _banning(title):
         return f"a thing named under the title {title!r}", False
     if _EVERYBODY.match(said) and not _HEDGE.search(said):
         return "says what users do", False
