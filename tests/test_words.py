@@ -198,20 +198,6 @@ def test_plain_words(text: str, plain: str) -> None:
     assert words.plain(text) == plain
 
 
-FORMS = """book booked booking books|cancel cancelled cancellation|pay paid pays payment|policy policies|city cities
-    |stop stopped stopping|note notes|child children|open opened opens""".split("|")
-
-
-@pytest.mark.parametrize("line", FORMS)
-def test_forms_of_a_word_share_a_stem(line: str) -> None:
-    assert len({words.stem(word) for word in line.split()}) == 1, [words.stem(word) for word in line.split()]
-
-
-def test_stems_that_differ_and_are_left_out() -> None:
-    assert words.stem("book") != words.stem("boot") and words.stem("class") == "clas"
-    assert words.stems("The user's bookedRooms, and e-mail a_note to it") == ("book", "room", "email", "not")
-
-
 def test_tools_share_words_with_a_text() -> None:
     assert BEARING.sharing("Guests like it.") == ("book_room",)
     assert BEARING.sharing("Reserve a suite for them.") == ("book_room",) and not BEARING.sharing("A suite is nice.")
