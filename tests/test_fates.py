@@ -6,10 +6,10 @@ from test_sentences_parts import BEARING, FLY, MEMBER, PAY, SEND, VAGUE, piece, 
 from wb.domain import policy
 from wb.domain.policy import Clause
 from wb.logic import cel
-from wb.rules import sentences
+from wb.rules import fates, neighbours, sentences
 from wb.rules.decisions import Ruling, clause_id
+from wb.rules.fates import Clausal, Fate
 from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
-from wb.rules.sentences import _Clausal, _Fate
 from wb.rules.wording import Word
 
 OK = Predicate("ok", "state", "", test=cel.parse("state.approved"))
@@ -19,16 +19,14 @@ EVERY = {one.name: one for one in (PAY, SEND, FLY, MEMBER, VAGUE, OK)}
 HERE = [Clause("c1", "", 0, 1000), Clause("c2", "", 0, 1000)]
 
 
-def made(*texts: str, why: tuple[str, ...] = ()) -> _Clausal:
+def made(*texts: str, why: tuple[str, ...] = ()) -> Clausal:
     rules = tuple(rule(f"r{k}", text) for k, text in enumerate(texts))
-    return _Clausal(rules, tuple(EVERY[name] for name in dict.fromkeys(n for r in rules for n in r.predicates)), why)
+    return Clausal(rules, tuple(EVERY[name] for name in dict.fromkeys(n for r in rules for n in r.predicates)), why)
 
 
-def read(
-    text: str, *texts: str, why: tuple = (), lost: tuple = (), of: tuple = (), n: int = 1, **more: object
-) -> _Fate:
-    of_clause = {"c1": made(*texts, why=why), "c2": _Clausal((), (), ("second",))}
-    return sentences._read(piece(text, **more), HERE[:n], of_clause, BEARING, lost, of)
+def read(text: str, *texts: str, why: tuple = (), lost: tuple = (), of: tuple = (), n: int = 1, **more: object) -> Fate:
+    of_clause = {"c1": made(*texts, why=why), "c2": Clausal((), (), ("second",))}
+    return fates.read(piece(text, **more), HERE[:n], of_clause, BEARING, lost, of)
 
 
 PLAIN, LETTER, DEFINED = "Only members may pay an invoice.", "You must send a letter.", "A letter means a flight."
@@ -117,12 +115,12 @@ def test_a_reason_why_something_was_not_read_opens_a_sentence() -> None:
         (read("A letter means no flight.", FLIGHT, why=("why",)), f"why; {NO_TOOL}"),
     ):
         assert (found.cls, found.reason, found.refused) == ("open", reason, True) and found.rules and found.predicates
-    assert read(DEFINED, FLIGHT, why=("why",)) == _Fate("not a constraint", "a definition")
+    assert read(DEFINED, FLIGHT, why=("why",)) == Fate("not a constraint", "a definition")
 
 
 def test_without_a_clause_what_was_lost_or_its_words_tell() -> None:
-    assert read(LETTER, n=0, lost=("one", "two")) == _Fate("open", "one; two")
-    must = _Fate("open", "the words of a constraint that was not read (must)", worded=True)
+    assert read(LETTER, n=0, lost=("one", "two")) == Fate("open", "one; two")
+    must = Fate("open", "the words of a constraint that was not read (must)", worded=True)
     assert read(LETTER, n=0) == must
     assert read("A letter.", n=0).cls == "not a constraint"
 
@@ -186,22 +184,22 @@ def test_the_fate_that_a_person_gave_a_sentence(texts: tuple[str, ...], cls: str
     known = RuleSet(one.predicates, one.rules)
     for part in (None, "red"):
         by = Ruling(id=ID, text="x", decision="rule", why="so", part=part)
-        found = sentences._decided(by, {clause_id(ID): one}, known, BEARING.toolbox)
+        found = fates.decided(by, {clause_id(ID): one}, known, BEARING.toolbox)
         waived = "; a part is waived by a person: 'red'" if part and cls != "open" else ""
-        assert found == _Fate(cls, reason + waived, one.rules, one.predicates)  # type: ignore[arg-type]
-    missing = sentences._decided(by, {"another": one}, known, BEARING.toolbox)
-    assert missing == _Fate("open", NONE)
+        assert found == Fate(cls, reason + waived, one.rules, one.predicates)  # type: ignore[arg-type]
+    missing = fates.decided(by, {"another": one}, known, BEARING.toolbox)
+    assert missing == Fate("open", NONE)
     for decision, fate in (
-        ("waive", _Fate("waived", "so")),
-        ("not a constraint", _Fate("not a constraint", "decided by a person: so")),
+        ("waive", Fate("waived", "so")),
+        ("not a constraint", Fate("not a constraint", "decided by a person: so")),
     ):
         by = Ruling(id=ID, text="x", decision=decision, why="so")
-        assert sentences._decided(by, {clause_id(ID): one}, known, BEARING.toolbox) == fate
+        assert fates.decided(by, {clause_id(ID): one}, known, BEARING.toolbox) == fate
 
 
-def partly(text: str, part: str, *texts: str, why: tuple[str, ...] = (), **more: object) -> _Fate:
+def partly(text: str, part: str, *texts: str, why: tuple[str, ...] = (), **more: object) -> Fate:
     by = Ruling(id=ID, text=text, decision="waive", why="so", part=part)
-    return sentences._partly(piece(text, **more), by, HERE[:1], {"c1": made(*texts, why=why)}, BEARING, ())
+    return fates.partly(piece(text, **more), by, HERE[:1], {"c1": made(*texts, why=why)}, BEARING, ())
 
 
 def test_of_a_sentence_that_is_waived_in_part_the_rest_has_to_be_accounted_for() -> None:
@@ -224,7 +222,7 @@ def test_of_a_sentence_that_is_waived_in_part_the_rest_has_to_be_accounted_for()
     found = partly(text, "in red ink", ONLY, why=("'members' is not known", "'red ink' is not known"))
     assert (found.cls, found.reason) == ("open", f"'members' is not known; {waived}")
     found = partly(text, "in green ink", ONLY)
-    assert found == _Fate("open", "the part that is waived is not in the words that are read: 'in green ink'")
+    assert found == Fate("open", "the part that is waived is not in the words that are read: 'in green ink'")
     assert partly(text.replace(" red", "  red"), "in red ink", ONLY).cls == "rule", "blanks are folded"
 
 
@@ -244,7 +242,7 @@ def test_of_a_sentence_that_is_waived_in_part_the_rest_has_to_be_accounted_for()
     ],
 )
 def test_whether_a_reason_is_about_a_part_alone(reason: str, about: bool) -> None:
-    assert sentences._speaks_of(reason, "They FLY high in red") is about
+    assert fates._speaks_of(reason, "They FLY high in red") is about
 
 
 @pytest.mark.parametrize(
@@ -342,23 +340,23 @@ def test_what_no_reader_sees_changes_nothing_of_what_is_said_of_the_others(text:
 def test_cells_of_one_row_are_each_among_the_others() -> None:
     one, other = piece("a", kind="cell", row=(("", "b"),)), piece("b", kind="cell", row=(("", "a"),))
     strange = piece("b", kind="cell", row=(("", "c"),))
-    assert sentences._same_row(one, other) is True
-    assert sentences._same_row(one, strange) is sentences._same_row(strange, one) is False
+    assert neighbours._same_row(one, other) is True
+    assert neighbours._same_row(one, strange) is neighbours._same_row(strange, one) is False
 
 
 def test_what_has_the_words_of_an_opening_is_none() -> None:
     title, opening = piece("Never send", kind="heading"), piece("Never send:", kind="stem")
     item = piece("a letter.", kind="item", stems=("Never send:",))
     fates = [
-        _Fate("not a constraint", "a", worded=True),
-        _Fate("not a constraint", "b", worded=True),
-        _Fate("open", "c"),
+        Fate("not a constraint", "a", worded=True),
+        Fate("not a constraint", "b", worded=True),
+        Fate("open", "c"),
     ]
     told = "the opening of a list of 1, read with its items"
-    assert sentences._stems([title, opening, item], fates) == [fates[0], _Fate("open", told), fates[2]]
+    assert neighbours.stems([title, opening, item], fates) == [fates[0], Fate("open", told), fates[2]]
     inner = piece("a letter:", kind="stem", stems=("Never send:",))
     deep = piece("or a card.", kind="item", stems=("Never send:", "a letter:"))
-    found = sentences._stems([opening, inner, deep], [fates[0], fates[1], _Fate("rule", "c")])
+    found = neighbours.stems([opening, inner, deep], [fates[0], fates[1], Fate("rule", "c")])
     assert [(one.cls, one.reason) for one in found] == [
         ("rule", "the opening of a list of 2, read with its items"),
         ("rule", told),
@@ -379,19 +377,19 @@ def test_what_has_the_words_of_an_opening_is_none() -> None:
     ],
 )
 def test_marked_paragraphs_behind_an_opening_are_its_conditions(marks: tuple, opened: tuple) -> None:
-    plain = _Fate("not a constraint", "so", worded=True)
-    told = _Fate("open", "a paragraph behind an opening that sets a condition (if)", worded=True)
+    plain = Fate("not a constraint", "so", worded=True)
+    told = Fate("open", "a paragraph behind an opening that sets a condition (if)", worded=True)
     every = [piece("Pay if:"), *(piece(f"{mark} it is red.".strip()) for mark in marks), piece("(z) it is blue.")]
-    found = sentences._enumerated(every, [plain] * 4)
+    found = neighbours.enumerated(every, [plain] * 4)
     assert [one == told for one in found[1:3]] == list(opened) and found[0] == plain
     assert (found[3] == told) is (opened == (True, True) and marks == ("(a)", "(b)"))
-    kept = [plain, _Fate("rule", "r"), _Fate("not a constraint", "by", decided=True), plain]
-    assert sentences._enumerated(every, kept)[:3] == kept[:3]
+    kept = [plain, Fate("rule", "r"), Fate("not a constraint", "by", decided=True), plain]
+    assert neighbours.enumerated(every, kept)[:3] == kept[:3]
     for start in (piece("Pay if"), piece("It is:"), piece("Pay if:", kind="item")):
-        found = sentences._enumerated([start, *every[1:]], [plain] * 4)
+        found = neighbours.enumerated([start, *every[1:]], [plain] * 4)
         assert (found[1] == told) is (start.kind == "item" and bool(marks[0]))
     cells = [every[0], *(piece(one.text, kind="cell") for one in every[1:])]
-    assert sentences._enumerated(cells, [plain] * 4) == [plain] * 4
+    assert neighbours.enumerated(cells, [plain] * 4) == [plain] * 4
 
 
 @pytest.mark.parametrize(("decision", "part"), [("waive", "in red ink"), ("waive", None), ("reject", None)])

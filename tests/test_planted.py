@@ -375,8 +375,8 @@ DEFECTS = (
     ),
     Defect(
         "words that no rule carries are passed over",
-        "wb/rules/sentences",
-        'left = "; ".join(accounting.unaccounted(*read, headings=headings))',
+        "wb/rules/fates",
+        'left = "; ".join(accounting.unaccounted(*used, headings=headings))',
         'left = ""',
         "test_accounting.py::test_a_sentence_with_a_word_that_its_rules_do_not_carry_stays_open",
     ),
@@ -502,7 +502,7 @@ DEFECTS = (
     ),
     Defect(
         "a rule of a person that guards nothing settles its sentence",
-        "wb/rules/sentences",
+        "wb/rules/fates",
         "if rule.id in futile or (rule.id in idle and rule not in duties)",
         "if False",
         "test_decisions.py::test_a_persons_rule_that_guards_nothing_leaves_its_sentence_open",

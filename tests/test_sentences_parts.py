@@ -11,10 +11,11 @@ from wb.domain.document import Sentence
 from wb.domain.policy import Clause
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import sentences
+from wb.rules import fates, neighbours, sentences
 from wb.rules.decisions import Ruling
+from wb.rules.fates import Fate
 from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
-from wb.rules.sentences import Account, _Fate
+from wb.rules.sentences import Account
 from wb.rules.words import Bearing
 
 BEARING = Bearing(BOX)
@@ -60,7 +61,7 @@ VAGUE = Predicate("vague", "state", "")
         ),
         (piece("never", kind="gap", label="hidden: span"), "open", "hidden: span with the words never", False),
         *(
-            (piece("", kind="gap", label=label), "not a constraint", sentences._EMPTY[label], False)
+            (piece("", kind="gap", label=label), "not a constraint", fates._EMPTY[label], False)
             for label in ("label", "column title", "image", "script", "style sheet")
         ),
         *(
@@ -115,11 +116,11 @@ VAGUE = Predicate("vague", "state", "")
     ],
 )
 def test_what_words_alone_tell(one: Sentence, cls: str, reason: str, worded: bool) -> None:
-    found = sentences._by_words(one, BEARING)
+    found = fates._by_words(one, BEARING)
     assert (found.cls, found.reason, found.worded) == (cls, reason, worded)
     assert not (found.decided or found.refused or found.rules or found.predicates)
     if one.kind == "gap":
-        assert sentences._gap(one) == found
+        assert fates.gap(one) == found
         assert sentences._hidden(one) is one.label.startswith("hidden: ")
     assert not sentences._hidden(replace(one, kind="prose"))
 
@@ -132,7 +133,7 @@ def test_what_words_alone_tell(one: Sentence, cls: str, reason: str, worded: boo
     ],
 )
 def test_what_predicates_lack(predicates: tuple, missing: tuple) -> None:
-    assert sentences.incomplete(predicates) == missing
+    assert fates.incomplete(predicates) == missing
 
 
 @pytest.mark.parametrize(
@@ -150,9 +151,9 @@ def test_what_predicates_lack(predicates: tuple, missing: tuple) -> None:
 )
 def test_what_a_call_can_break_and_what_lacks_brackets(text: str, breakable: bool, unbracketed: bool) -> None:
     one = rule("r", text)
-    assert sentences._unbracketed(one.formula) is unbracketed
-    assert sentences._breakable(one) is breakable
-    told = sentences._idle(one, {"r": "it reads nothing"})
+    assert fates._unbracketed(one.formula) is unbracketed
+    assert fates._breakable(one) is breakable
+    told = fates._idle(one, {"r": "it reads nothing"})
     assert ("write ALWAYS ( … ) around the whole" in told) is unbracketed and unbracketed is (
         told != "it reads nothing"
     )
@@ -167,15 +168,15 @@ def test_what_a_call_can_break_and_what_lacks_brackets(text: str, breakable: boo
     ],
 )
 def test_whether_anything_can_break_a_rule(text: str, always: bool) -> None:
-    assert sentences._holds_always(rule("r", text), (PAY, MEMBER), BOX) is always
+    assert fates._holds_always(rule("r", text), (PAY, MEMBER), BOX) is always
 
 
 def test_a_rule_is_grounded_by_its_own_acts() -> None:
     one = rule("r", "ALWAYS (fly IMPLIES member)")
-    assert not sentences._grounded(one, (FLY, MEMBER, PAY)), "another rule's act"
-    assert sentences._grounded(rule("r", "ALWAYS (pay IMPLIES member)"), (PAY, MEMBER))
+    assert not fates._grounded(one, (FLY, MEMBER, PAY)), "another rule's act"
+    assert fates._grounded(rule("r", "ALWAYS (pay IMPLIES member)"), (PAY, MEMBER))
     short = Predicate("short", "state", "", tools=("pay_invoice",), test=cel.parse("call.amount < 5"))
-    assert not sentences._grounded(rule("r", "ALWAYS (fly IMPLIES short)"), (short, FLY)), "whose calls a fact reads"
+    assert not fates._grounded(rule("r", "ALWAYS (fly IMPLIES short)"), (short, FLY)), "whose calls a fact reads"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_parts_with_words_of_a_constraint_are_told_where_no_clause_covers_them(c
     text = "Greet all  and you must never send"
     one = piece(text, 100)
     found = [Clause("c", "", 100 + a, 100 + (b if b < 30 else b + 10)) for a, b in clauses]
-    assert sentences._unread(one, found) == left
+    assert fates._unread(one, found) == left
 
 
 def test_clauses_belong_to_the_sentences_that_they_share_characters_with() -> None:
@@ -211,7 +212,7 @@ def test_rules_and_reasons_are_those_of_their_clause_and_of_the_clauses_of_their
         rule("p", type="physical", clause="c1"),
     )
     undecided = (Undecided("c2", "q", "one"), Undecided("c2", "q", "two"), Undecided("c3", "q", "three"))
-    found = sentences._by_clause(clauses, RuleSet((PAY, SEND, MEMBER), rules, undecided))
+    found = fates.by_clause(clauses, RuleSet((PAY, SEND, MEMBER), rules, undecided))
     assert {name: [r.id for r in one.rules] for name, one in found.items()} == {
         "c1": ["c1.1", "c2.1_1"],
         "c2": ["c2.1_1"],
@@ -300,9 +301,9 @@ def test_readings_are_counted_and_grouped() -> None:
 
 
 def test_a_rejected_reading_is_open_and_keeps_what_it_bears_on() -> None:
-    fate = _Fate("rule", "read", (rule("r"),), (PAY,), worded=True)
-    found = sentences._rejected(fate, Ruling(text="x", decision="reject", why="wrong"))
-    assert found == _Fate("open", "what was read is rejected by a person: wrong", fate.rules, (PAY,), False, True, True)
+    fate = Fate("rule", "read", (rule("r"),), (PAY,), worded=True)
+    found = fates.rejected(fate, Ruling(text="x", decision="reject", why="wrong"))
+    assert found == Fate("open", "what was read is rejected by a person: wrong", fate.rules, (PAY,), False, True, True)
 
 
 @pytest.mark.parametrize(
@@ -317,9 +318,9 @@ def test_a_rejected_reading_is_open_and_keeps_what_it_bears_on() -> None:
 )
 def test_of_several_fates_the_gravest_counts(classes: tuple, cls: str) -> None:
     one, other = rule("a"), rule("b")
-    fates = [_Fate(name, "so", (one, other), (PAY,), refused=i > 0) for i, name in enumerate(classes)]
-    assert sentences._joined(fates) == _Fate(cls, "", (one, other), (PAY,))  # type: ignore[arg-type]
-    assert sentences._joined([replace(fate, refused=True) for fate in fates]).rules == ()
+    fates = [Fate(name, "so", (one, other), (PAY,), refused=i > 0) for i, name in enumerate(classes)]
+    assert neighbours._joined(fates) == Fate(cls, "", (one, other), (PAY,))  # type: ignore[arg-type]
+    assert neighbours._joined([replace(fate, refused=True) for fate in fates]).rules == ()
 
 
 # ---- what stands beside -----------------------------------------------------------------------------
@@ -333,8 +334,8 @@ def row(*cells: str) -> list[Sentence]:
     ]
 
 
-WORDED, READ = _Fate("not a constraint", "said", worded=True), _Fate("rule", "read", (rule("r"),), (PAY,))
-DUTY, UNREAD = _Fate("duty", "read", (rule("d"),), (PAY,)), _Fate("open", "unread")
+WORDED, READ = Fate("not a constraint", "said", worded=True), Fate("rule", "read", (rule("r"),), (PAY,))
+DUTY, UNREAD = Fate("duty", "read", (rule("d"),), (PAY,)), Fate("open", "unread")
 
 
 @pytest.mark.parametrize(
@@ -349,20 +350,20 @@ DUTY, UNREAD = _Fate("duty", "read", (rule("d"),), (PAY,)), _Fate("open", "unrea
         ([DUTY, replace(UNREAD, rules=(rule("u"),))], [("duty", "read"), ("open", "unread")]),
     ],
 )
-def test_a_cell_goes_with_the_cells_of_its_row(fates: list[_Fate], found: list) -> None:
+def test_a_cell_goes_with_the_cells_of_its_row(fates: list[Fate], found: list) -> None:
     for before, behind in (([], []), (row("x", "y"), row("z", "w"))):
         every = [*before, *row("a", "b"), *behind]
-        made = sentences._rows(every, [*(READ for _ in before), *fates, *(READ for _ in behind)])
+        made = neighbours.rows(every, [*(READ for _ in before), *fates, *(READ for _ in behind)])
         made = made[len(before) : len(before) + 2]
         assert [(one.cls, one.reason) for one in made] == found
     assert made[0].refused is (found[0][1].startswith("another"))
     prose = [replace(one, kind="prose") for one in row("a", "b")]
-    assert sentences._rows(prose, fates) == fates
+    assert neighbours.rows(prose, fates) == fates
 
 
 def test_the_cells_of_a_row_stand_next_to_it() -> None:
     every = [piece("t"), *row("a", "b", "c"), *row("d", "e"), piece("u"), *row("a", "b")]
-    assert [sentences._beside(every, k) for k in (1, 2, 3, 4, 5, 7, 8)] == [[2, 3], [1, 3], [1, 2], [5], [4], [8], [7]]
+    assert [neighbours._beside(every, k) for k in (1, 2, 3, 4, 5, 7, 8)] == [[2, 3], [1, 3], [1, 2], [5], [4], [8], [7]]
 
 
 @pytest.mark.parametrize(
@@ -373,15 +374,15 @@ def test_the_cells_of_a_row_stand_next_to_it() -> None:
         ("A question:", WORDED, False),
     ],
 )
-def test_a_label_that_names_an_act_before_mere_words_is_open(label: str, behind: _Fate, opened: bool) -> None:
-    mere = _Fate("not a constraint", "a label")
+def test_a_label_that_names_an_act_before_mere_words_is_open(label: str, behind: Fate, opened: bool) -> None:
+    mere = Fate("not a constraint", "a label")
     for kind, title in (("gap", "label"), ("gap", "image"), ("prose", "label")):
         every = [piece(label, kind=kind, label=title), piece("x")]
-        found = sentences._labels(every, [mere, behind], BEARING)
+        found = neighbours.labels(every, [mere, behind], BEARING)
         is_open = opened and (kind, title) == ("gap", "label")
-        told = _Fate("open", "a label that may say to do what send_letter does", worded=True)
+        told = Fate("open", "a label that may say to do what send_letter does", worded=True)
         assert found == [told if is_open else mere, behind]
-    assert sentences._labels([piece(label, kind="gap", label="label")], [mere], BEARING)[0].cls == (
+    assert neighbours.labels([piece(label, kind="gap", label="label")], [mere], BEARING)[0].cls == (
         "open" if label[:4] == "Send" else "not a constraint"
     )
 
@@ -396,18 +397,18 @@ def listed(opening: str, *items: str) -> list[Sentence]:
 def test_the_opening_of_a_list_goes_with_its_items() -> None:
     every = [*listed("Never send -", "a letter;", "a card."), piece("behind")]
     told = "the opening of a list of 2, read with its items"
-    found = sentences._stems(every, [WORDED, READ, UNREAD, READ])
+    found = neighbours.stems(every, [WORDED, READ, UNREAD, READ])
     assert [(one.cls, one.reason) for one in found] == [
         ("open", told),
         ("rule", "read"),
         ("open", "unread"),
         ("rule", "read"),
     ]
-    assert sentences._stems(every, [READ, WORDED, WORDED, READ]) == [READ, WORDED, WORDED, READ]
-    assert sentences._stems([piece("Never send:", kind="stem")], [WORDED]) == [WORDED]
+    assert neighbours.stems(every, [READ, WORDED, WORDED, READ]) == [READ, WORDED, WORDED, READ]
+    assert neighbours.stems([piece("Never send:", kind="stem")], [WORDED]) == [WORDED]
     joined = [*listed("Pay only if:", "it is paid; or", "it is due.")]
     why = "its list has to be read as one: its items are joined by 'or'"
-    found = sentences._stems(joined, [WORDED, READ, replace(READ, decided=True)])
+    found = neighbours.stems(joined, [WORDED, READ, replace(READ, decided=True)])
     assert [(one.cls, one.reason, one.refused) for one in found] == [
         ("open", "the opening of a list of 2, read with its items", False),
         ("open", why, True),
@@ -438,12 +439,12 @@ def test_the_opening_of_a_list_goes_with_its_items() -> None:
 )
 def test_what_a_sentence_itself_bears_on(cls: str, text: str, rules: tuple, predicates: tuple, tools: tuple) -> None:
     made = tuple(rule(f"r{i}", one) for i, one in enumerate(rules))
-    fate = _Fate(cls, "so", made, predicates)  # type: ignore[arg-type]
+    fate = Fate(cls, "so", made, predicates)  # type: ignore[arg-type]
     assert sentences._own(account(cls), piece(text), fate, BEARING) == tools
 
 
 def test_a_heading_bears_on_what_the_sentences_below_it_bear_on_and_none_on_all() -> None:
-    open_, fate = account("open"), _Fate("open", "so")
+    open_, fate = account("open"), Fate("open", "so")
     title = replace(open_, text="Never", headings=("Top",))
     below = replace(account("rule", "r"), headings=("Top", "Never", "Deep"))
     beside = replace(account("rule", "r"), headings=("Top", "Other"))
@@ -451,8 +452,8 @@ def test_a_heading_bears_on_what_the_sentences_below_it_bear_on_and_none_on_all(
     every = [piece("Never", kind="heading", headings=("Top",)), piece("x"), piece("y"), piece("a hum")]
     fates = [
         fate,
-        _Fate("rule", "so", (rule("r"),), (PAY,)),
-        _Fate("rule", "so", (rule("r", "ALWAYS NOT send"),), (SEND,)),
+        Fate("rule", "so", (rule("r"),), (PAY,)),
+        Fate("rule", "so", (rule("r", "ALWAYS NOT send"),), (SEND,)),
         fate,
     ]
     found = sentences._with_tools(readings, every, fates, BEARING)
@@ -488,7 +489,7 @@ def test_a_heading_bears_on_what_the_sentences_below_it_bear_on_and_none_on_all(
     ],
 )
 def test_hidden_text_that_a_page_may_show_is_open_with_words_of_force(label: str, text: str, words: str) -> None:
-    fate = sentences._gap(piece(text, kind="gap", label=f"hidden: {label}"))
+    fate = fates.gap(piece(text, kind="gap", label=f"hidden: {label}"))
     assert fate.cls == ("open" if words else "not a constraint")
     assert fate.reason == f"hidden: {label} with the words {words}" if words else "with the words" not in fate.reason
 
@@ -506,20 +507,20 @@ def test_hidden_text_that_a_page_may_show_is_open_with_words_of_force(label: str
     ],
 )
 def test_items_behind_a_line_that_forbids_are_open(line: str, kinds: tuple, opened: tuple) -> None:
-    plain = _Fate("not a constraint", "so", worded=True)
+    plain = Fate("not a constraint", "so", worded=True)
     every = [piece(line), *(piece("a red hat", kind=kind) for kind in kinds)]
-    found = sentences._under(every, [plain] * 3)
+    found = neighbours.under(every, [plain] * 3)
     assert found[0] == plain and [one.cls == "open" for one in found[1:]] == list(opened)
-    read = [plain, _Fate("rule", "r"), _Fate("not a constraint", "by", decided=True)]
-    assert sentences._under(every, read) == read, "what was read, or decided, stays"
+    read = [plain, Fate("rule", "r"), Fate("not a constraint", "by", decided=True)]
+    assert neighbours.under(every, read) == read, "what was read, or decided, stays"
 
 
 def test_items_behind_an_item_that_is_a_head_are_open() -> None:
-    plain = _Fate("not a constraint", "so", worded=True)
+    plain = Fate("not a constraint", "so", worded=True)
     every = [piece(text, kind="item") for text in ("red hats", "Don'ts", "blue hats")]
-    assert [one.cls for one in sentences._under(every, [plain] * 3)] == ["not a constraint"] * 2 + ["open"]
+    assert [one.cls for one in neighbours.under(every, [plain] * 3)] == ["not a constraint"] * 2 + ["open"]
     every[1] = piece("we wear no big hats here", kind="item")
-    assert sentences._under(every, [plain] * 3) == [plain] * 3
+    assert neighbours.under(every, [plain] * 3) == [plain] * 3
 
 
 @pytest.mark.parametrize(
@@ -533,4 +534,4 @@ def test_items_behind_an_item_that_is_a_head_are_open() -> None:
 )
 def test_a_cell_is_read_under_all_titles_that_forbid(headings: tuple, column: str, opened: bool) -> None:
     one = piece("red hats", kind="cell", headings=headings, column=column, row=(("", "x"),))
-    assert (sentences._by_words(one, BEARING).cls == "open") is opened
+    assert (fates._by_words(one, BEARING).cls == "open") is opened

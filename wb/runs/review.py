@@ -23,7 +23,7 @@ from wb.domain.clauses import pieces
 from wb.domain.policy import Clause, Policy
 from wb.guards import boundaries
 from wb.logic import syntax
-from wb.rules import check, decisions, entries, rulefile, sentences, understood, wording
+from wb.rules import check, decisions, entries, fates, rulefile, sentences, understood, wording
 from wb.rules.decisions import DecisionError, Ruling
 from wb.rules.rule import Rule, RuleSet
 from wb.rules.rulefile import Form
@@ -211,7 +211,7 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
         if wrong := decisions.unsettled(reading.text, left, part):
             raise DecisionError("\n".join(wrong))
         if part:
-            lacking = {p.name for p in seen.ruleset.predicates if sentences.incomplete([p])}
+            lacking = {p.name for p in seen.ruleset.predicates if fates.incomplete([p])}
             mine = tuple(one for one in mine if not decisions.within(part, reading.text, lacking & set(one.predicates)))
         decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
         rules = written(mine, seen.ruleset) if mine else ""
