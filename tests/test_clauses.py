@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wb.domain import clauses, document, policy
@@ -62,6 +64,36 @@ def test_ids_are_of_the_words_and_what_they_are_read_with() -> None:
     assert len({*clauses.identities([base, *others])}) == 7
 
 
+def said(text: str, kind: str = "prose", *headings: str) -> Sentence:
+    return Sentence(text, 0, len(text), kind, headings or ("House",))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "behind"),
+    [
+        (said("May guests bring dogs?"), said("No."), True),
+        (said("Guests may bring dogs."), said("No."), False),
+        (said("May guests bring dogs?"), said("No.", "prose", "Pool"), False),
+        (said("Weigh the crate.", "step"), said("Seal the crate.", "step"), True),
+        (said("Weigh the crate.", "item"), said("Seal the crate.", "item"), False),
+        (said("A crate is sealed."), said("Otherwise, weigh the crate."), True),
+        (said("A crate is sealed."), said("Do not open it."), True),
+        (said("A crate is sealed."), said("Do not open a crate."), False),
+        (said("May guests bring dogs?"), said("Items", "heading"), False),
+        (said("May guests bring dogs?"), said("x", "gap"), False),
+    ],
+)
+def test_an_id_covers_what_stands_before_where_the_words_are_not_understood_without_it(
+    first: Sentence, second: Sentence, behind: bool
+) -> None:
+    assert clauses.following([first, second]) == ("", first.text if behind else "")
+    alone, other = clauses.identities([second])[0], replace(first, text=f"So: {first.text}", said="")
+    under, changed = (clauses.identities([one, second])[1] for one in (first, other))
+    assert (under != alone) is behind is (under != changed)
+    hidden = Sentence("<!-- x -->", 20, 30, "gap", first.headings, label="hidden: comment")
+    assert clauses.following([first, hidden, second])[2] == ("" if not behind else first.text), "nobody sees it"
+
+
 def test_a_clause_has_what_its_sentence_is_read_with() -> None:
     one = Sentence("run", 3, 6, "item", ("House",), stems=("You must:",), label="Note", row=(("who", "guest"),))
     made = clauses.clause_of(one, "c1")
@@ -85,6 +117,8 @@ def test_a_clause_has_what_its_sentence_is_read_with() -> None:
 )  # fmt: skip
 def test_where_a_sentence_stands(sentence: Sentence, words: str) -> None:
     assert clauses.standing(sentence) == words
+    asked = clauses.standing(sentence, "May  I?")
+    assert asked == f"{words}, behind “May I?”".removeprefix(", ")
 
 
 def test_pieces_are_the_sentences_and_what_was_skipped_in_order() -> None:

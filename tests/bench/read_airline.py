@@ -54,10 +54,10 @@ SAID = {  # what the labels call a violation, and the sentences that say so, by 
     "book_payment_mix": ("291e0ca59d24",),
     "book_route_consistent": ("5e9f89970a29",),
     "bags_allowance": BAGS,
-    "cancel_grounds": ("482270c995af",),
+    "cancel_grounds": ("02fe2e46fbd0",),
     "cancel_not_flown": ("fe50df45ab17",),
 }
-CONSENT, TRIP, GROUNDS = "678b8d81046f", "5e9f89970a29", "482270c995af"
+CONSENT, TRIP, GROUNDS = "678b8d81046f", "5e9f89970a29", "02fe2e46fbd0"
 
 
 @dataclass(frozen=True)

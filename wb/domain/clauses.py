@@ -9,10 +9,11 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from wb.domain import document
 from wb.domain.policy import Clause, Policy
+from wb.domain.visible import HIDDEN
 
 _MARKER = re.compile(r"[\s>|*_#+:;,.\-–—•]*(?:[\[(]?(?:[a-z]{1,4}|\d{1,3})[\])][\s|*:.\-]*)*\Z", re.I)
 _LISTED = re.compile(r"\A\s*(?:[-*+•–—‣◦]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])\s+", re.I)
@@ -24,6 +25,7 @@ _TOKEN = re.compile(
     rf"(?:(?<!\w)[-‐‑‒–—―−](?=\d))?\w(?:\w|[.,](?=\d)(?<=\d.)|['’‘](?=\w)|[-‐‑‒–—―−](?=\w)|{_LINE})*|\S"
 )
 _DIGIT = re.compile(r"\s*\d")
+_BACK = re.compile(r"\b(?:it|this|these|those|they|them|otherwise|such|instead|however)\b", re.I)
 _MARK = re.compile(r"[\"“”„«»*_`-]")
 SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's context many times over
 
@@ -93,15 +95,33 @@ def _tokens(text: str) -> list[tuple[str, int, int]]:
 
 def identities(sentences: Iterable[document.Sentence]) -> tuple[str, ...]:
     """The ids of sentences by their words and what these are read with, blanks folded: the titles above, list openings,
-    the run-in label, the rest of the row and its columns.  The same in the same context is numbered in order."""
+    the run-in label, the rest of the row and its columns, and what stands before where that counts (`following`).  The
+    same in the same context is numbered in order."""
+    every = tuple(sentences)
     seen: Counter[str] = Counter()
     found = []
-    for one in sentences:
+    for one, before in zip(every, following(every), strict=True):
         read = (one.text, *one.headings), one.stems, (one.label, one.column), *one.row
+        read = (*read, (before,)) if before else read
         folded = [[" ".join(text.split()) for text in part] for part in read]
         key = hashlib.sha256(json.dumps(folded).encode("utf-8")).hexdigest()[:12]
         seen[key] += 1
         found.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return tuple(found)
+
+
+def following(every: Sequence[document.Sentence]) -> tuple[str, ...]:
+    """The words before each sentence that are not understood without them: the question of an answer, the step before a
+    step, and what one that points back ("this", "otherwise") points to; empty for any other."""
+    found, last = [], None
+    for one in every:
+        hidden = one.kind == "gap" and one.label.startswith(HIDDEN)
+        near = last is not None and last.headings == one.headings and one.kind not in ("gap", "heading")
+        counts = near and (
+            last.said.rstrip().endswith("?") or one.kind == last.kind == "step" or _BACK.search(one.said) is not None
+        )
+        found.append(last.text if last is not None and counts else "")
+        last = last if hidden else one
     return tuple(found)
 
 
@@ -111,8 +131,9 @@ def named(policy: Policy) -> dict[str, str]:
     return dict(zip(identities(every), (one.text for one in every), strict=True))
 
 
-def standing(sentence: document.Sentence) -> str:
-    """Where a sentence stands, in words: the titles above, list openings, the run-in label, row and column."""
+def standing(sentence: document.Sentence, before: str = "") -> str:
+    """Where a sentence stands, in words: the titles above, list openings, the run-in label, row and column, and what it
+    follows (`following`)."""
     row = ", ".join(f"{title} “{cell}”" if title else f"“{cell}”" for title, cell in sentence.row if cell.strip())
     parts = (
         f"under {' / '.join(sentence.headings)}" if sentence.headings else "",
@@ -120,6 +141,7 @@ def standing(sentence: document.Sentence) -> str:
         f"after “{sentence.label}:”" if sentence.label and sentence.kind != "gap" else "",
         f"in the column “{sentence.column}”" if sentence.column else "",
         f"in the row with {row}" if row else "",
+        f"behind “{before}”" if before else "",
     )
     return " ".join(", ".join(part for part in parts if part).split())
 

@@ -23,8 +23,9 @@ words of the sentence alone: beside `waive` the rules that account for the rest 
 `rule` those that are written, but for the ones of `read` that lack a tool or a field for words of the part alone.
 
 An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
-of the words and of what they are read with, titles, list openings, row and columns: a decision whose sentence was
-changed, or moved under others, is stale, and has no effect either.  The id may be left out where the text is that of
+of the words and of what they are read with, titles, list openings, row and columns, and what an answer, a step or a word
+that points back follows: a decision whose sentence was changed, or moved under others, is stale, and has no effect
+either.  The id may be left out where the text is that of
 exactly one sentence; such a decision does not notice other titles or another opening.  A state predicate without a
 test is the boolean field of its name.
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 from wb.domain import visible
-from wb.domain.clauses import identities, named, pieces, standing
+from wb.domain.clauses import following, identities, named, pieces, standing
 from wb.domain.document import Sentence
 from wb.domain.policy import Clause, Policy
 from wb.domain.tools import Toolbox
@@ -122,10 +122,10 @@ def classify(
             fate.cls,
             fate.reason + _left_out(s),
             () if fate.refused else tuple(r.id for r in fate.rules),
-            place=standing(s),
+            place=standing(s, before),
             part=(decided[i].part or "") if k in ruled and fate.cls != "open" else "",
         )
-        for k, (i, s, fate) in enumerate(zip(ids, every, final, strict=True))
+        for k, (i, s, fate, before) in enumerate(zip(ids, every, final, following(every), strict=True))
     ]
     return _with_tools(readings, every, final, bearing)
 

@@ -21,7 +21,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from wb import paths
-from wb.domain import policy
+from wb.domain import clauses, policy
 from wb.paths import Project, write_whole
 from wb.rules import decisions, edits, sentences, wording
 from wb.runs import artifact, key, notebook, store
@@ -112,8 +112,11 @@ def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
         if (beside := paths.decisions(path)).exists():
             read = policy.load(path)
             _, gone = sentences.settled(read, decisions.load(beside, read))
+            texts = {" ".join(text.split()) for text in clauses.named(read).values()}
             for one in gone:
-                said = "has no effect, for no such sentence is there"
+                there = " ".join(one.text.split()) in texts
+                why = "these words are read with other titles, row, list or sentence before them now"
+                said = f"has no effect, for {why if there else 'no such sentence is there'}"
                 found.append(f"{beside}: {one.id or 'a decision'} {said}: “{one.text}”")
             found += [f"{beside}: {one} have no effect" for one in wording.settled(read, wording.load(beside, read))[1]]
     return tuple(found)
