@@ -270,7 +270,7 @@ def test_what_a_sentence_may_mean_as_well(said: str, names: str, why: str) -> No
         ("over 3 weeks", "label", ""),
         ("over 3 weeks", "warm", ""),
         ("over 3 weeks", "warm rest", "rest is in day, the sentence in week"),
-        ("over 3 $", "days", ""),
+        ("over 3 $", "days", "days is in day, the sentence in dollars"),
     ],
 )
 def test_another_unit_or_another_field_in_it_is_told(said: str, names: str, why: str) -> None:

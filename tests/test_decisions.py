@@ -547,10 +547,10 @@ READ = {
 }
 
 
-def drafted(**changed: object) -> dict[str, object]:
+def drafted(text: str, **changed: object) -> dict[str, object]:
     """What was read as a draft has it, with its digest."""
     said = {**READ, **changed}
-    return {**said, "digest": decisions.Reading(**said).drafted}
+    return {**said, "digest": decisions.Reading(**said).drafted(text)}
 
 
 def account(text: str, *rules: str, **given: object) -> sentences.Account:
@@ -575,14 +575,22 @@ def account(text: str, *rules: str, **given: object) -> sentences.Account:
 
 def test_one_word_accepts_what_a_draft_offers_as_it_then_stands_there() -> None:
     text = "Never pay in haste."
-    made = account(text, decision="accept", read=drafted(rules=READ["rules"][:1]))
+    made = account(text, decision="accept", read=drafted(text, rules=READ["rules"][:1]))
     assert made.cls == "rule" and made.rules == (f"decided-{made.id}.1",) and decisions.ACCEPTED in made.reason
-    assert account(text, decision="accept", read=drafted()).cls == "open"  # of a fact that no field decides
+    assert account(text, decision="accept", read=drafted(text)).cls == "open"  # of a fact that no field decides
     for other in ("waive", "not a constraint", "reject"):  # what was read is left aside
         assert account(text, decision=other, why="so", read=READ).rules == ()
     own = {"rules": [{"formula": "ALWAYS NOT pays", "modality": "forbid"}]}
-    changed = {**drafted(), "rules": [{"formula": "ALWAYS (pays IMPLIES NOT approved)", "modality": "forbid"}]}
-    for wrong in ({}, {"read": {"rules": []}}, {"read": drafted(), **own}, {"read": READ}, {"read": changed}):
+    changed = {**drafted(text), "rules": [{"formula": "ALWAYS (pays IMPLIES NOT approved)", "modality": "forbid"}]}
+    other = drafted("Never send in haste.", rules=READ["rules"][:1])  # of another sentence
+    for wrong in (
+        {},
+        {"read": {"rules": []}},
+        {"read": drafted(text), **own},
+        {"read": READ},
+        {"read": changed},
+        {"read": other},
+    ):
         with pytest.raises(DecisionError, match="'read'"):
             account(text, decision="accept", **wrong)
 
@@ -610,13 +618,14 @@ HALF = "nothing tells 'keep the receipt', nor pay_invoice's 'archive'"
         ([HALF], ", and keep the receipt", True),
         ([HALF, "'an invoice' may be any"], ", and keep the receipt", False),
         (["it says no more"], None, False),
-        (["it says no more"], ", and keep the receipt", True),
+        (["it says no more"], ", and keep the receipt", False),
+        (["'a till' is not known"], ", and keep the receipt", False),
     ],
 )
 def test_a_reading_of_half_a_sentence_is_accepted_only_without_the_other_half(
     undecided: list[str], part: str | None, taken: bool
 ) -> None:
-    given = {"decision": "accept", "read": drafted(rules=READ["rules"][:1], undecided=undecided)}
+    given = {"decision": "accept", "read": drafted(BOTH, rules=READ["rules"][:1], undecided=undecided)}
     given |= {"part": part, "why": "the till keeps it"} if part else {}
     if not taken:
         with pytest.raises(DecisionError, match="holds what the reader left undecided was required") as told:
@@ -659,9 +668,9 @@ def test_a_part_that_is_waived_leaves_the_other_rules_of_its_sentence_in_force()
     assert account(BOTH, rules[1], **part).cls == "open"  # the rest was not read
     assert account(BOTH, "ALWAYS (pays IMPLIES NOT approved)", **part).cls == "open"
     assert account(BOTH, "ALWAYS (sends IMPLIES approved)", **part).cls == "open"
-    accepted = account(BOTH, **{**part, "decision": "accept", "read": drafted()})
+    accepted = account(BOTH, **{**part, "decision": "accept", "read": drafted(BOTH)})
     for other in ("an invoice", "a manager approved it", "keep the"):  # the receipt is not theirs
-        assert account(BOTH, **{**part, "part": other, "decision": "accept", "read": drafted()}).cls == "open"
+        assert account(BOTH, **{**part, "part": other, "decision": "accept", "read": drafted(BOTH)}).cls == "open"
     assert accepted.cls == "rule" and len(accepted.rules) == 1 and "keep the receipt" in accepted.reason
 
 
@@ -671,6 +680,38 @@ def test_a_doubt_about_a_part_goes_with_it_and_any_other_stays() -> None:
     for doubt in ("'manager' may be anybody", "it is not clear", "'keep the receipt' and 'unless' go together"):
         made = account(BOTH, rule, **part, doubts=[doubt])
         assert made.cls == "open" and doubt in made.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "fine"),
+    [
+        ("Explicit invoices must not be paid.", "must not", False),
+        ("Explicit invoices must not be paid.", "not be", False),
+        ("It is strictly prohibited to pay explicit invoices.", "It is strictly prohibited", False),
+        ("We refuse to pay explicit invoices.", "We refuse", False),
+        ("Never pay anybody who is not a member.", "anybody who is not", False),
+        ("Nobody but a member may be paid.", "but a member", False),
+        ("Pay the invoice, but do not tell the sender.", "but do not tell the sender", True),
+        ("Pay the invoice and never send a letter that is not signed.", "send a letter", True),
+        ("Pay the invoice, and do not keep the receipt.", "and do not keep the receipt", True),
+        ("Pay an invoice of the same kind but of another amount.", "but of another amount", True),
+    ],
+)
+def test_a_part_that_turns_what_it_stands_beside_is_a_whole_clause(text: str, part: str, fine: bool) -> None:
+    entry = {"text": text, "decision": "waive", "part": part, "why": "so"}
+    source = policy.of_text(text, SHOP)
+    if fine:
+        assert decisions.loads(yaml.safe_dump({"decisions": [entry]}), source)[0].part == part
+    else:
+        with pytest.raises(DecisionError, match="that negates or excepts was required to be a clause"):
+            decisions.loads(yaml.safe_dump({"decisions": [entry]}), source)
+
+
+def test_a_part_that_leaves_nothing_of_what_was_read_is_told_as_that() -> None:
+    text = "Keep a receipt when you pay."
+    own = drafted(text, rules=READ["rules"][1:])
+    with pytest.raises(DecisionError, match="with this part nothing is left of what was read: write 'rule'"):
+        account(text, decision="accept", read=own, part="Keep a receipt", why="the till does")
 
 
 @pytest.mark.parametrize(

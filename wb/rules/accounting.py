@@ -145,6 +145,7 @@ def _unaccounted(
         *called.elsewhere(said, used, toolbox, headings),
         *called.units(said, used, toolbox),
         *called.aged(said, used, toolbox),
+        *called.reached(said, used),
         *signs.signed(said, rules, used, carried),
         *called.values(said, used, toolbox),
         *signs.sides(said, rules, used, toolbox),

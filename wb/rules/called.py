@@ -59,13 +59,24 @@ _ASIDE = re.compile(
 _GIVEN = "give gives given provide provides provided"  # what is said of an argument that is no empty text
 _CHOOSES = f"{_GIVEN} choose chooses select selects pick picks use uses"  # and of what was chosen
 _CHOSEN = re.compile(r"\b(?:chosen|selected|given|provided)\b", re.I)
+_REACHED = r"\b(?:once|as soon as|until|till|from|by|reach\w*|hits?|hitting|attain\w*)\b"
 _PARTS_OF = {"percent": r"%|\bper ?cent(?:age)?\b", "per mille": r"‰|\bper mille\b"}
 _FAMILIES = (
     _PARTS_OF,
     {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
     {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
     {unit: rf"\b{unit}\b" for unit in ("kb", "mb", "gb", "tb")},
-    {unit: rf"\b{unit}\b" for unit in ("mg", "g", "kg", "mm", "cm", "m", "km", "ml", "l")},
+    {
+        unit: rf"\b(?:{unit}|{name}s?)\b"
+        for unit, name in (
+            *((f"{short}g", f"{long}gram(?:me)?") for short, long in (("m", "milli"), ("", ""), ("k", "kilo"))),
+            *(
+                (f"{s}m", f"{long}met(?:er|re)")
+                for s, long in (("m", "milli"), ("c", "centi"), ("", ""), ("k", "kilo"))
+            ),
+            *((f"{short}l", f"{long}lit(?:er|re)") for short, long in (("m", "milli"), ("", ""))),
+        )
+    },
 )
 _NUMBERS = ("integer", "number")
 _THE = r"(?:the |an? |any |each |every |all |its |this |that )"
@@ -167,7 +178,7 @@ def numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
         return ("a number that is not plain digits",)
     spoken |= {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b(?![- ](?:of|by|another)\b)", text)}
     told = {float(one.value) for p in used for one in shapes.literals(p) if type(one.value) in (int, float)}
-    over = spoken - told - {1.0}
+    over = spoken - told - ({1.0} if not re.search(r"(?<![\d.,])1(?![\d.,]*\d)(?:\.0+)?\b", text) else set())
     why = [f"not accounted for: {n:g}" for n in sorted(over)]
     why += [f"not said by the sentence, but meant by its rule: {n:g}" for n in sorted(told - spoken)]
     return tuple(why)
@@ -633,15 +644,22 @@ def _behind(said: str, number: float, place: Place) -> bool:
 
 
 def units(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """Units of the sentence that the fields of its numbers do not have, where these have another of the kind."""
+    """Units of the sentence that the fields of its numbers do not have, where these have another of the kind, or one of
+    another kind ("for 7 days" of a length in metres)."""
+    for p in used:
+        measured = any(type(one.value) is not str for one in shapes.literals(p))
+        for field in fields(p, toolbox) if measured else ():
+            told, own = _units(said), _units(_about_field(field))
+            if told and own and told.keys().isdisjoint(own) and field.type in ("integer", "number"):
+                both = (", ".join(sorted(unit for units in some.values() for unit in units)) for some in (own, told))
+                return ("{} is in {}, the sentence in {}".format(field.name, *both),)
     for family in _FAMILIES:
         told = {unit for unit, words in family.items() if re.search(words, said, re.I)}
         for p in used:
             for field in (
                 fields(p, toolbox) if told and any(type(one.value) is not str for one in shapes.literals(p)) else ()
             ):
-                text = f"{field.name} {field.description} {' '.join(field.keywords)}".replace("_", " ")
-                own = {unit for unit, words in family.items() if re.search(words, text, re.I)}
+                own = {unit for unit, words in family.items() if re.search(words, _about_field(field), re.I)}
                 if not own and family is _PARTS_OF:
                     return (f"the sentence is in {', '.join(sorted(told))}, and {field.name} is not said to be",)
                 if own and not own & told and field.type in ("integer", "number"):
@@ -649,6 +667,19 @@ def units(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, 
                 if own and (others := _alike_in(family, field, p, said, toolbox)):
                     return (f"it may as well mean {', '.join(others)}, which is in such a unit too",)
     return ()
+
+
+def _units(text: str) -> dict[int, frozenset[str]]:
+    """The units that a text names, by the place of their kind."""
+    found = {
+        k: frozenset(unit for unit, words in family.items() if re.search(words, text, re.I))
+        for k, family in enumerate(_FAMILIES)
+    }
+    return {k: units for k, units in found.items() if units}
+
+
+def _about_field(field: Field) -> str:
+    return f"{field.name} {field.description} {' '.join(field.keywords)}".replace("_", " ")
 
 
 def _alike_in(family: Mapping[str, str], field: Field, p: Predicate, said: str, toolbox: Toolbox) -> tuple[str, ...]:
@@ -659,7 +690,7 @@ def _alike_in(family: Mapping[str, str], field: Field, p: Predicate, said: str, 
         return ()
     given = _below((a for t in toolbox.tools if t.name in p.tools for a in t.arguments), ())
     near = [place.field for place in given if place.field.name != field.name]
-    texts = {a.name: f"{a.name} {a.description} {' '.join(a.keywords)}".replace("_", " ") for a in near}
+    texts = {a.name: _about_field(a) for a in near}
     numbers = {a.name for a in near if a.type in ("integer", "number")}
     return tuple(
         name
@@ -683,6 +714,19 @@ def aged(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, .
 def content(text: str) -> frozenset[str]:
     """The stems of a name or a text without filler, dimensions and units."""
     return stems(text) - _EMPTY
+
+
+def reached(said: str, used: Iterable[Predicate]) -> tuple[str, ...]:
+    """Numbers that a test has for themselves alone, where the sentence may mean them and more: "once there are 80"."""
+    found = [
+        one[1]
+        for p in used
+        for _, fact in shapes.leaves(p.test, True)
+        if (one := shapes.number(fact)) is not None and one[0] in ("==", "!=")
+    ]
+    words_of = {n: [f"{n:g}", *(word for word, value in NUMBERS.items() if value == n)] for n in found}
+    told = [n for n in found if re.search(rf"{_REACHED}[^,;]*?\b(?:{'|'.join(words_of[n])})\b", said, re.I)]
+    return tuple(f"{n:g} and more, or less, may be meant, and its rule has it as {n:g} alone" for n in told)
 
 
 def values(said: str, used: Iterable[Predicate], toolbox: Toolbox) -> tuple[str, ...]:

@@ -23,11 +23,10 @@ words of the sentence alone: beside `waive` the rules that account for the rest 
 `rule` those that are written, but for the ones of `read` that lack a tool or a field for words of the part alone.
 
 An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
-of the words and of what they are read with, titles, list openings, row and columns, and what an answer, a step or a word
-that points back follows: a decision whose sentence was changed, or moved under others, is stale, and has no effect
-either.  The id may be left out where the text is that of
-exactly one sentence; such a decision does not notice other titles or another opening.  A state predicate without a
-test is the boolean field of its name.
+of the words and of what they are read with, titles, list openings, row and columns, and what an answer, a step or a
+word that points back follows: a decision whose sentence was changed, or moved under others, is stale, and has no
+effect either.  The id may be left out where the text is that of exactly one sentence; such a decision does not notice
+other titles or another opening.  A state predicate without a test is the boolean field of its name.
 
 Beside the decisions, `struck` names examples that a model wrote from a sentence (`wb.guards.scenes`) and that are
 wrong: they are tests no more and speak against no rule.
@@ -77,11 +76,10 @@ class Reading(Form):
     undecided: list[str] = []
     digest: str = ""
 
-    @property
-    def drafted(self) -> str:
-        """The digest of what stands here."""
+    def drafted(self, text: str) -> str:
+        """The digest of what stands here, as read of that sentence."""
         said = self.model_dump(mode="json", exclude={"digest"} if self.undecided else {"digest", "undecided"})
-        return paths.digest(json.dumps(said, sort_keys=True))[:12]
+        return paths.digest(json.dumps([_folded(text), said], sort_keys=True))[:12]
 
 
 class Ruling(Form):
@@ -306,7 +304,9 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     if read is not None and read.rules and not toolless:
-        rows += [f"    {line}" for line in rulefile.written({"read": offer(read)}).rstrip("\n").split("\n")]
+        rows += [
+            f"    {line}" for line in rulefile.written({"read": offer(read, reading.text)}).rstrip("\n").split("\n")
+        ]
     return "\n".join(rows) + "\n"
 
 
@@ -383,11 +383,12 @@ def form(ruleset: RuleSet) -> dict[str, object]:
     }
 
 
-def offer(ruleset: RuleSet) -> dict[str, object]:
-    """Predicates and rules as a draft says what was read: with their digest, so that they are accepted as they were."""
+def offer(ruleset: RuleSet, text: str) -> dict[str, object]:
+    """Predicates and rules as a draft says what was read of a sentence: with their digest, so that they are accepted as
+    they were."""
     said = form(ruleset)
     said |= {"undecided": [one.reason for one in ruleset.undecided]} if ruleset.undecided else {}
-    return {**said, "digest": Reading(**said).drafted}
+    return {**said, "digest": Reading(**said).drafted(text)}
 
 
 def _said(one: Predicate) -> dict[str, object]:
@@ -522,13 +523,15 @@ def _unaccepted(one: Ruling) -> list[str]:
         wrong.append("what was read was required under 'read' for 'accept'; got no rules")
     if one.decision == "accept" and (one.rules or one.predicates):
         wrong.append("no rules beside 'read' were required for 'accept'; got some: write 'rule' to use them")
-    if one.decision == "accept" and one.read is not None and one.read.rules and one.read.digest != one.read.drafted:
-        wrong.append(
-            "what stands under 'read' was required as a draft wrote it, with its digest; it was changed: "
-            "write 'rule' with a reason for rules of your own"
-        )
-    if one.decision == "accept" and one.read is not None:
+    if one.decision == "accept" and one.read is not None and one.read.rules:
+        if one.read.digest != one.read.drafted(one.text):
+            wrong.append(
+                "what stands under 'read' was required as a draft wrote it of this sentence, with its digest; it was "
+                "changed: write 'rule' with a reason for rules of your own"
+            )
         wrong += unsettled(one.text, one.read.undecided, one.part)
+        if not one.taken().rules:
+            wrong.append("with this part nothing is left of what was read: write 'rule' with what the rest says")
     if one.part is None:
         return wrong
     if one.decision not in ("waive", "accept", "rule"):
@@ -537,20 +540,21 @@ def _unaccepted(one: Ruling) -> list[str]:
         wrong.append(f"a part was required in the words of the sentence; got {one.part!r}")
     elif _folded(one.part).strip(" .,;:") == _folded(one.text).strip(" .,;:"):
         wrong.append("less than the whole sentence was required as a part; waive it without one")
-    elif signs := operators.loose(one.part):
+    elif signs := operators.loose(_folded(one.part), _folded(one.text)):
         wrong.append(f"a part that negates or excepts was required to be a clause with its verb; got {signs!r} alone")
     return wrong
 
 
 def unsettled(text: str, undecided: Iterable[str], part: str | None) -> list[str]:
     """What keeps a reading of half a sentence from being accepted: what was left undecided, unless a part is waived
-    that holds all words of the sentence that the reason for it quotes."""
+    that holds all words of the sentence that the reason for it quotes.  No part does where it quotes none."""
     said, mine = _folded(text).lower(), _folded(part or "").lower()
     return [
         "a `part` of the sentence that holds what the reader left undecided was required to accept the rest; got "
         f"{repr(part) if part else 'none'}: {why}; waive that part, or write 'rule' with all that the sentence says"
         for why in undecided
-        if not mine or any(quoted in said and quoted not in mine for quoted in map(str.lower, quotes(why)))
+        for told in [[quoted for quoted in map(str.lower, quotes(why)) if quoted in said]]
+        if not told or any(quoted not in mine for quoted in told)
     ]
 
 

@@ -30,6 +30,7 @@ Class = Literal["rule", "open", "not a constraint", "duty", "waived"]
 CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
+_LIMITS = re.compile(r"(?:limit(?:s|ations?)|restrictions?|constraints?|bounds|boundaries|only)", re.I)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -217,6 +218,9 @@ def read(
         )
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
+    if rules and not shapes.banning(rules) and (above := _under_a_ban(sentence)):
+        why = f"it stands under words that forbid ({above}): whether it says what is forbidden is not told"
+        return Fate("open", "; ".join((*reasons, why)), rules, predicates, refused=True)
     if reasons or missing:
         if (
             not lost
@@ -250,6 +254,12 @@ def read(
         if shapes.narrowed(rules):
             why = "it says how something is done: to do it otherwise may be forbidden"
             return Fate("open", why, rules, predicates, refused=True)
+        if later := shapes.brought_about(rules, predicates):
+            why = f"it asks for {', '.join(map(repr, later))} at some time, which no call is known to bring about"
+            return Fate("open", why, rules, predicates, refused=True)
+        if needs := words.requires(sentence.said):
+            why = f"it may say what has to be so or done before ({needs}), and no call can break what was read from it"
+            return Fate("open", why, rules, predicates, refused=True)
         if left:
             return Fate("open", left, rules, predicates, refused=True)
         if turned := turning_down(rules, predicates):
@@ -261,6 +271,11 @@ def read(
     if left:
         return Fate("open", left, rules, predicates, refused=True)
     idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
+    later = [render(rule.formula) for rule in rules if not _breakable(rule)]
+    two = operators.demands(sentence.said) or operators.BOTH_WAYS.search(sentence.said)
+    if later and operators.bans(sentence.said) and not two:
+        why = f"it forbids, and no call can break a rule of it: {later[0]}"
+        return Fate("open", why, rules, predicates, refused=True)
     if loose := [idle[rule.id] for rule in rules if rule.id in idle and _breakable(rule)]:
         return Fate("open", f"no guard can decide its rule: {loose[0]}", rules, predicates, refused=True)
     if turned := turning_down(rules, predicates):
@@ -355,6 +370,19 @@ def _titles(sentence: Sentence) -> list[str]:
     """The innermost title of a sentence, behind those around it, and its column's, that forbid by their head alone."""
     outer = (*sentence.headings[:-1], sentence.column)
     return [*(title for title in outer if words.forbids(title)), *sentence.headings[-1:]]
+
+
+def _under_a_ban(sentence: Sentence) -> str:
+    """The words of a title, a label or a column that forbid what stands under them, where a sentence has no force of
+    its own: "Feeding at night" under "Never" is no permission and no order.  One with a limit has, under "Limits"."""
+    if words.forced(sentence.said) or words.permissive(sentence.said):
+        return ""
+    limits = operators.bans(sentence.said) or words.limit(sentence.said)
+    for title in (*sentence.headings, sentence.label, sentence.column, *(title for title, _ in sentence.row)):
+        found = operators.bans(title) or (words.against(title) if len(title.split()) <= 6 else "")
+        if found and not (limits and _LIMITS.fullmatch(found)):
+            return found
+    return ""
 
 
 def _phrases(gap: Sentence) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from wb.domain.document import Sentence
-from wb.rules import operators, words
+from wb.rules import operators, shapes, words
 from wb.rules.fates import Class, Fate
 from wb.rules.words import Bearing
 
@@ -45,19 +45,25 @@ def enumerated(every: Sequence[Sentence], fates: Sequence[Fate]) -> list[Fate]:
 
 
 def under(every: Sequence[Sentence], fates: Sequence[Fate]) -> list[Fate]:
-    """Items behind a short line that forbids by its head alone ("Don'ts") are what it forbids: none is a thing that is
-    merely named.  They end where something else stands.  Such a line may be an item of three words too: what is nested
-    in it and what stands beside it are not told apart."""
+    """What stands behind a short line that forbids by its head alone ("Don'ts") is what it forbids: no item of it is a
+    thing that is merely named, and what was read of one without force of its own may say the opposite.  It ends at the
+    next title or short line.  Such a line may be an item of three words too: what is nested in it and what stands
+    beside it are not told apart."""
     found, within = list(fates), ""
     for k, piece in enumerate(every):
-        if piece.kind in ("item", "step"):
-            if within and fates[k].worded and fates[k].cls == "not a constraint":
-                found[k] = Fate("open", f"an item under a line that may forbid it ({within})", worded=True)
-            elif not within and len(piece.said.split()) <= 3:
-                within = words.forbids(piece.said)
-        else:
-            short = piece.kind == "prose" and len(piece.said.split()) <= 8 and not re.search(r"[.;]\s*\Z", piece.said)
-            within = words.forbids(piece.said) if short else ""
+        item, said = piece.kind in ("item", "step"), piece.said
+        short = piece.kind == "prose" and len(said.split()) <= 8 and not re.search(r"[.;]\s*\Z", said)
+        if piece.kind == "heading" or short:
+            within = words.forbids(said) if short else ""
+        elif item and not within and len(said.split()) <= 3:
+            within = words.forbids(said)
+        elif within and not fates[k].decided and piece.kind not in ("gap", "stem"):
+            mere = item and fates[k].worded and fates[k].cls == "not a constraint"
+            own = words.forced(said) or words.permissive(said) or shapes.banning(fates[k].rules)
+            read = fates[k].rules and not own
+            if mere or read:
+                why = f"it stands under a line that may forbid it ({within})"
+                found[k] = replace(fates[k], cls="open", reason=why, worded=not fates[k].rules, refused=True)
     return found
 
 

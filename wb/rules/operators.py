@@ -302,11 +302,23 @@ def strict(phrase: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def loose(part: str) -> str:
-    """The negations and exceptions of a part of a sentence that has no verb of its own; empty for none."""
+def loose(part: str, text: str) -> str:
+    """What of a part of a sentence turns what it stands beside, a negation, an exception or a word of refusal, where it
+    is no whole clause with a verb, from one comma or "and" to the next; empty for none."""
     said = words.plain(part)
-    signs = [m.group().lower() for pattern in (NEGATION, EXCEPTION) for m in pattern.finditer(said)]
-    return "" if re.search(_MODAL, said, re.I) else ", ".join(dict.fromkeys(signs))
+    signs = [m.group().lower() for pattern in (NEGATION, EXCEPTION, _TURNS) for m in pattern.finditer(said)]
+    before, _, behind = text.partition(part)
+    inside = re.search(r"[^\s(,;:–—]\s+but\b", part, re.I)
+    signs += ["but"] if inside or (re.match(r"but\b", said, re.I) and _ALL_BUT.search(before)) else []
+    whole = _BORDER_BEHIND.search(before) or _BORDER_AHEAD.match(part)
+    whole = whole and (_BORDER_AHEAD.match(behind) or _BORDER_BEHIND.search(part))
+    return "" if whole and re.search(_MODAL, said, re.I) else ", ".join(dict.fromkeys(signs))
+
+
+_ALL_BUT = re.compile(r"\b(?:no|none|not|never|all|nothing|nobody|any\w*|every\w*)\b[^,]*\Z", re.I)
+_TURNS = re.compile(r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|out of the question)\b", re.I)
+_BORDER_BEHIND = re.compile(r"(?:\A|[,;:.(–—-]|\b(?:and|or|but))\s*\Z", re.I)
+_BORDER_AHEAD = re.compile(r"\s*(?:\Z|[,;:.)–—-]|(?:and|or|but|unless|except)\b)", re.I)
 
 
 def spoken(text: str) -> set[float]:

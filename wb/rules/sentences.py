@@ -311,9 +311,8 @@ def _with_tools(
     limits an act that no tool is known by may mean what any tool does: it bears on all that change something.  A
     heading bears on all that the sentences below it bear on.
     """
-    own = [
-        _own(reading, sentence, fate, bearing) for reading, sentence, fate in zip(readings, every, final, strict=True)
-    ]
+    rows = zip(readings, every, final, following(every), strict=True)
+    own = [_own(reading, sentence, fate, bearing, before) for reading, sentence, fate, before in rows]
     by_section: dict[tuple[str, ...], set[str]] = {}
     for reading, sentence, tools in zip(readings, every, own, strict=True):
         if reading.cls != "not a constraint" and not _hidden(sentence):
@@ -328,8 +327,9 @@ def _with_tools(
     return tuple(found)
 
 
-def _own(reading: Account, sentence: Sentence, fate: Fate, bearing: Bearing) -> tuple[str, ...]:
-    """The tools that a sentence itself names, by its rules or by its words; none for an open one of no known act."""
+def _own(reading: Account, sentence: Sentence, fate: Fate, bearing: Bearing, before: str = "") -> tuple[str, ...]:
+    """The tools that a sentence itself names, by its rules, its words and those that it is not understood without; none
+    for an open one of no known act, and all that change something beside such as only tell what shares its words."""
     used = [(rule, p) for rule in fate.rules for p in fate.predicates if p.name in rule.predicates]
     acts = [(rule, p) for rule, p in used if p.kind == "action"]
     restricted = {
@@ -337,7 +337,7 @@ def _own(reading: Account, sentence: Sentence, fate: Fate, bearing: Bearing) -> 
     }
     if reading.cls != "open":
         return bearing.ordered(restricted)
-    text = " ".join((sentence.said, *sentence.stems, sentence.label, *(cell for _, cell in sentence.row)))
+    text = " ".join((before, sentence.said, *sentence.stems, sentence.label, *(cell for _, cell in sentence.row)))
     named = bearing.named(text, whole=False)
     known = acts and all(p.tools for _, p in acts)
     meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
@@ -351,4 +351,6 @@ def _own(reading: Account, sentence: Sentence, fate: Fate, bearing: Bearing) -> 
     if meant or (not named and not known and (fact or operators.bans(text) or words.limit(text))):
         return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
     shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
-    return bearing.ordered({*restricted, *named, *bearing.touching(text), *shaped})
+    found = {*restricted, *named, *bearing.touching(text), *shaped}
+    telling = not named and not restricted and found.isdisjoint(bearing.mutating())
+    return bearing.ordered({*found, *bearing.mutating()} if found and telling else found)

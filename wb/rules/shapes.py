@@ -43,7 +43,7 @@ def past(rules: Iterable[Rule], predicates: Iterable[Predicate]) -> bool:
     """Whether a rule asks for a fact that was so once, where the sentence may mean that it is so now."""
     states = {p.name for p in predicates if p.kind == "state"}
     return any(
-        isinstance(node, F.Once | F.Since) and states & set(F.atoms(node))
+        isinstance(node, F.Once | F.Since | F.Until | F.WeakUntil | F.Release) and states & set(F.atoms(node))
         for rule in rules
         for node in F.subformulas(rule.formula)
     )
@@ -56,6 +56,20 @@ def narrowed(rules: Iterable[Rule]) -> bool:
         for rule in rules
         for node in F.subformulas(rule.formula)
     )
+
+
+def banning(rules: Iterable[Rule]) -> bool:
+    """Whether rules only forbid acts, whatever else is so."""
+    return all(
+        isinstance(r.formula, F.Always) and F.Not(F.Atom(n)) == r.formula.body for r in rules for n in r.predicates
+    )
+
+
+def brought_about(rules: Iterable[Rule], predicates: Iterable[Predicate]) -> tuple[str, ...]:
+    """The facts that rules ask to be so at some time: no call is known to bring them about."""
+    states = {p.name for p in predicates if p.kind == "state"}
+    later = [n for rule in rules for n in F.subformulas(rule.formula) if isinstance(n, F.Eventually)]
+    return tuple(dict.fromkeys(name for node in later for name in F.atoms(node) if name in states))
 
 
 def foreign(rules: Iterable[Rule], used: Iterable[Predicate]) -> tuple[str, ...]:
@@ -74,11 +88,13 @@ def foreign(rules: Iterable[Rule], used: Iterable[Predicate]) -> tuple[str, ...]
 
 def _placed(formula: Formula, acts: frozenset[str]) -> bool:
     """Whether each act of a formula stands where a sentence puts one: it asks for what is so or was done, it has to
-    follow, it was done once before another one, two are not done together, or one waits for something."""
+    follow, it was done once before another one, or two are not done together."""
     match formula:
         case _ if not acts & {*F.atoms(formula)}:
             return True
-        case F.Eventually() | F.Always(F.Eventually()) | F.WeakUntil() | F.Until() | F.Always(F.Not(F.Atom())):
+        case F.Eventually(body) | F.Always(F.Eventually(body)):  # it is done once, or again and again
+            return all(isinstance(node, F.Atom | F.And | F.Or) for node in F.subformulas(body))
+        case F.Always(F.Not(F.Atom())):
             return True
         case F.Always(F.Implies(left, right)):
             parts = [*conjuncts(left)]
@@ -228,8 +244,8 @@ def _leaf(fact: Fact) -> bool:
             return True
         case OneOf(item):
             return isinstance(item, Path)
-        case Comparison(limit=limit):
-            return limit is not None
+        case Comparison(limit=limit):  # texts stand in no order
+            return limit is not None and (limit[1] in ("==", "!=") or type(limit[2].value) is not str)
     return False
 
 
@@ -296,10 +312,14 @@ def _alternatives(formula: Formula, positive: bool) -> Iterator[Formula]:
 
 
 def bare(formula: Formula) -> Formula:
-    """The formula without its objects, and what limits how often an act is done as what is about that act."""
+    """The formula without its objects, what limits how often an act is done as what is about that act, and an act that
+    waits, `NOT act WEAK_UNTIL first`, as what is the same: `ALWAYS (act IMPLIES ONCE first)`."""
     bare = F.substitute(
         formula, {a: F.Atom(a.predicate) for a in F.subformulas(formula) if isinstance(a, F.Atom) and a.objects}
     )
+    match bare:
+        case F.WeakUntil(F.Not(F.Atom() as act), F.Atom() as first):
+            return F.Always(F.Implies(act, F.Once(first)))
     often = limited(bare)
     return bare if often is None else F.Always(F.Not(F.Atom(often[1])))
 

@@ -189,7 +189,9 @@ _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, ag
     rf"(?:{_UN}|{_BAD}|inexcusable|intolerable|invalid|insufficient|inadequate|anathema|bad|mistakes?|errors?|abus\w+|"
     r"fir(?:ed|ing)|grounds|consequences|beyond|outside|counter to|contrary|at odds|incompatible|inconsistent|"
     r"in conflict|disapproved|discouraged|deplored|condemned|hated|deprecated|non-?existent|absent|missing|lacking|"
-    r"things? of the past|history|(?:over|out)(?=[.!]?\Z)|finished|dead|abandoned|scrapped|dropped|halted|paused|"
+    r"things? of the past|history|"
+    r"closed (?:on|from|to|until|between|for|at|during)|"
+    r"(?:over|out)(?=[.!]?\Z)|finished|dead|abandoned|scrapped|dropped|halted|paused|"
     r"terminated|retired|dangerous|hazardous|risky|dependent|tied|linked|coupled|bound|contingent|conditional|"
     r"called for|necessity|necessities)\b|"
     r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
@@ -224,6 +226,11 @@ _FORBIDDING = re.compile(  # with what is of force by itself: `forbids`
     r"constraints?|bounds|boundaries|infringements?|gave up|given up|disqualif\w+|thumbs down|negative list|"
     r"black marks?|skip|omit|anything but|everything (?:but|except)|minus|musts|must-haves?|abstain|abstentions?|"
     r"cease|desist|(?<![a-z] )out(?=\W*\Z))\b",
+    re.I,
+)
+_REQUIRES = re.compile(
+    r"\b(?:requir(?:e|es|ing|ement)|needs? an?|(?:is|are) (?:needed|necessary)|takes an?|prior|previous|beforehand|"
+    r"first|already|prerequisites?|preconditions?|conditional|contingent|subject to|depends? on)\b",
     re.I,
 )
 _REFUSES = re.compile(
@@ -447,6 +454,8 @@ def verdict(
         return f"says what will be done ({told.group().lower()})", False
     if _instructs(said):
         return "an order that was not read, behind a condition or an aim", False
+    if (down := refuses(said)) and bearing.touching(said):
+        return f"it turns something down ({down})", False
     if (adverse := _shown(_ADVERSE, _SUBORDINATE.sub(" ", said))) and bearing.touching(said):
         return f"it may forbid or set a condition for what a tool does ({adverse})", False
     if (whom := _FOR.search(said)) and bearing.sharing(said):
@@ -503,6 +512,17 @@ def limit(text: str) -> str:
     bare = _NUMBERING.sub(" ", _EXEMPT.sub(" ", plain(text)))
     found = re.findall(r"\d[\d,.]*|\bor (?:less|fewer|more)\b", bare)
     return _shown(_LIMIT, bare) or _shown(_AMOUNT, bare) or ", ".join(found)
+
+
+def against(title: str) -> str:
+    """The words, none of force, by which a title is against what stands under it, as "Red lines" is; empty for none."""
+    said = plain(title)
+    return "" if _QUESTION.search(said) else _shown(_FORBIDDING, said)
+
+
+def requires(text: str) -> str:
+    """The words of a text by which one thing is needed for another, or comes first; empty for none."""
+    return _shown(_REQUIRES, text)
 
 
 def refuses(text: str) -> str:
