@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     rf"(?:(?<!\w)[-‐‑‒–—―−](?=\d))?\w(?:\w|[.,](?=\d)(?<=\d.)|['’‘](?=\w)|[-‐‑‒–—―−](?=\w)|{_LINE})*|\S"
 )
 _DIGIT = re.compile(r"\s*\d")
-_BACK = re.compile(r"\b(?:it|this|these|those|they|them|otherwise|such|instead|however)\b", re.I)
+_BACK = re.compile(r"\A\W*that\b|\b(?:it|this|these|those|they|them|otherwise|such|instead|however)\b", re.I)
 _MARK = re.compile(r"[\"“”„«»*_`-]")
 SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's context many times over
 

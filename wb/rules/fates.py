@@ -254,45 +254,36 @@ def read(
         if shapes.narrowed(rules):
             why = "it says how something is done: to do it otherwise may be forbidden"
             return Fate("open", why, rules, predicates, refused=True)
-        if later := shapes.brought_about(rules, predicates):
-            why = f"it asks for {', '.join(map(repr, later))} at some time, which no call is known to bring about"
+        if why := left or _in_vain(sentence.said, rules, predicates) or turning_down(sentence.said, rules, predicates):
             return Fate("open", why, rules, predicates, refused=True)
-        if needs := words.requires(sentence.said):
-            why = f"it may say what has to be so or done before ({needs}), and no call can break what was read from it"
-            return Fate("open", why, rules, predicates, refused=True)
-        if left:
-            return Fate("open", left, rules, predicates, refused=True)
-        if turned := turning_down(rules, predicates):
-            return Fate("open", turned, rules, predicates, refused=True)
         return Fate("duty", f"{complete}; no call can break it", rules, predicates)
     if shapes.past(rules, predicates):
         why = "it asks for a fact that was so once: whether it must be so now is not said"
         return Fate("open", why, rules, predicates, refused=True)
-    if left:
-        return Fate("open", left, rules, predicates, refused=True)
-    idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
-    later = [render(rule.formula) for rule in rules if not _breakable(rule)]
-    two = operators.demands(sentence.said) or operators.BOTH_WAYS.search(sentence.said)
-    if later and operators.bans(sentence.said) and not two:
-        why = f"it forbids, and no call can break a rule of it: {later[0]}"
+    if why := left or _in_vain(sentence.said, rules, predicates):
         return Fate("open", why, rules, predicates, refused=True)
+    idle = {one.rule: one.reason for one in residual.unguarded(bearing.toolbox, RuleSet(predicates, rules))}
     if loose := [idle[rule.id] for rule in rules if rule.id in idle and _breakable(rule)]:
         return Fate("open", f"no guard can decide its rule: {loose[0]}", rules, predicates, refused=True)
-    if turned := turning_down(rules, predicates):
+    if turned := turning_down(sentence.said, rules, predicates):
         return Fate("open", turned, rules, predicates, refused=True)
     return Fate("rule", complete, rules, predicates)
 
 
-def turning_down(rules: Sequence[Rule], predicates: Iterable[Predicate]) -> str:
-    """Why rules that ask to turn something down do not say all that their sentence does: none of them forbids what
-    would let it happen.  Empty where none asks, or one forbids."""
+def turning_down(said: str, rules: Sequence[Rule], predicates: Iterable[Predicate]) -> str:
+    """Why rules that turn something down do not say all that their sentence does: it asks for that, and none of them
+    forbids what would let it happen.  Empty where it does not ask, or one forbids."""
     acts = {p.name: " ".join((p.name, *p.tools)) for p in predicates if p.kind == "action"}
     used = [(rule, name) for rule in rules for name in rule.predicates if name in acts]
-    if any(negative(rule.formula, name) and not words.refuses(acts[name]) for rule, name in used):
+    down = [(rule, name) for rule, name in used if words.refuses(acts[name])]
+    if any(negative(rule.formula, name) and (rule, name) not in down for rule, name in used):
         return ""
-    asked = [name for rule, name in used if words.refuses(acts[name]) and not negative(rule.formula, name)]
     why = "what must then not be done is not said; a person may write it as a ban"
-    return f"it asks for {asked[0]!r}: {why}" if asked else ""
+    for rule, name in down:
+        if not negative(rule.formula, name):
+            return f"it asks for {name!r}: {why}"
+    asks = down and words.refuses(said) and not (operators.bans(said) or words.limit(said))
+    return f"it asks to turn something down, and its rule says when that may be done: {why}" if asks else ""
 
 
 def incomplete(predicates: Iterable[Predicate]) -> tuple[str, ...]:
@@ -370,6 +361,16 @@ def _titles(sentence: Sentence) -> list[str]:
     """The innermost title of a sentence, behind those around it, and its column's, that forbid by their head alone."""
     outer = (*sentence.headings[:-1], sentence.column)
     return [*(title for title in outer if words.forbids(title)), *sentence.headings[-1:]]
+
+
+def _in_vain(said: str, rules: Sequence[Rule], predicates: Sequence[Predicate]) -> str:
+    """Why a rule that no call can break may not be what a sentence says: it restricts, or asks for what none does."""
+    vain = [rule for rule in rules if not _breakable(rule)]
+    if later := shapes.brought_about(vain, predicates):
+        return f"it asks for {', '.join(map(repr, later))} at some time, which no call is known to bring about"
+    two = operators.demands(said) or operators.BOTH_WAYS.search(said)
+    needs = words.requires(said) or (len(vain) < len(rules) and not two and (operators.bans(said) or words.limit(said)))
+    return f"it restricts ({needs}), and no call can break {render(vain[0].formula)}" if vain and needs else ""
 
 
 def _under_a_ban(sentence: Sentence) -> str:

@@ -52,7 +52,9 @@ def under(every: Sequence[Sentence], fates: Sequence[Fate]) -> list[Fate]:
     found, within = list(fates), ""
     for k, piece in enumerate(every):
         item, said = piece.kind in ("item", "step"), piece.said
-        short = piece.kind == "prose" and len(said.split()) <= 8 and not re.search(r"[.;]\s*\Z", said)
+        short = (
+            piece.kind == "prose" and not piece.stems and len(said.split()) <= 8 and not re.search(r"[.;]\s*\Z", said)
+        )
         if piece.kind == "heading" or short:
             within = words.forbids(said) if short else ""
         elif item and not within and len(said.split()) <= 3:

@@ -269,7 +269,7 @@ def offered(
         for said in [texts[name]]
         for around in [(*said.stems, *(cell for _, cell in said.row))]
         if not accounting.turned(said.said, around, read.rules, read.predicates, policy.toolbox)
-        and not fates.turning_down(read.rules, read.predicates)
+        and not fates.turning_down(said.said, read.rules, read.predicates)
     }
 
 

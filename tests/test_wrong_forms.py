@@ -1,0 +1,203 @@
+"""Readings that have all words of their sentence in a form that says something else are not in force; right ones are."""
+
+from __future__ import annotations
+
+import pytest
+
+from wb.domain import policy
+from wb.domain.clauses import clause_of
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import cel
+from wb.logic.syntax import parse
+from wb.rules import called, sentences
+from wb.rules.rule import Predicate, Rule, RuleSet
+
+BOX = Toolbox(
+    (
+        Tool(
+            "lease_boat",
+            "Lease a boat.",
+            (
+                Field("days", "integer", "for how many days"),
+                Field("length", "integer", "length of the boat in metres"),
+                Field("price", "number", "price of the boat in euros"),
+                Field("kind", "string", "kind of boat", ("canoe", "yacht")),
+            ),
+        ),
+        Tool("check_boat", "Check a boat."),
+        Tool("paint_boat", "Paint a boat."),
+    ),
+    (
+        Field("trained", "boolean", "the sailor is trained"),
+        Field("leaking", "boolean", "the boat is leaking"),
+        Field("guests", "integer", "number of guests in the harbour"),
+    ),
+)
+USED = {
+    **{tool.name: Predicate(tool.name, "action", "", tools=(tool.name,)) for tool in BOX.tools},
+    "trained": Predicate("trained", "state", "", test=cel.parse("state.trained")),
+    "leaking": Predicate("leaking", "state", "", test=cel.parse("state.leaking")),
+}
+
+
+def fact(name: str, test: str) -> Predicate:
+    return Predicate(name, "state", "", tools=("lease_boat",) if "call." in test else (), test=cel.parse(test))
+
+
+def cls(text: str, *forms: str, **tests: str) -> str:
+    """What becomes of the last sentence of a text that was read as these rules; `tests` are those of further facts."""
+    source = policy.of_text(text, BOX)
+    one = source.sentences[-1]
+    known = USED | {name: fact(name, test) for name, test in tests.items()}
+    rules = tuple(Rule(f"c.{i}", text, parse(form), "forbid", "action", "c", one.text) for i, form in enumerate(forms))
+    used = tuple(known[name] for name in dict.fromkeys(n for rule in rules for n in rule.predicates))
+    accounts = sentences.classify(source, [clause_of(one, "c")], RuleSet(used, rules))
+    return next(a.cls for a in accounts if a.start == one.start)
+
+
+FIRST = "A boat must be checked before it is leased."
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "found"),
+    [
+        (FIRST, "ALWAYS (lease_boat IMPLIES ONCE check_boat)", "rule"),
+        (FIRST, "NOT lease_boat WEAK_UNTIL check_boat", "rule"),
+        (FIRST, "NOT check_boat WEAK_UNTIL lease_boat", "open"),
+        (FIRST, "NOT check_boat UNTIL lease_boat", "open"),
+        (FIRST, "NOT lease_boat UNTIL check_boat", "open"),  # it would also have to be checked some time
+        ("Never lease a boat that has not been checked.", "NOT check_boat WEAK_UNTIL lease_boat", "open"),
+        ("Lease a boat only if the sailor is trained.", "ALWAYS (lease_boat IMPLIES trained)", "rule"),
+        ("Lease a boat only if the sailor is trained.", "NOT lease_boat WEAK_UNTIL trained", "open"),  # once, not now
+        ("Do not lease a boat if it is leaking.", "NOT lease_boat WEAK_UNTIL leaking", "open"),
+        ("Lease a boat only if the sailor is trained.", "EVENTUALLY (lease_boat IMPLIES trained)", "open"),
+        (
+            "Leasing a boat requires that the sailor is trained.",
+            "ALWAYS (lease_boat IMPLIES EVENTUALLY trained)",
+            "open",
+        ),
+        (
+            "Leasing a boat requires a prior check of the boat.",
+            "ALWAYS (lease_boat IMPLIES EVENTUALLY check_boat)",
+            "open",
+        ),
+        ("A boat must be trained when it is painted.", "ALWAYS (paint_boat IMPLIES EVENTUALLY trained)", "open"),
+        ("When a boat is leaking, check the boat.", "ALWAYS (leaking IMPLIES EVENTUALLY check_boat)", "duty"),
+    ],
+)
+def test_an_order_or_a_duty_in_another_form(text: str, form: str, found: str) -> None:
+    assert cls(text, form) == found
+
+
+REFUSING = Toolbox(
+    (Tool("accept_boat", "Accept a boat."), Tool("reject_boat", "Reject a boat.")),
+    (Field("leaking", "boolean", "the boat is leaking"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "found"),
+    [
+        ("Reject a boat if it is leaking.", "ALWAYS (reject_boat IMPLIES leaking)", "open"),
+        ("Reject a boat that is leaking.", "ALWAYS (reject_boat IMPLIES leaking)", "open"),
+        ("Reject a boat if it is leaking.", "ALWAYS (leaking IMPLIES EVENTUALLY reject_boat)", "open"),
+        ("Reject a boat only if it is leaking.", "ALWAYS (reject_boat IMPLIES leaking)", "rule"),
+        ("Do not reject a boat if it is leaking.", "ALWAYS (reject_boat IMPLIES NOT leaking)", "rule"),
+    ],
+)
+def test_a_duty_to_turn_down_is_not_said_by_when_it_may_be_turned_down(text: str, form: str, found: str) -> None:
+    source = policy.of_text(text, REFUSING)
+    (one,) = source.sentences
+    used = tuple(Predicate(t.name, "action", "", tools=(t.name,)) for t in REFUSING.tools if t.name in form)
+    read = (Rule("c.1", text, parse(form), "forbid", "action", "c", text),)
+    ruleset = RuleSet((*used, fact("leaking", "state.leaking")), read)
+    (account,) = sentences.classify(source, [clause_of(one, "c")], ruleset)
+    assert account.cls == found, account.reason
+    if found == "open":
+        assert account.tools == ("accept_boat", "reject_boat")
+        assert not sentences.offered(source, [clause_of(one, "c")], ruleset, [account])
+
+
+TWO = "Do not lease a boat or paint a boat if it is leaking."
+
+
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [
+        ("ALWAYS (paint_boat IMPLIES NOT leaking)", "rule"),
+        ("EVENTUALLY (paint_boat IMPLIES NOT leaking)", "open"),
+        ("EVENTUALLY NOT (paint_boat AND leaking)", "open"),
+        ("ALWAYS EVENTUALLY (paint_boat IMPLIES NOT leaking)", "open"),
+        ("ALWAYS (paint_boat IMPLIES EVENTUALLY NOT leaking)", "open"),
+        ("EVENTUALLY paint_boat", "open"),
+    ],
+)
+def test_one_of_two_bans_that_no_call_can_break(second: str, found: str) -> None:
+    assert cls(TWO, "ALWAYS (lease_boat IMPLIES NOT leaking)", second) == found
+
+
+LENT = "A boat must not be leased for longer than 7 days."
+
+
+@pytest.mark.parametrize(
+    ("text", "test", "found"),
+    [
+        (LENT, "call.days <= 7", "rule"),
+        (LENT, "call.length <= 7", "open"),  # in metres
+        ("Lease a boat only if its length is at most 7 metres.", "call.length <= 7", "rule"),
+        ("Lease a boat only if its length is at most 7 km.", "call.length <= 7", "open"),
+        ('Lease a boat only if its kind is "canoe".', 'call.kind == "canoe"', "rule"),
+        ('Lease a boat only if its kind is "canoe".', 'call.kind <= "canoe"', "open"),
+        ('Lease a boat only if its kind is "canoe".', 'call.kind < "yacht"', "open"),
+        ("Do not lease a boat at a price under 1 euro or over 9 euros.", "call.price <= 9", "open"),
+        ("Lease a boat only if the number of guests in the harbour is 80.", "state.guests == 80", "rule"),
+    ],
+)
+def test_a_limit_of_another_field_in_another_order_or_half_of_it(text: str, test: str, found: str) -> None:
+    assert cls(text, "ALWAYS (lease_boat IMPLIES few)", few=test) == found
+
+
+def test_a_number_that_is_reached_is_not_that_number_alone() -> None:
+    for said, told in (
+        ("once there are 80 guests", True),
+        ("if there are 80 guests", False),
+        ("until 80 guests came", True),
+    ):
+        for test in ("state.guests != 80", "state.guests == 80"):
+            assert bool(called.reached(said, [fact("few", test)])) is told
+        assert not called.reached(said, [fact("few", "state.guests < 80")])
+
+
+UNDER = "Leasing a boat that is leaking."
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "## Never",
+        "## Don'ts",
+        "## Prohibited\n\n### Boats",
+        "## Red lines",
+        "**Never**",
+        "Don'ts",
+        "Don'ts:",
+        "We refuse",
+    ],
+)
+@pytest.mark.parametrize("form", ["lease_boat IMPLIES leaking", "lease_boat IMPLIES NOT leaking"])
+@pytest.mark.parametrize("item", [True, False])
+def test_what_stands_under_a_head_that_forbids_is_told_by_no_sign(head: str, form: str, item: bool) -> None:
+    assert cls(f"{head}\n\n{'- ' * item}{UNDER}\n", f"ALWAYS ({form})") == "open"
+
+
+def test_under_a_head_that_forbids_an_act_alone_is_forbidden_and_a_sentence_of_force_is_read() -> None:
+    assert (
+        cls("## Limits\n\nA boat must not be leased if it is leaking.", "ALWAYS (lease_boat IMPLIES NOT leaking)")
+        == "rule"
+    )
+    assert (
+        cls("## Boats\n\nA boat must not be leased if it is leaking.", "ALWAYS (lease_boat IMPLIES NOT leaking)")
+        == "rule"
+    )
+    ban = cls("## Never\n\n- Leasing a boat.\n", "ALWAYS NOT lease_boat")
+    assert ban == cls("## Boats\n\nDo not lease a boat.\n", "ALWAYS NOT lease_boat") == "rule"
