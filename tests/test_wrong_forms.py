@@ -1,4 +1,4 @@
-"""Readings that have all words of their sentence in a form that says something else are not in force; right ones are."""
+"""Readings that have all words of their sentence in a form that says something else: not in force; right ones are."""
 
 from __future__ import annotations
 
