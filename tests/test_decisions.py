@@ -707,6 +707,19 @@ def test_a_part_that_turns_what_it_stands_beside_is_a_whole_clause(text: str, pa
             decisions.loads(yaml.safe_dump({"decisions": [entry]}), source)
 
 
+def test_what_no_draft_offers_is_not_accepted_from_a_file_either() -> None:
+    text = "Send a letter before you pay an invoice."
+    orders = {"predicates": {"pays": READ["predicates"]["pays"], "sends": {"kind": "action", "tools": ["send_letter"]}}}
+    for first, then, fine in (("sends", "pays", True), ("pays", "sends", False)):
+        own = {**orders, "rules": [{"formula": f"ALWAYS ({then} IMPLIES ONCE {first})", "modality": "oblige"}]}
+        own |= {"digest": decisions.Reading(**own).drafted(text)}
+        if fine:
+            assert account(text, decision="accept", read=own).cls == "rule"
+        else:
+            with pytest.raises(DecisionError, match="that a draft offers was required"):
+                account(text, decision="accept", read=own)
+
+
 def test_a_part_that_leaves_nothing_of_what_was_read_is_told_as_that() -> None:
     text = "Keep a receipt when you pay."
     own = drafted(text, rules=READ["rules"][1:])

@@ -157,6 +157,22 @@ def test_a_limit_of_another_field_in_another_order_or_half_of_it(text: str, test
     assert cls(text, "ALWAYS (lease_boat IMPLIES few)", few=test) == found
 
 
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ("state.leaking", "open"),
+        ("state.leaking == false", "rule"),
+        ("!state.leaking", "rule"),
+        ("state.leaking in [false]", "open"),
+        ("state.leaking in [true, false]", "open"),
+        ("state.leaking < true", "open"),
+        ("state.leaking <= false", "open"),
+    ],
+)
+def test_a_truth_stands_in_no_order_and_in_no_list(test: str, found: str) -> None:
+    assert cls("Do not lease a boat if it is leaking.", "ALWAYS (lease_boat IMPLIES dry)", dry=test) == found
+
+
 def test_a_number_that_is_reached_is_not_that_number_alone() -> None:
     for said, told in (
         ("once there are 80 guests", True),

@@ -51,12 +51,13 @@ from typing import Any, Literal, Protocol
 import pydantic
 
 from wb import paths
-from wb.domain.clauses import named
+from wb.domain.clauses import named, pieces
+from wb.domain.document import Sentence
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import cel, facts, formula, syntax, types
 from wb.logic.formula import windows
-from wb.rules import operators, rulefile, words
+from wb.rules import accounting, operators, rulefile, words
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -189,6 +190,7 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
     if written.data is None:
         return ()
     texts, wrong = named(policy), []
+    every = dict(zip(texts, pieces(policy), strict=True))
     found: dict[int, Ruling] = {}
     for i, row in enumerate(written.checked(_File).decisions):
         one, mistakes = written.form(Ruling, row, ("decisions", i))
@@ -196,6 +198,7 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
             one, mistakes = _identified(one, texts, written, ("decisions", i))
             mistakes += [f"{written.where(('decisions', i))}: {lacking}" for lacking in _unexplained(one)]
             mistakes += [f"{written.where(('decisions', i))}: {odd}" for odd in _unaccepted(one)]
+            mistakes += [f"{written.where(('decisions', i))}: {why}" for why in _turned(one, every, policy.toolbox)]
             one = one.taken()
             mistakes += _mistakes(one, policy, texts, written, ("decisions", i))
             if one.id and one.id in {other.id for other in found.values()}:
@@ -543,6 +546,20 @@ def _unaccepted(one: Ruling) -> list[str]:
     elif signs := operators.loose(_folded(one.part), _folded(one.text)):
         wrong.append(f"a part that negates or excepts was required to be a clause with its verb; got {signs!r} alone")
     return wrong
+
+
+def _turned(one: Ruling, every: Mapping[str, Sentence], toolbox: Toolbox) -> list[str]:
+    """Why a reading that is accepted says the opposite of its sentence, as no draft offers it."""
+    said = every.get(one.id)
+    if one.decision != "accept" or said is None or not one.speaks_of(said.text) or not one.taken().rules:
+        return []
+    try:
+        own = fragment(one.taken())
+    except DecisionError:
+        return []  # its mistakes are told elsewhere
+    around = (*said.stems, *(cell for _, cell in said.row))
+    why = accounting.turned(said.said, around, own.rules, own.predicates, toolbox)
+    return [f"a reading that a draft offers was required for 'accept'; got one that is turned round: {w}" for w in why]
 
 
 def unsettled(text: str, undecided: Iterable[str], part: str | None) -> list[str]:

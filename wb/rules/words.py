@@ -195,6 +195,7 @@ _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, ag
     r"terminated|retired|dangerous|hazardous|risky|dependent|tied|linked|coupled|bound|contingent|conditional|"
     r"called for|necessity|necessities)\b|"
     r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
+    r"(?:takes|holds|fits|has room for) \d+|(?:matters?|decisions?) (?:for|of)|"
     r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
     r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?|expires?|laps(?:es?|ed)|ends?|closes|"
     r"stops|terminates)\b",
@@ -218,7 +219,7 @@ _MAY = re.compile(
 _ANSWER = re.compile(r"\A\W*(?:a(?:nswer)?:\s*)?(?:no|never|(?:\w+ ){0,3}\w*(?:n't|not))\W*\Z", re.I)
 _ALSO = re.compile(r"\b(?:may|can|could|might) (?:also|still|always)\b|\balso (?:may|can|be)\b", re.I)
 _FORBIDDING = re.compile(  # with what is of force by itself: `forbids`
-    rf"\b(?:{_UN}|{_BAD}|in\w+ible|not|don't|no|misuse|(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|taboos|"
+    rf"\b(?:{_UN}|{_BAD}|in\w+ible|not|don't|no|misuse|(?:do|ca|wo|sha|must|should|need)n?'?n?ts|no-?go(?:e?s)?|taboos?|"
     r"bans|do nots|mus(?:t)?n'?ts|must-nots?|nevers|nope|exclusions?|excludes?|exceptions?|refus(?:e|als?)|decline|"
     r"reject(?:s|ions?)?|den(?:y|ials?)|outside (?:of )?(?:the |our )?(?:scope|remit)|avoid(?:ances?)?|"
     r"restrict(?:ed|s|ions?)|limitations?|contraband|misdeeds|wrongs|wrongdoing|bad (?:practices?|habits)|"
@@ -262,7 +263,8 @@ _EXAMPLE = re.compile(r"\A\W*(?:for (?:example|instance)|e\.g\.)", re.I)
 _QUESTION = re.compile(r"\?[\"'”’)]*\Z")
 _ASKS = re.compile(
     rf"(?:\A|[.:,] )\W*(?:q(?:uestion)?\W+)?(?:and |so |but )?(?:{_AUXILIARY}|do|am|shall|need|how (?!do(?:es)?\b|is\b|"
-    r"are\b)[a-z]+|who (?:is|are|gets?)|whose|which)\b|\b(?:can|may|must|should|(?:have|need) to|needed|required|"
+    r"are\b)[a-z]+|who (?:is|are|gets?)|whose|which|what (?:about|happens|if))\b|"
+    r"\b(?:can|may|must|should|(?:have|need) to|needed|required|"
     r"allowed|permitted)\b",
     re.I,
 )
