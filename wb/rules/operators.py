@@ -316,7 +316,12 @@ def loose(part: str, text: str) -> str:
 
 
 _ALL_BUT = re.compile(r"\b(?:no|none|not|never|all|nothing|nobody|any\w*|every\w*)\b[^,]*\Z", re.I)
-_TURNS = re.compile(r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|out of the question)\b", re.I)
+_TURNS = re.compile(
+    r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|out of the question|neither|nor|refrain\w*|"
+    r"abstain\w*|avoid\w*|stop\w*|cease\w*|before|until|till|prior to|(?:an)?other(?: \w+){0,2} than)\b|"
+    r"\b(?:below|above|under|over|beyond|less|more|least|most|than)\W*\Z",
+    re.I,
+)
 _BORDER_BEHIND = re.compile(r"(?:\A|[,;:.(–—-]|\b(?:and|or|but))\s*\Z", re.I)
 _BORDER_AHEAD = re.compile(r"\s*(?:\Z|[,;:.)–—-]|(?:and|or|but|unless|except)\b)", re.I)
 
