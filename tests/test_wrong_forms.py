@@ -59,6 +59,63 @@ FIRST = "A boat must be checked before it is leased."
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Before leasing a boat you must check the boat.",
+        "Before you lease a boat you need to check the boat.",
+        "Before leasing a boat, check the boat.",
+        "Only after checking the boat may you lease a boat.",
+        "Only once you have checked a boat may you lease a boat.",
+        "Not before checking the boat may you lease a boat.",
+        "Without checking the boat you must not lease a boat.",
+        "Prior to leasing a boat check the boat.",
+        "Check the boat, then lease the boat.",
+        "Having checked a boat is required to lease a boat.",
+        "You must have checked the boat to lease a boat.",
+    ],
+)
+def test_an_order_that_is_turned_round_is_not_in_force_wherever_it_is_said(text: str) -> None:
+    for form in ("ALWAYS (check_boat IMPLIES ONCE lease_boat)", "NOT check_boat WEAK_UNTIL lease_boat"):
+        assert cls(text, form) == "open", form
+    for form in ("check_boat IMPLIES EVENTUALLY lease_boat", "lease_boat IMPLIES EVENTUALLY check_boat"):
+        assert cls(text, f"ALWAYS ({form})") == "open", form
+
+
+@pytest.mark.parametrize(
+    "text", ["Before leasing a boat, check the boat.", "Before leasing a boat you must check the boat.", FIRST]
+)
+def test_an_order_that_is_told_is_read(text: str) -> None:
+    assert cls(text, "ALWAYS (lease_boat IMPLIES ONCE check_boat)") == "rule"
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second", "found"),
+    [
+        ("Lease a boat only if the price is at most 90 euros and the length is at most 20 metres.", 90, 20, "rule"),
+        ("Lease a boat only if the price is at most 90 euros and the length is at most 20 metres.", 20, 90, "open"),
+        ("Lease a boat only if the price is at most 90 and the length is at most 20.", 20, 90, "open"),
+    ],
+)
+def test_each_of_two_numbers_is_of_the_field_that_is_named_beside_it(
+    text: str, first: int, second: int, found: str
+) -> None:
+    tests = {"cheap": f"call.price <= {first}", "short": f"call.length <= {second}"}
+    assert cls(text, "ALWAYS (lease_boat IMPLIES (cheap AND short))", **tests) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Do not lease a boat at a price over 7 euros.", "rule"),
+        ("Do not lease a boat at a price over 7 people.", "open"),
+        ("Do not lease a boat at a price under one euro or over 7 euros.", "open"),
+    ],
+)
+def test_a_number_of_people_or_half_of_a_range_is_no_price(text: str, found: str) -> None:
+    assert cls(text, "ALWAYS (lease_boat IMPLIES cheap)", cheap="call.price <= 7") == found
+
+
+@pytest.mark.parametrize(
     ("text", "form", "found"),
     [
         (FIRST, "ALWAYS (lease_boat IMPLIES ONCE check_boat)", "rule"),
@@ -179,7 +236,7 @@ def test_a_number_that_is_reached_is_not_that_number_alone() -> None:
         ("if there are 80 guests", False),
         ("until 80 guests came", True),
     ):
-        for test in ("state.guests != 80", "state.guests == 80"):
+        for test in ("state.guests != 80", "state.guests == 80", "state.guests in [80]"):
             assert bool(called.reached(said, [fact("few", test)])) is told
         assert not called.reached(said, [fact("few", "state.guests < 80")])
 

@@ -146,6 +146,7 @@ def _unaccounted(
         *called.units(said, used, toolbox),
         *called.aged(said, used, toolbox),
         *called.reached(said, used),
+        *called.numbered(said, used, toolbox),
         *signs.signed(said, rules, used, carried),
         *called.values(said, used, toolbox),
         *signs.sides(said, rules, used, toolbox),

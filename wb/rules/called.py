@@ -15,7 +15,7 @@ from typing import NamedTuple
 from wb.domain.tools import Field, Tool, Toolbox, within
 from wb.logic import cel, facts
 from wb.logic import formula as F
-from wb.logic.facts import Comparison, Fact, Path, Scalar, Size
+from wb.logic.facts import Comparison, Fact, OneOf, Path, Scalar, Size
 from wb.rules import operators, shapes, words
 from wb.rules.lint import NUMBERS
 from wb.rules.rule import Predicate, Rule
@@ -59,6 +59,15 @@ _ASIDE = re.compile(
 _GIVEN = "give gives given provide provides provided"  # what is said of an argument that is no empty text
 _CHOOSES = f"{_GIVEN} choose chooses select selects pick picks use uses"  # and of what was chosen
 _CHOSEN = re.compile(r"\b(?:chosen|selected|given|provided)\b", re.I)
+_ONE_COUNTS = re.compile(  # "1", and "one" where it is compared with; else it is a word like "a"
+    r"(?<![\d.,])1(?![\d.,]*\d)(?:\.0+)?\b|"
+    r"\b(?:least|most|than|exactly|over|under|below|above|exceed\w*|m(?:in|ax)imum(?: of)?) one\b"
+)
+_PARTS = re.compile(r"\b(?:and|or|but|nor)\b|[,;:()]", re.I)
+_PERIOD = re.compile(
+    r"\b(?:this|per|each|every|(?:in |within )?the (?:last|past)) (?:\d+ )?(?:minute|hour|day|week|month|year)s?\b",
+    re.I,
+)
 _REACHED = r"\b(?:once|as soon as|until|till|from|by|reach\w*|hits?|hitting|attain\w*)\b"
 _PARTS_OF = {"percent": r"%|\bper ?cent(?:age)?\b", "per mille": r"‰|\bper mille\b"}
 _FAMILIES = (
@@ -178,7 +187,7 @@ def numbers(said: str, used: Sequence[Predicate]) -> tuple[str, ...]:
         return ("a number that is not plain digits",)
     spoken |= {value for word, value in NUMBERS.items() if re.search(rf"\b{word}\b(?![- ](?:of|by|another)\b)", text)}
     told = {float(one.value) for p in used for one in shapes.literals(p) if type(one.value) in (int, float)}
-    over = spoken - told - ({1.0} if not re.search(r"(?<![\d.,])1(?![\d.,]*\d)(?:\.0+)?\b", text) else set())
+    over = spoken - told - (set() if _ONE_COUNTS.search(text) else {1.0})
     why = [f"not accounted for: {n:g}" for n in sorted(over)]
     why += [f"not said by the sentence, but meant by its rule: {n:g}" for n in sorted(told - spoken)]
     return tuple(why)
@@ -679,7 +688,8 @@ def _units(text: str) -> dict[int, frozenset[str]]:
 
 
 def _about_field(field: Field) -> str:
-    return f"{field.name} {field.description} {' '.join(field.keywords)}".replace("_", " ")
+    """The words that tell of a field, without the time that it counts within ("batches this week")."""
+    return _PERIOD.sub(" ", f"{field.name} {field.description} {' '.join(field.keywords)}".replace("_", " "))
 
 
 def _alike_in(family: Mapping[str, str], field: Field, p: Predicate, said: str, toolbox: Toolbox) -> tuple[str, ...]:
@@ -716,16 +726,48 @@ def content(text: str) -> frozenset[str]:
     return stems(text) - _EMPTY
 
 
-def reached(said: str, used: Iterable[Predicate]) -> tuple[str, ...]:
-    """Numbers that a test has for themselves alone, where the sentence may mean them and more: "once there are 80"."""
+def numbered(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
+    """Numbers that a rule has of a field which the words beside them do not name: "7 people" of a price, and of several
+    numbers of several fields each whose part of the sentence says nothing of its field alone."""
     found = [
-        one[1]
+        (field, one[1])
         for p in used
         for _, fact in shapes.leaves(p.test, True)
-        if (one := shapes.number(fact)) is not None and one[0] in ("==", "!=")
+        if (one := shapes.number(fact)) is not None
+        for field in fields(replace(p, test=fact), toolbox)
     ]
-    words_of = {n: [f"{n:g}", *(word for word, value in NUMBERS.items() if value == n)] for n in found}
-    told = [n for n in found if re.search(rf"{_REACHED}[^,;]*?\b(?:{'|'.join(words_of[n])})\b", said, re.I)]
+    for field, n in found:
+        counted = re.search(rf"\b(?:{_written(n)}) (?:\w+ )?(times|people|persons|items)\b", said, re.I)
+        if counted and stem(counted[1].lower()) not in stems(_about_field(field)):
+            return (f"{n:g} is of {counted[1]}, and {field.name} is not said to be",)
+    if len({n for _, n in found}) < 2 or len({field.name for field, _ in found}) < 2:
+        return ()
+    parts = [part for part in _PARTS.split(said) if part.strip()]
+    for field, n in found:
+        here = [part for part in parts if re.search(rf"(?<![\d.])(?:{_written(n)})\b", part, re.I)]
+        others = [other for other, _ in found if other.name != field.name]
+        mine = stems(_about_field(field)) - {word for other in others for word in stems(_about_field(other))}
+        units = {unit for some in _units(_about_field(field)).values() for unit in some}
+        units -= {unit for other in others for some in _units(_about_field(other)).values() for unit in some}
+        said_of = [p for p in here if mine & stems(p) or units & {u for some in _units(p).values() for u in some}]
+        if len(here) != 1 or not said_of:
+            return (f"whether {n:g} is of {field.name} is not told by the words beside it",)
+    return ()
+
+
+def _written(n: float) -> str:
+    """A number as a sentence may write it, for a pattern."""
+    plain = [f"{n:g}", f"{n:,.0f}" if n == int(n) else f"{n:,}"]
+    return "|".join([*map(re.escape, dict.fromkeys(plain)), *(word for word, value in NUMBERS.items() if value == n)])
+
+
+def reached(said: str, used: Iterable[Predicate]) -> tuple[str, ...]:
+    """Numbers that a test has for themselves alone, where the sentence may mean them and more: "once there are 80"."""
+    leaves = [fact for p in used for _, fact in shapes.leaves(p.test, True)]
+    found = [one[1] for fact in leaves if (one := shapes.number(fact)) is not None and one[0] in ("==", "!=")]
+    listed = [one.value for fact in leaves if isinstance(fact, OneOf) for one in fact.options]
+    found += [float(value) for value in listed if type(value) in (int, float)]
+    told = [n for n in found if re.search(rf"{_REACHED}[^,;]*?\b(?:{_written(n)})\b", said, re.I)]
     return tuple(f"{n:g} and more, or less, may be meant, and its rule has it as {n:g} alone" for n in told)
 
 

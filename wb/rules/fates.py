@@ -368,8 +368,15 @@ def _in_vain(said: str, rules: Sequence[Rule], predicates: Sequence[Predicate]) 
     vain = [rule for rule in rules if not _breakable(rule)]
     if later := shapes.brought_about(vain, predicates):
         return f"it asks for {', '.join(map(repr, later))} at some time, which no call is known to bring about"
+    acts = {p.name for p in predicates if p.kind == "action"}
+    if any(len(acts & set(rule.predicates)) > 1 for rule in vain) and not words.supposed(said):
+        return "of two acts it is not said when the one asks for the other"
     two = operators.demands(said) or operators.BOTH_WAYS.search(said)
-    needs = words.requires(said) or (len(vain) < len(rules) and not two and (operators.bans(said) or words.limit(said)))
+    needs = (
+        words.requires(said)
+        or words.next_to(said)
+        or (len(vain) < len(rules) and not two and (operators.bans(said) or words.limit(said)))
+    )
     return f"it restricts ({needs}), and no call can break {render(vain[0].formula)}" if vain and needs else ""
 
 

@@ -71,6 +71,14 @@ _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re
 _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if|without)\b", re.I)
+_FRONTED = re.compile(
+    r"\W*(?:only|not|never|just)?\W*", re.I
+)  # what may stand before "before" at the head of a sentence
+_MAIN = re.compile(  # where the main clause begins behind a clause without a comma: "… you must", "… may you"
+    r"\b(?:(?:you|we|they|it|he|she|one|the [a-z]+|an? [a-z]+|[a-z]+s) )?"
+    r"(?:must|shall|should|may|can|cannot|needs? to|ha(?:s|ve) to|(?:is|are) (?:it|you|to|not|allowed|permitted))\b",
+    re.I,
+)
 _TOGETHER = re.compile(r"\b(?:and|both|together|same|simultaneous\w*|if|when|while|beside)\b", re.I)
 _ONLY_BEFORE = re.compile(r"\bonly (?:\w+ )?(?:before|prior to|until)\b", re.I)
 _COMPARES = re.compile(
@@ -420,8 +428,12 @@ def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
         return ()
     (at,) = found
     known = {p.name: p for p in used if p.kind == "action"}
-    behind = said[at.end() :] if said[: at.start()] else said[at.end() :].partition(",")[0]
-    rest = said.replace(said[at.start() : at.end()] + behind, " ")
+    behind, rest = said[at.end() :], said[: at.start()]
+    if _FRONTED.fullmatch(rest):
+        cut = re.search(",", behind) or _MAIN.search(behind)
+        if cut is None and any(len(known.keys() & {*F.predicates(rule.formula)}) > 1 for rule in rules):
+            return ("which of its acts comes first is not told: there is no comma",)
+        behind, rest = (behind[: cut.start()], behind[cut.start() :]) if cut else (behind, rest)
     negated = bool(len(operators.NEGATION.findall(said)) % 2)  # "not A before B" says that B comes first
     if at.group().lower() == "after" and negated and not re.search(r"\bonly\b", said, re.I):
         return ("what may not be done after something is not what has to be done before",)

@@ -230,10 +230,11 @@ _FORBIDDING = re.compile(  # with what is of force by itself: `forbids`
     re.I,
 )
 _REQUIRES = re.compile(
-    r"\b(?:requir(?:e|es|ing|ement)|needs? an?|(?:is|are) (?:needed|necessary)|takes an?|prior|previous|beforehand|"
+    r"\b(?:requir\w+|needs? an?|(?:is|are) (?:needed|necessary)|takes an?|prior|previous|beforehand|"
     r"first|already|prerequisites?|preconditions?|conditional|contingent|subject to|depends? on)\b",
     re.I,
 )
+_THEN = re.compile(r"\b(?:then|afterwards|thereafter|next)\b", re.I)
 _REFUSES = re.compile(
     r"\b(?:reject|refus(?:e|al|ing)|den(?:y|ie|ial)|declin(?:e|ing)|disallow|disapprov|veto|withh[oe]ld|"
     r"turn(?:s|ed|ing)? (?:\w+ ){0,3}?(?:away|down))",
@@ -525,6 +526,16 @@ def against(title: str) -> str:
 def requires(text: str) -> str:
     """The words of a text by which one thing is needed for another, or comes first; empty for none."""
     return _shown(_REQUIRES, text)
+
+
+def next_to(text: str) -> str:
+    """The word by which one thing is done behind another, where none says when ("if …, then …"); empty for none."""
+    return "" if supposed(text) else _shown(_THEN, text)
+
+
+def supposed(text: str) -> str:
+    """The words of a text that say when or why something is so; empty for none."""
+    return _shown(_SUPPOSED, text)
 
 
 def refuses(text: str) -> str:
