@@ -620,6 +620,8 @@ HALF = "nothing tells 'keep the receipt', nor pay_invoice's 'archive'"
         (["it says no more"], None, False),
         (["it says no more"], ", and keep the receipt", False),
         (["'a till' is not known"], ", and keep the receipt", False),
+        (["only 'a manager approved it' was read"], "unless a manager approved it", False),
+        (["'an invoice' is read"], "an invoice", False),
     ],
 )
 def test_a_reading_of_half_a_sentence_is_accepted_only_without_the_other_half(

@@ -204,6 +204,7 @@ LENT = "A boat must not be leased for longer than 7 days."
         ("Lease a boat only if its length is at most 7 metres.", "call.length <= 7", "rule"),
         ("Lease a boat only if its length is at most 7 km.", "call.length <= 7", "open"),
         ('Lease a boat only if its kind is "canoe".', 'call.kind == "canoe"', "rule"),
+        ('Lease a boat only if its kind is "canoe".', '"canoe" == call.kind', "open"),  # a field stands first
         ('Lease a boat only if its kind is "canoe".', 'call.kind <= "canoe"', "open"),
         ('Lease a boat only if its kind is "canoe".', 'call.kind < "yacht"', "open"),
         ("Do not lease a boat at a price under 1 euro or over 9 euros.", "call.price <= 9", "open"),

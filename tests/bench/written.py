@@ -125,7 +125,9 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
         part, why = made["accept but for a part"].get(c, (None, "as it was read"))
         row |= {"part": part, "why": why} if part else {}
         if reading and (c in made["accept"] or part):
-            half = decisions.unsettled(of.text, reading["read"].get("undecided", ()), part)
+            half = decisions.unsettled(
+                of.text, reading["read"].get("undecided", ()), part, offered[of.id], source.toolbox
+            )
             if not half and "accept" in kinds:
                 entries[of.id] = {**row, **reading}
             elif half and "edit" in kinds:  # what is left undecided is not accepted: the same rules, by hand

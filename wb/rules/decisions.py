@@ -57,7 +57,7 @@ from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import cel, facts, formula, syntax, types
 from wb.logic.formula import windows
-from wb.rules import accounting, operators, rulefile, words
+from wb.rules import accounting, called, operators, rulefile, words
 from wb.rules.rule import Predicate, RuleSet, rename
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
@@ -198,7 +198,7 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
             one, mistakes = _identified(one, texts, written, ("decisions", i))
             mistakes += [f"{written.where(('decisions', i))}: {lacking}" for lacking in _unexplained(one)]
             mistakes += [f"{written.where(('decisions', i))}: {odd}" for odd in _unaccepted(one)]
-            mistakes += [f"{written.where(('decisions', i))}: {why}" for why in _turned(one, every, policy.toolbox)]
+            mistakes += [f"{written.where(('decisions', i))}: {why}" for why in _unfit(one, every, policy.toolbox)]
             one = one.taken()
             mistakes += _mistakes(one, policy, texts, written, ("decisions", i))
             if one.id and one.id in {other.id for other in found.values()}:
@@ -532,15 +532,15 @@ def _unaccepted(one: Ruling) -> list[str]:
                 "what stands under 'read' was required as a draft wrote it of this sentence, with its digest; it was "
                 "changed: write 'rule' with a reason for rules of your own"
             )
-        wrong += unsettled(one.text, one.read.undecided, one.part)
         if not one.taken().rules:
             wrong.append("with this part nothing is left of what was read: write 'rule' with what the rest says")
     if one.part is None:
         return wrong
     if one.decision not in ("waive", "accept", "rule"):
         wrong.append(f"a part goes with 'waive', 'accept' or 'rule'; got {one.decision!r}")
-    elif not re.search(rf"(?:\b|(?=\W)){re.escape(_folded(one.part))}(?:\b|(?<=\W))", _folded(one.text)):
-        wrong.append(f"a part was required in the words of the sentence; got {one.part!r}")
+    elif len(standing := _places(one.part, one.text)) != 1:
+        several = f", which stand there {len(standing)} times" if standing else ""
+        wrong.append(f"a part was required in the words of the sentence, once; got {one.part!r}{several}")
     elif _folded(one.part).strip(" .,;:") == _folded(one.text).strip(" .,;:"):
         wrong.append("less than the whole sentence was required as a part; waive it without one")
     elif signs := operators.loose(_folded(one.part), _folded(one.text)):
@@ -548,31 +548,46 @@ def _unaccepted(one: Ruling) -> list[str]:
     return wrong
 
 
-def _turned(one: Ruling, every: Mapping[str, Sentence], toolbox: Toolbox) -> list[str]:
-    """Why a reading that is accepted says the opposite of its sentence, as no draft offers it."""
+def _unfit(one: Ruling, every: Mapping[str, Sentence], toolbox: Toolbox) -> list[str]:
+    """Why a reading that is accepted does not say its sentence: it says half of it, or the opposite."""
     said = every.get(one.id)
-    if one.decision != "accept" or said is None or not one.speaks_of(said.text) or not one.taken().rules:
+    if one.decision != "accept" or one.read is None or said is None or not one.speaks_of(said.text):
         return []
     try:
         own = fragment(one.taken())
     except DecisionError:
         return []  # its mistakes are told elsewhere
     around = (*said.stems, *(cell for _, cell in said.row))
-    why = accounting.turned(said.said, around, own.rules, own.predicates, toolbox)
-    return [f"a reading that a draft offers was required for 'accept'; got one that is turned round: {w}" for w in why]
+    why = accounting.turned(said.said, around, own.rules, own.predicates, toolbox) if own.rules else ()
+    wrong = [f"a reading that a draft offers was required for 'accept'; got one that is turned round: {w}" for w in why]
+    return [*unsettled(said.said, one.read.undecided, one.part, own, toolbox), *wrong]
 
 
-def unsettled(text: str, undecided: Iterable[str], part: str | None) -> list[str]:
+def unsettled(text: str, undecided: Iterable[str], part: str | None, read: RuleSet, toolbox: Toolbox) -> list[str]:
     """What keeps a reading of half a sentence from being accepted: what was left undecided, unless a part is waived
-    that holds all words of the sentence that the reason for it quotes.  No part does where it quotes none."""
-    said, mine = _folded(text).lower(), _folded(part or "").lower()
+    that holds all words of the sentence that the reason for it quotes, and some that no rule carries.  No part does
+    where the reason quotes none."""
+    said, mine = _folded(text).lower(), _folded(part or "")
+    beside = called.unspent(words.plain(mine), called.carried(read.predicates, toolbox))
     return [
         "a `part` of the sentence that holds what the reader left undecided was required to accept the rest; got "
         f"{repr(part) if part else 'none'}: {why}; waive that part, or write 'rule' with all that the sentence says"
         for why in undecided
         for told in [[quoted for quoted in map(str.lower, quotes(why)) if quoted in said]]
-        if not told or any(quoted not in mine for quoted in told)
+        if not told or not beside or any(quoted not in mine.lower() for quoted in told)
     ]
+
+
+def _places(part: str, text: str) -> list[re.Match[str]]:
+    """Where a part stands in a text, blanks folded, each as whole words."""
+    return list(re.finditer(rf"(?:\b|(?=\W)){re.escape(_folded(part))}(?:\b|(?<=\W))", _folded(text)))
+
+
+def without(text: str, part: str) -> str:
+    """A text without a part of it, blanks folded; the same where the part does not stand in it as whole words."""
+    found = _places(part, text)
+    said = _folded(text)
+    return _folded(f"{said[: found[0].start()]} {said[found[0].end() :]}") if found else said
 
 
 def quotes(reason: str) -> tuple[str, ...]:

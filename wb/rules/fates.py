@@ -20,7 +20,7 @@ from wb.logic import automaton, decide
 from wb.logic import formula as f
 from wb.logic.syntax import render
 from wb.rules import accounting, called, operators, partial, physical, residual, shapes, wording, words
-from wb.rules.decisions import Ruling, clause_id, quotes
+from wb.rules.decisions import Ruling, clause_id, quotes, without
 from wb.rules.extract import negative
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.wording import Word
@@ -142,8 +142,8 @@ def partly(
     """
     part = " ".join(decision.part.split())
     told = f"a part is waived by a person: {part!r} ({decision.why})"
-    rest = replace(sentence, said=" ".join(" ".join(sentence.said.split()).replace(part, " ").split()))
-    if rest.said == sentence.said:
+    rest = replace(sentence, said=without(sentence.said, part))
+    if rest.said == " ".join(sentence.said.split()):
         return Fate("open", f"the part that is waived is not in the words that are read: {part!r}")
     left = {}
     for clause in mine:

@@ -307,6 +307,7 @@ def loose(part: str, text: str) -> str:
     is no whole clause with a verb, from one comma or "and" to the next; empty for none."""
     said = words.plain(part)
     signs = [m.group().lower() for pattern in (NEGATION, EXCEPTION, _TURNS) for m in pattern.finditer(said)]
+    signs += filter(None, (words.refuses(part), words.against(part)))
     before, _, behind = text.partition(part)
     inside = re.search(r"[^\s(,;:–—]\s+but\b", part, re.I)
     signs += ["but"] if inside or (re.match(r"but\b", said, re.I) and _ALL_BUT.search(before)) else []
@@ -319,7 +320,7 @@ _ALL_BUT = re.compile(r"\b(?:no|none|not|never|all|nothing|nobody|any\w*|every\w
 _TURNS = re.compile(
     r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|out of the question|neither|nor|refrain\w*|"
     r"abstain\w*|avoid\w*|stop\w*|cease\w*|before|until|till|prior to|(?:an)?other(?: \w+){0,2} than)\b|"
-    r"\b(?:below|above|under|over|beyond|less|more|least|most|than)\W*\Z",
+    r"\b(?:below|above|under|over|beyond|less|more|least|most|than|exceed\w*)\W*\Z",
     re.I,
 )
 _BORDER_BEHIND = re.compile(r"(?:\A|[,;:.(–—-]|\b(?:and|or|but))\s*\Z", re.I)

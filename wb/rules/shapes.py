@@ -244,7 +244,7 @@ def _leaf(fact: Fact) -> bool:
             return True
         case OneOf(item, options):  # a truth is one of two
             return isinstance(item, Path) and not any(type(one.value) is bool for one in options)
-        case Comparison(limit=limit):  # texts and truths stand in no order
+        case Comparison(limit=limit, right=Scalar()):  # a field first; texts and truths stand in no order
             return limit is not None and (limit[1] in ("==", "!=") or type(limit[2].value) in (int, float))
     return False
 

@@ -190,15 +190,15 @@ _ADVERSE = re.compile(  # said of what a tool is about: that it is bad, over, ag
     r"fir(?:ed|ing)|grounds|consequences|beyond|outside|counter to|contrary|at odds|incompatible|inconsistent|"
     r"in conflict|disapproved|discouraged|deplored|condemned|hated|deprecated|non-?existent|absent|missing|lacking|"
     r"things? of the past|history|"
-    r"closed (?:on|from|to|until|between|for|at|during)|"
+    r"closed|shut|cut off|(?:kept|held) (?:away|out|off|back|to)|"
     r"(?:over|out)(?=[.!]?\Z)|finished|dead|abandoned|scrapped|dropped|halted|paused|"
     r"terminated|retired|dangerous|hazardous|risky|dependent|tied|linked|coupled|bound|contingent|conditional|"
     r"called for|necessity|necessities)\b|"
     r"\b(?:costs? you|ends? (?:your|the contract)|breaks? the|violates?|contradicts?|conflicts? with|clash(?:es)? with|"
     r"(?:takes|holds|fits|has room for) \d+|(?:matters?|decisions?) (?:for|of)|"
     r"opposes?|objects? to|shuns?|eschews?|boycotts?|spurns?|disapproves?|discourages?|depends? (?:up)?on|"
-    r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?|expires?|laps(?:es?|ed)|ends?|closes|"
-    r"stops|terminates)\b",
+    r"hinges? (?:up)?on|rests? (?:up)?on|calls? for|necessitates?|presupposes?|expires?|laps(?:es?|ed)|ends?|closes?|"
+    r"stops?|terminates?)\b",
     re.I,
 )
 _UNLIKE = re.compile(  # a thing named by what it is not: "untorn costumes", "non-residents"
@@ -359,6 +359,7 @@ def harmless(text: str) -> str:
         return ""
     said_of = (
         _HOLDS.search(plain(text))
+        and not _NEGATED.search(said)
         and not _CONDITION.search(said)
         and not re.search(r"\b(?:that|who|which|an? option)\b", said)
     )

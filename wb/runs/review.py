@@ -207,12 +207,13 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
                 "limit or an order round, or only asks to turn something down: write a rule"
             )
         clauses = {one.clause for one in mine}
-        left = [one.reason for one in desk.extracted.undecided if one.part and one.clause in clauses]
-        if wrong := decisions.unsettled(reading.text, left, part):
-            raise DecisionError("\n".join(wrong))
         if part:
             lacking = {p.name for p in seen.ruleset.predicates if fates.incomplete([p])}
             mine = tuple(one for one in mine if not decisions.within(part, reading.text, lacking & set(one.predicates)))
+        left = [one.reason for one in desk.extracted.undecided if one.part and one.clause in clauses]
+        read = replace(seen.ruleset, rules=mine).without_unused()
+        if wrong := decisions.unsettled(reading.text, left, part, read, desk.policy.toolbox):
+            raise DecisionError("\n".join(wrong))
         decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
         rules = written(mine, seen.ruleset) if mine else ""
     elif asked.act == "rule":
