@@ -68,7 +68,10 @@ _PERIOD = re.compile(
     r"\b(?:this|per|each|every|(?:in |within )?the (?:last|past)) (?:\d+ )?(?:minute|hour|day|week|month|year)s?\b",
     re.I,
 )
-_REACHED = r"\b(?:once|as soon as|until|till|from|by|reach\w*|hits?|hitting|attain\w*)\b"
+_REACHED = (
+    r"\b(?:once|as soon as|until|till|from|by|reach\w*|hits?|hitting|attain\w*|with|at|has|have|there (?:is|are)|"
+    r"numbers?)\b"
+)
 _PARTS_OF = {"percent": r"%|\bper ?cent(?:age)?\b", "per mille": r"‰|\bper mille\b"}
 _FAMILIES = (
     _PARTS_OF,
@@ -116,6 +119,7 @@ _NOT_ALONE = re.compile(
     re.I,
 )
 _AND = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
+_SAID_OF = frozenset(map(stem, "banned forbidden prohibited allowed permitted required mandatory obligatory".split()))
 _EMPTY = frozenset(stem(word) for word in _FILLER | _DIMENSIONS)
 _OF_AN_ACT = frozenset(
     map(stem, "confirm confirmed explicit explicitly yes action detail details call request".split())
@@ -369,7 +373,7 @@ def _unnamed(
 def _said(place: Place, spoken: frozenset[str], *, strictly: bool = False) -> bool:
     """Whether a field is named by its own name, a keyword, its description or one of its values; `strictly` not by its
     description, and by a name that is a mere size or amount only where that is said."""
-    field, name = place.field, content(place.last)
+    field, name = place.field, content(place.last) | (stems(place.last) & _SAID_OF)
     told = [*map(content, field.keywords), *(() if strictly else (content(field.description) - _MONEY,))]
     values = [v for v in field.values if content(v) and content(v) <= spoken]
     own = stems(place.last) <= spoken if strictly and not name else name <= spoken
@@ -740,10 +744,20 @@ def numbered(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[st
         counted = re.search(rf"\b(?:{_written(n)}) (?:\w+ )?(times|people|persons|items)\b", said, re.I)
         if counted and stem(counted[1].lower()) not in stems(_about_field(field)):
             return (f"{n:g} is of {counted[1]}, and {field.name} is not said to be",)
-    if len({n for _, n in found}) < 2 or len({field.name for field, _ in found}) < 2:
+    if len({n for _, n in found}) < 2:
         return ()
     parts = [part for part in _PARTS.split(said) if part.strip()]
+    near = [a for tool in toolbox.tools if any(tool.name in p.tools for p in used) for a in tool.arguments]
     for field, n in found:
+        for part in parts:
+            if re.search(rf"(?<![\d.])(?:{_written(n)})\b", part, re.I):
+                told, own = _units(part), _units(_about_field(field))
+                others = [
+                    a for a in near if a.name != field.name and not told.keys().isdisjoint(_units(_about_field(a)))
+                ]
+                if told and told.keys().isdisjoint(own) and (own or others):
+                    return (f"{n:g} is in another unit than {field.name}",)
+    for field, n in found if len({field.name for field, _ in found}) > 1 else ():
         here = [part for part in parts if re.search(rf"(?<![\d.])(?:{_written(n)})\b", part, re.I)]
         others = [other for other, _ in found if other.name != field.name]
         mine = stems(_about_field(field)) - {word for other in others for word in stems(_about_field(other))}

@@ -694,7 +694,7 @@ def _fits(test: Fact, fields: dict[Path, Field]) -> None:
             kinds = {_class(left, fields), _class(right, fields)}
             if len(kinds) > 1:
                 raise ValueError(
-                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(kinds))}"
+                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(map(str, kinds)))}"
                 )
             if kinds == {"a boolean"} and op not in ("==", "!="):
                 raise ValueError(f"a boolean is compared with == or !=; got {cel.render(test)}")
@@ -707,7 +707,7 @@ def _fits(test: Fact, fields: dict[Path, Field]) -> None:
             kinds = {_class(side, fields) for side in (item, *options)}
             if len(kinds) > 1 or not options:
                 raise ValueError(
-                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(kinds))}"
+                    f"values of one type are compared; got {cel.render(test)}: {' and '.join(sorted(map(str, kinds)))}"
                 )
             _possible(item, options, fields)
         case _:

@@ -409,7 +409,7 @@ def unordered(said: str, rules: Iterable[Rule], used: Iterable[Predicate]) -> tu
                 mine, asked = acts & {*F.predicates(rule.formula)}, done
         match rule.formula:
             case F.Always(F.Not(body)) if len(acts & {*F.atoms(body)}) > 1 and not done:
-                if told or not _TOGETHER.search(said):
+                if told or not _TOGETHER.search(said) or len(operators.NEGATION.findall(said)) > 1:
                     return ("its rule forbids two acts together, and it says which comes first, or no such thing",)
         if any(isinstance(node, F.Eventually) for node in nodes) or len(mine | asked) < 2 or not asked:
             continue

@@ -234,6 +234,7 @@ _REQUIRES = re.compile(
     r"first|already|prerequisites?|preconditions?|conditional|contingent|subject to|depends? on)\b",
     re.I,
 )
+_UNWELCOME = re.compile(r"\bnot (?:welcome|acceptable|ok(?:ay)?|possible|available|on offer|an option)\b", re.I)
 _THEN = re.compile(r"\b(?:then|afterwards|thereafter|next)\b", re.I)
 _REFUSES = re.compile(
     r"\b(?:reject|refus(?:e|al|ing)|den(?:y|ie|ial)|declin(?:e|ing)|disallow|disapprov|veto|withh[oe]ld|"
@@ -359,7 +360,7 @@ def harmless(text: str) -> str:
         return ""
     said_of = (
         _HOLDS.search(plain(text))
-        and not _NEGATED.search(said)
+        and not _UNWELCOME.search(said)
         and not _CONDITION.search(said)
         and not re.search(r"\b(?:that|who|which|an? option)\b", said)
     )
