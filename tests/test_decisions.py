@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wb.domain import policy
 from wb.domain import tools as declared
-from wb.domain.clauses import clause_of
+from wb.domain.clauses import clause_of, identities, pieces
 from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.logic import cel
 from wb.logic.syntax import parse, render
@@ -547,10 +547,15 @@ READ = {
 }
 
 
+def named(text: str) -> str:
+    """The id of the one sentence of a document."""
+    return identities(pieces(policy.of_text(text, SHOP)))[0]
+
+
 def drafted(text: str, **changed: object) -> dict[str, object]:
     """What was read as a draft has it, with its digest."""
     said = {**READ, **changed}
-    return {**said, "digest": decisions.Reading(**said).drafted(text)}
+    return {**said, "digest": decisions.Reading(**said).drafted(named(text), text)}
 
 
 def account(text: str, *rules: str, **given: object) -> sentences.Account:
@@ -719,7 +724,7 @@ def test_what_no_draft_offers_is_not_accepted_from_a_file_either() -> None:
     orders = {"predicates": {"pays": READ["predicates"]["pays"], "sends": {"kind": "action", "tools": ["send_letter"]}}}
     for first, then, fine in (("sends", "pays", True), ("pays", "sends", False)):
         own = {**orders, "rules": [{"formula": f"ALWAYS ({then} IMPLIES ONCE {first})", "modality": "oblige"}]}
-        own |= {"digest": decisions.Reading(**own).drafted(text)}
+        own |= {"digest": decisions.Reading(**own).drafted(named(text), text)}
         if fine:
             assert account(text, decision="accept", read=own).cls == "rule"
         else:

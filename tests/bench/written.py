@@ -121,7 +121,7 @@ def decide(one: Reading, made: Mapping[str, Any], *kinds: str, seconds: float = 
     entries = {}
     for c, of in home.items():
         row = {"id": of.id, "text": of.text, "decision": "accept"}
-        reading = {"read": decisions.offer(offered[of.id], of.text)} if of.id in offered else {}
+        reading = {"read": decisions.offer(offered[of.id], of.id, of.text)} if of.id in offered else {}
         part, why = made["accept but for a part"].get(c, (None, "as it was read"))
         row |= {"part": part, "why": why} if part else {}
         if reading and (c in made["accept"] or part):

@@ -77,10 +77,10 @@ class Reading(Form):
     undecided: list[str] = []
     digest: str = ""
 
-    def drafted(self, text: str) -> str:
+    def drafted(self, id: str, text: str) -> str:
         """The digest of what stands here, as read of that sentence."""
         said = self.model_dump(mode="json", exclude={"digest"} if self.undecided else {"digest", "undecided"})
-        return paths.digest(json.dumps([_folded(text), said], sort_keys=True))[:12]
+        return paths.digest(json.dumps([id, _folded(text), said], sort_keys=True))[:12]
 
 
 class Ruling(Form):
@@ -308,7 +308,8 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     if read is not None and read.rules and not toolless:
         rows += [
-            f"    {line}" for line in rulefile.written({"read": offer(read, reading.text)}).rstrip("\n").split("\n")
+            f"    {line}"
+            for line in rulefile.written({"read": offer(read, reading.id, reading.text)}).rstrip("\n").split("\n")
         ]
     return "\n".join(rows) + "\n"
 
@@ -386,12 +387,12 @@ def form(ruleset: RuleSet) -> dict[str, object]:
     }
 
 
-def offer(ruleset: RuleSet, text: str) -> dict[str, object]:
+def offer(ruleset: RuleSet, id: str, text: str) -> dict[str, object]:
     """Predicates and rules as a draft says what was read of a sentence: with their digest, so that they are accepted as
     they were."""
     said = form(ruleset)
     said |= {"undecided": [one.reason for one in ruleset.undecided]} if ruleset.undecided else {}
-    return {**said, "digest": Reading(**said).drafted(text)}
+    return {**said, "digest": Reading(**said).drafted(id, text)}
 
 
 def _said(one: Predicate) -> dict[str, object]:
@@ -527,7 +528,7 @@ def _unaccepted(one: Ruling) -> list[str]:
     if one.decision == "accept" and (one.rules or one.predicates):
         wrong.append("no rules beside 'read' were required for 'accept'; got some: write 'rule' to use them")
     if one.decision == "accept" and one.read is not None and one.read.rules:
-        if one.read.digest != one.read.drafted(one.text):
+        if one.read.digest != one.read.drafted(one.id, one.text):
             wrong.append(
                 "what stands under 'read' was required as a draft wrote it of this sentence, with its digest; it was "
                 "changed: write 'rule' with a reason for rules of your own"

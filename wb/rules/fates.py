@@ -31,6 +31,7 @@ CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
 _LIMITS = re.compile(r"(?:limit(?:s|ations?)|restrictions?|constraints?|bounds|boundaries|only)", re.I)
+_ACT = re.compile(r"\W*(?:(?:not|never|the) )?[a-z]{2,}ing\b(?! (?:is|are|must|may|can|shall|should|has|have)\b)", re.I)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
     "column title": "the title of a column, read with its cells",
@@ -218,9 +219,7 @@ def read(
         )
     if not rules and not reasons:
         reasons = ["no rule was read from it, and no reason was given"]
-    if rules and not shapes.banning(rules) and (above := _under_a_ban(sentence)):
-        why = f"it stands under words that forbid ({above}): whether it says what is forbidden is not told"
-        return Fate("open", "; ".join((*reasons, why)), rules, predicates, refused=True)
+    headed = _headed(sentence) if rules and not shapes.banning(rules) else ""
     if reasons or missing:
         if (
             not lost
@@ -230,7 +229,10 @@ def read(
             and (reason := words.harmless(sentence.said))
         ):
             return Fate("not a constraint", reason)
-        return Fate("open", "; ".join((*reasons, *missing)), rules, predicates, refused=bool(reasons))
+        why = "; ".join(filter(None, (*reasons, headed, *missing)))
+        return Fate("open", why, rules, predicates, refused=bool(reasons or headed))
+    if headed:
+        return Fate("open", headed, rules, predicates, refused=True)
     said, context, headings, toolbox = wording.worded(
         sentence.said, context, sentence.headings, bearing.toolbox, said_of
     )
@@ -380,16 +382,20 @@ def _in_vain(said: str, rules: Sequence[Rule], predicates: Sequence[Predicate]) 
     return f"it restricts ({needs}), and no call can break {render(vain[0].formula)}" if vain and needs else ""
 
 
-def _under_a_ban(sentence: Sentence) -> str:
-    """The words of a title, a label or a column that forbid what stands under them, where a sentence has no force of
-    its own: "Feeding at night" under "Never" is no permission and no order.  One with a limit has, under "Limits"."""
+def _headed(sentence: Sentence) -> str:
+    """Why a sentence without force of its own is told by no sign: it stands under a title, a label or a column that
+    forbids, or only names what is done ("Leasing a boat that is leaking"), which may be forbidden or asked for."""
     if words.forced(sentence.said) or words.permissive(sentence.said):
         return ""
     limits = operators.bans(sentence.said) or words.limit(sentence.said)
     for title in (*sentence.headings, sentence.label, sentence.column, *(title for title, _ in sentence.row)):
         found = operators.bans(title) or (words.against(title) if len(title.split()) <= 6 else "")
         if found and not (limits and _LIMITS.fullmatch(found)):
-            return found
+            return f"it stands under words that forbid ({found}): whether it says what is forbidden is not told"
+    texts = (sentence.said, *sentence.stems, *(cell for pair in sentence.row for cell in pair))
+    force = (words.forced, words.permissive, operators.bans, words.limit, words.requires)
+    if _ACT.match(sentence.said) and not any(tells(text) for text in texts for tells in force):
+        return "it names an act, and neither it nor what it is read with says whether that is forbidden or asked for"
     return ""
 
 

@@ -318,8 +318,8 @@ def loose(part: str, text: str) -> str:
 
 _ALL_BUT = re.compile(r"\b(?:no|none|not|never|all|nothing|nobody|any\w*|every\w*)\b[^,]*\Z", re.I)
 _TURNS = re.compile(
-    r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|out of the question|neither|nor|refrain\w*|"
-    r"abstain\w*|avoid\w*|stop\w*|cease\w*|before|until|till|prior to|(?:an)?other(?: \w+){0,2} than)\b|"
+    r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|wrong|out of the question|neither|nor|"
+    r"refrain\w*|abstain\w*|avoid\w*|stop\w*|cease\w*|before|until|till|prior to|(?:an)?other(?: \w+){0,2} than)\b|"
     r"\b(?:below|above|under|over|beyond|less|more|least|most|than|exceed\w*)\W*\Z",
     re.I,
 )
