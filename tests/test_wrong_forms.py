@@ -30,6 +30,7 @@ BOX = Toolbox(
     (
         Field("trained", "boolean", "the sailor is trained"),
         Field("leaking", "boolean", "the boat is leaking"),
+        Field("barred", "boolean", "the boat is barred"),
         Field("guests", "integer", "number of guests in the harbour"),
     ),
 )
@@ -263,6 +264,23 @@ UNDER = "Leasing a boat that is leaking."
 @pytest.mark.parametrize("item", [True, False])
 def test_what_stands_under_a_head_that_forbids_is_told_by_no_sign(head: str, form: str, item: bool) -> None:
     assert cls(f"{head}\n\n{'- ' * item}{UNDER}\n", f"ALWAYS ({form})") == "open"
+
+
+@pytest.mark.parametrize(
+    "head", ["## Boats", "## Never", "## We turn away", "We turn away:", "| We turn away |\n|---|"]
+)
+def test_a_relative_clause_or_a_limit_has_no_force_over_the_act_that_it_is_about(head: str) -> None:
+    start, end = ("| ", " |") if head.startswith("|") else ("\n", "")
+    for item, test in (
+        ("Leasing a boat of more than 9 metres length.", "call.length <= 9"),
+        ("Leasing a boat of more than 9 metres length.", "call.length > 9"),
+        ("Leasing a boat that is barred.", "state.barred"),
+        ("Leasing a boat that is barred.", "!state.barred"),
+    ):
+        found = cls(f"{head}\n{start}{item}{end}\n", "ALWAYS (lease_boat IMPLIES few)", few=test)
+        assert found == "open", (head, item, test)
+    whole = "Leasing a boat that is leaking is forbidden."
+    assert cls(f"## Boats\n\n{whole}", "ALWAYS (lease_boat IMPLIES NOT leaking)") == "rule"
 
 
 def test_under_a_head_that_forbids_an_act_alone_is_forbidden_and_a_sentence_of_force_is_read() -> None:

@@ -31,6 +31,9 @@ CLASSES: tuple[Class, ...] = get_args(Class)
 _NO = re.compile(r"\A\W*(?:no|n|x|✗|✘|❌|🚫|⛔|none|nobody)\W*\Z|[❌✗✘🚫⛔]", re.I)
 _YES = re.compile(r"\A\W*(?:yes|y|true|always|all|applies|applicable|mandatory|[✓✔☑✅●•+*])\W*\Z|[✓✔☑✅]", re.I)
 _LIMITS = re.compile(r"(?:limit(?:s|ations?)|restrictions?|constraints?|bounds|boundaries|only)", re.I)
+_RELATIVE = re.compile(
+    r"\b(?:who|that|which|whose)\s(?:\w+ly )?\w+\b(?:(?!\b(?:is|are|must|may|can|shall|should|cannot)\b)[^,;.])*", re.I
+)
 _ACT = re.compile(r"\W*(?:(?:not|never|the) )?[a-z]{2,}ing\b(?! (?:is|are|must|may|can|shall|should|has|have)\b)", re.I)
 _EMPTY = {
     "label": "a label, read with the sentence behind it",
@@ -385,16 +388,17 @@ def _in_vain(said: str, rules: Sequence[Rule], predicates: Sequence[Predicate]) 
 def _headed(sentence: Sentence) -> str:
     """Why a sentence without force of its own is told by no sign: it stands under a title, a label or a column that
     forbids, or only names what is done ("Leasing a boat that is leaking"), which may be forbidden or asked for."""
-    if words.forced(sentence.said) or words.permissive(sentence.said):
+    said = _RELATIVE.sub(" ", sentence.said)  # "guests who are barred" forbids nothing
+    if words.forced(said) or words.permissive(said):
         return ""
     limits = operators.bans(sentence.said) or words.limit(sentence.said)
     for title in (*sentence.headings, sentence.label, sentence.column, *(title for title, _ in sentence.row)):
         found = operators.bans(title) or (words.against(title) if len(title.split()) <= 6 else "")
         if found and not (limits and _LIMITS.fullmatch(found)):
             return f"it stands under words that forbid ({found}): whether it says what is forbidden is not told"
-    texts = (sentence.said, *sentence.stems, *(cell for pair in sentence.row for cell in pair))
+    around = (*sentence.stems, *(cell for pair in sentence.row for cell in pair))
     force = (words.forced, words.permissive, operators.bans, words.limit, words.requires)
-    if _ACT.match(sentence.said) and not any(tells(text) for text in texts for tells in force):
+    if _ACT.match(said) and not any(tells(text) for text in around for tells in force):
         return "it names an act, and neither it nor what it is read with says whether that is forbidden or asked for"
     return ""
 
