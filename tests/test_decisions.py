@@ -656,6 +656,8 @@ def test_a_draft_keeps_what_was_left_undecided_beside_what_was_read() -> None:
     assert decisions.counted(read, ()) == {"read": 0, "lacking": 1}
     text = decisions.draft(readings, SHOP, read)
     assert f"# to accept the rest, name the `part` that holds what is undecided: {HALF}" in text
+    vague = {name: replace(half, undecided=(replace(doubts[0], reason="it is vague"),)) for name, half in read.items()}
+    assert "# to accept the rest, write its rules: it is not said" in decisions.draft(readings, SHOP, vague)
     row = yaml.safe_load(text)["decisions"][0]["read"]
     assert row["undecided"] == [HALF] and "no second reply" not in str(row)
     (entry,) = yaml.safe_load(text.replace("    decision:\n", "    decision: accept\n"))["decisions"]

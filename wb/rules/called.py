@@ -73,22 +73,23 @@ _REACHED = (
     r"numbers?)\b"
 )
 _PARTS_OF = {"percent": r"%|\bper ?cent(?:age)?\b", "per mille": r"‰|\bper mille\b"}
+_METRIC = {
+    "mg": "milligram(?:me)?s?",
+    "g": "gram(?:me)?s?",
+    "kg": "kilogram(?:me)?s?",
+    "mm": "millimet(?:er|re)s?",
+    "cm": "centimet(?:er|re)s?",
+    "m": "met(?:er|re)s?",
+    "km": "kilomet(?:er|re)s?",
+    "ml": "millilit(?:er|re)s?",
+    "l": "lit(?:er|re)s?",
+}
 _FAMILIES = (
     _PARTS_OF,
     {unit: rf"\b{unit}s?\b" for unit in ("second", "minute", "hour", "day", "week", "month", "year")},
     {"dollars": r"\$|\b(?:dollars?|usd)\b", "euros": r"€|\b(?:euros?|eur)\b", "pounds": r"£|\b(?:pounds?|gbp)\b"},
     {unit: rf"\b{unit}\b" for unit in ("kb", "mb", "gb", "tb")},
-    {
-        unit: rf"\b(?:{unit}|{name}s?)\b"
-        for unit, name in (
-            *((f"{short}g", f"{long}gram(?:me)?") for short, long in (("m", "milli"), ("", ""), ("k", "kilo"))),
-            *(
-                (f"{s}m", f"{long}met(?:er|re)")
-                for s, long in (("m", "milli"), ("c", "centi"), ("", ""), ("k", "kilo"))
-            ),
-            *((f"{short}l", f"{long}lit(?:er|re)") for short, long in (("m", "milli"), ("", ""))),
-        )
-    },
+    {unit: rf"\b(?:{unit}|{name})\b" for unit, name in _METRIC.items()},
 )
 _NUMBERS = ("integer", "number")
 _THE = r"(?:the |an? |any |each |every |all |its |this |that )"
@@ -731,8 +732,8 @@ def content(text: str) -> frozenset[str]:
 
 
 def numbered(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[str, ...]:
-    """Numbers that a rule has of a field which the words beside them do not name: "7 people" of a price, and of several
-    numbers of several fields each whose part of the sentence says nothing of its field alone."""
+    """Numbers that a rule has of a field which the words beside them do not name: "7 people" of a price; of several
+    numbers, one in another unit than its field, or whose part of the sentence says nothing of its field alone."""
     found = [
         (field, one[1])
         for p in used
@@ -746,27 +747,34 @@ def numbered(said: str, used: Sequence[Predicate], toolbox: Toolbox) -> tuple[st
             return (f"{n:g} is of {counted[1]}, and {field.name} is not said to be",)
     if len({n for _, n in found}) < 2:
         return ()
-    parts = [part for part in _PARTS.split(said) if part.strip()]
     near = [a for tool in toolbox.tools if any(tool.name in p.tools for p in used) for a in tool.arguments]
     for field, n in found:
-        for part in parts:
-            if re.search(rf"(?<![\d.])(?:{_written(n)})\b", part, re.I):
-                told, own = _units(part), _units(_about_field(field))
-                others = [
-                    a for a in near if a.name != field.name and not told.keys().isdisjoint(_units(_about_field(a)))
-                ]
-                if told and told.keys().isdisjoint(own) and (own or others):
-                    return (f"{n:g} is in another unit than {field.name}",)
-    for field, n in found if len({field.name for field, _ in found}) > 1 else ():
-        here = [part for part in parts if re.search(rf"(?<![\d.])(?:{_written(n)})\b", part, re.I)]
+        parts = [part for part in _PARTS.split(said) if re.search(rf"(?<![\d.])(?:{_written(n)})\b", part, re.I)]
         others = [other for other, _ in found if other.name != field.name]
-        mine = stems(_about_field(field)) - {word for other in others for word in stems(_about_field(other))}
-        units = {unit for some in _units(_about_field(field)).values() for unit in some}
-        units -= {unit for other in others for some in _units(_about_field(other)).values() for unit in some}
-        said_of = [p for p in here if mine & stems(p) or units & {u for some in _units(p).values() for u in some}]
-        if len(here) != 1 or not said_of:
+        if any(_measured_otherwise(part, field, near) for part in parts):
+            return (f"{n:g} is in another unit than {field.name}",)
+        if others and (len(parts) != 1 or not _alone(field, others) & {*stems(parts[0]), *_named_units(parts[0])}):
             return (f"whether {n:g} is of {field.name} is not told by the words beside it",)
     return ()
+
+
+def _measured_otherwise(part: str, field: Field, near: Iterable[Field]) -> bool:
+    """Whether a part of a sentence has a unit of no kind that a field has, but of one that it or one `near` tells."""
+    told, own = _units(part), _units(_about_field(field))
+    if not told or not told.keys().isdisjoint(own):
+        return False
+    beside = (_units(_about_field(a)) for a in near if a.name != field.name)
+    return bool(own) or any(not told.keys().isdisjoint(one) for one in beside)
+
+
+def _alone(field: Field, others: Iterable[Field]) -> set[str]:
+    """The words and units that tell of a field, and not of the others."""
+    mine, *rest = ({*stems(_about_field(one)), *_named_units(_about_field(one))} for one in (field, *others))
+    return mine.difference(*rest)
+
+
+def _named_units(text: str) -> set[str]:
+    return {f"in {unit}" for units in _units(text).values() for unit in units}
 
 
 def _written(n: float) -> str:

@@ -301,16 +301,12 @@ def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
         [f"read, but to be accepted it needs a tool that does {', '.join(map(repr, toolless))}"] if toolless else []
     )
     if read is not None and read.rules and not toolless:
-        notes += [
-            f"to accept the rest, name the `part` that holds what is undecided: {u.reason}" for u in read.undecided
-        ]
+        notes += [f"to accept the rest, {_left(said, one.reason)}: {one.reason}" for one in read.undecided]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
     rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
     if read is not None and read.rules and not toolless:
-        rows += [
-            f"    {line}"
-            for line in rulefile.written({"read": offer(read, reading.id, reading.text)}).rstrip("\n").split("\n")
-        ]
+        offered = rulefile.written({"read": offer(read, reading.id, reading.text)})
+        rows += [f"    {line}" for line in offered.rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
 
 
@@ -574,9 +570,21 @@ def unsettled(text: str, undecided: Iterable[str], part: str | None, read: RuleS
         "a `part` of the sentence that holds what the reader left undecided was required to accept the rest; got "
         f"{repr(part) if part else 'none'}: {why}; waive that part, or write 'rule' with all that the sentence says"
         for why in undecided
-        for told in [[quoted for quoted in map(str.lower, quotes(why)) if quoted in said]]
+        for told in [_quoted(said, why)]
         if not told or not beside or any(quoted not in mine.lower() for quoted in told)
     ]
+
+
+def _quoted(said: str, why: str) -> list[str]:
+    """The words of a sentence that a reason quotes."""
+    return [quoted for quoted in map(str.lower, quotes(why)) if quoted in said.lower()]
+
+
+def _left(said: str, why: str) -> str:
+    """What has to be done about what was left undecided of a sentence, for that reason."""
+    if _quoted(said, why):
+        return "name the `part` that holds what is undecided"
+    return "write its rules: it is not said of which words it is undecided"
 
 
 def _places(part: str, text: str) -> list[re.Match[str]]:

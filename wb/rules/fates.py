@@ -245,21 +245,8 @@ def read(
     accepted = ", ".join(dict.fromkeys(f"{one.say!r}" for one in said_of))
     complete = f"read completely, with words that a person accepted: {accepted}" if accepted else "read completely"
     if not any(_breakable(rule) for rule in rules):
-        around = (
-            sentence.label,
-            *sentence.stems,
-            *sentence.headings[-1:],
-            *(word for pair in sentence.row for word in pair),
-        )
-        banned = operators.bans(sentence.said, *around) or words.limit(sentence.said)
-        banned = banned or ", ".join(filter(None, map(words.titled, around)))
-        if banned:
-            why = f"it restricts ({banned}), and no call can break what was read from it"
-            return Fate("open", why, rules, predicates, refused=True)
-        if shapes.narrowed(rules):
-            why = "it says how something is done: to do it otherwise may be forbidden"
-            return Fate("open", why, rules, predicates, refused=True)
-        if why := left or _in_vain(sentence.said, rules, predicates) or turning_down(sentence.said, rules, predicates):
+        why = _restricting(sentence, rules) or left or _in_vain(sentence.said, rules, predicates)
+        if why := why or turning_down(sentence.said, rules, predicates):
             return Fate("open", why, rules, predicates, refused=True)
         return Fate("duty", f"{complete}; no call can break it", rules, predicates)
     if shapes.past(rules, predicates):
@@ -368,6 +355,20 @@ def _titles(sentence: Sentence) -> list[str]:
     return [*(title for title in outer if words.forbids(title)), *sentence.headings[-1:]]
 
 
+def _restricting(sentence: Sentence, rules: Sequence[Rule]) -> str:
+    """Why rules that no call can break do not say a sentence: it, or what it is read with, forbids or limits."""
+    around = (
+        sentence.label,
+        *sentence.stems,
+        *sentence.headings[-1:],
+        *(word for pair in sentence.row for word in pair),
+    )
+    banned = operators.bans(sentence.said, *around) or words.limit(sentence.said)
+    if banned := banned or ", ".join(filter(None, map(words.titled, around))):
+        return f"it restricts ({banned}), and no call can break what was read from it"
+    return "it says how something is done: to do it otherwise may be forbidden" if shapes.narrowed(rules) else ""
+
+
 def _in_vain(said: str, rules: Sequence[Rule], predicates: Sequence[Predicate]) -> str:
     """Why a rule that no call can break may not be what a sentence says: it restricts, or asks for what none does."""
     vain = [rule for rule in rules if not _breakable(rule)]
@@ -379,7 +380,7 @@ def _in_vain(said: str, rules: Sequence[Rule], predicates: Sequence[Predicate]) 
     two = operators.demands(said) or operators.BOTH_WAYS.search(said)
     needs = (
         words.requires(said)
-        or words.next_to(said)
+        or words.sequenced(said)
         or (len(vain) < len(rules) and not two and (operators.bans(said) or words.limit(said)))
     )
     return f"it restricts ({needs}), and no call can break {render(vain[0].formula)}" if vain and needs else ""

@@ -302,6 +302,17 @@ def strict(phrase: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+_ALL_BUT = re.compile(r"\b(?:no|none|not|never|all|nothing|nobody|any\w*|every\w*)\b[^,]*\Z", re.I)
+_TURNS = re.compile(
+    r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|wrong|out of the question|neither|nor|"
+    r"refrain\w*|abstain\w*|avoid\w*|stop\w*|cease\w*|before|until|till|prior to|(?:an)?other(?: \w+){0,2} than)\b|"
+    r"\b(?:below|above|under|over|beyond|less|more|least|most|than|exceed\w*)\W*\Z",
+    re.I,
+)
+_BORDER_BEHIND = re.compile(r"(?:\A|[,;:.(–—-]|\b(?:and|or|but))\s*\Z", re.I)
+_BORDER_AHEAD = re.compile(r"\s*(?:\Z|[,;:.)–—-]|(?:and|or|but|unless|except)\b)", re.I)
+
+
 def loose(part: str, text: str) -> str:
     """What of a part of a sentence turns what it stands beside, a negation, an exception or a word of refusal, where it
     is no whole clause with a verb, from one comma or "and" to the next; empty for none."""
@@ -314,17 +325,6 @@ def loose(part: str, text: str) -> str:
     whole = _BORDER_BEHIND.search(before) or _BORDER_AHEAD.match(part)
     whole = whole and (_BORDER_AHEAD.match(behind) or _BORDER_BEHIND.search(part))
     return "" if whole and re.search(_MODAL, said, re.I) else ", ".join(dict.fromkeys(signs))
-
-
-_ALL_BUT = re.compile(r"\b(?:no|none|not|never|all|nothing|nobody|any\w*|every\w*)\b[^,]*\Z", re.I)
-_TURNS = re.compile(
-    r"\b(?:refus\w+|den(?:y|ies|ied)|prohibit\w*|forbid\w*|ban(?:s|ned)?|wrong|out of the question|neither|nor|"
-    r"refrain\w*|abstain\w*|avoid\w*|stop\w*|cease\w*|before|until|till|prior to|(?:an)?other(?: \w+){0,2} than)\b|"
-    r"\b(?:below|above|under|over|beyond|less|more|least|most|than|exceed\w*)\W*\Z",
-    re.I,
-)
-_BORDER_BEHIND = re.compile(r"(?:\A|[,;:.(–—-]|\b(?:and|or|but))\s*\Z", re.I)
-_BORDER_AHEAD = re.compile(r"\s*(?:\Z|[,;:.)–—-]|(?:and|or|but|unless|except)\b)", re.I)
 
 
 def spoken(text: str) -> set[float]:

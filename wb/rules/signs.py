@@ -71,9 +71,7 @@ _FREES = re.compile(r"\b(?:unless|except (?:if|when|where)|if|when|where)\b", re
 _ONLY_IF = re.compile(r"\bonly (?:if|when|where|while|once|after)\b", re.I)
 _ONLY = re.compile(r"\bonly\b|\bwithout\b|\bexcept\w*(?! (?:if|when|where)\b)", re.I)
 _FIRST = re.compile(r"\b(?:before|prior to|after|once|unless|only if|without)\b", re.I)
-_FRONTED = re.compile(
-    r"\W*(?:only|not|never|just)?\W*", re.I
-)  # what may stand before "before" at the head of a sentence
+_FRONTED = re.compile(r"\W*(?:only|not|never|just)?\W*", re.I)  # before a "before" that a sentence begins with
 _MAIN = re.compile(  # where the main clause begins behind a clause without a comma: "… you must", "… may you"
     r"\b(?:(?:you|we|they|it|he|she|one|the [a-z]+|an? [a-z]+|[a-z]+s) )?"
     r"(?:must|shall|should|may|can|cannot|needs? to|ha(?:s|ve) to|(?:is|are) (?:it|you|to|not|allowed|permitted))\b",

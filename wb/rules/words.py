@@ -530,7 +530,7 @@ def requires(text: str) -> str:
     return _shown(_REQUIRES, text)
 
 
-def next_to(text: str) -> str:
+def sequenced(text: str) -> str:
     """The word by which one thing is done behind another, where none says when ("if …, then …"); empty for none."""
     return "" if supposed(text) else _shown(_THEN, text)
 

@@ -62,11 +62,8 @@ def _words(made: Mapping[str, int]) -> list[tuple[str, object]]:
     lines, brought, read, lacking = (made.get(name, 0) for name in ("lines", "brought", "read", "lacking"))
     said = [f"{lines} lines of words to accept bring {brought} of them into force by the same checks"] if lines else []
     said += [f"of {read} something was read, which one word accepts"] if read else []
-    said += (
-        [f"of {lacking} something was read that lacks a field or a part, the draft says what each needs"]
-        if lacking
-        else []
-    )
+    what = "something was read that lacks a field or a part, the draft says what each needs"
+    said += [f"of {lacking} {what}"] if lacking else []
     return [("open sentences", "; ".join(said))] if said else []
 
 
