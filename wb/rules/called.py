@@ -63,7 +63,7 @@ _ONE_COUNTS = re.compile(  # "1", and "one" where it is compared with; else it i
     r"(?<![\d.,])1(?![\d.,]*\d)(?:\.0+)?\b|"
     r"\b(?:least|most|than|exactly|over|under|below|above|exceed\w*|m(?:in|ax)imum(?: of)?) one\b"
 )
-_PARTS = re.compile(r"\b(?:and|or|but|nor)\b|[,;:()]", re.I)
+_PARTS = re.compile(r"\b(?:and|or|but|nor|if|when\w*|where|while|once|unless)\b|[,;:()]", re.I)
 _PERIOD = re.compile(
     r"\b(?:this|per|each|every|(?:in |within )?the (?:last|past)) (?:\d+ )?(?:minute|hour|day|week|month|year)s?\b",
     re.I,

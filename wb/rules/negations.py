@@ -41,6 +41,9 @@ _AND_NOT = re.compile(
     r",? and (?=(?:(?:do|does|must|may|can|shall|should|will|is to|are to) ?(?:not|never)|[a-z]+n't|never)\b)",
     re.I,
 )
+_NONE_OR = re.compile(
+    r"\b(?:with|has|have|having|for|of|at|are|is) no [\w' -]+? or\b|\bor (?:with |has |have )?no \w", re.I
+)
 _WHOLE_BAN = re.compile(rf"(?:{operators.NEGATION.pattern})(?: [\w'$€£-]+){{3}}", re.I)
 _NOT_DONE = re.compile(rf"\b(?!(?:so|then|please)\b){_NOUN} \Z", re.I)  # "a way not provided by the tools"
 _DONE = re.compile(r" (?:\w+ly )?\w+(?:ed|en|wn|de|ld|id|pt|nt|ght|ung)\b", re.I)
@@ -55,8 +58,8 @@ def counted(said: str, carried: frozenset[str]) -> int | None:
     prefixed = re.findall(r"\b(?:un|in|im|ir|il|non-?|dis)([a-z]{4,})", said.lower())
     if any(stem(rest) in carried for rest in prefixed) or re.search(r"\bnot only\b", said, re.I):
         return None  # "untrained" beside a field "trained" may or may not negate it, and so may "discard" a card
-    if _AND_NOT.search(said):
-        return None  # two sentences in one
+    if _AND_NOT.search(said) or _NONE_OR.search(said):
+        return None  # two sentences in one, or a number that is said as "no"
     return count
 
 

@@ -447,7 +447,7 @@ def order(said: str, rules: Iterable[Rule], used: Iterable[Predicate], toolbox: 
                 here = rest if earlier else behind
                 one, two = (len((own - those) & called.stems(here)) for own, those in ((mine, other), (other, mine)))
                 there = len((other - mine) & called.stems(behind if earlier else rest))
-                if one < two or (not one and not there):
+                if one < two or (one == two and (one or not there)):  # a tie tells nothing
                     return ("the act that is said to come first is not the one that has to have been done",)
     return ()
 
