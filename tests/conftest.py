@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from itertools import batched
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,11 @@ def shared(*parts: str) -> Path:
     if not SHARED.is_dir():
         pytest.skip(ABSENT, allow_module_level=True)
     return SHARED.joinpath(*parts)
+
+
+def table(name: str, lines: int = 1) -> list[tuple[str, ...]]:
+    """The rows of a text file in `tests/tables`, of so many lines each."""
+    return list(batched((ROOT / "tests" / "tables" / name).read_text("utf-8").splitlines(), lines))
 
 
 def wb(artifacts: Path, *words: str) -> subprocess.CompletedProcess:

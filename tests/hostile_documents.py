@@ -69,6 +69,7 @@ STYLES = (
     "text-indent:-9999px",
     "color:transparent",
     "color:#fff;background:white",
+    "color:rgb(255, 0, 0);background:red",
     "clip-path:inset(100%)",
     "transform:scale(0)",
 )
@@ -115,6 +116,12 @@ IN_PAGES = [
     _html("id", _page(f'<p id="x">{HIDDEN}</p>'), head="<style>#x{color:red;visibility:hidden}</style>"),
     _html("child", _page(f'<div class="o"><p>{HIDDEN}</p></div>'), head="<style>div.o > p {font-size:0}</style>"),
     _html("on screen", _page(f'<p class="x">{HIDDEN}</p>'), head="<style>@media screen{.x{opacity:0}}</style>"),
+    _html("string in a sheet", _page(f"<p class=x>{HIDDEN}</p>"), head="<style>.x{content:'}';display:none}</style>"),
+    _html("escapes in a sheet", _page(f"<p class=x>{HIDDEN}</p>"), head="<style>.\\78{d\\69splay:none}</style>"),
+    *(
+        _html(f"around {inner} by {outer}", _page(f"<{outer} hidden>x<{inner}>{HIDDEN}</{inner}></{outer}>"))
+        for outer, inner in (("h2", "p"), ("b", "p"), ("h2", "form"), ("a", "div"))  # HTML 4 would end the outer one
+    ),
     _html("template", _page(f"<template><p>{HIDDEN}</p></template>")),
     _html("noscript", _page(f"<noscript>{HIDDEN}</noscript>")),
     _html("script", _page(f"<script>/* {HIDDEN} */</script>")),
@@ -208,6 +215,11 @@ def _drawn(*parts: str) -> bytes:
     return ("BT /F1 12 Tf 14 TL 50 750 Td " + " ".join(parts) + " ET").encode("latin-1")
 
 
+def drawn_pdf(*lines: str) -> bytes:
+    """A PDF of one page with these lines."""
+    return pdf_of(_drawn(*(f"({line}) Tj T*" for line in lines)))
+
+
 def _pdf(name: str, data: bytes | Callable[[], bytes], fate: str = "bounded", **more: str) -> Case:
     return Case(f"pdf {name}", ".pdf", data, fate, **more)
 
@@ -231,7 +243,7 @@ def _with_form(content: bytes, form: bytes) -> bytes:
 
 
 TOP, NEXT = f"({FIRST}) Tj T*", f"({LAST}) Tj T*"
-HONEST = pdf_of(_drawn(TOP, NEXT))
+HONEST = drawn_pdf(*SHOWN)
 PDF = [
     _pdf("drawn invisibly", pdf_of(_drawn(TOP, f"3 Tr ({HIDDEN}) Tj T* 0 Tr", NEXT)), "same"),
     _pdf("drawn white", pdf_of(_drawn(TOP, f"1 1 1 rg ({HIDDEN}) Tj T* 0 g", NEXT)), "same"),
@@ -272,6 +284,8 @@ HEAVY = [
     _html("entities", _page("<p>" + "&amp;" * N + "</p>"), "bounded"),
     _html("attributes without end", _page("<p " + "a=b " * N + ">"), "bounded"),
     _html("deep selectors", _page("<p>x</p>"), "read", head="<style>" + "div " * 20_000 + "{display:none}</style>"),
+    _html("brackets in a sheet", _page("<p>x</p>"), "read", head=f"<style>{'(' * N}</style>"),
+    _html("rules in rules", _page("<p>x</p>"), "read", head="<style>" + ".x{display:none;" * 20_000 + "</style>"),
     _html("deep sheets", _page("<p>x</p>"), "read", head="<style>" + "@media screen{" * 5000 + "</style>"),
     Case("txt in UTF-16", ".txt", f"{FIRST}\n".encode("utf-16"), "bounded"),
     Case("txt in Latin-1", ".txt", "Caf\xe9 guests must not run.\n".encode("latin-1"), "bounded"),

@@ -26,7 +26,6 @@ from wb.domain import policy  # noqa: E402
 from wb.domain.events import Say  # noqa: E402
 from wb.guards.runtime import CallGuard  # noqa: E402
 from wb.rules import decisions  # noqa: E402
-from wb.rules.rule import RuleSet  # noqa: E402
 
 FOLDER = ROOT / "policies" / "airline"
 TASKS = tasks.load(FOLDER / "tasks.yaml")
@@ -40,7 +39,7 @@ def guard() -> CallGuard:
     """The airline's guards of a person's decisions: code that says their rules, tested and not proved."""
     read = policy.load(FOLDER)
     decided = decisions.load(decisions.place(FOLDER), read)
-    return airline.guarded("airline", read.toolbox, decisions.join(RuleSet((), ()), decided, read.toolbox))
+    return airline.guarded("airline", read.toolbox, decisions.own(decided, read.toolbox))
 
 
 @cache

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from wb.bench import baselines, live
 from wb.domain import answers, policy
 from wb.domain.policy import Clause  # noqa: E402
+from wb.domain.questions import Question
 from wb.domain.trace import Verdict  # noqa: E402
 from wb.domain.turns import Observation, Recognition, recognise  # noqa: E402
 from wb.guards import (
@@ -43,12 +44,11 @@ from wb.models.endpoint import (
     Replies,  # noqa: E402
 )
 from wb.models.ledger import Ledger  # noqa: E402
-from wb.offline import norms
-from wb.rules import extract, items, mapper, refine, sentences
+from wb.rules import agreement, extract, items, mapper, readers, refine, sentences
+from wb.rules.agreement import Agreement
 from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
 from wb.rules.rule import RuleSet  # noqa: E402
-from wb.rules.sentences import classify
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "short_policy"
 MODEL = "scripted"
@@ -80,6 +80,7 @@ class Walk:
     examples: tuple[tuple[Scene, ...], tuple[Refusal, ...]]
     recognised: tuple[Recognition, ...]
     verdicts: dict[str, tuple[Verdict, ...]]
+    agreements: tuple[Agreement, ...]
     talk: tuple[str, str]
     agreed: bool
     mapped: Map
@@ -90,12 +91,13 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     them."""
     source = policy.load(FOLDER)
     encoder = embeddings.Encoder(cache=vectors)
-    clauses = extract.clauses(source, llm, norms.constrains)
-    rules = extract.rules(clauses, source, llm, norms.constrains)
+    found = extract.asked(source, [llm])
+    accounts, rules = sentences.classify(source, found)
+    clauses = found.clauses
     rounds = refine.refine(rules, llm, encoder, toolbox=source.toolbox, max_rounds=2)
     refined = rounds[-1].ruleset
     required = contract.contracts(source.toolbox, refined)
-    mapped = items.items(source, sentences.classify(source, clauses, rules))
+    mapped = items.items(source, accounts)
     examples = scenes.written(mapped, source.toolbox, llm, rounds=2)
     told = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
     drafts = toolguard.candidates(synthesis.write(required, told, source.toolbox, llm), synthesis.reviser(told, llm))
@@ -109,13 +111,23 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         examples,
         recognise(OBSERVATIONS, source.toolbox, llm),
         {g.name: g.decide_all(traces) for g in guards},
+        agreements(source, found, llm),
         talk(source, llm),
-        answers.reader(llm, {"may_lend": "lend"})("may_lend", AGREED) is True,
-        mapper.mapped(source, classify(source, clauses, rules), llm, rounds=2),
+        answers.about(llm)(AGREED).value is True,
+        mapper.mapped(source, accounts, llm, rounds=2),
     )
 
 
-AGREED = {"question": "Shall I lend you the atlas?", "answer": "Oh yes, please do.", "later": "", "item": "atlas"}
+def agreements(source: policy.Policy, found: extract.Extracted, llm: LLM) -> tuple[Agreement, ...]:
+    """What a third reader, who is asked about every sentence, agrees on with the two."""
+    third = readers.read(source, found.words, readers.Reader(llm, "conditions"))
+    by = (*found.readings.values(), third)
+    return tuple(agreement.settle([one[name] for one in by], found.words) for name in third)
+
+
+ASKED = "Has the reader agreed to lend?"
+SAID = (("assistant", "Shall I lend you the atlas?"), ("user", "Oh yes, please do."))
+AGREED = Question("agreed", ASKED, "boolean", (), ("user",), {"item": "atlas"}, SAID, ())
 
 
 def talk(source: policy.Policy, llm: LLM) -> tuple[str, str]:
@@ -139,8 +151,9 @@ def scripted(request: dict):
     blocks = dict(BLOCK.findall("\n".join(m["content"] for m in request["messages"] if m["role"] == "user")))
     name = request["response_format"]["json_schema"]["name"]
     again = request["messages"][-2]["role"] == "assistant"
-    if name == "extract_rules":
-        key, rows = "statements", json.loads(blocks["statements"])
+    if name in ("read_formulas", "read_cases", "read_conditions"):
+        known = " ".join(row["name"] for row in json.loads(blocks["facts"]))
+        key, rows = "statements", [{**row, "known": known} for row in json.loads(blocks["statements"])]
     elif name == "refine_predicates":
         key, known = "answers", {p["name"]: p for p in json.loads(blocks["predicates"])}
         rows = [

@@ -60,7 +60,7 @@ class Broken:
     def trusted(self, tool: str) -> tuple:
         return ()
 
-    def reads(self, tool: str) -> tuple:
+    def reads(self, tool: str, before: object = ()) -> tuple:
         return ()
 
     def minds(self, tool: str) -> bool:

@@ -190,6 +190,9 @@ def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
     for damaged in (whole[:1000], whole.replace(b"96.0", b"99.0"), whole + b" ", b"", whole[:-2], b"\xff" + whole):
         page.write_bytes(damaged)
         assert again() == page and page.read_bytes() == whole
+    template = here.package / "runs" / "report.html"
+    template.write_text(template.read_text("utf-8") + "{# another look #}", "utf-8")
+    assert again() != page, "another template makes another page"
 
 
 def test_an_unexpected_error_keeps_its_traceback(here, tmp_path):

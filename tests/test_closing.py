@@ -1,4 +1,4 @@
-"""What is told at the end of a run: as far as it came, and where everything lies."""
+"""What a run says at its end: as far as it came, and where everything lies."""
 
 import json
 from dataclasses import replace
@@ -6,75 +6,77 @@ from dataclasses import replace
 import pytest
 import tiny
 from test_cli import INPUTS, METHODS
+from test_report import RULES
 
 from wb.runs import closing
 
-READINGS = json.dumps([{"cls": cls} for cls in ("rule", "open", "rule", "duty")])
+READINGS = json.dumps(
+    [{"cls": "rule"}, {"cls": "open"}, {"cls": "rule", "part": "on Sundays"}, {"cls": "duty", "part": "or not"}]
+)
 NO_FIGURES = [
     {"method": name, "n": 0, "accuracy": None, "reason": why, "published": False}
     for name, why in (("a", "no model"), ("b", "no turns"), ("c", "no model"), ("d", ""))
 ]
+BESIDE = {"guard_tests": [{"guard": "g", "tests": 9, "passed": 8}]}
+BESIDE["live"] = {"rows": [{"agent": "x", "strategy": "s", "wishes": "complying", "trials": 7, "done": 6}]}
 
 
 @pytest.fixture
 def made(tmp_path):
     """Makes a finished stage with these files and this summary, each in a project of its own."""
 
-    def make(stage: str, files: dict[str, str], **summary: object):
+    def make(stage: str, files: dict[str, object], **summary: object):
         here = tiny.project(tmp_path / str(len(list(tmp_path.iterdir()))))
-        found = tiny.version(here, replace(INPUTS, stage=stage), files)
-        return replace(found, manifest={**found.manifest, "summary": summary})
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in files.items()}
+        version = tiny.version(here, replace(INPUTS, stage=stage), texts)
+        return replace(version, manifest={**version.manifest, "summary": summary})
 
     return make
 
 
-def told(*done) -> list[str]:
-    first, *lines = closing.lines(done)
-    assert first == ""
-    return [" ".join(line.split()) for line in lines]
+def lines(*done) -> list[str]:
+    first, *rest = closing.lines(done)
+    name, *rest = rest
+    assert first == "" and name.split() == ["policy", "rules"]
+    return [" ".join(line.split()) for line in rest]
 
 
-def test_a_run_that_read_sentences_tells_of_them_and_of_its_rules_and_guards(made) -> None:
-    read = made("01_a", {"sentences.json": READINGS, "rules.json": '{"rules": [1, 2, 3]}'})
-    refined = made("02_b", {"rules.json": '{"rules": [1, 2]}'}, findings="two of them")
-    lines = told(read, refined)
-    assert lines[0].startswith("sentences 4: 2 rule, ") and "1 open" in lines[0] and "1 duty" in lines[0]
-    assert lines[1:3] == ["rules 3 read, 2 after refinement", "finding 02_b: two of them"]
-    assert lines[3] == f"last stage {refined.folder}" and len(lines) == 4
-    tried = made("03_c", {"candidates.json": "[]"}, tools=5, proved=0, tested=3, error=2)
-    guards = told(read, refined, tried)[2]
-    assert guards.startswith("guards 5: 3 tested, 2 error; none is proved before 06_nagini_verification")
-    assert told(made("01_a", {"rules.json": "{}"}))[0].startswith("last stage ")
+def test_a_run_that_read_sentences_counts_them_its_rules_and_its_guards(made) -> None:
+    read = made("01_a", {"sentences.json": READINGS, "rules.json": RULES})
+    refined = made("02_b", {"rules.json": RULES}, findings="two of them")
+    shown = lines(read, refined)
+    assert shown[0] == "sentences 4: 2 rule, 1 open, 1 duty" and shown[1] == "rules 1 read, 1 after refinement"
+    assert shown[2:] == [
+        "finding 02_b: two of them", f"last stage {refined.folder}"
+    ]  # fmt: skip
+    tried = made("05_c", {"candidates.json": []}, tools=5, proved=0, tested=3, error=2)
+    assert lines(tried)[0].startswith("guards 5: 3 tested, 2 error; none is proved before 06_nagini_verification")
 
 
 def test_a_draft_of_decisions_is_named_where_sentences_are_open(made) -> None:
-    draft = made("01_a", {"sentences.json": READINGS, closing.DRAFT: "x"})
-    assert f"to decide {draft.folder / closing.DRAFT} (copy it beside the policy" in "\n".join(told(draft))
-    both = made("01_a", {"sentences.json": READINGS, closing.DRAFT: "x"}, read=2, lacking=1)
-    found = "of 2 something was read, which one word accepts; of 1 something was read that lacks a field or a part, the"
-    assert found in "\n".join(told(both)) and "something was read" not in "\n".join(told(draft))
-    closed = made("01_a", {"sentences.json": '[{"cls": "rule"}]', closing.DRAFT: "x"})
-    assert "to decide" not in "\n".join(told(closed))
+    draft = {"sentences.json": READINGS, closing.DRAFT: "x"}
+    plain, both = made("01_a", draft), made("01_a", draft, offered=2)
+    assert f"to decide {plain.folder / closing.DRAFT} (copy it beside the policy" in "\n".join(lines(plain))
+    assert "open sentences of 2 there are readings to choose from" in lines(both)
 
 
-def test_what_was_measured_is_a_table_and_what_was_not_a_line_with_its_reason(made) -> None:
-    measured = made("07_e", {"results.json": json.dumps({"methods": METHODS})})
-    assert closing.tables([measured]) and closing.reportable([measured]) and closing.reportable([measured, measured])
-    assert told(measured) == ["not run direct: it needs a model", f"results {measured.folder / 'results.json'}"]
-    nothing = made("07_e", {"results.json": json.dumps({"methods": NO_FIGURES})})
-    assert closing.tables([nothing]) == () and closing.reportable([nothing])
-    assert told(nothing)[0].startswith("measured nothing: this policy has no labelled runs")
-    some = [*NO_FIGURES, {**METHODS[0], "method": "e"}]
-    mixed = made("07_e", {"results.json": json.dumps({"methods": some})})
-    assert told(mixed)[:2] == ["not run a, c: no model", "not run b: no turns"]
-    published = made("07_e", {"results.json": json.dumps({"methods": [{**METHODS[0], "published": True}]})})
-    assert closing.tables([published]) == ()
-    other = made("07_e", {"results.json": "[1]"})
-    assert closing.tables([other]) == () and told(other) == [f"results {other.folder / 'results.json'}"]
-    beside = {"guard_tests": [{"guard": "g", "tests": 9, "passed": 8}], "live": {"rows": []}}
-    beside["live"]["rows"] = [{"agent": "x", "strategy": "s", "wishes": "complying", "trials": 7, "done": 6}]
-    by_hand = made("07_e", {"results.json": json.dumps({"methods": NO_FIGURES, **beside})})
-    assert told(by_hand)[1:3] == ["tests by hand g 8 of 9", "live runs 6 of 7 complying (x, s)"]
-    early = made("01_a", {"a.json": "1"})
-    assert closing.tables([early]) == () and not closing.reportable([early])
-    assert closing.tables([measured, early]) == closing.tables([early, measured]) != ()
+@pytest.mark.parametrize(
+    ("results", "shown", "measured"),
+    [
+        ({"methods": METHODS}, ["not run direct: it needs a model"], True),
+        ({"methods": [*NO_FIGURES, METHODS[0]]}, ["not run a, c: no model", "not run b: no turns"], True),
+        ({"methods": NO_FIGURES}, ["measured nothing: this policy has no labelled runs; -p runs=FILE"], False),
+        ({"methods": [{**METHODS[0], "published": True}]}, [], False),
+        ({"methods": [], **BESIDE}, ["tests by hand g 8 of 9", "live runs 6 of 7 complying (x, s)"], False),
+        ([1], [], False),
+    ],
+)
+def test_what_was_measured_is_a_table_and_what_was_not_a_line_with_its_reason(made, results, shown, measured) -> None:
+    version, early = made("07_e", {"results.json": results}), made("01_a", {"a.json": "1"})
+    found = lines(version)
+    assert len(found) == len(shown) + 1 and found[-1] == f"results {version.folder / 'results.json'}"
+    assert all(line.startswith(start) for line, start in zip(found, shown, strict=False))
+    tables = closing.tables([version])
+    assert bool(tables) == measured and closing.reportable([version, early]) and not closing.reportable([early])
+    assert not tables or tables[0].title == str(version.manifest["policy"]["name"]) != ""
+    assert closing.tables([early]) == () and closing.tables([early, version]) == closing.tables([version])

@@ -17,7 +17,7 @@ from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Observation, Recognition
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
-from wb.offline import norms
+from wb.offline import reader
 from wb.offline.engine import Offline
 from wb.runs import closing
 
@@ -26,7 +26,7 @@ BOX = Toolbox(
         Tool(
             "lend",
             "Lend a book.",
-            keywords=("lend", "borrow"),
+            keywords=("lend", "borrow", "book"),
             examples=("lend me a novel", "I want to borrow two books"),
         ),
         Tool("ring", "Ring the bell.", keywords=("ring", "bell"), examples=("ring the bell", "sound the bell twice")),
@@ -111,7 +111,7 @@ def test_a_policy_without_labelled_runs_has_reasons_and_no_figures(policy: Polic
 def test_a_folder_without_ids_has_no_labelled_runs(tmp_path: Path) -> None:
     (tmp_path / "policy.md").write_text(TEXT, "utf-8")
     assert mind2web.of_policy(tmp_path) == Benchmark()
-    assert compare.bare(tmp_path, "six_rules.md", RUNS, Turns((), 0, 0.0), None, norms.constrains) == ()
+    assert compare.bare(tmp_path, "six_rules.md", RUNS, Turns((), 0, 0.0), None, reader.extracted) == ()
 
 
 def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, engine: LLM, turns: Turns) -> None:
@@ -123,7 +123,7 @@ def test_a_shorter_document_beside_the_policy_is_measured_too(tmp_path: Path, en
     ]
     state = [{"name": "card", "type": "boolean", "description": "the user has a card", "keywords": ["card"]}]
     (tmp_path / "tools.json").write_text(json.dumps({"tools": tools, "state": state}), "utf-8")
-    tested, words = compare.bare(tmp_path, "short.md", RUNS, turns, engine, norms.constrains)
+    tested, words = compare.bare(tmp_path, "short.md", RUNS, turns, engine, reader.extracted)
     assert (tested.method, words.method) == ("toolguard", "keywords")
     assert [outcome.right for outcome in tested.outcomes] == [True] * 4
     assert {outcome.verdict.grade for outcome in tested.outcomes} == {"tested", "free"}, "some tool is free"
@@ -175,11 +175,11 @@ def test_a_recorded_run_counts_as_right_only_where_each_of_its_calls_is() -> Non
         scored("d#0", False, "allow"),
     )
     run = Run("a", (Event("a", Say("user", "hello")),))
-    (row,) = compare.by_run([Measured("g", outcomes, 0, 0.0)], Benchmark(runs=(run,)))
+    (row,) = compare.by_run([Measured("g", outcomes, 0, 0.0, ("a#0", "b#1", "d#0"))], Benchmark(runs=(run,)))
     assert row == {
         "method": "g",
         **{"runs": 4, "every call right": 2},
         **{"with calls to deny": 2, "every one denied": 1},
-        **{"with calls to allow": 3, "every one allowed": 2},
+        **{"with calls to allow": 3, "every one allowed": 2, "near misses": 3},
     }
     assert compare.by_run([Measured("g", outcomes, 0, 0.0)], RUNS) == []

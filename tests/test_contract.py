@@ -1,18 +1,29 @@
-"""Contracts come from formulas alone, hold both sides, and are refused where they would prove nothing."""
+"""Contracts come from formulas alone, hold both sides, and are refused where they would prove nothing.
+
+The tables `tables/contract_*.txt` were checked by hand: a test (and the tools whose calls it reads) or a rule and its
+tool; the condition; and what fills its parameters.
+"""
+
+from __future__ import annotations
 
 import ast
 import importlib.util
 import itertools
+import re
 from pathlib import Path
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
+from test_bearing import BOX as ORDERS
+from test_bearing import ruleset
 
 from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.guards import contract, faults, sandbox
-from wb.logic import cel, evaluation, semantics
-from wb.logic import formula as f
+from wb.guards.contract import Parameter
+from wb.logic import cel, evaluation, facts, semantics, syntax
+from wb.logic import formula as F
 from wb.rules import residual
 from wb.rules.rule import Predicate, Rule, RuleSet
 
@@ -131,156 +142,34 @@ def test_two_fields_of_one_name_are_two_parameters() -> None:
     assert [p.name for p in made.parameters] == ["age", "age_2", "class_2"]
 
 
-@pytest.mark.parametrize(
-    ("test", "tools", "condition"),
-    [
-        ("state.member", (), "member"),
-        ("!state.member", (), "not member"),
-        ("state.member == false", (), "not member"),
-        ("18 <= state.age", (), "age >= 18"),
-        ("call.room in [1, 2]", (), "room == 1 or room == 2"),
-        (
-            'state.age >= 18 && (state.member || state.level != "tin")',
-            (),
-            "(age >= 18) and (member or (level != 'tin'))",
-        ),
-        ("size(call.guests) <= 3", ("book",), "count_guests <= 3"),
-        ("call.room <= 2", ("pay",), "pay_room <= 2"),
-        ("call.room <= 2", ("pay", "book"), "room <= 2"),
-    ],
-)
-def test_a_test_that_nagini_computes_is_computed_from_its_fields(test, tools, condition) -> None:
-    made = of_one(test, tools)
-    assert [item.condition for item in made.items] == [condition]
-    read, program = cel.parse(test), sandbox.load(f"{made.signature}\n    return ({condition}, '')\n")
-    points = {"int": (0, 1, 2, 3, 17, 18), "bool": (False, True), "str": ("tin", "gold")}
-    for values in itertools.product(*(points[p.type] for p in made.parameters)):
-        known: dict[str, dict[str, object]] = {"state": {}, "call": {}}
-        for parameter, value in zip(made.parameters, values, strict=True):
-            owner, _, name = parameter.field.partition(".")
-            known["state" if owner == "state" else "call"][name] = (
-                [None] * value if parameter.measure == "count" else value
-            )
-        assert program.run(*values)[0] is evaluation.holds(read, known), (test, values)
-
-
-@pytest.mark.parametrize(
-    ("test", "tools"),
-    [
-        ("state.height >= 1.5", ()),
-        ("call.price <= 100", ("book",)),
-        ('state.level < "tin"', ()),
-        ("call.room <= state.age", ("book",)),
-        ("call.room <= 2", ("pay", "look")),
-        ("has(call.room)", ("book",)),
-        ("call.rooms.all(r, r <= 2)", ("book",)),
-        ("call.room == null", ("book",)),
-        ("sum(call.prices) <= 1.5", ("book",)),
-        ("state.seen == state.shown", ()),
-    ],
-)
-def test_a_test_that_nagini_does_not_compute_is_a_fact_that_is_told(test, tools) -> None:
-    made = of_one(test, tools)
-    assert [item.condition for item in made.items] == ["p"]
-    (parameter,) = made.parameters
-    assert (parameter.fact, parameter.test, parameter.type) == ("p", cel.parse(test), "bool")
-
-
-TERMS = [
-    # the test, its condition, what fills the parameters that are neither fields nor past
-    ("call.stay.nights <= 2", "stay_nights <= 2", {"stay_nights": "call.stay.nights"}),
-    ('state["of age"]', "of_age", {"of_age": 'state["of age"]'}),
-    ("call.guests[0] == 'x'", "guests_0 == 'x'", {"guests_0": "call.guests[0]"}),
-    ("sum(call.parts) <= 100", "sum_parts <= 100", {"sum_parts": "sum(call.parts)"}),
-    (
-        "sum(call.parts) == size(call.parts) + 3",
-        "sum_parts == count_parts + 3",
-        {"sum_parts": "sum(call.parts)"},
-    ),
-    (
-        "size(call.parts.filter(p, p > 3)) <= 1",
-        "size_parts_filter_3 <= 1",
-        {"size_parts_filter_3": "size(call.parts.filter(p, p > 3))"},
-    ),
-    (
-        'now - timestamp(state.since) < duration("24h")',
-        "now_since < 86400000000000",
-        {"now_since": "now - timestamp(state.since)"},
-    ),
-    (
-        "timestamp(call.day) > now",
-        "day > now",
-        {"day": "timestamp(call.day)", "now": "now"},
-    ),
-    (
-        "state.member || state.height >= 1.5",
-        "member or height_1_5",
-        {"height_1_5": "state.height >= 1.5"},
-    ),
-    (
-        "call.level.lowerAscii() in ['a', 'b']",
-        "level_lowerAscii == 'a' or level_lowerAscii == 'b'",
-        {"level_lowerAscii": "call.level.lowerAscii()"},
-    ),
-    (
-        "(size(call.parts) > 2) == state.member",
-        "(count_parts > 2) == member",
-        {},
-    ),
-    ("state.member ? call.room <= 2 : call.room <= 1", "(member and (room <= 2)) or (not member and (room <= 1))", {}),
-]
-
-
-@pytest.mark.parametrize(("test", "condition", "filled"), TERMS, ids=[row[0] for row in TERMS])
-def test_what_nagini_need_not_look_into_is_one_parameter(test, condition, filled) -> None:
-    made = of_one(test, ("book",) if "call." in test else ())
-    assert [item.condition for item in made.items] == [condition]
-    assert {p.name: cel.render(p.term) for p in made.parameters if p.term is not None} == filled
-    sandbox.load(f"{made.signature}\n    return ({condition}, '')\n")
-    trusted = {p.name for p in made.trusted}
-    assert trusted == {"height_1_5"} & set(filled)
-    assert {p.name for p in made.measured} == {p.name for p in made.parameters} - trusted
-
-
-def test_a_count_is_never_negative_wherever_it_comes_from() -> None:
-    assert of_one("size(call.parts.filter(p, p > 3)) <= 1", ("book",)).requires == ("size_parts_filter_3 >= 0",)
-
-
-def of_one(test: str, tools: tuple[str, ...]) -> contract.Contract:
-    """The contract of one rule that asks for one test."""
-    predicates = (PREDICATES[0], Predicate("p", "state", "", tools=tools, test=cel.parse(test)))
-    rule = Rule("r", "", semantics.parse("ALWAYS (book IMPLIES p)"), "permit_only_if")
-    return contract.contract(TOOLS.tool("book"), RuleSet(predicates, (rule,)), TOOLS.state)
-
-
 BODIES = st.recursive(
-    st.sampled_from([f.Atom(p.name) for p in PREDICATES if p.name != "dream"]),
+    st.sampled_from([F.Atom(p.name) for p in PREDICATES if p.name != "dream"]),
     lambda inner: st.one_of(
-        st.builds(f.Not, inner),
-        st.builds(f.Once, inner),
-        st.builds(f.And, inner, inner),
-        st.builds(f.Or, inner, inner),
-        st.builds(f.Implies, inner, inner),
-        st.builds(f.Xor, inner, inner),
-        st.builds(f.Iff, inner, inner),
+        st.builds(F.Not, inner),
+        st.builds(F.Once, inner),
+        st.builds(F.And, inner, inner),
+        st.builds(F.Or, inner, inner),
+        st.builds(F.Implies, inner, inner),
+        st.builds(F.Xor, inner, inner),
+        st.builds(F.Iff, inner, inner),
     ),
     max_leaves=6,
 )
 
 
-def reads_now(body: f.Formula) -> bool:
+def reads_now(body: F.Formula) -> bool:
     """Whether `book` is read at the step itself: past subformulas are told, not decided, at a call."""
-    if isinstance(body, f.Once):
+    if isinstance(body, F.Once):
         return False
-    return body == f.Atom("book") or any(reads_now(child) for child in f.children(body))
+    return body == F.Atom("book") or any(reads_now(child) for child in F.children(body))
 
 
 @given(BODIES, st.lists(st.frozensets(st.sampled_from(("pay", "confirmed", "cheap", "book"))), max_size=2), st.data())
 def test_a_condition_is_true_exactly_where_the_rule_holds_at_the_call(
-    body: f.Formula, before: list, data: st.DataObject
+    body: F.Formula, before: list, data: st.DataObject
 ) -> None:
     """The oracle is LTLf's own evaluator on sets of true predicates; the condition is run as Python."""
-    ruleset = RuleSet(PREDICATES, (Rule("r", "", f.Always(body), "forbid"),))
+    ruleset = RuleSet(PREDICATES, (Rule("r", "", F.Always(body), "forbid"),))
     made = contract.contract(TOOLS.tool("book"), ruleset)
     values = {
         "age": data.draw(st.sampled_from((12, 13, 17, 18))),
@@ -312,6 +201,251 @@ def test_a_condition_is_true_exactly_where_the_rule_holds_at_the_call(
         for p in made.parameters
     }
     assert eval(made.items[0].condition, {}, given_) is expected
+
+
+INT = {"type": "integer"}
+STAY = {"type": "object", "properties": {"nights": INT, "of age": {"type": "boolean"}}}
+PARTS = Field("parts", "array", schema=Schema({"type": "array", "items": INT}))
+WIDE = Toolbox(
+    (
+        Tool(
+            "book",
+            arguments=(
+                Field("room", "integer"),
+                Field("guests", "array"),
+                Field("price", "number"),
+                Field("name", "string"),
+                PARTS,
+                Field("stay", "object", schema=Schema(STAY)),
+            ),
+        ),
+        Tool("pay", arguments=(Field("room", "string"), PARTS)),
+        Tool("look"),
+    ),
+    (
+        *(Field(name, "integer") for name in ("age", "years")),
+        *(Field(name, "boolean") for name in ("member", "other")),
+        *(Field(name, "string") for name in ("level", "since", "now")),
+        Field("height", "number"),
+        Field("list", "array"),
+    ),
+)
+
+
+def of_test(test: str, tools: str = "", about: str = "told") -> contract.Contract:
+    """What is asked of `book` where it needs a test that reads calls of these tools."""
+    known = (
+        Predicate("book", "action", "", tools=("book",)),
+        Predicate("p", "state", about, tools=tuple(tools.split()), test=cel.parse(test), keywords=("word",)),
+    )
+    rule = Rule("r", "", syntax.parse("ALWAYS (book IMPLIES p)"), "permit_only_if")
+    return contract.contract(WIDE.tool("book"), RuleSet(known, (rule,)), WIDE.state)
+
+
+def said(one: Parameter) -> str:
+    """A parameter and what fills it; a count (#), loose (?), trusted (!), by a loop (~)."""
+    filled = one.field or one.fact or cel.render(one.term)
+    marks = "#" * (one.measure == "count") + "?" * one.loose + "!" * one.trusted + "~" * (one.loop is not None)
+    return f"{one.name}:{one.type}={filled}" + f" of {one.tool}" * bool(one.tool) + marks
+
+
+@pytest.mark.parametrize(("text", "condition", "parameters"), table("contract_tests.txt", 3))
+def test_the_condition_and_parameters_of_a_test(text: str, condition: str, parameters: str) -> None:
+    made = of_test(*text.rsplit("|", 1))
+    assert [item.condition for item in made.items] == [condition.strip()]
+    assert ", ".join(map(said, made.parameters)) == parameters.strip().removesuffix("-")
+
+
+@pytest.mark.parametrize(("text", "condition", "parameters"), table("contract_formulas.txt", 3))
+def test_the_condition_and_parameters_of_a_formula(text: str, condition: str, parameters: str) -> None:
+    formula, _, tool = text.rpartition(" | ")
+    made = contract.contract(ORDERS.tool(tool), ruleset(formula), ORDERS.state)
+    assert [item.condition for item in made.items] == [condition.strip()] * (condition.strip() != "-")
+    back = [one for one in made.parameters if one.past is not None]
+    over = [p.about.removeprefix("over the steps ").removesuffix(": ") for p in back]
+    found = [f"{syntax.render(p.past)}: {about}{'!' * p.trusted}" for p, about in zip(back, over, strict=True)]
+    assert "; ".join(found) == parameters.strip().removesuffix("-")
+    assert all((p.type, p.timed, p.measured) == ("bool", p.trusted, False) for p in back)
+
+
+TRUSTED = [  # a test, the tools that it reads calls of, and the truths that are taken on trust for it
+    ("state.level < 'x'", "", "told"),
+    ("state.level.startsWith('x') && state.age > 3", "", 'state.level.startsWith("x")'),
+    ("state.age > 3 && state.member", "", ""),
+    ("call.parts.all(p, p > 3)", "book", ""),
+    ("call.parts.all(p, p > 3 && state.level < 'x')", "book", 'state.level < "x"'),
+    ("call.guests.all(g, g.lowerAscii() < 'x')", "book", 'call.guests.map(g, g.lowerAscii() < "x")'),
+    ("call.parts.all(p, p > 3) && has(call.room)", "book", "has(call.room)"),
+    ("call.parts.all(p, p > 3)", "pay", "told"),
+]
+
+
+@pytest.mark.parametrize(("test", "tools", "trusts"), TRUSTED)
+def test_what_is_taken_on_trust_is_named(test: str, tools: str, trusts: str) -> None:
+    made = of_test(test, tools)
+    assert ", ".join(one for p in made.parameters for one in p.trusts) == trusts
+    assert made.trusted == tuple(p for p in made.parameters if p.trusts)
+    assert made.measured == tuple(p for p in made.parameters if not p.trusts)
+    assert made.looped == tuple(p for p in made.parameters if p.loop is not None)
+
+
+@pytest.mark.parametrize(
+    ("test", "about"),
+    [
+        ("state.age > 3", "value of state.age"),
+        ("size(call.guests) > 3", "count of book.guests"),
+        ("now - timestamp(state.since) < duration('1h')", "now - timestamp(state.since) in nanoseconds"),
+        ("timestamp(call.name) == timestamp('2026-01-01T00:00:00Z')", "timestamp(call.name) in nanoseconds"),
+        ("call.stay.nights < 3", "call.stay.nights"),
+        ("state.any + state.thing > 3", "state.any + state.thing"),
+        ("state.level < 'x'", "told"),
+    ],
+)
+def test_what_a_parameter_is_about(test: str, about: str) -> None:
+    (one,) = of_test(test, "book" if "call" in test else "").parameters
+    assert one.about == about
+    assert one.words == (("word",) if one.fact else ())
+
+
+def test_a_truth_without_words_is_called_by_its_test_and_one_without_a_test_by_its_name() -> None:
+    assert [p.trusts for p in of_test("state.level < 'x'", "", "").parameters] == [('state.level < "x"',)]
+    assert Parameter("p", "bool", "", fact="q").trusts == ("p",)
+
+
+@pytest.mark.parametrize("filled", [(), ("field", "fact"), ("term", "past"), ("field", "term", "fact", "past")])
+def test_a_parameter_is_filled_from_one_thing(filled: tuple[str, ...]) -> None:
+    each = {"field": "state.a", "fact": "a", "term": facts.Path(("state", "a")), "past": F.Once(F.Atom("a"))}
+    with pytest.raises(ValueError, match="one of field, term, fact and past; got"):
+        Parameter("p", "bool", "", **{name: each[name] for name in filled})
+    for name in filled:
+        assert Parameter("p", "bool", "", **{name: each[name]}).trusted is (name == "fact")
+
+
+def test_a_count_is_never_negative_wherever_it_comes_from() -> None:
+    assert of_test("size(call.parts.filter(p, p > 3)) <= 1", "book").requires == ("size_parts_filter_3 >= 0",)
+
+
+def test_the_statements_of_a_contract() -> None:
+    asked = ("ALWAYS (book IMPLIES few)", "ALWAYS (book IMPLIES adult)", "ALWAYS ((book AND NOT adult) IMPLIES false)")
+    known = (
+        Predicate("book", "action", "", tools=("book",)),
+        Predicate("few", "state", "", tools=("book",), test=cel.parse("size(call.guests) <= 3")),
+        Predicate("adult", "state", "", test=cel.parse("state.age >= 18")),
+    )
+
+    def made(*texts: str) -> contract.Contract:
+        rules = [Rule(f"r{i}", t, syntax.parse(t), "forbid", clause=f"{i:012}.1") for i, t in enumerate(texts)]
+        return contract.contract(WIDE.tool("book"), RuleSet(known, tuple(rules)), WIDE.state)
+
+    one = made(*asked)
+    assert one.lines() == (
+        "Requires(count_guests >= 0)",
+        "Ensures(Implies(Result()[0], count_guests <= 3))",
+        "Ensures(Implies(Result()[0], age >= 18))",
+        "Ensures(Implies((count_guests <= 3) and (age >= 18), Result()[0]))",
+    )
+    assert [item.rule for item in one.items] == ["r0", "r1", "r2"] and one.items[0].text == asked[0]
+    assert one.items[1].condition == one.items[2].condition and one.conditions == ("count_guests <= 3", "age >= 18")
+    assert (one.allows, made().allows, made().lines()) == (
+        "(count_guests <= 3) and (age >= 18)",
+        "True",
+        ("Ensures(Result()[0])",),
+    )
+    none = made("ALWAYS NOT book", asked[1])
+    assert none.lines() == (
+        "Ensures(Implies(Result()[0], False))",
+        "Ensures(Implies(Result()[0], age >= 18))",
+        "Ensures(not Result()[0])",
+    )
+    assert contract.Contract("a-b.c", (), ()).signature == "def policy_a_b_c() -> Tuple[bool, str]:"
+    assert [c.tool for c in contract.contracts(WIDE, RuleSet(known, ()))] == ["book", "pay", "look"]
+
+
+NAMES = [
+    ("a", "a"),
+    ("NOT a", "not_a"),
+    ("ONCE (a AND NOT b)", "once_and_a_not_b"),
+    ("a SINCE b", "since_a_b"),
+    ("COUNT[>= 3] a", "at_least_3_a"),
+    ("COUNT[>= 3, 24h] a", "at_least_3_within_24h_a"),
+    ("ONCE[<= 24h] a", "once_within_24h_a"),
+    ("a IMPLIES true", "implies_a_true"),
+    ("a IMPLIES false", "implies_a_false"),
+]
+
+
+@pytest.mark.parametrize(("text", "name"), NAMES)
+def test_a_formula_has_a_name(text: str, name: str) -> None:
+    assert contract.slug(syntax.parse(text)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ONCE a", "over the steps so far"),
+        ("ONCE[<= 24h] a", "over the steps of the last 24h"),
+        ("ONCE[<= 24h] ONCE[<= 1h] a", "over the steps so far, and those of the last 1h and of the last 24h"),
+        ("ONCE (ONCE[<= 1h] a AND ONCE[<= 1h] b)", "over the steps so far, and those of the last 1h"),
+    ],
+)
+def test_which_steps_a_formula_speaks_of(text: str, said: str) -> None:
+    assert contract.over(syntax.parse(text)) == said
+
+
+def test_a_later_step_is_no_condition() -> None:
+    names = contract._Names(WIDE.tool("book"), RuleSet((), ()), WIDE.state)
+    with pytest.raises(ValueError, match="propositional with past; got Next"):
+        names.expression(F.Next(F.TRUE))
+    assert names.expression(F.Not(F.TRUE)) == "not True" and names.expression(F.FALSE) == "False"
+    assert names.expression(F.And(F.Not(F.TRUE), F.Or(F.TRUE, F.FALSE))) == "(not True) and (True or False)"
+
+
+APART = [  # what must hold of all objects, and its condition, the names of parameters as what fills them
+    ("ONCE a(r) OR ONCE a(s)", "[ONCE a(r)] or [ONCE a(s)]"),
+    ("ONCE a(r) OR ONCE b(r)", "[ONCE a(r) OR ONCE b(r)]"),
+    ("ONCE a(r) OR member", "[ONCE a(r)] or member"),
+    ("ONCE c(r, s) OR ONCE c(s, t) OR ONCE a(r)", "[ONCE c(r, s) OR ONCE c(s, t) OR ONCE a(r)]"),
+    ("ONCE a(r) OR ONCE a(s) OR ONCE c(r, s)", "[ONCE a(r) OR ONCE a(s) OR ONCE c(r, s)]"),
+    ("ONCE a(r) OR ONCE a(s) OR ONCE c(s, t) OR ONCE b(t)", "[ONCE a(r)] or [ONCE a(s) OR ONCE c(s, t) OR ONCE b(t)]"),
+    ("NOT (ONCE a(r) AND ONCE a(s))", "[NOT ONCE a(r)] or [NOT ONCE a(s)]"),
+    ("NOT (ONCE a(r) AND member)", "[NOT ONCE a(r)] or (not member)"),
+    ("NOT (ONCE a(r) OR member)", "([NOT ONCE a(r)] and (not member))"),
+    ("NOT (ONCE a(r) OR member) OR ONCE a(s)", "([NOT ONCE a(r)] and (not member)) or [ONCE a(s)]"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), APART)
+def test_what_shares_no_object_stands_apart(text: str, said: str) -> None:
+    known = [Predicate(name, "action", "", tools=(name,), objects=(facts.Path(("call", "x")),)) for name in "ab"]
+    known += [
+        Predicate("c", "action", "", tools=("c",), objects=(facts.Path(("call", "x")), facts.Path(("call", "y"))))
+    ]
+    known += [Predicate("member", "state", "")]
+    names = contract._Names(WIDE.tool("book"), RuleSet(tuple(known), ()), WIDE.state)
+    condition = names.expression(syntax.parse(text))
+    called = {one.name: syntax.render(one.past) for one in names.parameters.values() if one.past is not None}
+    for name in sorted(called, key=len, reverse=True):
+        condition = condition.replace(name, f"[{called[name]}]")
+    assert condition == said
+
+
+POINTS = {"int": (0, 1, 2, 3, 17), "bool": (False, True), "str": ("x", "a", "y")}
+FIELD = re.compile(r"\w+:\w+=\w+\.\w+#?")
+FIELDS = [row for row in table("contract_tests.txt", 3) if all(map(FIELD.fullmatch, row[2].strip().split(", ")))]
+
+
+@pytest.mark.parametrize("row", FIELDS, ids=lambda row: row[0])
+def test_a_condition_over_fields_alone_decides_as_the_evaluator(row: tuple[str, ...]) -> None:
+    test, _, tools = row[0].rpartition("|")
+    made, read = of_test(test, tools), cel.parse(test)
+    program = sandbox.load(f"{made.signature}\n    return ({row[1].strip()}, '')\n")
+    for values in itertools.product(*(POINTS[p.type] for p in made.parameters)):
+        known: dict[str, dict[str, object]] = {"state": {}, "call": {}}
+        for parameter, value in zip(made.parameters, values, strict=True):
+            owner, _, name = parameter.field.partition(".")
+            counted = [None] * value if parameter.measure == "count" else value
+            known["state" if owner == "state" else "call"][name] = counted
+        assert program.run(*values)[0] is evaluation.holds(read, known), values
 
 
 GUARD = """
@@ -367,12 +501,6 @@ def test_no_word_of_nagini_s_contracts_gets_into_a_guard_that_may_run() -> None:
     for name in names:
         with pytest.raises((contract.VacuousContract, sandbox.UnsafeSource)):
             sandbox.load(contract.assemble(GUARD.replace("    if", f"    {name}(age > 20)\n    if"), made))
-
-
-def test_the_probe_asks_whether_anything_is_reachable() -> None:
-    probe = contract.probe(contract.assemble(GUARD, of("book", "ALWAYS (book IMPLIES adult)")))
-    assert "def policy_book__probe(" in probe and probe.index("Refute(False)") > probe.rindex("Ensures(")
-    assert probe.index("Refute(False)") < probe.index("    if "), "before the code, whose returns end it"
 
 
 @pytest.mark.parametrize(
@@ -439,17 +567,30 @@ def test_a_contract_over_many_inputs_is_settled_once_it_was_seen_true_and_false(
     faults.refuse(f"def policy({inputs}) -> Tuple[bool, str]:\n    Ensures({parity})\n    return (True, '')\n")
 
 
-@pytest.mark.parametrize(
-    "word", ["Assume", "ContractOnly", "Exsures", "Assert", "Fold", "Unfold", "Inhale", "Exhale", "Opaque"]
-)
-def test_a_source_that_uses_a_word_of_contracts_is_found_out(word):
-    source = f"def policy_x(age: int) -> Tuple[bool, str]:\n    {word}(age)\n    return (True, 'fine')\n"
-    (function,) = ast.parse(source).body
+WORDS = "Requires Ensures Refute Invariant Decreases Pure Assume ContractOnly Exsures Assert Fold Unfold Inhale Exhale"
+
+
+@pytest.mark.parametrize("word", [*WORDS.split(), "Opaque"])
+def test_a_guard_brings_no_word_of_a_contract(word: str) -> None:
+    (function,) = ast.parse(GUARD.replace("    if", f"    {word}(age)\n    if")).body
     assert contract.own_contract(function) == [word]
-    assert contract.own_contract(ast.parse(source.replace(word, "print")).body[0]) == []
+    with pytest.raises(contract.VacuousContract, match=f"without contract statements was required; got .*{word}"):
+        contract.stated(ast.unparse(function), of("book", "ALWAYS (book IMPLIES adult)"))
+    assert contract.own_contract(ast.parse(GUARD).body[0]) == []
+
+
+def test_the_probe_stands_between_the_contract_and_the_code() -> None:
+    made = of("book", "ALWAYS (book IMPLIES adult)")
+    lines = contract.probe(contract.assemble(GUARD, made)).splitlines()
+    at = lines.index("def policy_book__probe(age: int) -> Tuple[bool, str]:")
+    heads = [line.strip().partition("(")[0] for line in lines[at + 1 : at + 5]]
+    assert heads == ["Ensures", "Ensures", "Refute", "if age < 18:"] and lines[at + 3].strip() == "Refute(False)"
+    alone = contract.probe(GUARD.replace("    if", "    Ensures(True)\n    x = 1\n    Requires(x)\n    if"))
+    heads = [line.strip().partition("(")[0] for line in alone.splitlines()[-7:]]
+    assert heads == ["Ensures", "x = 1", "Requires", "Refute", "if age < 18:", "return ", "return "]
 
 
 def test_the_name_of_a_formula_has_sixty_letters_at_the_most():
-    long = f.Atom("a" * 80)
-    names = [contract.slug(one) for one in (f.at_least(3, long), f.Recently(long, 2, 10**9), f.Once(long))]
+    long = F.Atom("a" * 80)
+    names = [contract.slug(one) for one in (F.at_least(3, long), F.Recently(long, 2, 10**9), F.Once(long))]
     assert [len(name) for name in names] == [60] * 3 and len({*names}) == 3

@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,18 +12,25 @@ from hypothesis import strategies as st
 
 from wb.domain import policy
 from wb.domain import tools as declared
-from wb.domain.clauses import clause_of, identities, pieces
 from wb.domain.tools import Field, Schema, Tool, Toolbox
 from wb.logic import cel
 from wb.logic.syntax import parse, render
-from wb.rules import decisions, sentences
+from wb.offline import reader
+from wb.rules import decisions, extract, sentences
 from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.rule import Predicate, Rule, RuleSet, Undecided
+from wb.rules.rule import Predicate, Rule, RuleSet
 
 BOX = Toolbox(tools=(Tool("pay_invoice"), Tool("send_letter"), Tool("greet")), state=(Field("approved", "boolean"),))
 TEXT = "Never pay by moonlight. Letters go out on Fridays only. You must never hum."
 SOURCE = policy.of_text(TEXT, BOX)
-OPEN = sentences.classify(SOURCE, (), RuleSet())
+
+
+def read(source: policy.Policy, made: Sequence[Ruling] = ()) -> sentences.Classified:
+    """The sentences of a document as the grammar reads them, under a person's decisions."""
+    return sentences.classify(source, reader.extracted(source), made)
+
+
+OPEN = read(SOURCE).accounts
 PAY, LETTERS, HUM = OPEN
 
 
@@ -43,9 +51,8 @@ def own(tool: str = "pay_invoice") -> dict[str, object]:
     }
 
 
-def classes(*made: Ruling, ruleset: RuleSet | None = None) -> list[str]:
-    joined = decisions.join(ruleset or RuleSet(), made, BOX)
-    return [r.cls for r in sentences.classify(SOURCE, (), joined, made)]
+def classes(*made: Ruling) -> list[str]:
+    return [r.cls for r in read(SOURCE, made).accounts]
 
 
 def test_each_decision_gives_its_class_and_no_other_sentence_changes() -> None:
@@ -61,13 +68,12 @@ def test_each_decision_gives_its_class_and_no_other_sentence_changes() -> None:
 def test_a_rule_of_a_person_quotes_its_sentence_and_joins_the_predicates_there_are() -> None:
     (made,) = loaded(entry(PAY, **own()))
     (again,) = loaded(entry(HUM, **own("greet")))
-    ruleset = decisions.join(RuleSet(), (made, again), BOX)
+    readings, ruleset = read(SOURCE, (made, again))
     assert [render(r.formula) for r in ruleset.rules] == [
         "ALWAYS (pays IMPLIES approved)",
         "ALWAYS (pays_2 IMPLIES approved)",
     ]
     assert [r.quote for r in ruleset.rules] == [PAY.text, HUM.text]
-    readings = sentences.classify(SOURCE, (), ruleset, (made, again))
     assert readings[0].rules == (ruleset.rules[0].id,) and readings[0].tools == ("pay_invoice",)
     assert readings[2].tools == ("greet",)
 
@@ -79,18 +85,12 @@ def test_the_example_of_the_module_is_read() -> None:
     assert decisions.fragment(ruled).predicate("manager").test is not None
 
 
-def test_a_rule_that_was_not_joined_leaves_its_sentence_open() -> None:
-    (made,) = loaded(entry(PAY, **own()))
-    assert sentences.classify(SOURCE, (), RuleSet(), (made,))[0].cls == "open"
-
-
 def test_rules_of_a_waived_sentence_are_no_longer_enforced() -> None:
-    (made,) = loaded(entry(PAY, **own()))
-    ruleset = decisions.join(RuleSet(), (made,), BOX)
-    kept = sentences.enforced(ruleset, sentences.classify(SOURCE, (), ruleset, (made,)))
-    assert kept.rules == ruleset.rules
-    (waived,) = loaded(entry(PAY, decision="waive", why="moved to the bank"))
-    assert sentences.enforced(ruleset, sentences.classify(SOURCE, (), ruleset, (waived,))).rules == ()
+    source = policy.of_text("Never greet.", BOX)
+    (one,), ruleset = read(source)
+    assert one.cls == "rule" and ruleset.rules
+    waived = decisions.loads(entry(one, decision="waive", why="moved to the bank"), source)
+    assert read(source, waived).ruleset.rules == ()
 
 
 def test_a_decision_about_other_words_is_stale_and_has_no_effect() -> None:
@@ -107,11 +107,11 @@ def test_a_decision_about_other_words_is_stale_and_has_no_effect() -> None:
 def test_a_draft_names_the_worst_first_and_decides_nothing_until_it_is_filled_in() -> None:
     text = decisions.draft(OPEN, BOX)
     rows = yaml.safe_load(text)["decisions"]
-    assert [row["text"] for row in rows] == [LETTERS.text, HUM.text, PAY.text]
+    assert [row["text"] for row in rows] == [PAY.text, HUM.text, LETTERS.text]
     assert decisions.loads(text, SOURCE) == ()
-    assert "blocks all 3 tools" in text and "blocks 1 of 3 tools: pay_invoice" in text
+    assert "blocks all 3 tools" in text and "blocks 1 of 3 tools: send_letter" in text
     filled = text.replace("decision:\n    why:\n", "decision: waive\n    why: because\n", 1)
-    assert [d.id for d in loaded(filled)] == [LETTERS.id]
+    assert [d.id for d in loaded(filled)] == [PAY.id]
     assert loaded(decisions.draft((), BOX)) == ()
 
 
@@ -135,7 +135,7 @@ def test_the_form_of_a_rule_stands_once_in_the_draft_and_is_a_rule_when_it_is_un
     rule = "\n".join(line[1:] for line in form[start:])
     rule = rule.replace("[...]", "[pay_invoice]").replace("state.age >= 18", "state.approved")
     (made,) = loaded(f'decisions:\n  - id: "{PAY.id}"\n    text: {PAY.text}\n    why: by hand\n{rule}\n')
-    (joined,) = decisions.join(RuleSet(), (made,), BOX).rules
+    (joined,) = read(SOURCE, (made,)).ruleset.rules
     assert render(joined.formula) == "ALWAYS (does_it IMPLIES may_do_it)" and joined.quote == PAY.text
 
 
@@ -165,7 +165,7 @@ def test_a_draft_says_where_each_piece_stands() -> None:
 
 def placed(text: str) -> list[str]:
     """The entries of a draft about every piece of the text, taken as open, in its order."""
-    readings = sentences.classify(policy.of_text(text, BOX), (), RuleSet())
+    readings = read(policy.of_text(text, BOX)).accounts
     drafted = decisions.draft((replace(r, cls="open", tools=()) for r in readings), BOX)
     return drafted.partition("decisions:\n")[2].split("\n\n")
 
@@ -185,7 +185,7 @@ CONTEXTS = [
 def test_a_decision_is_stale_where_what_its_sentence_is_read_with_has_changed(text: str, one: str, other: str) -> None:
     before, after = (policy.of_text(t, BOX) for t in (text, text.replace(one, other)))
     assert before.text != after.text
-    reading = next(r for r in sentences.classify(before, (), RuleSet()) if r.text.startswith("aying", 1))
+    reading = next(r for r in read(before).accounts if r.text.startswith("aying", 1))
     written = entry(reading, decision="not a constraint", why="it is free")
     (made,) = decisions.loads(written, before)
     assert sentences.settled(before, (made,)) == ((made,), ())
@@ -198,11 +198,11 @@ def test_a_decision_is_stale_where_what_its_sentence_is_read_with_has_changed(te
 def test_equal_sentences_under_exchanged_headings_keep_their_own_decision() -> None:
     text = "## Staff\n\nNever pay at night.\n\n## Guests\n\nNever pay at night.\n"
     before = policy.of_text(text, BOX)
-    staff = next(r for r in sentences.classify(before, (), RuleSet()) if r.headings == ("Staff",))
+    staff = next(r for r in read(before).accounts if r.headings == ("Staff",))
     (made,) = decisions.loads(entry(staff, decision="waive", why="staff are trusted"), before)
     parts = text.split("\n\n")
     after = policy.of_text("\n\n".join((parts[2], parts[1], parts[0], parts[3])), BOX)
-    found = {r.headings: r.cls for r in sentences.classify(after, (), RuleSet(), (made,)) if r.headings}
+    found = {r.headings: r.cls for r in read(after, (made,)).accounts if r.headings}
     assert found == {("Guests",): "open", ("Staff",): "waived"}
 
 
@@ -251,8 +251,7 @@ def decided(predicates: dict[str, object], formula: str, source: policy.Policy =
     rows = {"decision": "rule", "why": "by hand", "predicates": predicates}
     rules = [{"formula": formula, "modality": "permit_only_if"}]
     made = decisions.loads(entry(PAY, **rows, rules=rules), source)
-    joined = decisions.join(RuleSet(), made, source.toolbox)
-    return sentences.classify(source, (), joined, made)[0]
+    return read(source, made).accounts[0]
 
 
 PAYS = {"kind": "action", "tools": ["pay_invoice"]}
@@ -265,7 +264,7 @@ def test_a_persons_rule_that_a_guard_keeps_is_a_rule() -> None:
         assert (found.cls, found.tools) == (
             "rule",
             ("pay_invoice",),
-        ) and found.reason == "the rules of a person: by hand"
+        ) and found.reason == "decided by a person: by hand"
 
 
 @pytest.mark.parametrize(
@@ -276,20 +275,20 @@ def test_a_persons_rule_that_a_guard_keeps_is_a_rule() -> None:
         (
             {"a": PAYS, "t": APPROVED},
             "ALWAYS (a IMPLIES NEXT t)",
-            "ALWAYS (a IMPLIES NEXT t) guards nothing: it asks for a later",
+            "guards nothing: it asks for a later",
         ),
-        ({"a": PAYS, "t": APPROVED}, "ALWAYS (t IMPLIES a)", "ALWAYS (t IMPLIES a) guards nothing: no call of a tool"),
-        ({"t": APPROVED}, "ALWAYS t", "ALWAYS t guards nothing: it names no action"),
+        ({"a": PAYS, "t": APPROVED}, "ALWAYS (t IMPLIES a)", "guards nothing: no call of a tool"),
+        ({"t": APPROVED}, "ALWAYS t", "guards nothing: it names no action"),
         (
             {"a": PAYS, "t": {"kind": "state", "test": "true"}},
             "ALWAYS (a IMPLIES t)",
-            "ALWAYS (a IMPLIES t) forbids nothing",
+            "ALWAYS (a IMPLIES t) holds whatever happens",
         ),
-        ({"a": PAYS}, "ALWAYS (a IMPLIES a)", "forbids nothing: it holds whatever happens"),
+        ({"a": PAYS}, "ALWAYS (a IMPLIES a)", "holds whatever happens"),
         (
             {"a": PAYS, "t": {"kind": "state", "test": "state.approved || !state.approved"}},
             "ALWAYS (a IMPLIES t)",
-            "forbids nothing",
+            "holds whatever happens",
         ),
     ],
 )
@@ -302,7 +301,7 @@ def test_a_persons_rule_that_guards_nothing_leaves_its_sentence_open(
 
 def test_a_persons_duty_is_one_and_says_so() -> None:
     found = decided({"a": PAYS, "t": APPROVED}, "ALWAYS (a IMPLIES EVENTUALLY t)")
-    assert found.cls == "duty" and "no call can break ALWAYS (a IMPLIES EVENTUALLY t)" in found.reason
+    assert (found.cls, found.reason) == ("duty", "decided by a person: by hand")
 
 
 def test_a_rule_of_a_person_without_its_brackets_is_open_and_says_how_it_is_read() -> None:
@@ -345,10 +344,10 @@ def test_a_decided_cell_speaks_for_itself_alone() -> None:
     source = policy.of_text(
         "| Machine | Longest | Who |\n|---|---|---|\n| Pen | 2 hours at most | adults only |\n", BOX
     )
-    pen, longest, who = [r for r in sentences.classify(source, (), RuleSet()) if r.place.startswith("in the column")]
+    pen, longest, who = [r for r in read(source).accounts if r.place.startswith("in the column")]
     assert longest.cls == who.cls == "open"
     made = decisions.loads(entry(who, decision="not a constraint", why="the door checks it"), source)
-    after = {r.id: r.cls for r in sentences.classify(source, (), RuleSet(), made)}
+    after = {r.id: r.cls for r in read(source, made).accounts}
     assert (after[longest.id], after[who.id]) == ("open", "not a constraint")
 
 
@@ -367,7 +366,7 @@ def test_the_file_stands_beside_the_policy_and_need_not_exist(tmp_path) -> None:
     ("text", "message"),
     [
         ("decisions: [", r"line \d: YAML was required"),
-        ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions', 'words', 'struck'\] was required; got \["),
+        ("- a\n- b\n", r"line 1: a mapping with the keys \['decisions', 'struck'\] was required; got \["),
         ("decisions:\n  - id: [1]\n    text: x\n", r"line 2: decisions.0.id: a text was required; got \["),
         ("decisions:\n  - id: 'abc'\n    text: x\n", r"line 2: decisions.0.id: "),
         (entry(PAY, decision="forget", why="x"), r"line 4: decisions.0.decision: .*'waive'.*got \"forget\""),
@@ -422,9 +421,8 @@ def test_a_person_may_write_rules_about_the_same_object() -> None:
     box = Toolbox((Tool("pay_invoice", arguments=numbered), Tool("send_letter", arguments=numbered), Tool("greet")))
     source = policy.of_text(TEXT, box)
     made = decisions.loads(about_objects("number"), source)
-    ruleset = decisions.join(RuleSet(), made, box)
+    (reading, *_), ruleset = read(source, made)
     assert render(ruleset.rules[0].formula) == "ALWAYS (pays(i) IMPLIES ONCE writes(i))"
-    reading = sentences.classify(source, (), ruleset, made)[0]
     assert (reading.cls, reading.tools) == ("rule", ("pay_invoice",))
     with pytest.raises(DecisionError, match=r"an argument of pay_invoice that tools.json declares was required.*'nr'"):
         decisions.loads(about_objects("nr"), source)
@@ -527,284 +525,90 @@ def test_what_tells_a_field_where_an_argument_is_not_there_is_asked_of_the_calls
         decisions.loads(made, policy.of_text(TEXT, box))
 
 
-# ---- accepted readings, and parts that are waived ----------------------------------------------
+# ---- readings that a draft offers ---------------------------------------------------------------
 
-SHOP = Toolbox(
-    tools=(Tool("pay_invoice", "Pay an invoice."), Tool("send_letter", "Send a letter.")),
-    state=(Field("approved", "boolean", "a manager approved it"), Field("balance", "number", "the balance")),
-)
-BOTH = "Never pay an invoice unless a manager approved it, and keep the receipt."
-READ = {
-    "predicates": {
-        "pays": {"kind": "action", "tools": ["pay_invoice"]},
-        "approved": {"kind": "state", "test": "state.approved"},
-        "receipt": {"kind": "state"},
-    },
-    "rules": [
-        {"formula": "ALWAYS (pays IMPLIES approved)", "modality": "permit_only_if"},
-        {"formula": "ALWAYS (pays IMPLIES receipt)", "modality": "oblige"},
-    ],
+BOTH = "Letters go out on Fridays only."
+SENT = Predicate("sends", "action", "", (), ("send_letter",))
+OKAY = Predicate("approved", "state", "", (), (), cel.parse("state.approved"))
+
+
+def reading(*formulas: str) -> RuleSet:
+    rules = (Rule(f"s.{k}", BOTH, parse(row), "permit_only_if", quote=BOTH) for k, row in enumerate(formulas, 1))
+    return RuleSet((SENT, OKAY), tuple(rules)).without_unused()
+
+
+TWO = (("one reader", reading("ALWAYS (sends IMPLIES approved)")), ("another", reading("ALWAYS NOT sends")))
+
+
+def drafted(decision: str, change: tuple[str, str] = ("", "")) -> str:
+    """The draft of the sentence with two readings, decided in one word, with one text changed."""
+    text = decisions.draft((LETTERS,), BOX, {LETTERS.id: TWO})
+    assert decisions.loads(text, SOURCE) == (), "until it is decided, it decides nothing"
+    text = text.replace("    decision:\n", f"    decision: {decision}\n")
+    return text.replace(*change, 1)
+
+
+def test_one_word_takes_a_reading_as_a_draft_offers_it() -> None:
+    text = drafted("accept")
+    assert "# 1 says (one reader): " in text and "# 2 says (another): " in text
+    for decision, (_, wanted) in zip(("accept", "accept 2"), TWO, strict=True):
+        (made,) = loaded(drafted(decision))
+        accounts, ruleset = read(SOURCE, (made,))
+        assert (made.decision, made.why, made.readings) == ("rule", decisions.ACCEPTED, [])
+        assert [one.formula for one in ruleset.rules] == [one.formula for one in wanted.rules]
+        assert (accounts[1].cls, accounts[1].grade) == ("rule", "person")
+    (left,) = loaded(drafted("waive", ("    why:\n", "    why: the post does it\n")))
+    assert read(SOURCE, (left,)).accounts[1].cls == "waived", "every other decision leaves readings aside"
+
+
+ACCEPTING = {
+    "no such reading": ("accept 3", ("", ""), "a reading under 'readings' was required for 'accept 3'; got 2"),
+    "another formula": ("accept", ("IMPLIES approved", "IMPLIES NOT approved"), "with its digest; it was changed"),
+    "another tool": ("accept", ("send_letter]", "greet]"), "with its digest; it was changed"),
+    "another test": ("accept", ("test: state.approved", "test: '!state.approved'"), "with its digest; it was changed"),
+    "the words of another sentence": ("accept", (LETTERS.text, "Letters go out."), "with its digest; it was changed"),
+    "the id of another sentence": ("accept", (LETTERS.id, HUM.id), "with its digest; it was changed"),
+    "no digest": ("accept", ("digest:", "by:"), "the key 'by' again"),
+    "rules of one's own beside it": (
+        "accept",
+        ("    readings:", "    rules: [{formula: ALWAYS NOT sends, modality: forbid}]\n    readings:"),
+        "no rules beside 'readings' were required for 'accept'",
+    ),
+    "a fourth": ("accept 4", ("", ""), "decision: one of .*'accept 3'.* was required; got \"accept 4\""),
 }
 
 
-def named(text: str) -> str:
-    """The id of the one sentence of a document."""
-    return identities(pieces(policy.of_text(text, SHOP)))[0]
-
-
-def drafted(text: str, **changed: object) -> dict[str, object]:
-    """What was read as a draft has it, with its digest."""
-    said = {**READ, **changed}
-    return {**said, "digest": decisions.Reading(**said).drafted(named(text), text)}
-
-
-def account(text: str, *rules: str, **given: object) -> sentences.Account:
-    """What becomes of the one sentence, which was read as these rules, under a decision about it."""
-    source = policy.of_text(text, SHOP)
-    (one,) = source.sentences
-    predicates = (
-        Predicate("pays", "action", "", (), ("pay_invoice",)),
-        Predicate("sends", "action", "", (), ("send_letter",)),
-        Predicate("approved", "state", "", (), (), cel.parse("state.approved")),
-        Predicate("receipt", "state", ""),
-    )
-    read = tuple(Rule(f"c.{i}", text, parse(row), "forbid", "action", "c", text) for i, row in enumerate(rules))
-    doubts = tuple(Undecided("c", text, str(why)) for why in given.pop("doubts", ()))
-    ruleset = RuleSet(predicates, read, doubts)
-    row = {"text": text, **given}
-    made = decisions.loads(yaml.safe_dump({"decisions": [row]}), source) if given else ()
-    joined = decisions.join(ruleset, made, SHOP)
-    (found,) = sentences.classify(source, [clause_of(one, "c")], joined, made)
-    return found
-
-
-def test_one_word_accepts_what_a_draft_offers_as_it_then_stands_there() -> None:
-    text = "Never pay in haste."
-    made = account(text, decision="accept", read=drafted(text, rules=READ["rules"][:1]))
-    assert made.cls == "rule" and made.rules == (f"decided-{made.id}.1",) and decisions.ACCEPTED in made.reason
-    assert account(text, decision="accept", read=drafted(text)).cls == "open"  # of a fact that no field decides
-    for other in ("waive", "not a constraint", "reject"):  # what was read is left aside
-        assert account(text, decision=other, why="so", read=READ).rules == ()
-    own = {"rules": [{"formula": "ALWAYS NOT pays", "modality": "forbid"}]}
-    changed = {**drafted(text), "rules": [{"formula": "ALWAYS (pays IMPLIES NOT approved)", "modality": "forbid"}]}
-    other = drafted("Never send in haste.", rules=READ["rules"][:1])  # of another sentence
-    for wrong in (
-        {},
-        {"read": {"rules": []}},
-        {"read": drafted(text), **own},
-        {"read": READ},
-        {"read": changed},
-        {"read": other},
-    ):
-        with pytest.raises(DecisionError, match="'read'"):
-            account(text, decision="accept", **wrong)
-
-
-def test_a_draft_with_what_was_read_decides_nothing_until_it_is_accepted() -> None:
-    source = policy.of_text(BOTH, SHOP)
-    (waiting,) = sentences.classify(source, (), RuleSet())
-    own = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
-    text = decisions.draft([waiting], SHOP, {waiting.id: own})
-    assert decisions.loads(text, source) == () and "receipt" in text
-    (made,) = decisions.loads(text.replace("    decision:\n", "    decision: accept\n"), source)
-    assert (made.decision, made.why) == ("rule", decisions.ACCEPTED)
-    assert [one.formula for one in made.rules] == [one["formula"] for one in READ["rules"]]
-
-
-HALF = "nothing tells 'keep the receipt', nor pay_invoice's 'archive'"
-
-
-@pytest.mark.parametrize(
-    ("undecided", "part", "taken"),
-    [
-        ([], None, True),
-        ([HALF], None, False),
-        ([HALF], "an invoice", False),
-        ([HALF], ", and keep the receipt", True),
-        ([HALF, "'an invoice' may be any"], ", and keep the receipt", False),
-        (["it says no more"], None, False),
-        (["it says no more"], ", and keep the receipt", False),
-        (["'a till' is not known"], ", and keep the receipt", False),
-        (["only 'a manager approved it' was read"], "unless a manager approved it", False),
-        (["'an invoice' is read"], "an invoice", False),
-    ],
-)
-def test_a_reading_of_half_a_sentence_is_accepted_only_without_the_other_half(
-    undecided: list[str], part: str | None, taken: bool
-) -> None:
-    given = {"decision": "accept", "read": drafted(BOTH, rules=READ["rules"][:1], undecided=undecided)}
-    given |= {"part": part, "why": "the till keeps it"} if part else {}
-    if not taken:
-        with pytest.raises(DecisionError, match="holds what the reader left undecided was required") as told:
-            account(BOTH, **given)
-        assert undecided[-1] in str(told.value) and "write 'rule'" in str(told.value)
-    else:
-        made = account(BOTH, **given)
-        assert made.cls == "rule" and made.part == (part or "")
-
-
-def test_a_draft_keeps_what_was_left_undecided_beside_what_was_read() -> None:
-    source = policy.of_text(BOTH, SHOP)
-    (one,) = source.sentences
-    pays = Predicate("pays", "action", "", (), ("pay_invoice",))
-    rule = Rule("c.1", BOTH, parse("ALWAYS NOT pays"), "forbid", "action", "c", BOTH)
-    doubts = Undecided("c", BOTH, HALF, part=True), Undecided("c", BOTH, "no second reply")
-    ruleset, clauses = RuleSet((pays,), (rule,), doubts), [clause_of(one, "c")]
-    readings = sentences.classify(source, clauses, ruleset)
-    read = sentences.refused(source, clauses, ruleset, readings)
-    assert {name: half.undecided for name, half in read.items()} == {readings[0].id: doubts[:1]}
-    assert decisions.counted(read, ()) == {"read": 0, "lacking": 1}
-    text = decisions.draft(readings, SHOP, read)
-    assert f"# to accept the rest, name the `part` that holds what is undecided: {HALF}" in text
-    vague = {name: replace(half, undecided=(replace(doubts[0], reason="it is vague"),)) for name, half in read.items()}
-    assert "# to accept the rest, write its rules: it is not said" in decisions.draft(readings, SHOP, vague)
-    row = yaml.safe_load(text)["decisions"][0]["read"]
-    assert row["undecided"] == [HALF] and "no second reply" not in str(row)
-    (entry,) = yaml.safe_load(text.replace("    decision:\n", "    decision: accept\n"))["decisions"]
-    for wrong in (entry, {**entry, "read": {name: row[name] for name in row if name != "undecided"}}):
-        with pytest.raises(DecisionError, match="left undecided was required|as a draft wrote it"):
-            decisions.loads(yaml.safe_dump({"decisions": [wrong]}), source)
-
-
-def test_a_part_that_is_waived_leaves_the_other_rules_of_its_sentence_in_force() -> None:
-    rules = "ALWAYS (pays IMPLIES approved)", "ALWAYS (pays IMPLIES receipt)"
-    part = {"decision": "waive", "part": ", and keep the receipt", "why": "the till keeps it"}
-    assert account(BOTH, *rules).cls == "open"
-    made = account(BOTH, *rules, **part)
-    assert made.cls == "rule" and made.rules == ("c.0",), made.reason
-    assert made.part == part["part"] and account(BOTH, *rules).part == ""
-    assert "waived by a person" in made.reason and "keep the receipt" in made.reason and "the till" in made.reason
-    assert account(BOTH, rules[1], **part).cls == "open"  # the rest was not read
-    assert account(BOTH, "ALWAYS (pays IMPLIES NOT approved)", **part).cls == "open"
-    assert account(BOTH, "ALWAYS (sends IMPLIES approved)", **part).cls == "open"
-    accepted = account(BOTH, **{**part, "decision": "accept", "read": drafted(BOTH)})
-    for other in ("an invoice", "a manager approved it", "keep the"):  # the receipt is not theirs
-        assert account(BOTH, **{**part, "part": other, "decision": "accept", "read": drafted(BOTH)}).cls == "open"
-    assert accepted.cls == "rule" and len(accepted.rules) == 1 and "keep the receipt" in accepted.reason
-
-
-def test_a_doubt_about_a_part_goes_with_it_and_any_other_stays() -> None:
-    rule, part = "ALWAYS (pays IMPLIES approved)", {"decision": "waive", "part": ", and keep the receipt", "why": "so"}
-    assert account(BOTH, rule, **part, doubts=["'keep the receipt' names no act"]).cls == "rule"
-    for doubt in ("'manager' may be anybody", "it is not clear", "'keep the receipt' and 'unless' go together"):
-        made = account(BOTH, rule, **part, doubts=[doubt])
-        assert made.cls == "open" and doubt in made.reason
-
-
-@pytest.mark.parametrize(
-    ("text", "part", "fine"),
-    [
-        ("Explicit invoices must not be paid.", "must not", False),
-        ("Explicit invoices must not be paid.", "not be", False),
-        ("It is strictly prohibited to pay explicit invoices.", "It is strictly prohibited", False),
-        ("We refuse to pay explicit invoices.", "We refuse", False),
-        ("Refrain from paying explicit invoices.", "Refrain from", False),
-        ("Do not pay an invoice until it is approved.", "until", False),
-        ("Do not pay invoices of another kind than these.", "another kind than", False),
-        ("Do not pay an invoice whose rank is below gold.", "is below", False),
-        ("Do not pay an invoice of more than 9 pages in haste.", "of more than 9 pages", True),
-        ("Never pay anybody who is not a member.", "anybody who is not", False),
-        ("Nobody but a member may be paid.", "but a member", False),
-        ("Pay the invoice, but do not tell the sender.", "but do not tell the sender", True),
-        ("Pay the invoice and never send a letter that is not signed.", "send a letter", True),
-        ("Pay the invoice, and do not keep the receipt.", "and do not keep the receipt", True),
-        ("Pay an invoice of the same kind but of another amount.", "but of another amount", True),
-    ],
-)
-def test_a_part_that_turns_what_it_stands_beside_is_a_whole_clause(text: str, part: str, fine: bool) -> None:
-    entry = {"text": text, "decision": "waive", "part": part, "why": "so"}
-    source = policy.of_text(text, SHOP)
-    if fine:
-        assert decisions.loads(yaml.safe_dump({"decisions": [entry]}), source)[0].part == part
-    else:
-        with pytest.raises(DecisionError, match="that negates or excepts was required to be a clause"):
-            decisions.loads(yaml.safe_dump({"decisions": [entry]}), source)
-
-
-def test_what_no_draft_offers_is_not_accepted_from_a_file_either() -> None:
-    text = "Send a letter before you pay an invoice."
-    orders = {"predicates": {"pays": READ["predicates"]["pays"], "sends": {"kind": "action", "tools": ["send_letter"]}}}
-    for first, then, fine in (("sends", "pays", True), ("pays", "sends", False)):
-        own = {**orders, "rules": [{"formula": f"ALWAYS ({then} IMPLIES ONCE {first})", "modality": "oblige"}]}
-        own |= {"digest": decisions.Reading(**own).drafted(named(text), text)}
-        if fine:
-            assert account(text, decision="accept", read=own).cls == "rule"
-        else:
-            with pytest.raises(DecisionError, match="that a draft offers was required"):
-                account(text, decision="accept", read=own)
-
-
-def test_a_part_that_leaves_nothing_of_what_was_read_is_told_as_that() -> None:
-    text = "Keep a receipt when you pay."
-    own = drafted(text, rules=READ["rules"][1:])
-    with pytest.raises(DecisionError, match="with this part nothing is left of what was read: write 'rule'"):
-        account(text, decision="accept", read=own, part="Keep a receipt", why="the till does")
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ({"part": "burn the receipt"}, "a part was required in the words of the sentence"),
-        ({"part": "eep the rece"}, "a part was required in the words of the sentence"),
-        ({"part": BOTH}, "less than the whole sentence"),
-        ({"part": "Never"}, "that negates or excepts"),
-        ({"part": "unless a manager approved it"}, "that negates or excepts"),
-        ({"part": "keep the receipt", "decision": "reject"}, "goes with 'waive', 'accept' or 'rule'"),
-        ({"part": "keep the receipt", "why": ""}, "a reason 'why' was required"),
-    ],
-)
-def test_a_part_is_some_words_of_the_sentence_that_turn_nothing_round(given: dict[str, str], why: str) -> None:
+@pytest.mark.parametrize(("decision", "change", "why"), ACCEPTING.values(), ids=ACCEPTING.keys())
+def test_what_no_draft_offered_is_not_accepted(decision: str, change: tuple[str, str], why: str) -> None:
     with pytest.raises(DecisionError, match=why):
-        account(BOTH, "ALWAYS (pays IMPLIES approved)", **{"decision": "waive", "why": "so", **given})
+        loaded(drafted(decision, change))
 
 
-def test_a_draft_says_what_no_guard_keeps_where_words_are_waived_for_want_of_a_field() -> None:
-    source = policy.of_text(BOTH, SHOP)
-    (waiting,) = sentences.classify(source, (), RuleSet())
-    made = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
-    text = decisions.draft([waiting], SHOP, {waiting.id: made})
-    said = "decides 'receipt': accepted with a `part` that holds “receipt”, no guard keeps this: Whenever pay_invoice"
-    assert said in text and text.count("no guard keeps this") == 1, "a field tells 'approved'"
-    assert not decisions.acceptable(made), "the word alone does not accept it"
-    whole = replace(made, rules=made.rules[1:], predicates=tuple(p for p in made.predicates if p.name != "approved"))
-    alone = decisions.draft([waiting], SHOP, {waiting.id: whole})
-    assert "decides 'receipt': `accept` leaves it open: declare such a field, write the rule or waive" in alone
-    assert "no guard keeps this" not in alone
-    told = replace(made, rules=made.rules[:1], predicates=tuple(p for p in made.predicates if p.name != "receipt"))
-    assert decisions.acceptable(told)
-    every = {"one": made, "two": told, "three": told, "four": replace(told, rules=())}
-    assert decisions.counted(every, ()) == {"read": 2, "lacking": 1}
-    ruling = decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source)
-    assert decisions.counted({**every, ruling.id: told}, [ruling]) == {"read": 2, "lacking": 1}, "it is decided"
+def test_an_accepted_reading_that_guards_nothing_leaves_its_sentence_open() -> None:
+    hollow = reading("ALWAYS (sends IMPLIES sends)")
+    row = {"decision": "accept", "readings": [decisions.offer("a reader", hollow, LETTERS.id, LETTERS.text)]}
+    assert read(SOURCE, loaded(entry(LETTERS, **row))).accounts[1].cls == "open"
 
 
-@pytest.mark.parametrize(
-    ("names", "part"),
-    [
-        (["receipt"], "receipt"),
-        (["keep_receipt"], "keep the receipt"),
-        (["receipt", "keeps"], "keep the receipt"),
-        (["manager_receipt"], "manager approved it, and keep the receipt"),
-        (["pay_receipt"], ""),  # all of the sentence
-        (["flown"], ""),  # none of its words
-        ([], ""),
-    ],
-)
-def test_the_words_that_a_part_has_to_hold_are_those_of_the_facts_without_a_field(names: list[str], part: str) -> None:
-    assert decisions.holding(BOTH, names) == part
-    if part:
-        assert decisions.within(part, BOTH, names)
-        less = [part.partition(" ")[2], part.rpartition(" ")[0]]
-        assert not any(decisions.within(one, BOTH, names) for one in less if one)
+@pytest.mark.parametrize("old", [{"part": "on Fridays"}, {"read": {"rules": []}}, {"part": "x", "read": {}}])
+def test_a_file_of_the_older_form_is_refused_by_its_keys(old: dict[str, object]) -> None:
+    text = entry(LETTERS, decision="waive", why="x", **old)
+    with pytest.raises(DecisionError, match=rf"line 2: decisions.0: .*today's form .* got \{sorted(old)}: take it"):
+        loaded(text)
+    with pytest.raises(DecisionError, match="no key 'words' was required: .*vocabulary.yaml"):
+        loaded("words: {hum: greet}\n" + entry(LETTERS, decision="waive", why="x"))
 
 
-def test_a_reading_whose_act_no_tool_does_is_told_and_not_offered_for_one_word() -> None:
-    source = policy.of_text(BOTH, SHOP)
-    (waiting,) = sentences.classify(source, (), RuleSet())
-    made = decisions.fragment(decisions.decide(waiting, "rule", "so", yaml.safe_dump(READ), source))
-    known = tuple(replace(p, tools=()) for p in made.predicates)
-    own = replace(made, predicates=known)
-    text = decisions.draft([waiting], SHOP, {waiting.id: own})
-    assert "it needs a tool that does 'pays'" in text and "read:" not in text
-    with pytest.raises(DecisionError, match="'read'"):
-        decisions.loads(text.replace("    decision:\n", "    decision: accept\n"), source)
+def test_the_readings_that_a_person_may_choose_from_are_those_of_open_sentences() -> None:
+    first, second, third = reader.read(SOURCE)
+    choices = [extract.Choice(by, tuple(r.formula for r in one.rules)) for by, one in TWO]
+    found = extract.parsed(SOURCE, (first, second, third))
+    extracts = [replace(one, choices=tuple(choices) * (k == 1)) for k, one in enumerate(found.extracts)]
+    found = replace(found, extracts=tuple(extracts), predicates=(SENT, OKAY))
+    accounts = sentences.classify(SOURCE, found).accounts
+    offered = sentences.offered(SOURCE, found, accounts)
+    assert {name: [by for by, _ in rows] for name, rows in offered.items()} == {LETTERS.id: [by for by, _ in TWO]}
+    (made,) = loaded(drafted("accept 2"))
+    after = sentences.classify(SOURCE, found, (made,))
+    assert after.accounts[1].cls == "rule" and [render(r.formula) for r in after.ruleset.rules] == ["ALWAYS NOT sends"]
+    assert sentences.offered(SOURCE, found, after.accounts) == {}

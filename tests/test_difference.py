@@ -163,7 +163,7 @@ def test_recorded_calls_that_are_decided_otherwise_are_named_with_both_verdicts(
     both = [guard(rules(limit, "pay"), code(limit)) for limit in limits]
     found = difference.calls(*(recorded.judge(one, happened) for one in both))
     assert [(row.new.run, row.old.verdict.decision, row.new.verdict.decision) for row in found] == expected
-    titles = [title for title, _ in difference.tables((), difference.guards(*both), found)]
+    titles = [table.title for table in difference.tables((), difference.guards(*both), found)]
     assert titles == (["1 guard not as before", "1 call decided otherwise"] if expected else [])
     told = difference.to_json(difference.sentences(OLD, NEW), difference.guards(*both), found)
     assert json.loads(json.dumps(told))["calls"] == [
@@ -179,42 +179,38 @@ def test_recorded_calls_that_are_decided_otherwise_are_named_with_both_verdicts(
     ]
 
 
-def test_what_changed_is_told_in_tables_with_their_counts_and_as_json() -> None:
+def test_what_changed_is_shown_in_tables_with_their_counts_and_as_json() -> None:
     changes = difference.sentences(OLD, NEW)
-    (title, (head, *rows)), (went, (rule, *both)) = difference.tables(changes, ())
-    assert title == "4 sentences not as before" and head == ("sentence", "what", "was", "is", "text")
-    assert rows == [
+    sentences, rules = difference.tables(changes, (), policies="a to b")
+    assert sentences.title == "a to b: 4 sentences not as before"
+    assert [sentences.columns, *sentences.rows] == [
+        ("sentence", "what", "was", "is", "text"),
         ("Only adults pay.", "read otherwise", "rule", "rule", "Only adults pay."),
         ("Only grown adults lend.", "changed", "rule", "rule", "Only grown adults lend."),
         ("Be kind.", "new", "", "rule", "Be kind."),
         ("We are old.", "gone", "rule", "", "We are old."),
     ]
-    assert went == "Rules that went (-) and came (+)" and rule == ("rule",)
-    assert both == [
+    assert rules.title == "a to b: Rules that went (-) and came (+)" and rules.rows == (
         ("- ALWAYS (pay IMPLIES adult) where adult: state.age >= 18",),
         ("+ ALWAYS (pay IMPLIES adult) where adult: state.age >= 21",),
-    ]
+    )
     same = replace(changes[0], before=("x", "y"), after=("y", "x"))
-    assert [title for title, _ in difference.tables([same], ())] == ["1 sentence not as before"]
+    assert [table.title for table in difference.tables([same], ())] == ["1 sentence not as before"]
     assert difference.tables((), ()) == ()
-    long, fits = "w" * (difference.SHOWN + 1), "w" * difference.SHOWN
+    long = "pay $10 " * 20
     followed = [
         difference.Followed("lend", "proved", "free", (long, "b"), ()),
-        difference.Followed("p", "", "", (), (fits,)),
+        difference.Followed("p", "", "", (), ("w" * difference.SHOWN,)),
     ]
-    ((title, (_, one, other)),) = difference.tables((), followed)
-    assert title == "2 guards not as before" and one == ("lend", "proved", "free", f"{long[:-2]}…", "")
-    assert other[4] == fits and len(one[3]) == difference.SHOWN
-    told = difference.to_json(changes, followed)
-    assert [(row["what"], row["old"] and row["old"]["id"]) for row in told["sentences"]][2:] == [
+    (table,) = difference.tables((), followed)
+    assert table.title == "2 guards not as before" and table.rows[1][3:] == ("", "w" * difference.SHOWN)
+    assert table.rows[0] == ("lend", "proved", "free", "pay $10 " * 12 + "pay…", "")
+    shown = json.loads(json.dumps(difference.to_json(changes, followed)))
+    assert [(row["what"], row["old"] and row["old"]["id"]) for row in shown["sentences"]][2:] == [
         ("new", None),
         ("gone", "We are old."),
     ]
-    assert told["sentences"][0]["new"] == {
-        "id": "Only adults pay.",
-        "text": "Only adults pay.",
-        "class": "rule",
-        "rules": ("ALWAYS (pay IMPLIES adult) where adult: state.age >= 21",),
-    }
-    assert told["guards"][0] == {"tool": "lend", "before": "proved", "after": "free", "gone": (long, "b"), "new": ()}
-    assert told["calls"] == [] and json.loads(json.dumps(told))
+    after = ["ALWAYS (pay IMPLIES adult) where adult: state.age >= 21"]
+    read = {"id": "Only adults pay.", "text": "Only adults pay.", "class": "rule", "rules": after}
+    assert shown["sentences"][0]["new"] == read and shown["calls"] == []
+    assert shown["guards"][0] == {"tool": "lend", "before": "proved", "after": "free", "gone": [long, "b"], "new": []}

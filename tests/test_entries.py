@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
+from wb.offline import reader
 from wb.rules import decisions, entries, sentences
 from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.rule import RuleSet
 
 BOX = Toolbox(tools=(Tool("pay_invoice"), Tool("send_letter"), Tool("greet")), state=(Field("approved", "boolean"),))
 SOURCE = policy.of_text("Never pay by moonlight. Letters go out on Fridays only. You must never hum.", BOX)
-PAY, LETTERS, HUM = sentences.classify(SOURCE, (), RuleSet())
+PAY, LETTERS, HUM = sentences.classify(SOURCE, reader.extracted(SOURCE)).accounts
 RULE = """predicates:
   pays: {kind: action, tools: [pay_invoice]}
   approved: {kind: state}
@@ -173,9 +173,9 @@ def test_a_decision_of_a_form_tells_the_line_of_the_form() -> None:
 
 def test_a_rejected_reading_is_open_for_all_that_it_bore_on() -> None:
     ruled = decisions.decide(PAY, "rule", "by hand", RULE, SOURCE)
-    ruleset = decisions.join(RuleSet(), (ruled,), BOX)
-    assert sentences.classify(SOURCE, (), ruleset, (ruled,))[0].cls == "rule"
+    found = reader.extracted(SOURCE)
+    assert sentences.classify(SOURCE, found, (ruled,)).accounts[0].cls == "rule"
     rejected = decisions.decide(PAY, "reject", "moonlight is not approval", "", SOURCE)
-    found = sentences.classify(SOURCE, (), RuleSet(), (rejected,))[0]
-    assert found.cls == "open" and "rejected by a person: moonlight is not approval" in found.reason
-    assert found.tools == ("pay_invoice",) and found.rules == ()
+    one = sentences.classify(SOURCE, found, (rejected,)).accounts[0]
+    assert one.cls == "open" and "as a person says: moonlight is not approval" in one.reason
+    assert one.tools == PAY.tools and one.rules == ()

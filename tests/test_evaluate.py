@@ -139,7 +139,8 @@ def test_a_mistake_is_told_with_the_label_that_it_goes_against() -> None:
 
 
 def test_a_row_has_rates_with_intervals_where_there_are_any_and_its_share_of_the_cost() -> None:
-    made = evaluate._row("m", "tuned", [evaluate.Scored("a", True, Verdict("deny", "x"))], 10, 2.0, 4)
+    many = [Scored(name, name == "a", ALLOW if name != "a" else DENY) for name in "abcd"]
+    (_, made, _) = rows("m", many, {"a"}, queries=10, seconds=2.0)
     assert {name: made[name] for name in ("method", "split", "n", "undecided")} == {
         "method": "m",
         "split": "tuned",

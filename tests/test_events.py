@@ -99,7 +99,7 @@ REJECTS = {
     "run is a number": ('{"run": 1, "state": {}}', "run: a valid string was required; got 1"),
     "nothing happened": (
         '{"run": "a", "step": 1}',
-        "exactly one of say, state, call, result, lookup, lost, turn was required; got none",
+        "exactly one of say, state, call, result, lookup, answer, lost, turn was required; got none",
     ),
     "lost without a reason": ('{"run": "a", "lost": ""}', "lost: a reason was required"),
     "two things": ('{"run": "a", "state": {}, "result": 1}', "exactly one of"),

@@ -1,4 +1,4 @@
-"""Live runs on disk: what is finished stays, what was said is not asked again, whatever ends them in the middle."""
+"""Live runs on disk: what is finished stays, what was said is not asked again; results are sealed and counted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import live_model
@@ -23,7 +24,10 @@ from wb import build as building
 from wb import cli
 from wb.bench import experiment, recorded, tasks, trials
 from wb.bench.experiment import Outcome, Setting
+from wb.bench.trials import Trial, TrialError
 from wb.domain import events
+from wb.paths import Project
+from wb.runs import pipeline, plots, store
 
 KEY = "sk-planted-91c4"
 BOTH = ("original", "toolguards")
@@ -108,8 +112,6 @@ def test_a_folder_belongs_to_what_a_conversation_depends_on(tmp_path: Path) -> N
     same, model, turns = (experiment.folder(tmp_path, made) for made in (one, setting("other"), setting(turns=9)))
     assert len({same, model, turns}) == 3 and same == experiment.folder(tmp_path, setting())
     assert same.parent == tmp_path / "live" and same.name.startswith("airline-")
-    from dataclasses import replace
-
     for other in ({"guards": "x"}, {"sources": {}}, {"mapped": ()}, {"user_model": "x"}):
         assert experiment.folder(tmp_path, replace(one, **other)) != same
 
@@ -157,7 +159,7 @@ def test_a_spent_budget_ends_it_and_the_next_command_goes_on(tmp_path: Path) -> 
     with Scripted(live_model.playing) as server:
         stopped = had(server, tmp_path, strategies=BOTH[1:], WB_MAX_CALLS="9")
         assert len(server.requests) == 9 and "9 of 9 are spent" in stopped.stopped, "one budget for all trials"
-        assert len(stopped.trials) == len(list(tmp_path.glob("*/*/*/result.json"))) < 3
+        assert len(stopped.trials) == len(trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)) < 3
         whole = had(server, tmp_path, strategies=BOTH[1:])
     assert not whole.stopped and len(whole.trials) == 3 and not list(tmp_path.glob(".spending-*"))
     assert sum(asked(server).values()) == sum(one.queries for one in whole.trials), "nothing was asked twice"
@@ -186,17 +188,31 @@ def test_a_service_that_fails_leaves_its_trials_open(tmp_path: Path) -> None:
 
 
 def test_a_trial_that_somebody_changed_is_had_again_without_a_question(tmp_path: Path) -> None:
+    results = tmp_path / trials.RESULTS
+
+    def forged() -> None:
+        results.write_text(results.read_text("utf-8").replace('"done": false', '"done": true'), "utf-8")
+
+    def longer() -> None:
+        with next(tmp_path.glob("*/*/*/run.jsonl")).open("a", encoding="utf-8") as file:
+            file.write("{}\n")
+
     with Scripted(live_model.playing) as server:
         first = had(server, tmp_path)
         once = len(server.requests)
-        results = sorted(tmp_path.glob("*/*/*/result.json"))
-        results[0].write_text(results[0].read_text("utf-8").replace('"done": false', '"done": true'), "utf-8")
-        results[1].unlink()
-        with (results[2].parent / "run.jsonl").open("a", encoding="utf-8") as file:
-            file.write("{}\n")
-        results[3].write_text(results[4].read_text("utf-8"), "utf-8")
-        again = had(server, tmp_path)
-    assert outcomes(again) == outcomes(first) and len(server.requests) == once
+        for change in (forged, longer, results.unlink, lambda: results.write_bytes(b"\xff")):
+            change()
+            assert outcomes(had(server, tmp_path)) == outcomes(first) and len(server.requests) == once
+            assert sorted(map(str, trials.read(str(results), live_model.FOLDER))) != []
+    runs = events.read(tmp_path / "runs.jsonl")
+    assert len(runs) == len(first.trials), "what was written behind a conversation is gone"
+
+
+def test_trials_of_other_tasks_stay_beside_those_of_a_command(tmp_path: Path) -> None:
+    made = setting("offline")
+    for name in FEW[:2]:
+        experiment.run(made, tmp_path, experiment.plan(made, BOTH[1:], 1, [name]))
+    assert [one.task for one in trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)] == list(FEW[:2])
 
 
 def test_two_do_not_work_in_one_folder(tmp_path: Path) -> None:
@@ -237,13 +253,12 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
                 assert process.poll() is None
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
-        kept = {path: path.read_bytes() for path in tmp_path.glob("*/*/*/result.json")}
-        assert 0 < len(kept) < 6 and not (tmp_path / trials.RESULTS).exists()
+        kept = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+        assert 0 < len(kept) < 6
         done = had(server, tmp_path)
         assert len(done.trials) == 6 and not done.open
-        assert all(path.read_bytes() == content for path, content in kept.items())
         found = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
-        assert len(found) == 6
+        assert len(found) == 6 and set(kept) <= set(found)
         twice = len(server.requests) - sum(one.queries for one in found)
         assert 0 <= twice <= 2, "what was under way at the kill, two at a time"
 
@@ -272,3 +287,124 @@ def test_the_command_says_what_came_of_it_and_where_it_lies(tmp_path: Path, monk
     for wrong, why in (({"trials": 0}, "--trials of 1 or more"), ({"strategy": ["x"]}, "--strategy must be one of")):
         with pytest.raises(ValueError, match=why):
             cli.live("airline", **wrong)
+
+
+# ---- results ---------------------------------------------------------------------------------------------------------
+
+
+def trial(task: str, number: int, done: bool, **other: object) -> Trial:
+    row = {"kind": "violating", "strategy": "original", "agent": "m", "end": "user", "stopped": 0, "let_pass": 1}
+    counts = {"turns": 3, "calls": 2, "queries": 5, "tokens": 9, "seconds": 0.5}
+    places = () if done else ("users.x",)
+    return Trial(**{"task": task, "number": number, "done": done, "differs": places, **row, **counts, **other})
+
+
+SOME = (
+    trial("a", 1, True),
+    trial("a", 2, True),
+    trial("a", 3, False),
+    trial("b", 1, True),
+    trial("b", 2, False, end="turns"),
+    trial("c", 1, True, kind="complying"),
+    trial("a", 1, True, strategy="toolguards", stopped=2, let_pass=0),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "policy.md").write_text("Be kind.", "utf-8")
+    (tmp_path / "tasks.yaml").write_text("tasks", "utf-8")
+    return tmp_path
+
+
+def written(folder: Path, some: tuple[Trial, ...] = SOME, name: str = "results.json") -> str:
+    about = {"policy": "p"} | {"sources": trials.sources(folder)}
+    (folder / name).write_text(trials.to_json(some, about), "utf-8")
+    return str(folder / name)
+
+
+def test_results_come_back_and_nothing_comes_of_no_file(folder: Path) -> None:
+    assert trials.read(written(folder), folder) == SOME and trials.read("", folder) == () == trials.read(" , ", folder)
+    both = f"{written(folder, SOME[:2], 'one.json')}, {written(folder, SOME[2:], 'two.json')}"
+    assert trials.read(both, folder) == SOME
+
+
+def test_pass_k_stands_beside_its_n_and_kinds_of_wishes_apart() -> None:
+    first, second, third = trials.table(SOME)
+    assert [first[name] for name in ("strategy", "wishes", "tasks", "n", "trials")] == [
+        "original",
+        "violating",
+        2,
+        2,
+        5,
+    ]
+    assert first["done"] == 3 and first["broken off"] == 1 and first["let pass"] == 5 and first["calls stopped"] == 0
+    assert first["pass^1"] == pytest.approx((2 / 3 + 1 / 2) / 2) and first["pass^n"] == pytest.approx((1 / 3 + 0) / 2)
+    assert (second["wishes"], second["pass^1"]) == ("complying", 1.0)
+    assert (third["strategy"], third["calls stopped"]) == ("toolguards", 2)
+    backwards = [row["strategy"] for row in trials.table(SOME[::-1])]
+    assert backwards == ["original", "original", "toolguards"], "in the paper's order"
+    assert trials.table(()) == [] and trials.curves(()) == {}
+
+
+def test_a_curve_names_n_and_ends_there() -> None:
+    found = trials.curves(SOME)
+    assert list(found) == ["original, m (n = 2)", "toolguards, m (n = 1)"]
+    assert [row["pass"] for row in found["original, m (n = 2)"]] == [pytest.approx(7 / 12), pytest.approx(1 / 6)]
+    assert list(trials.curves(SOME, "complying")) == ["original, m (n = 1)"]
+    drawn = plots.pass_k(found)
+    assert [list(line.x) for line in drawn.data] == [[1, 2], [1]] and plots.empty(plots.pass_k({}))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda text: text.replace('"done": false', '"done": true', 1), "sealed with your key were required"),
+        (lambda text: json.dumps({**json.loads(text), "seal": "0" * 64}), "sealed with your key were required"),
+        (lambda text: text[:-20], "that `wb live` wrote were required"),
+        (lambda text: "[]", "that `wb live` wrote were required"),
+        (lambda text: "[" * 100_000, "that `wb live` wrote were required"),
+        (lambda text: json.dumps({"about": {}, "trials": []}), "that `wb live` wrote were required"),
+    ],
+)
+def test_results_that_somebody_wrote_are_not_believed(folder: Path, change, why: str) -> None:
+    path = Path(written(folder))
+    path.write_text(change(path.read_text("utf-8")), "utf-8")
+    with pytest.raises(TrialError, match=why):
+        trials.read(str(path), folder)
+
+
+def test_results_are_of_the_policy_as_it_is_now_and_each_trial_stands_once(folder: Path) -> None:
+    path = written(folder)
+    with pytest.raises(TrialError, match="again"):
+        trials.read(f"{path},{written(folder, name='same.json')}", folder)
+    with pytest.raises(TrialError, match="a file that `wb live` wrote was required"):
+        trials.read(str(folder / "none.json"), folder)
+    assert trials.read(path, folder / "policy.md") == SOME, "a document has what stands beside it"
+    (folder / "tasks.yaml").write_text("others", "utf-8")
+    with pytest.raises(TrialError, match="as its files are now were required"):
+        trials.read(path, folder)
+
+
+def test_the_digests_of_what_stands_beside_a_policy_tell_files_apart(folder: Path) -> None:
+    first = trials.sources(folder)
+    assert sorted(first) == ["policy.md", "tasks.yaml"]
+    (folder / "database.json").write_text("{}", "utf-8")
+    (folder / "other.txt").write_text("x", "utf-8")
+    assert sorted(trials.sources(folder)) == ["database.json", "policy.md", "tasks.yaml"]
+    assert sorted(trials.sources(folder / "other.txt")) == ["database.json", "other.txt", "policy.md", "tasks.yaml"]
+
+
+def test_a_run_is_given_results_by_their_full_path_and_keyed_by_what_they_hold(folder: Path, monkeypatch) -> None:
+    (folder / "tools.json").write_text('[{"name": "book_hall"}]', "utf-8")
+    path, here = Path(written(folder)), Project(ROOT, folder / "artifacts")
+    monkeypatch.chdir(folder)
+    last = pipeline.plan(here, {"policy": str(folder), "live": path.name})[-1]
+    assert last.stage == "07_evaluation" and last.given["live"] == str(path.resolve())
+    first = store.keyed(last.parameters, None)["live"]
+    assert str(folder) not in first and first.startswith("results.json:")
+    path.write_text(trials.to_json(SOME[:2], {"policy": "p"} | {"sources": trials.sources(folder)}), "utf-8")
+    assert store.keyed(last.parameters, None)["live"] != first
+    path.write_text("{}", "utf-8")
+    with pytest.raises(TrialError, match="that `wb live` wrote were required"):
+        pipeline.plan(here, {"policy": str(folder), "live": path.name})

@@ -11,6 +11,8 @@ from conftest import ROOT
 
 # what keeps a state while one run, one call or one question goes on
 CHANGING = {
+    "Conversation",
+    "_Same",
     "_Frame",
     "_Ideal",
     "Calls",

@@ -79,6 +79,7 @@ def test_what_a_guard_reads_minds_and_trusts() -> None:
     assert GUARD.reads("pay") == GUARD.reads("look") == GUARD.reads("nope") == {"confirmed"}, "it is remembered"
     assert [GUARD.minds(tool) for tool in ("book", "pay", "look", "nope")] == [True, True, False, False]
     assert [GUARD.trusted(tool) for tool in ("book", "pay", "look")] == [("confirmed",), (), ()]
+    assert GUARD.claims() == {"book": "proved", "pay": "proved", "look": "free"}
     assert GUARD.evidence("book") == runtime.digest(GUARDS[0].source) != GUARD.evidence("pay")
     assert runtime.digest("é\ud800") == runtime.digest("é\ud800") and len(runtime.digest("")) == 64
 
@@ -107,6 +108,7 @@ def test_a_guard_of_another_grade_denies_with_the_reason_that_was_kept() -> None
         ("tested", {"proved"}, "", ""),
         ("stub", {"tested", "proved"}, "no idea", ""),
         ("tested", {"proved"}, "slow", "; its item 'Age' is error: “Only adults. All.”"),
+        *((grade, {"proved"}, "no proof yet", "") for grade in ("error", "none", "bounded")),
     ):
         one = replace(GUARDS[0], grade=grade, reason=kept, parts=parts if items else ())
         verdict = CallGuard("g", RULES, (one,), frozenset(accepted)).decide(trace(book("a"), **FINE))
@@ -160,6 +162,8 @@ def test_one_of_two_rules_is_broken_whatever_is_not_known() -> None:
         ("return (age < 'a', 'x')", "its guard cannot be run: line 2: "),
         ("return (nothing, 'x')", "its guard "),
         ("pass", "its guard "),
+        ("return (later, 'x')\n    later = 1", "its guard "),
+        ("import os", "its guard cannot be run: line 2: "),
     ],
 )
 def test_a_guard_that_breaks_denies(body: str, reason: str) -> None:

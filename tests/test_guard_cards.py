@@ -31,7 +31,7 @@ STATE = {
 
 
 def rows(table) -> list[dict]:
-    return table.frame.to_dict("records")
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
 def test_a_guard_shows_its_rules_its_code_and_what_speaks_against_it() -> None:
@@ -81,13 +81,13 @@ def test_items_and_rules_without_a_guard_are_rows_with_their_words() -> None:
     ]
     shown = rows(guard_cards.items(found, {tool.name: tool.mutating for tool in box.tools}))
     assert [row["tool"] for row in shown] == ["look (reads only)", "lend", "ask (may change something)"]
-    said = {"item": "A", "by": "reading", "references": Quote("One. … Two."), "rules": "r1, r2", "archived": "why"}
-    assert {key: shown[0][key] for key in said} == said
+    expected = {"item": "A", "by": "reading", "references": Quote("One. … Two."), "rules": "r1, r2", "archived": "why"}
+    assert expected.items() <= shown[0].items()
     rule = Rule("r1", "Do it.", parse("ALWAYS true"), "forbid", quote="Please do it.")
     lost = [Unguarded("r1", "too late"), Unguarded("r2", "too late")]
-    told = rows(guard_cards.unguarded(lost, RuleSet((), (rule, replace(rule, id="r2", quote="")))))
-    assert told[0] == {"rule": "r1", "sentence": "Please do it.", "why no guard": "too late"}
-    assert told[1]["sentence"] == "Do it."
+    shown = rows(guard_cards.unguarded(lost, RuleSet((), (rule, replace(rule, id="r2", quote="")))))
+    assert shown[0] == {"rule": "r1", "sentence": "Please do it.", "why no guard": "too late"}
+    assert shown[1]["sentence"] == "Do it."
 
 
 def test_examples_are_rows_with_their_decision() -> None:
@@ -96,6 +96,25 @@ def test_examples_are_rows_with_their_decision() -> None:
         {"kind": "compliance", "decision": Badge("allow"), "arguments": Source("x='a'"), "breaks": ""},
         {"kind": "violation", "decision": Badge("deny"), "arguments": Source("x=1, y=True"), "breaks": "r1"},
     ]
+
+
+def test_candidates_with_rules_come_first_and_abilities_are_counted() -> None:
+    kept = [
+        {"tool": tool, "grade": "tested", "rules": rules, "examples": [1, 2], "attempts": [1], "reason": "why"}
+        for tool, rules in (("look", []), ("pay", ["c1.1"]))
+    ]
+    first, second = rows(guard_cards.candidates(kept, {"look": ("s1",)}))
+    assert first == {
+        "tool": "pay", "claim": Badge("tested"), "items": "", "rules": 1, "examples": 2, "attempts": 1,
+        "why not better": "why",
+    }  # fmt: skip
+    assert (second["tool"], second["claim"]) == ("look", Badge("no rule"))
+    tool = {"tool": "pay", "fate": "free", "grade": "proved", "rules": (), "open": ("x",), "allows": "can"}
+    (shown,) = rows(guard_cards.abilities([{**tool, "denies": "never", "needs": ("agreed", "adult")}]))
+    assert shown == {
+        "tool": "pay", "fate": Badge("free"), "claim": Badge("proved"), "items": "", "rules": 0, "open": 1,
+        "allows": "can", "denies": "never", "needs to be told": "agreed, adult",
+    }  # fmt: skip
 
 
 def test_a_planted_fault_is_shown_with_both_answers() -> None:
@@ -109,12 +128,13 @@ def test_a_planted_fault_is_shown_with_both_answers() -> None:
     assert parts["the verifier says"] == "the prover said so" and parts["so"] == "It may be wrong."
     assert parts["counterexample"] == Source("clerk=True, kind='note', years=7, night=False")
     assert "(False" in parts["the planted guard answers"] and "(True" in parts["the guard as it was answers"]
-    for allowed, said in ((False, "denied"), (None, "")):
+    for allowed, wanted in ((False, "denied"), (None, "")):
         again = Draft(MADE, (Attempt(GUARD, (replace(BAD, arguments=(), allowed=allowed),)),))
-        parts = dict(guard_cards.fault(planted, again).parts)
-        assert parts["must be"] == said and parts["counterexample"] == parts["the planted guard answers"] == ""
+        parts = dict(guard_cards.fault(planted, again).filled)
+        assert parts.get("must be", "") == wanted and not {"counterexample", "the planted guard answers"} & parts.keys()
     passed = guard_cards.fault(planted, Draft(MADE, (Attempt(GUARD),)))
-    assert passed.badge == "proved" and dict(passed.parts)["the verifier says"] == ""
+    assert passed.badge == "proved" and [name for name, _ in passed.filled] == ["planted", "code"]
+    assert "there is no proved guard to break" in repr(guard_cards.fault(None))
 
 
 def test_fates_are_shown_worst_first_and_proved_guards_last() -> None:
@@ -125,11 +145,11 @@ def test_fates_are_shown_worst_first_and_proved_guards_last() -> None:
     assert {"fault": "constant", "change": Source("years < 7 -> years < 8")}.items() <= shown[0].items()
     assert rows(guard_cards.fates([replace(fates[0], witness=())]))[0]["differs where"] == ""
     entries = [Guarded(MADE, GUARD, grade, "why") for grade in ("proved", "error", "tested")]
-    told = rows(guard_cards.grades(entries, open={"delete_record": ("a", "b")}))
-    assert [row["claim"].text for row in told][1:] == ["error", "tested for 3 rules, 2 sentences open"]
-    told = rows(guard_cards.grades(entries))
-    assert [row["claim"].text for row in told] == ["error", "tested", "proved"]
-    assert told[0]["rules"] == 3 and told[0]["why not better"] == "why"
+    shown = rows(guard_cards.grades(entries, open={"delete_record": ("a", "b")}))
+    assert [row["claim"].text for row in shown][1:] == ["error", "tested for 3 rules, 2 sentences open"]
+    shown = rows(guard_cards.grades(entries))
+    assert [row["claim"].text for row in shown] == ["error", "tested", "proved"]
+    assert shown[0]["rules"] == 3 and shown[0]["why not better"] == "why"
 
 
 def test_the_inputs_of_a_guard_are_said_with_what_tells_each() -> None:

@@ -4,6 +4,7 @@ know nothing and against an oracle of their own."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,34 +51,25 @@ class Same:
     def trusted(self, tool: str) -> tuple:
         return ()
 
-    def reads(self, tool: str) -> tuple[str, ...]:
+    def reads(self, tool: str, before: object = ()) -> tuple[str, ...]:
         return ()
 
     def minds(self, tool: str) -> bool:
         return False
 
 
-def counts(verdict: Verdict) -> dict[str, Mapping[str, int]]:
-    return dict(guard_tests.counted(guard_tests.run(Same(verdict), TESTS, DATABASE)))
-
-
-def outcome(**found: int) -> dict[str, int]:
-    return dict.fromkeys(guard_tests.OUTCOMES, 0) | found
-
-
-def test_a_guard_that_allows_everything_fails_every_violation_test() -> None:
-    found = counts(Verdict("allow", "whatever it is"))
-    assert found["allow"] == outcome(passed=25) and found["deny"] == outcome(failed=36)
-
-
-def test_a_guard_that_denies_everything_fails_every_compliance_test() -> None:
-    found = counts(Verdict("deny", "whatever it is"))
-    assert found["allow"] == outcome(failed=25) and found["deny"] == outcome(passed=36)
-
-
-def test_what_is_undecided_or_broke_passes_no_test() -> None:
-    assert counts(Verdict("undecided", "nobody knows"))["all"] == outcome(undecided=61)
-    assert counts(Verdict("deny", "it broke", grade="error"))["all"] == outcome(error=61)
+@pytest.mark.parametrize(
+    ("verdict", "allow", "deny"),
+    [
+        (Verdict("allow", "whatever it is"), "passed", "failed"),
+        (Verdict("deny", "whatever it is"), "failed", "passed"),
+        (Verdict("undecided", "nobody knows"), "undecided", "undecided"),
+        (Verdict("deny", "it broke", grade="error"), "error", "error"),
+    ],
+)
+def test_a_guard_that_answers_alike_fails_what_it_should_not_say(verdict: Verdict, allow: str, deny: str) -> None:
+    outcomes = Counter((row.test.expect, row.outcome) for row in guard_tests.run(Same(verdict), TESTS, DATABASE))
+    assert outcomes == {("allow", allow): 25, ("deny", deny): 36}
 
 
 def test_what_failed_is_told_apart_in_one_row_a_guard(tmp_path: Path) -> None:
@@ -169,7 +161,7 @@ def test_a_file_of_one_test_is_read(tmp_path: Path) -> None:
         ([ROW | {"expect": "deny"}], "a sentence was required"),
         ([ROW | {"sentence": "x"}], "a sentence was required"),
         ([ROW | {"more": 1}], "Extra inputs"),
-        ([ROW | {"history": [{"user": "a", "assistant": "b"}]}], "one key an event"),
+        ([ROW | {"history": [{"user": "a", "assistant": "b"}]}], "one key a call or text"),
         ([ROW | {"history": [{"user": {}}]}], "a text of user or assistant"),
         ([ROW | {"history": [{"think": "a"}]}], "a tool's arguments"),
         ([ROW, {**ROW, "history": [], "arguments": {"thought": "!"}}], "a name of its own"),

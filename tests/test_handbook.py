@@ -15,9 +15,9 @@ from wb.logic.formula import conjunction
 from wb.logic.semantics import holds
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
-from wb.offline import norms
+from wb.offline import reader
 from wb.offline.engine import Offline
-from wb.rules import extract, physical, refine
+from wb.rules import physical, refine
 from wb.shield import circuit, cluster, shield
 
 
@@ -38,7 +38,7 @@ def llm(handbook, encoder):
 
 @pytest.fixture(scope="module")
 def extracted(handbook, llm):
-    return extract.rules(extract.clauses(handbook, llm, norms.constrains), handbook, llm, norms.constrains)
+    return reader.extracted(handbook).ruleset
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,16 @@ def documents(draw, dialect):
     return {"parts": made, "allOf": [{"$ref": refs[-1]}]}
 
 
+ANNOTATIONS = {
+    "title": "x",
+    "description": "x",
+    "default": "x",
+    "deprecated": True,
+    "readOnly": True,
+    "writeOnly": True,
+}
+
+
 def whole(document, dialect):
     return Document(document, dialect).schema(document, "#")
 
@@ -154,7 +164,7 @@ def test_the_dialect_of_openapi_3_0_says_the_same_in_json_schema(document, value
         ([{"properties": {"a": True}}, {"properties": {"a": True}}], {"properties": {"a": True}}),
         ([{"properties": {"a": {}}}, {"properties": {"a": False}}], {"properties": {"a": False}}),
         ([False, {"type": "string"}], {"type": "string", "allOf": [False]}),
-        ([{"description": "one"}, {"description": "other"}], {"description": "one"}),
+        *(([{key: said}, {key: "other"}], {key: said}) for key, said in ANNOTATIONS.items()),
         (
             [{"minimum": 1}, {"exclusiveMinimum": True}],  # in draft 4 a truth says nothing without its own bound
             {"minimum": 1, "allOf": [{"exclusiveMinimum": True}]},
@@ -166,18 +176,32 @@ def test_parts_become_one_schema_where_that_says_the_same(parts, expected):
     assert inline.merged({"allOf": parts}) == (expected or {"properties": {"a": {"minimum": 1, "maximum": 2}}})
 
 
-def test_what_stands_beside_a_reference_counts_as_the_dialect_has_it():
-    document = {"x": {"type": "string", "description": "of x"}, "$ref": "#/x", "description": "own", "maxLength": 3}
-    assert whole(document, "2020-12") == {"type": "string", "description": "own", "maxLength": 3}
-    assert whole(document, "OpenAPI 3.0") == whole(document, "draft-7") == document["x"]
+NAMED = {"x": {"type": "string", "description": "of x"}, "$ref": "#/x", "description": "own", "maxLength": 3}
+STRING = {"type": "string", "format": "date", "pattern": "a", "minLength": 1, "maxLength": 9, "enum": ["a"]}
+STRING |= {"title": "t", "description": "d", "default": "a", "readOnly": True}
+LIST = {"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": True}
+UNREAD = {"x-note": 1, "example": 2, "xml": {}, "discriminator": {}}
 
 
-@pytest.mark.parametrize("dialect", ["2020-12", "draft-7", "OpenAPI 3.0"])
-def test_what_a_dialect_knows_of_a_value_is_kept(dialect):
-    said = {"type": "string", "format": "date", "pattern": "a", "minLength": 1, "maxLength": 9, "enum": ["a"]}
-    said |= {"title": "t", "description": "d", "default": "a", "readOnly": True}
-    assert whole(dict(said), dialect) == said
-    assert whole({"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": True}, dialect)["uniqueItems"] is True
+@pytest.mark.parametrize(
+    ("dialect", "document", "expected"),
+    [
+        ("2020-12", NAMED, {"type": "string", "description": "own", "maxLength": 3}),
+        *((dialect, NAMED, NAMED["x"]) for dialect in ("OpenAPI 3.0", "draft-7")),
+        *((dialect, one, one) for dialect in ("2020-12", "draft-7", "OpenAPI 3.0") for one in (STRING, LIST)),
+        *(("2020-12", {key: value} | UNREAD, {key: value}) for key, value in ANNOTATIONS.items()),
+        ("OpenAPI 3.0", {"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        ("OpenAPI 3.0", {"type": "string", "nullable": False}, {"type": "string"}),
+        ("OpenAPI 3.0", {"nullable": True}, {}),
+        ("OpenAPI 3.0", {"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
+        ("OpenAPI 3.0", {"maximum": 1, "exclusiveMaximum": True}, {"exclusiveMaximum": 1}),
+        ("OpenAPI 3.0", {"minimum": 1, "exclusiveMinimum": False}, {"minimum": 1}),
+        ("OpenAPI 3.0", {"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
+        ("OpenAPI 3.0", {"exclusiveMinimum": True}, {}),
+    ],
+)
+def test_what_a_dialect_says_of_a_value_is_said_in_json_schema(dialect, document, expected):
+    assert whole(document, dialect) == expected
 
 
 def test_draft_7_keeps_its_own_keywords():
@@ -242,7 +266,11 @@ def growing(levels):
         ({"properties": {"a/b": 3}}, "#/properties/a~1b: a schema, an object, was required; got 3"),
         ({"properties": []}, "#/properties: an object was required"),
         ({"allOf": {}}, "#/allOf: a list was required"),
-        ({"items": {"$dynamicRef": "#x"}}, r"#/items/\$dynamicRef: references by \$ref alone were required"),
+        *(
+            (of({key: "x"}), rf"#.*/\{key}: references by \$ref alone were required; got \{key}")
+            for key in ("$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$recursiveAnchor")
+            for of in (dict, lambda one: {"items": one})
+        ),
         ({"items": {"$id": "x"}}, r"#/items/\$id"),
         ({"$schema": "x", "$id": "y", "items": {"$schema": "x"}}, r"#/items/\$schema: references by"),
         ({"$schema": "x", "items": {"$ref": "#"}}, "a .ref without a cycle was required; got # -> #"),
@@ -341,39 +369,6 @@ def test_keywords_that_are_read_with_one_another_stay_together(schema, right, wr
     apart = inline.merged({"allOf": [schema, schema]})
     assert "allOf" not in together and accepts(together, right) and not accepts(together, wrong)
     assert accepts(apart, right) and not accepts(apart, wrong)
-
-
-@pytest.mark.parametrize("keyword", ["title", "description", "default", "deprecated", "readOnly", "writeOnly"])
-def test_what_is_said_of_a_value_is_kept_and_nothing_else_is(keyword):
-    value = True if keyword.endswith("Only") or keyword == "deprecated" else "x"
-    assert whole({keyword: value, "x-note": 1, "example": 2, "xml": {}, "discriminator": {}}, "2020-12") == {
-        keyword: value
-    }
-    assert inline.merged({"allOf": [{keyword: value}, {keyword: False}]}) == {keyword: value}
-
-
-@pytest.mark.parametrize("key", ["$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$recursiveAnchor"])
-def test_other_ways_to_refer_are_refused_everywhere(key):
-    for document in ({key: "x"}, {"items": {key: "x"}}):
-        with pytest.raises(Mistake, match=rf"references by \$ref alone were required; got \{key}"):
-            whole(document, "2020-12")
-
-
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
-        ({"type": "string", "nullable": False}, {"type": "string"}),
-        ({"nullable": True}, {}),
-        ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
-        ({"maximum": 1, "exclusiveMaximum": True}, {"exclusiveMaximum": 1}),
-        ({"minimum": 1, "exclusiveMinimum": False}, {"minimum": 1}),
-        ({"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
-        ({"exclusiveMinimum": True}, {}),
-    ],
-)
-def test_the_bounds_and_nulls_of_openapi_3_0_in_json_schema(schema, expected):
-    assert whole(schema, "OpenAPI 3.0") == expected
 
 
 def test_arguments_with_several_types_are_ways():

@@ -84,6 +84,16 @@ def test_a_module_counts_by_its_text(package):
     assert {name for name in before if before[name] != after[name]} == {"c"}
 
 
+@pytest.mark.parametrize("name", ["c.lark", "c.yaml"])
+def test_a_module_counts_by_the_data_that_is_named_as_it_is(package, name):
+    before = key.modules(["from wb import a"], package)
+    (package / "other.yaml").write_text("x: 1\n", "utf-8")
+    assert key.modules(["from wb import a"], package) == before
+    (package / name).write_text("x: 1\n", "utf-8")
+    after = key.modules(["from wb import a"], package)
+    assert {n for n in before if before[n] != after[n]} == {"c"} and key.digests(after, package) == after
+
+
 def test_prompts_are_those_that_the_modules_name(package, tmp_path):
     for name in ("one", "two", "three", "four"):
         (tmp_path / f"{name}.md").write_text(name, "utf-8")

@@ -96,7 +96,7 @@ class Spy:
     def minds(self, tool: str) -> bool:
         return False
 
-    def reads(self, tool: str) -> tuple[str, ...]:
+    def reads(self, tool: str, before: object = ()) -> tuple[str, ...]:
         return tuple(one.name for one in self.validator.toolbox.state)
 
 
@@ -139,32 +139,6 @@ def test_each_source_fills_its_field() -> None:
     assert known(one)["last"] == "z"
 
 
-def test_all_texts_are_those_since_they_were_used_up() -> None:
-    """A yes that was used up does not count again because something else was said."""
-    words = {
-        "name": "words",
-        "type": "array",
-        "items": {"type": "string"},
-        "from": {"said": "user", "used_by": ["post"]},
-    }
-    one = Session(Spy(validator=Validator(box([words if field["name"] == "words" else field for field in STATE]))))
-    one.say("user", "Well."), one.say("user", "Yes.")
-    assert known(one)["words"] == ("Well.", "Yes.")
-    one.call("post", {"id": "a"}), one.result("done")
-    assert "words" not in known(one)
-    one.say("user", "And now?")
-    assert known(one)["words"] == ("And now?",)
-
-
-def test_of_several_tools_the_newest_result_counts() -> None:
-    both = {"name": "one", "type": "integer", "from": {"result": ["get", "who"], "path": "n", "changed_by": ["set"]}}
-    one, found = Session(Spy(validator=Validator(box([both])))), []
-    for tool, value in (("who", 1), ("get", 2), ("who", "3"), ("get", 4), ("set", None), ("get", 5)):
-        one.call(tool, {} if tool == "who" else {"id": "a"}), one.result({"n": value})
-        found.append(one.judge.asked[-1].state.get("one"))
-    assert found == [None, 1, 2, None, 4, None], "the third one is bad, and the fifth may change it"
-
-
 def test_a_field_that_comes_from_elsewhere_cannot_be_told() -> None:
     one = Session(Spy(), ask=lambda tool, arguments: {"version": 2})
     one.state({"order": {"version": 1}, "level": "gold", "told": 7})
@@ -192,13 +166,6 @@ def test_the_reason_says_that_what_was_told_is_not_read(told: dict, read: bool) 
     assert one.call("post", {"id": "a"}).reason == why, "it is told no more"
 
 
-def test_the_same_question_is_about_the_same_object_alone() -> None:
-    one = Session(Spy())
-    one.call("get", {"id": "a"}), one.result({"version": 1})
-    assert known(one, id="a")["order"] == {"version": 1}
-    assert "order" not in known(one, id="b")
-
-
 def test_what_was_seen_is_not_asked_for_again_and_the_rest_once_a_step() -> None:
     questions = []
 
@@ -213,30 +180,6 @@ def test_what_was_seen_is_not_asked_for_again_and_the_rest_once_a_step() -> None
     one.call("post", {"id": "a"}, step=3)
     one.call("post", {"id": "a"}, step=3)
     assert len(questions) == 2  # touched since the first time; then seen
-
-
-def test_within_a_step_a_question_is_not_asked_twice_even_after_a_change() -> None:
-    questions = []
-    one = Session(Spy(), ask=lambda tool, arguments: questions.append(tool) or {"version": 1})
-    one.call("touch", {"id": "a"}, step=1), one.result(None)
-    one.call("get", {"id": "a"}, step=1)
-    assert questions == ["get"] and "order" not in one.judge.asked[-1].state
-    one.call("get", {"id": "a"}, step=2)
-    assert len(questions) == 2 and one.judge.asked[-1].state["order"] == {"version": 1}
-
-
-def test_an_answer_is_used_up_by_the_call_that_it_belongs_to() -> None:
-    one = Session(Spy(), ask=lambda *_: {"version": 1})
-    one.say("user", "Yes.")
-    assert known(one, "touch")["yes"] == known(one, "post")["yes"] == "Yes."
-    assert "yes" not in known(one, "post") and known(one)["answer"] == "Yes."
-    one.say("user", "Yes.")
-    assert known(one)["yes"] == "Yes."
-    for result in (False, True):  # what is said while the call runs, or when its step is not over, is of the next one
-        one.call("post", {"id": "a"}), one.say("user", "Go on.")
-        if result:
-            one.result(None)
-        assert known(one)["yes"] == "Go on."
 
 
 def test_a_denied_call_changes_nothing_and_a_failed_one_may_have() -> None:
@@ -289,50 +232,6 @@ def test_what_is_filled_is_what_the_world_holds(script: list, alone: bool) -> No
                 calls.remove(made)
 
 
-FRESH, GONE = {"version": 1}, None
-ORDERS = {  # what happens in a step: a call by its name, or its name again for its result; and what is known then
-    "read alone": ("get1 get1", FRESH, FRESH),
-    "a change is under way while it is read": ("touch1 get1 get1", GONE, GONE),
-    "a change ends after it is read": ("touch1 get1 get1 touch1", GONE, GONE),
-    "a change begins and ends while it is read": ("get1 touch1 touch1 get1", GONE, GONE),
-    "a change begins while it is read": ("get1 touch1 get1", GONE, GONE),
-    "it is read after a change": ("touch1 touch1 get1 get1", FRESH, FRESH),
-    "a change gives it": ("set1 set1", FRESH, FRESH),
-    "two changes cross": ("set1 set2 set2 set1", GONE, GONE),
-    "a change is under way while another gives it": ("set1 set2 set2", GONE, GONE),
-}
-
-
-@pytest.mark.parametrize("spy", [Spy, apart])
-@pytest.mark.parametrize(("script", "now", "then"), ORDERS.values(), ids=ORDERS)
-def test_what_crosses_a_change_does_not_count(script: str, now: dict | None, then: dict | None, spy) -> None:
-    one, asked = Session(spy()), set()
-    for name in script.split():
-        if name in asked:
-            one.result({"version": 1}, name)
-        else:
-            asked.add(name)
-            one.call(name[:-1], {"id": "a"}, step=1, call_id=name)
-    one.call("post", {"id": "a"}, step=1, call_id="x")
-    assert one.judge.asked[-1].state.get("order") == now
-    one.call("post", {"id": "a"}, step=2)
-    assert one.judge.asked[-1].state.get("order") == then
-
-
-def test_a_change_of_another_object_changes_nothing_where_it_is_said_which() -> None:
-    for spy, left in ((Spy, None), (apart, {"version": 1})):
-        one = Session(spy())
-        one.call("get", {"id": "a"}), one.result({"version": 1})
-        one.call("touch", {"id": "b"}, step=1)
-        one.call("get", {"id": "a"}, step=1, call_id="x")
-        assert one.judge.asked[-1].state.get("order") == left, "it still runs"
-        one.result({"version": 1}, "x")
-        one.call("post", {"id": "a"}, step=2)
-        assert one.judge.asked[-1].state.get("order") == left, "it was read while the other one ran"
-        one.call("touch", {"id": "a"}), one.result(None)
-        assert "order" not in known(one)
-
-
 def test_a_change_of_what_nobody_can_tell_is_of_all() -> None:
     free = {"name": "touch", "parameters": {"type": "object", "properties": ID["properties"]}}
     order = ORDER | {"from": ORDER["from"] | {"changed_by": {"touch": {"id": "call.id"}, "set": {}}, "given_by": []}}
@@ -342,40 +241,6 @@ def test_a_change_of_what_nobody_can_tell_is_of_all() -> None:
         one.call("get", {"id": "a"}), one.result({"version": 1})
         one.call(tool, told), one.result(None)
         assert len(known(one)) == left, tool
-
-
-def test_changes_of_more_objects_than_are_kept_are_changes_of_all() -> None:
-    one = Session(apart())
-    one.call("get", {"id": "a"}), one.result({"version": 1})
-    for number in range(lookups.KEPT):
-        one.call("touch", {"id": str(number)}), one.result(None)
-    assert known(one)["order"] == {"version": 1}
-    one.call("touch", {"id": "one more"}), one.result(None)
-    assert "order" not in known(one)
-
-
-def test_a_yes_is_used_up_of_each_object_by_itself() -> None:
-    one = Session(apart(), ask=lambda *_: {"version": 1})
-    one.say("user", "Yes, both.")
-    found = [known(one, "post", id=name).get("yes") for name in ("a", "b", "a")]
-    assert found == ["Yes, both.", "Yes, both.", None]
-
-
-def test_a_failed_reading_shows_nothing_and_a_late_result_is_not_the_newest_deed() -> None:
-    one = Session(Spy())
-    one.call("get", {"id": "a"}), one.result({"version": 1}, error=True)
-    assert "order" not in known(one)
-    one.call("touch", {"id": "x"}, call_id="early"), one.call("touch", {"id": "y"}), one.result(None)
-    one.result(None, "early")
-    assert "last" not in known(one), "which of the two was done later is not known"
-
-
-@pytest.mark.parametrize(("tool", "version"), [("set", 1), ("post", 0), ("touch", None)])
-def test_what_a_tool_gives_for_its_own_change_counts(tool: str, version: int | None) -> None:
-    one = Session(Spy())
-    one.call("get", {"id": "a"}), one.result({"version": 0})
-    one.call(tool, {"id": "a"}), one.result({"version": 1})
-    assert known(one).get("order") == (None if version is None else {"version": version})
 
 
 # ---- bad answers -------------------------------------------------------------------------------------
@@ -557,7 +422,7 @@ def test_tools_that_hang_are_not_asked_without_end() -> None:
         verdict = one.call("post", {"id": str(number)})
     assert "questions before it still have no answer" in verdict.reason
     assert threading.active_count() <= before + lookups.HANGING
-    asking = [one for one in threading.enumerate() if one.name.endswith(f"({lookups._answer.__name__})")]
+    asking = [one for one in threading.enumerate() if one.name.endswith(f"({lookups._run.__name__})")]
     assert asking and all(one.daemon for one in asking), "none of them keeps the process from ending"
     end.set()
 
@@ -566,15 +431,6 @@ def test_a_clock_that_fails_tells_no_time() -> None:
     for clock in (broken(OSError()), lambda: "noon", lambda: 3, lambda: None):
         assert "now" not in known(Session(Spy(), clock=lambda clock=clock: clock() if clock is not None else 0))
     assert known(Session(Spy()))["now"].endswith("+00:00")
-
-
-def test_of_more_words_than_are_kept_not_all_are_known() -> None:
-    one = Session(Spy())
-    assert known(one)["words"] == () and "answer" not in one.judge.asked[-1].state
-    for number in range(lookups.TEXTS + 1):
-        one.say("user", str(number))
-    state = known(one)
-    assert state["answer"] == str(lookups.TEXTS) and "words" not in state
 
 
 def test_a_session_keeps_so_many_objects_and_no_more() -> None:
@@ -616,7 +472,7 @@ WRONG = {
     "a later field": ({"lookup": "get", "arguments": {"id": "state.later"}}, "state fields declared before, []"),
     "no list": ({"result": "get", "changed_by": "set"}, "must be of tools that are declared; got str"),
     "a strange user of words": ({"said": "user", "used_by": ["nobody"]}, "got ['nobody']"),
-    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['arguments', 'to', 'used_by'] was required"),
+    "an unknown key of words": ({"said": "user", "path": "x"}, "only ['arguments', 'used_by'] was required"),
     "a strange changer": ({"result": "get", "changed_by": ["nobody"]}, "got ['nobody']"),
     "another argument of what is changed": (
         {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": {"set": {"name": "call.id"}}},
@@ -820,31 +676,6 @@ def test_a_recorded_lookup_serves_the_next_call_alone() -> None:
     spy = Spy()
     list(recorded.judge(spy, [Event("r", what) for what in (told, asked, Result(None), asked)]))
     assert [step.state.get("order") for step in spy.asked] == [{"version": 5}, None]
-
-
-@pytest.mark.parametrize("order", ["ab", "ba"])
-@pytest.mark.parametrize("values", [(1, 1), (1, 2)])
-def test_of_two_readings_under_way_together_nobody_knows_which_is_newer(order: str, values: tuple) -> None:
-    """Unless they give the same; one that was asked for after both had come is newer for sure."""
-    one = Session(Spy())
-    for name in "ab":
-        one.call("get", {"id": "x"}, call_id=name)
-    given = dict(zip("ab", values, strict=True))
-    for name in order:
-        one.result({"version": given[name]}, name)
-    found = known(one, "get", id="x")
-    assert found.get("order") == ({"version": 1} if values == (1, 1) else None)
-    one.call("get", {"id": "x"}, call_id="c"), one.result({"version": 3}, "c")
-    assert known(one, "get", id="x")["order"] == {"version": 3}
-
-
-def test_of_three_readings_the_last_two_may_be_apart_and_still_not_be_known() -> None:
-    one = Session(Spy())
-    one.call("get", {"id": "x"}, call_id="a"), one.call("get", {"id": "x"}, call_id="b")
-    one.result({"version": 1}, "b"), one.call("get", {"id": "x"}, call_id="c"), one.result({"version": 2}, "c")
-    assert known(one, "get", id="x")["order"] == {"version": 2}, "asked for after the other had come"
-    one.result({"version": 3}, "a")
-    assert "order" not in known(one, "get", id="x"), "the first may have been the last to read"
 
 
 def test_the_clock_is_changed_by_no_call() -> None:

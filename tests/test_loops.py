@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 import sys
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
-from oracles import plain
+from conftest import table
+from oracles import plain as independent
 from test_random_facts import FIELDS, ITEM, Facts
 
-from wb.domain.tools import Field, Schema, Tool, Toolbox
+from wb.domain.tools import Field, Schema, Tool, Toolbox, schemas
 from wb.domain.trace import Call, Step
 from wb.guards import contract, loops, sandbox
 from wb.guards.contract import Contract
 from wb.guards.runtime import CallGuard, Guarded
-from wb.logic import cel, evaluation, syntax
+from wb.logic import cel, evaluation, facts, syntax
 from wb.logic.facts import FactError
 from wb.rules.rule import Predicate, Rule, RuleSet
 
@@ -81,9 +85,9 @@ def compare(pairs: int, seed: int) -> Counter:
         values = made.values()
         for one in (values, made.values(), made.damaged(values), made.damaged(values)):
             asked.clear()
-            found, independent = read(one["state"], one["call"]), plain.truth(fact, one)
-            said = f"{cel.render(fact)}\n{one}\nloops {found}, plain {independent}\n{''.join(loop.sources)}"
-            assert found is independent, said
+            found, wanted = read(one["state"], one["call"]), independent.truth(fact, one)
+            said = f"{cel.render(fact)}\n{one}\nloops {found}, plain {wanted}\n{''.join(loop.sources)}"
+            assert found is wanted, said
             counts["pairs"] += 1
             counts["the evaluator was asked" if asked else f"loops say {found}"] += 1
             if not asked:
@@ -250,6 +254,215 @@ def test_a_guard_of_lists_decides_as_the_evaluator_does(text: str, call: dict, s
     assert made.looped and judged(one, call, state) == decision
     truth = evaluation.holds(cel.parse(text), {"call": call, "state": state})
     assert decision == {True: "allow", False: "deny", None: "undecided"}[truth]
+
+
+# ---- the source of loops, word by word: Nagini proves what is said where it is there (`test_nagini`) -----------------
+
+READ = schemas(STATE), schemas(TOOL.arguments)
+
+
+def made(text: str, kind: loops.Type = "bool", **taken: loops.Input | None) -> loops.Computed | None:
+    return loops.computed("p", cel.parse(text), kind, READ, taken)
+
+
+def plain(text: str) -> str:
+    """Without the digests that tell loops of one kind apart."""
+    return re.sub(r"_[0-9a-f]{6}(?![0-9a-z])", "", text).replace(sandbox.GENERATED, "")
+
+
+def said(one: loops.Computed) -> tuple[str, str, str]:
+    """What is read (of each item: *; on trust: !), what is asked of it, and what the test means in the definitions."""
+    inputs = [f"{i.name}:{i.kind}{'*' * i.many}{'!' * i.trusted}" for i in one.inputs]
+    asked = [*(f"{a}~{b}" for a, b in one.alike), *(f"{a}+" for a in one.filled), *["added"] * one.added, str(one.most)]
+    return " ".join(inputs), " ".join(asked), plain(one.meant)
+
+
+@pytest.mark.parametrize(("text", "inputs", "meant"), table("loops.txt", 3))
+def test_what_loops_read_and_mean(text: str, inputs: str, meant: str) -> None:
+    read, asked, means = said(made(text))
+    assert f"{read} | {asked}" == inputs.strip() and means == meant.strip()
+
+
+@pytest.mark.parametrize(("text",), table("loops_none.txt"))
+def test_what_has_no_loop(text: str) -> None:
+    assert made(text) is None
+
+
+def test_a_variable_of_no_list_and_what_is_no_whole_number_have_no_loop() -> None:
+    stray = facts.Macro("all", facts.Path(("call", "ids")), facts.Variable("i"), facts.Variable("j"))
+    assert loops.computed("p", stray, "bool", READ, {}) is None
+    for text in ("call.items.map(i, i.price)", "call.items.map(i, i.paid)", "call.ids", "call.id"):
+        total = cel.parse(f"sum({text}) == 1").left
+        assert loops.computed("p", total, "int", READ, {}) is None
+    assert loops.computed("p", cel.parse("sum(call.items.map(i, i.cents)) == 1").left, "int", READ, {}) is not None
+
+
+@pytest.mark.parametrize("example", "".join(f"{one}\n" for (one,) in table("loops_written.txt")).split("---- ")[1:])
+def test_what_is_written_for_the_prover(example: str) -> None:
+    text, _, written = example.partition("\n")
+    contracted, _ = guard(text)
+    whole = contract.assemble(f"{contracted.signature}\n    return (True, '')\n", contracted)
+    assert plain(whole).endswith(f"\n\n\n{written.strip()}\n")
+
+
+def checked(source: str) -> dict[str, Callable]:
+    """The functions as they run, with each statement to the prover as an assertion: of what is given, of every round of
+    a loop, of the result."""
+    lines, ensured = ["from __future__ import annotations"], "True"
+    for line in source.splitlines():
+        indent, statement, said, returned = re.fullmatch(
+            r"( *)(?:(Requires|Ensures|Invariant|Decreases)\((.*)\)|return (.*)|.*)", line
+        ).groups()
+        if line.startswith("def "):
+            ensured = "True"
+        match statement:
+            case "Ensures":
+                ensured += f" and ({said.replace('Result()', 'result')})"
+            case "Decreases":
+                lines.append(f"{indent}assert 0 <= {said}")
+            case "Requires" | "Invariant":
+                lines.append(f"{indent}assert {said}")
+            case _ if returned is not None:
+                lines.append(f"{indent}result = {returned}\n{indent}assert {ensured}\n{indent}return result")
+            case _ if line != "@Pure":
+                lines.append(line)
+    space: dict[str, Callable] = {"Implies": lambda one, other: not one or other}
+    exec(compile("\n".join(lines), "<checked>", "exec"), space)
+    return space
+
+
+def items(chance: random.Random) -> list[dict]:
+    return [
+        {
+            "cents": chance.randrange(-1, 4),
+            "kind": chance.choice(("card", "cash", "x")),
+            "paid": chance.random() < 0.7,
+            "price": 1.5,
+            "tags": ["x"] * chance.randrange(3),
+            "at": f"202{chance.randrange(4, 8)}-01-01T00:00:00Z",
+            "n": chance.randrange(4),
+            "m": 2,
+            "ok": chance.random() < 0.5,
+        }
+        for _ in range(chance.randrange(4))
+    ]
+
+
+@pytest.mark.parametrize("text", [text for text, *_ in table("loops.txt", 3) if "now" not in text])
+def test_all_that_is_said_to_the_prover_is_true_of_lists(text: str) -> None:
+    loop, chance, met = made(text), random.Random(1), Counter()
+    functions, whole = checked("\n\n".join(loop.sources)), evaluation.compiled(cel.parse(text))
+    for _ in range(40):
+        loose = chance.choice((items(chance), chance.choices((1, 4, 9), k=2), chance.choices((False, True), k=2)))
+        call = {"items": items(chance), "loose": loose, "ids": chance.choices("xyz", k=chance.randrange(4))}
+        call |= {"id": chance.choice("xy"), "most": chance.randrange(4)}
+        state = {"least": chance.randrange(3)}
+        given = [loops.given(one, loop, {})(state, call) for one in loop.inputs]
+        if None not in given and all(given[[i.name for i in loop.inputs].index(name)] for name in loop.filled):
+            truth = functions[loop.function](*given)
+            assert truth is whole(state, call)
+            met[truth] += 1
+    assert set(met) <= {True, False} and met.total()
+
+
+MOST = 2**40
+NUMBERS, PLAIN = "sum(call.loose) == 0", "call.loose.all(n, n >= 0)"
+PAIRS = "sum(call.items.filter(i, i.paid).map(i, i.cents)) == 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "asked"),
+    [
+        (NUMBERS, {"loose": [MOST, -MOST]}, False),
+        (NUMBERS, {"loose": [MOST + 1, -MOST]}, True),
+        (NUMBERS, {"loose": [MOST, -MOST - 1]}, True),
+        (NUMBERS, {"loose": (1, -1)}, False),
+        (NUMBERS, {"loose": [True]}, True),
+        (NUMBERS, {"loose": [1.0]}, True),
+        (NUMBERS, {"loose": "12"}, True),
+        (NUMBERS, {"loose": None}, True),
+        (PLAIN, {"loose": [MOST + 1, 2**62]}, False),
+        (PLAIN, {"loose": [0] * 10_000}, False),
+        (PLAIN, {"loose": [0] * 10_001}, True),
+        ("call.most + 1 in call.loose", {"loose": [3], "most": MOST}, False),
+        ("call.most + 1 in call.loose", {"loose": [3], "most": MOST + 1}, True),
+        ("call.most + 1 in call.loose", {"loose": [3], "most": -MOST}, False),
+        ("call.most + 1 in call.loose", {"loose": [3], "most": -MOST - 1}, True),
+        ("call.most in call.loose", {"loose": [3], "most": MOST + 1}, False),
+        ("call.most in call.loose", {"loose": [3], "most": True}, True),
+        ("call.loose.all(t, timestamp(t) < now)", {"loose": ["2025-01-01T00:00:00Z"]}, False),
+        ("call.loose.all(t, timestamp(t) < now)", {"loose": ["2025-01-01"]}, True),
+        ("call.id in state.methods", {"id": "a"}, False),
+        ("call.id in state.many", {"id": "a"}, False),
+        ("call.id in state.too_many", {"id": "a"}, True),
+        ("call.id in state.listed", {"id": "a"}, True),
+        ("min(call.loose.map(n, n.n)) > 0", {"loose": [{"n": 1}]}, False),
+        ("min(call.loose.map(n, n.n)) > 0", {"loose": []}, True),
+        ("max(call.loose.map(n, n.n)) > 0", {"loose": []}, True),
+    ],
+)
+def test_loops_are_asked_only_of_what_they_hold_for(text: str, call: dict, asked: bool) -> None:
+    """The evaluator is asked beside: of other types, of longer lists, of larger numbers where numbers are added."""
+    record = Field("", "object", schema=Schema({"type": "object", "additionalProperties": {"type": "object"}}))
+    state = (*STATE, *(replace(record, name=name) for name in ("many", "too_many", "listed")))
+    loop = loops.computed("p", cel.parse(text), "bool", (schemas(state), schemas(TOOL.arguments)), {})
+    told = {"now": "2026-01-01T00:00:00Z", "methods": {"a": {}}, "listed": ["a"]}
+    told |= {"many": dict.fromkeys(map(str, range(10_000)), {}), "too_many": dict.fromkeys(map(str, range(10_001)), {})}
+    answer = object()
+    found = loops.reading(loop, lambda state, call: answer, {})(told, call)
+    assert (found is answer) is asked and (asked or found is evaluation.compiled(cel.parse(text))(told, call))
+
+
+def test_items_of_one_list_that_are_read_apart_are_as_many() -> None:
+    """Two reads of one list cannot differ in length; where they did, the evaluator would be asked."""
+    loop = made(PAIRS)
+    apart = replace(loop, inputs=(loop.inputs[0], replace(loop.inputs[1], node=cel.parse("call.loose"))))
+    read = loops.reading(apart, lambda state, call: None, {})
+    paid = [{"paid": True}, {"paid": False}]
+    assert read({}, {"items": paid, "loose": [0, 5]}) is True and read({}, {"items": paid, "loose": [0, 5, 5]}) is None
+    assert read({}, {"items": paid, "loose": [0]}) is None
+
+
+def test_what_is_taken_has_its_meaning_and_an_input_keeps_its_name() -> None:
+    first = made("call.items.all(i, i.paid)", items_paid=None)
+    assert [one.name for one in first.inputs] == ["items_paid_2"]
+    again = made("call.items.exists(i, i.paid)", items_paid=None, items_paid_2=first.inputs[0])
+    assert again.inputs == first.inputs
+    other = made("call.items.exists(i, i.cents > 1)", items_cents=first.inputs[0])
+    assert [one.name for one in other.inputs] == ["items_cents_2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("sum(call.items.map(i, i.cents))", "sum_items_cents"),
+        ("call.items[0].cents", "items_0_cents"),
+        ("call.items.filter(i, i.kind == 'x')", "items_filter_kind_x"),
+        ("'é'", "value"),
+        ("'__a__'", "a"),
+        ("'_7_'", "value_7"),
+        ("string(call.n)", "n"),
+        ("2", "value_2"),
+        ("timestamp(state.at) - timestamp(call.at)", "at"),
+        ("[call.a, call.a, call.b]", "a_b"),
+        ("call." + "x" * 47 + "_y", "x" * 47),
+        ("call." + "x" * 48, "x" * 48),
+        ("call." + "x" * 49, "x" * 48),
+    ],
+)
+def test_a_name_is_made_of_the_words_of_a_text(text: str, name: str) -> None:
+    assert loops.named(cel.parse(f"[{text}] == []").left.items[0]) == name
+
+
+@pytest.mark.parametrize("word", ["at", "found", "len", "class", "part_3", "items_here"])
+def test_no_input_has_a_name_that_loops_use(word: str) -> None:
+    listed = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    tool = schemas((Field(word, "array", schema=Schema({"type": "array", "items": {"type": "integer"}})),))
+    loop = loops.computed("p", cel.parse(f"call.{word}.all(n, n > 0)"), "bool", ({}, tool), {})
+    assert [one.name for one in loop.inputs] == [f"{word}_2"]
+    tool = schemas((Field("part_no", "array", schema=Schema(listed)),))
+    loop = loops.computed("p", cel.parse("call.part_no.all(i, i.n > 0)"), "bool", ({}, tool), {})
+    assert [one.name for one in loop.inputs] == ["part_no_n"]
 
 
 if __name__ == "__main__":

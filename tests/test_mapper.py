@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from loopback import Drop, Say, Scripted
-from test_items import AIRLINE, SHED, accounts, box, tool
+from test_items import SHED, accounts, box, tool
 
 from wb.bench import mapping
-from wb.domain import policy as documents
 from wb.models import client
 from wb.models.client import LLM
 from wb.models.endpoint import Endpoint, Replies, Reply
@@ -64,7 +64,19 @@ TOOLS = (
     tool("show_map", "Show the map of the lake.", mutating=False),
 )
 BOX = box(*TOOLS)
-POLICY, READ = accounts(HIRE, BOX)
+POLICY, UNREAD = accounts(HIRE, BOX)
+MADE = {  # what readers may have made of it
+    SWIM: ("rule", ("rent_boat",), ("c1.1",)),
+    BOTH: ("open", ("rent_boat",), ()),
+    PRICE: ("rule", ("rent_boat",), ("c3.1",)),
+    LOOKED: ("rule", ("end_rental",), ("c4.1",)),
+    YES: ("open", ("rent_boat", "end_rental", "find_visitor"), ()),
+}
+READ = tuple(
+    replace(one, cls=cls, tools=tools, rules=rules)
+    for one in UNREAD
+    for cls, tools, rules in [MADE.get(one.text, ("not a constraint", (), ()))]
+)
 
 
 def item(name: str, *references: str, description: str = "") -> dict:
@@ -175,7 +187,7 @@ def test_every_step_is_taken_and_what_it_gave_is_what_the_document_says() -> Non
         ("create_items", "rent_boat", "Inside the buoys")
     )
     assert "something new was required" in refused.pop(("add_items", "rent_boat", "Swimmers, once more"))
-    assert "before a call is in the history" in refused.pop(("review_items", "end_rental", "Looked at"))
+    assert "a rule of its sentences guards the tool" in refused.pop(("review_items", "end_rental", "Looked at"))
     assert not refused
     steps = [step for step, _ in engine.asked]
     assert steps == sorted(steps, key=list(dict.fromkeys(steps)).index) or steps.count("correct_references") == 1
@@ -195,16 +207,6 @@ def test_nobody_is_asked_without_rounds_and_the_offline_engine_gives_what_was_re
     for rounds in (-1, 11):
         with pytest.raises(ValueError, match=f"map_rounds must be in 0..10; got {rounds}"):
             made(engine, rounds=rounds)
-
-
-def test_the_airline_s_items_and_figures_are_the_same_through_all_steps() -> None:
-    policy, told = accounts(AIRLINE.text, AIRLINE.toolbox)
-    read = items.items(policy, told)
-    offline = client.connect("offline", offline=Offline(policy.toolbox, items=read), replies_dir=None)
-    found = mapper.mapped(policy, told, offline, rounds=1)
-    assert found.items == read and not found.refused
-    exact, overlap = mapping.figures(mapping.gold(documents.place("airline"), policy.text), found.items, policy.text)
-    assert (round(exact["F1"], 3), round(exact["FRI"], 3)) == (0.947, 0.987) == (round(overlap["F1"], 3), 0.987)
 
 
 def test_items_of_a_model_are_measured_as_those_that_were_read() -> None:
@@ -304,7 +306,7 @@ BAD = {
         "an item of this tool, once",
     ),
     "an archive without a reason": ("review_items", instead(archive=[{"item": "i3", "why": " "}]), "1 to 4000"),
-    "an archive of what was said": ("review_items", instead(archive=[{"item": "i4", "why": "x"}]), "is in the history"),
+    "an archive of what was said": ("review_items", instead(archive=[{"item": "i4", "why": "x"}]), "guards the tool"),
     "a correction of another": (
         "correct_references",
         lambda reply: {**reply, "references": [*reply["references"], {"was": "Sink.", "now": [SWIM]}]},
@@ -389,7 +391,7 @@ def test_a_dry_run_counts_every_question_of_the_mapper(tmp_path: Path) -> None:
         mapper.mapped(POLICY, READ, LLM(forecast, workers=1), rounds=2)
         assert not server.requests, "nobody was asked"
         mapper.mapped(POLICY, READ, LLM(asked, workers=1), rounds=2)
-        assert forecast.total.calls == len(server.requests) == 1 + 3 + 3 + 3 + 1 + 3
+        assert forecast.total.calls == len(server.requests) == 1 + 3 + 3 + 2 + 1 + 2
 
 
 # ---- findings -----------------------------------------------------------------------------------
@@ -498,6 +500,8 @@ def test_an_edit_of_what_stands_in_two_places_is_of_the_item_that_has_one_of_the
     said = "A saw must be clean."
     text = f"# A\n\n## Lending a saw\n\n{said}\n\n## Selling a saw\n\n{said}\n"
     policy, told = accounts(text, box(tool("lend_saw", "Lend a saw."), tool("sell_saw", "Sell a saw.")))
+    about = iter((("lend_saw",), ("sell_saw",)))
+    told = [replace(one, cls="open", tools=next(about)) if one.text == said else one for one in told]
     read = items.items(policy, told)
     assert [len(one.references) for one in read] == [1, 1]
     own = f"items:\n  - {{tool: sell_saw, item: '{read[1].name}', words: ['{said}'], act: drop, why: sold clean}}\n"

@@ -13,11 +13,8 @@ from wb.domain import policy
 from wb.domain.trace import Call, Step
 from wb.logic import storm
 from wb.logic.semantics import VERDICTS, Monitor, Monitors, holds
-from wb.models.client import LLM
-from wb.models.embeddings import Encoder
-from wb.offline import norms
-from wb.offline.engine import Offline
-from wb.rules import extract, rulefile
+from wb.offline import reader
+from wb.rules import rulefile
 from wb.rules.check import check
 
 RULES = rulefile.load(Path(__file__).parent / "rules" / "airline.yaml")
@@ -108,8 +105,7 @@ def test_the_hand_written_rules_can_be_kept_and_say_what_they_forbid():
 def test_the_web_rules_monitor_the_two_hundred_cases_without_an_error(vectors):
     """Each user meets every tool, one after the other: whatever the turn is taken for, its rules have been followed."""
     handbook = policy.load("web_tasks")
-    engine = LLM(Offline(handbook.toolbox, Encoder(cache=vectors)))
-    ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
+    ruleset = reader.extracted(handbook).ruleset
     cases = mind2web.of_policy("web_tasks", "all").cases
     runs = [
         tuple(Step((Call(tool.name),), case.observation.state) for tool in handbook.toolbox.tools) for case in cases

@@ -3,7 +3,6 @@
 Everything that asks the prover is here, so that its start is paid once.
 """
 
-import json
 import os
 import random
 import signal
@@ -17,7 +16,6 @@ import pytest
 from bench import proofs as proofs_bench
 from test_loops import guard as guard_of_lists
 
-from wb import paths
 from wb.bench import compare
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
@@ -28,8 +26,8 @@ from wb.guards.nagini import HEADER, Verifier
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
 from wb.models.client import LLM
-from wb.offline import engine, norms
-from wb.rules import decisions, extract, rulefile, sentences
+from wb.offline import engine, reader
+from wb.rules import decisions, rulefile, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 
 PREDICATES = (
@@ -196,7 +194,7 @@ def test_of_random_guards_of_lists_the_right_one_alone_is_proved(verifier: Verif
 def six(verifier: Verifier) -> compare.Shortcut:
     """The guards of the six bare sentences, read, written and proved without a hand in between."""
     bare = policy.load("web_tasks", document="six_rules.md")
-    return compare.shortcut(bare, LLM(engine.Offline(bare.toolbox)), norms.constrains, verifier)
+    return compare.shortcut(bare, LLM(engine.Offline(bare.toolbox)), reader.extracted, verifier)
 
 
 def test_the_guards_that_the_pipeline_wrote_itself_are_proved(six: compare.Shortcut) -> None:
@@ -244,14 +242,11 @@ decisions:
 def test_a_persons_rules_alone_and_beside_a_read_sentence_are_proved_and_judge(verifier: Verifier) -> None:
     """`delete_record` is a mixture, `write_note` has a person's rule alone, `ring` has nothing."""
     source = policy.of_text(DOCUMENT, RECORDS)
-    llm = LLM(engine.Offline(RECORDS))
     current, _ = sentences.settled(source, decisions.loads(DECISIONS, source))
-    clauses = extract.clauses(source, llm, norms.constrains)
-    ruleset = decisions.join(extract.rules(clauses, source, llm, norms.constrains), current, RECORDS)
-    readings = sentences.classify(source, clauses, ruleset, current)
-    rules = sentences.enforced(ruleset, readings)
+    llm, found = LLM(engine.Offline(RECORDS)), reader.extracted(source)
+    readings, rules = sentences.classify(source, found, current)
     required = contract.contracts(RECORDS, rules)
-    told = {c.tool: synthesis.concerning(c, rules, clauses) for c in required}
+    told = {c.tool: synthesis.concerning(c, rules, found.clauses) for c in required}
     assert {tool: [c.text for c in those] for tool, those in told.items()} == {
         "delete_record": ["A record may be deleted only if the user is a clerk."],
         "write_note": [],
@@ -357,36 +352,6 @@ def test_a_source_of_the_wrong_type_is_rejected_and_its_neighbours_are_proved(ve
     assert [p.status for p in verifier.verify([wrong, right])] == ["rejected", "proved"]
 
 
-def test_guards_that_differ_in_their_name_alone_are_proved_once(
-    verifier: Verifier, proofs: dict[str, nagini.Proof]
-) -> None:
-    before = verifier.asked
-    assert (
-        verifier.verify([renamed(put("book", GUARDS["book"]), "other")]) == (proofs["book"],)
-        and verifier.asked == before
-    )
-
-
-def test_what_was_proved_once_is_not_asked_again(verifier: Verifier, proofs: dict[str, nagini.Proof]) -> None:
-    before = verifier.asked
-    assert verifier.verify([put("book", GUARDS["book"])]) == (proofs["book"],) and verifier.asked == before
-
-
-def test_a_torn_result_is_asked_again_and_not_believed(tmp_path: Path) -> None:
-    source = put("look", TWINS["look"])
-    (tmp_path / f"{nagini.digest(source)}.json").write_text('{"status": "proved"', encoding="utf-8")
-    assert Verifier(cache=tmp_path)._remembered(source) is None
-
-
-def test_a_result_of_another_source_is_not_believed(tmp_path: Path) -> None:
-    source = put("look", TWINS["look"])
-    for known, believed in ((nagini.digest(source), True), ("of something else", False)):
-        row = {"status": "proved", "findings": [], "digest": known}
-        text = json.dumps({**row, "seal": paths.seal(row)})
-        (tmp_path / f"{nagini.digest(source)}.json").write_text(text, encoding="utf-8")
-        assert (Verifier(cache=tmp_path)._remembered(source) is not None) is believed
-
-
 def test_a_time_out_is_no_proof_is_not_kept_and_the_worker_is_started_anew(verifier: Verifier) -> None:
     source = put("look", GUARDS["look"].replace("no rule", "slow"))
     verifier.verify([source.replace("slow", "warm")])
@@ -399,12 +364,6 @@ def test_a_time_out_is_no_proof_is_not_kept_and_the_worker_is_started_anew(verif
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert verifier.verify([source])[0].status == "proved"
-
-
-def test_a_worker_that_dies_is_a_crash_and_no_proof(verifier: Verifier) -> None:
-    verifier.verify([put("look", GUARDS["look"].replace("no rule", "alive"))])
-    os.kill(verifier._worker.process.pid, signal.SIGKILL)
-    assert verifier.verify([put("look", GUARDS["look"].replace("no rule", "dead"))])[0].status == "crash"
 
 
 def test_the_worker_imports_nothing_of_wb() -> None:
@@ -421,11 +380,6 @@ def test_a_worker_that_cannot_start_is_tried_once_and_nothing_is_proved(
         found = verifier.verify([put(t, g) for t, g in GUARDS.items()])
     assert {p.status for p in found} == {"crash"} and verifier.asked == 1 and not (tmp_path / "proofs").exists()
     assert "exit code 3" in found[0].findings[0].message
-
-
-def test_a_time_limit_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="above 0"):
-        Verifier(timeout_s=0)
 
 
 def test_the_worker_ends_when_the_process_that_started_it_is_killed() -> None:

@@ -30,19 +30,23 @@ def test_parameters_are_the_literals_of_the_tagged_cell(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "code", "message"),
     [
-        ("k = 1 + n", "must be a literal"),
-        ("k = f()", "must be a literal"),
-        ("import os", "only 'name = literal'"),
-        ("a = b = 1", "only 'name = literal'"),
-        ("k: int", "only 'name = literal'"),
-        ("k = = 1", "must be a literal"),
+        ("k = 1 + n", [PLAIN], "must be a literal"),
+        ("k = f()", [PLAIN], "must be a literal"),
+        ("k = = 1", [PLAIN], "must be a literal"),
+        ("import os", [PLAIN], "only 'name = literal'"),
+        ("a = b = 1", [PLAIN], "only 'name = literal'"),
+        ("k: int", [PLAIN], "only 'name = literal'"),
+        ("k = 1", ["x = 1"], "one call store.open"),
+        ("k = 1", [PLAIN, PLAIN], "got 2"),
+        ("k = 1", [PLAIN.replace("01_a", "02_b")], "must be given the stage '01_a'; got '02_b'"),
+        ("k = 1", ['stage = store.open("01_a", parameters={}, reads=others)'], "literal tuple"),
     ],
 )
-def test_a_parameters_cell_holds_nothing_but_literals(tmp_path, parameters, message):
+def test_parameters_are_literals_and_a_notebook_opens_its_own_stage_once(tmp_path, parameters, code, message):
     with pytest.raises(NotebookError, match=message):
-        load(tmp_path, parameters=parameters)
+        load(tmp_path, parameters=parameters, code=code)
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -75,20 +79,6 @@ def test_a_file_that_is_no_python_notebook_is_refused(tmp_path, text, message):
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        (["x = 1"], "one call store.open"),
-        ([PLAIN, PLAIN], "got 2"),
-        (['stage = store.open("02_b", parameters={})'], "must be given the stage '01_a'; got '02_b'"),
-        (['stage = store.open("01_a", parameters={}, reads=others)'], "literal tuple"),
-    ],
-)
-def test_a_notebook_opens_its_own_stage_once(tmp_path, code, message):
-    with pytest.raises(NotebookError, match=message):
-        load(tmp_path, code=code)
-
-
-@pytest.mark.parametrize(
     ("code", "files"),
     [
         (
@@ -111,42 +101,29 @@ TYPES = 'text = "x"\nwhole = 1\nshare = 0.5\nyes = True\nnothing = None\n'
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "value"),
+    ("name", "values"),
     [
-        ("text", "5", "5"),
-        ("text", "", ""),
-        ("whole", "-7", -7),
-        ("share", "2", 2.0),
-        ("share", "1e-3", 0.001),
-        ("yes", "false", False),
-        ("yes", "True", True),
-        ("nothing", "3", 3),
-        ("nothing", "gpt", "gpt"),
-        ("nothing", "None", None),
+        ("text", {"5": "5", "": ""}),
+        ("whole", {"-7": -7}),
+        ("share", {"2": 2.0, "1e-3": 0.001}),
+        ("yes", {"false": False, "True": True}),
+        ("nothing", {"3": 3, "gpt": "gpt", "None": None}),
     ],
 )
-def test_a_value_takes_the_type_of_its_default(tmp_path, name, text, value):
-    got = notebook.typed(load(tmp_path, parameters=TYPES), name, text)
-    assert got == value and type(got) is type(value)
+def test_a_value_takes_the_type_of_its_default(tmp_path, name, values):
+    book = load(tmp_path, parameters=TYPES)
+    for text, value in values.items():
+        got = notebook.typed(book, name, text)
+        assert got == value and type(got) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("whole", "x"),
-        ("whole", "1.5"),
-        ("whole", "True"),
-        ("share", "much"),
-        ("share", "yes"),
-        ("yes", "1"),
-        ("yes", "no"),
-    ],
-)
-def test_a_value_of_another_type_is_refused_with_both(tmp_path, name, text):
-    with pytest.raises(
-        NotebookError, match=rf"{name} must be of type (int|float|bool), like its default .*; got '{text}'"
-    ):
-        notebook.typed(load(tmp_path, parameters=TYPES), name, text)
+@pytest.mark.parametrize(("name", "texts"), [("whole", "x 1.5 True"), ("share", "much yes"), ("yes", "1 no")])
+def test_a_value_of_another_type_is_refused_with_both(tmp_path, name, texts):
+    book = load(tmp_path, parameters=TYPES)
+    for text in texts.split():
+        like = rf"{name} must be of type (int|float|bool), like its default .*; got '{text}'"
+        with pytest.raises(NotebookError, match=like):
+            notebook.typed(book, name, text)
 
 
 @given(

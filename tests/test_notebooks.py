@@ -10,21 +10,16 @@ from pathlib import Path
 import pytest
 
 from wb.domain import policy
+from wb.domain.clauses import pieces
+from wb.offline import reader
 from wb.paths import Project
-from wb.rules import sentences
-from wb.rules.rule import RuleSet
 from wb.runs import key, notebook, pipeline
 
 ROOT = Path(__file__).parents[1]
-STAGES = [
-    "01_policy_extraction",
-    "02_vagueness_scoring",
-    "03_spectral_clustering",
-    "04_weight_learning",
-    "05_tool_guards",
-    "06_nagini_verification",
-    "07_evaluation",
-]
+STAGES = (
+    "01_policy_extraction 02_vagueness_scoring 03_spectral_clustering 04_weight_learning 05_tool_guards "
+    "06_nagini_verification 07_evaluation"
+).split()
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -135,9 +130,7 @@ class TestShape:
         }
 
     def test_the_files_it_reads_are_known(self, path):
-        assert None not in notebook.load(path).files.values(), (
-            "stage.read takes two literals, so that only what is read re-runs it"
-        )
+        assert None not in notebook.load(path).files.values(), "two literals, so that only what is read re-runs it"
 
     def test_its_modules_exist_and_are_followed(self, path):
         assert {"runs.store", "runs.artifact", "runs.key"} <= key.modules(notebook.load(path).cells, ROOT / "wb").keys()
@@ -147,9 +140,9 @@ def test_the_sentences_that_are_counted_first_are_those_that_get_a_class(tmp_pat
     (tmp_path / "policy.md").write_text("| Room | Limit |\n| --- | --- |\n| Hall | No more than 8 guests. |\n", "utf-8")
     (tmp_path / "tools.json").write_text('[{"name": "book_hall"}]', "utf-8")
     source = policy.load(str(tmp_path))
-    assert len(source.sentences) < len(sentences.pieces(source)) == len(sentences.classify(source, (), RuleSet()))
+    assert len(source.sentences) < len(pieces(source)) == len(reader.extracted(source).extracts)
     (counted,) = [text for text in code(NOTEBOOKS[0]) if "show.counts(source.source" in text]
-    assert "sentences=len(sentences.pieces(source))" in counted
+    assert "sentences=len(clauses.pieces(source))" in counted
 
 
 def test_a_plan_of_all_stages_finds_no_mistake():

@@ -16,24 +16,15 @@ def folder(tmp_path, **files):
     return tmp_path
 
 
-def test_a_folder_gives_its_document_and_its_tools(tmp_path):
-    found = policy.load(folder(tmp_path, policy__md=TEXT, tools__json='[{"name": "run"}]'))
+def test_a_folder_or_a_single_document_comes_with_the_tools_beside_it(tmp_path):
+    bare = policy.load(folder(tmp_path, policy__md=TEXT))
+    assert (bare.toolbox.tools, policy.load("web_tasks").name) == ((), "web_tasks")
+    found = policy.load(folder(tmp_path, tools__json='[{"name": "run"}]'))
     assert (found.name, found.text, found.toolbox.tools[0].name) == (tmp_path.name, TEXT, "run")
     assert [s.text for s in found.sentences] == ["House", "Do not run."]
-
-
-def test_a_single_document_takes_the_tools_beside_it(tmp_path):
     folder(tmp_path, house__txt=TEXT, tools__json='{"tools": [], "state": [{"name": "age", "type": "integer"}]}')
     found = policy.load(tmp_path / "house.txt")
     assert found.name == "house" and found.toolbox.state[0].name == "age"
-
-
-def test_a_document_without_tools_has_an_empty_toolbox(tmp_path):
-    assert policy.load(folder(tmp_path, policy__md=TEXT)).toolbox.tools == ()
-
-
-def test_a_name_is_looked_up_under_policies():
-    assert policy.load("web_tasks").name == "web_tasks"
 
 
 def test_the_digest_covers_the_text_and_the_tools(tmp_path):
@@ -83,11 +74,6 @@ def test_one_of_several_documents_can_be_named(tmp_path):
     assert policy.load(tmp_path, document="other.md").text == "Do not hum.\n"
     with pytest.raises(policy.PolicyError, match="the document 'no.md' was asked for; got files"):
         policy.load(tmp_path, document="no.md")
-
-
-def test_clauses_survive_json():
-    clause = policy.Clause("c1", "Do not run.", 9, 20, ("House",), ("Label",), ("Run means haste.",), "Everywhere.")
-    assert policy.from_json(policy.to_json((clause,))) == (clause,)
 
 
 def test_the_name_of_a_policy_means_the_same_to_whatever_reads_and_whatever_hashes_it(tmp_path, monkeypatch):

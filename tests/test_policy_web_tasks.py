@@ -10,16 +10,16 @@ from oracles.told import valuation
 from wb.bench import compare, evaluate, mind2web
 from wb.bench.evaluate import Scored
 from wb.domain import policy
-from wb.domain.policy import Clause, Policy
+from wb.domain.policy import Policy
 from wb.domain.tools import candidates
 from wb.domain.trace import Call, Step, Trace, Verdict
 from wb.domain.turns import Observation, Recognition, recognise
 from wb.logic import semantics, storm
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
-from wb.offline import norms
+from wb.offline import reader
 from wb.offline.engine import Offline
-from wb.rules import extract
+from wb.rules import sentences
 
 SIX = (
     "A user must be a member to shop.",
@@ -98,7 +98,7 @@ def turns(handbook: Policy, engine: LLM) -> list[tuple[str, Recognition]]:
 
 def decisions(text: str, handbook: Policy, engine: LLM, turns: list[tuple[str, Recognition]]) -> dict[str, Verdict]:
     """What the guards made from a text say of every turn."""
-    guard = compare.shortcut(policy.of_text(text, handbook.toolbox), engine, norms.constrains).guard
+    guard = compare.shortcut(policy.of_text(text, handbook.toolbox), engine, reader.extracted).guard
     return {name: evaluate.judge(found, guard, name=name) for name, found in turns}
 
 
@@ -148,11 +148,10 @@ def test_definitions_permissions_and_facts_are_no_constraints(handbook: Policy) 
         "Support is open",
         "Employers usually",
     )
+    found = sentences.classify(handbook, reader.extracted(handbook)).accounts
     for start in plain:
-        (sentence,) = [s for s in handbook.sentences if s.text.startswith(start)]
-        assert not norms.constrains(Clause("c", sentence.text, sentence.start, sentence.end, sentence.headings)), (
-            sentence.text
-        )
+        (sentence,) = [one for one in found if one.text.startswith(start)]
+        assert sentence.cls == "not a constraint", sentence.text
 
 
 def test_every_recognisable_tool_has_many_examples_and_none_twice(handbook: Policy) -> None:
@@ -265,7 +264,7 @@ def test_every_rule_gets_the_same_verdict_from_storm_as_from_our_semantics(handb
 
     What is not known is taken as false and as true. Tools without a rule give the same steps, so one stands for all.
     """
-    ruleset = extract.rules(extract.clauses(handbook, engine, norms.constrains), handbook, engine, norms.constrains)
+    ruleset = reader.extracted(handbook).ruleset
     bound = {tool for p in ruleset.predicates for tool in p.tools}
     tools = [t.name for t in candidates(handbook.toolbox) if t.name in bound] + ["compare_products"]
     profiles = {tuple(c.observation.state.items()) for c in mind2web.of_policy("web_tasks").cases}

@@ -15,7 +15,7 @@ from wb.guards import scenes, synthesis
 from wb.logic.syntax import parse
 from wb.models import prompt
 from wb.models.endpoint import Endpoint, Replies, TruncatedReply, Unreachable
-from wb.rules import extract, mapper, refine
+from wb.rules import mapper, readers, refine, vocabulary
 
 AGAIN = "after a change of prompts or of what they are given, run: python tests/prompt_path.py"
 
@@ -71,9 +71,9 @@ def test_the_recordings_cover_every_prompt_and_each_is_used(walked) -> None:
 def test_every_constraint_of_the_document_became_a_rule_with_its_verbatim_text(walked) -> None:
     walk, _ = walked
     text = (prompt_path.FOLDER / "policy.md").read_text("utf-8")
-    assert len(walk.clauses) == 8 and all(text[c.start : c.end] == c.text for c in walk.clauses)
-    assert [rule.quote for rule in walk.rules.rules] == [c.text for c in walk.clauses] and not walk.rules.undecided
-    assert walk.clauses[6].definitions == ('"Open fines" means the sum that a reader still owes.',)
+    assert len(walk.clauses) == 12 and all(text[c.start : c.end] == c.text for c in walk.clauses)
+    assert [rule.quote for rule in walk.rules.rules] == [c.text for c in walk.clauses[3:11]]
+    assert [one.grade for one in walk.agreements] == ["agreed 3 of 3"] * 12
     assert parse("ALWAYS (waive_fee IMPLIES ONCE ask_librarian)") in [rule.formula for rule in walk.rules.rules]
 
 
@@ -93,13 +93,13 @@ def test_items_were_found_corrected_split_merged_and_archived(walked) -> None:
 
 def test_a_malformed_reply_of_the_recording_was_asked_for_again(walked) -> None:
     asked_again = [event for event in walked[1].events if "asked again" in event]
-    assert len(asked_again) == 1 and "extract_rules" in asked_again[0] and "'limit'" in asked_again[0]
+    assert len(asked_again) == 1 and "read_formulas" in asked_again[0] and "valid list" in asked_again[0]
 
 
 def test_refinement_takes_what_is_exact_and_refuses_what_is_not(walked) -> None:
     fates = {change.kind: change for round_ in walked[0].rounds for change in round_.changes}
-    assert fates["split"].accepted and fates["split"].after == ("c1.1_1", "c1.1_2")
-    assert fates["prune"].accepted and "c5.1" in fates["prune"].before
+    assert fates["split"].accepted and fates["split"].after == ("s4.1_1", "s4.1_2")
+    assert fates["prune"].accepted and "s8.1" in fates["prune"].before
     assert not fates["clarify"].accepted and "vagueness" in fates["clarify"].reason
 
 
@@ -120,8 +120,8 @@ def test_a_guard_that_lets_six_items_through_is_repaired_from_its_test(walked) -
 
 def test_examples_are_written_and_added_and_what_rests_on_nothing_is_refused(walked) -> None:
     found, refused = walked[0].examples
-    assert [(one.tool, one.expect) for one in found].count(("lend_item", "deny")) == 3 and len(found) == 11
-    assert found[4].sentence == "must not borrow anything" and len({one.id for one in found}) == 11
+    assert [(one.tool, one.expect) for one in found].count(("lend_item", "deny")) == 3 and len(found) == 9
+    assert found[4].sentence == "must not borrow anything" and len({one.id for one in found}) == 9
     assert [one.reason.partition(" was required")[0].partition(" were")[0] for one in refused] == [
         "a sentence of the item, word for word,",
         "fields of the state that tools.json declares",
@@ -141,15 +141,16 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         "rule_traverse": ["deny", "undecided", "allow"],
         "guardagent": ["deny", "allow", "allow"],
     }
-    assert walk.verdicts["rule_traverse"][0].violated == ("c1.1_1",)
+    assert walk.verdicts["rule_traverse"][0].violated == ("s4.1_1",)
 
 
 @pytest.mark.parametrize(
     "reply_type",
     [
-        extract.PoliciesReply,
-        extract.RulesReply,
-        extract.StatementsReply,
+        vocabulary.Entries,
+        readers.Formulas,
+        readers.Cases,
+        readers.Conditions,
         refine.Refinements,
         refine.Merged,
         scenes.Examples,

@@ -303,6 +303,9 @@ def test_a_kept_proof_that_was_changed_is_asked_again(worker: Path, change: dict
         if "status" not in change and "seal" not in change:  # sealed, and still not what belongs there
             file.write_text(json.dumps(sealed), "utf-8")
             assert verifier.verify([source]) == (proof,) and verifier.asked == 3
+        asked_before = verifier.asked
+        file.write_text('{"status": "proved"', "utf-8")  # torn
+        assert verifier.verify([source]) == (proof,) and verifier.asked == asked_before + 1
 
 
 def test_a_worker_works_in_a_folder_of_its_own_and_finds_the_packaged_java(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,8 @@ from markdown_it import MarkdownIt
 
 from wb.bench import recorded
 from wb.domain import events, policy, tools
-from wb.models.client import LLM
-from wb.offline import norms
-from wb.offline.engine import Offline
-from wb.rules import decisions, extract, sentences
+from wb.offline import reader
+from wb.rules import decisions, sentences
 from wb.shield import circuit
 from wb.shield.shield import Shield
 
@@ -105,12 +103,9 @@ def test_the_files_that_readme_shows_are_what_is_read(tmp_path: Path) -> None:
         (tmp_path / name).write_text(shown[kind], "utf-8")
     found = policy.load(str(tmp_path))
     (made,) = decisions.loads(shown["yaml"], found)
-    llm = LLM(Offline(found.toolbox))
-    clauses = extract.clauses(found, llm, norms.constrains)
-    rules = extract.rules(clauses, found, llm, norms.constrains)
-    before = sentences.classify(found, clauses, rules)
-    joined = decisions.join(rules, (made,), found.toolbox)
-    after = sentences.classify(found, clauses, joined, (made,))
+    extracted = reader.extracted(found)
+    before = sentences.classify(found, extracted).accounts
+    after, joined = sentences.classify(found, extracted, (made,))
     assert [(r.text == said, r.cls) for r in before] == [(False, "rule"), (True, "open")]
     assert [r.cls for r in after] == ["rule", "rule"]
     groups = {p.name: [r.id for r in joined.rules if p.name in r.predicates] for p in joined.predicates}

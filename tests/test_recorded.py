@@ -51,6 +51,9 @@ class Spy:
     def trusted(self, tool: str) -> tuple:
         return ()
 
+    def reads(self, tool: str) -> tuple:
+        return ()
+
     def minds(self, tool: str) -> bool:
         return True
 

@@ -13,7 +13,7 @@ from wb.logic import cel, syntax
 from wb.paths import Project
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.runs import artifact, outcome, report
+from wb.runs import artifact, report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -29,67 +29,34 @@ GRAPH = {
     ],
 }
 CIRCUITS = [{"action": "pay", "rules": ["r1", "r2"], "weights": [1.2, 0.3], "losses": [0.4, 0.2], "source": "real"}]
+RATES = {"accuracy": 0.96, "precision": 0.97, "recall": None, "fpr": 0.02}
 METHODS = [
-    {
-        "method": "veriguard",
-        "split": "all",
-        "n": 200,
-        "accuracy": 0.96,
-        "precision": 0.97,
-        "recall": None,
-        "fpr": 0.02,
-        "undecided": 3,
-        "queries": 0,
-        "seconds": 1.25,
-        "published": False,
-        "intervals": {"accuracy": [0.92, 0.98]},
-    },
-    {
-        "method": "guardagent",
-        "model": "GPT-4",
-        "split": "all",
-        "n": 200,
-        "accuracy": 0.9,
-        "precision": 1.0,
-        "recall": 0.8,
-        "fpr": None,
-        "published": True,
-    },
+    {"method": "veriguard", "split": "all", "n": 200, **RATES, "undecided": 3, "queries": 0, "seconds": 1.25}
+    | {"published": False, "intervals": {"accuracy": [0.92, 0.98]}},
+    {"method": "guardagent", "model": "GPT-4", "split": "all", "n": 200, **RATES, "published": True},
     {"method": "direct", "split": "all", "n": 0, "reason": "it needs a model", "published": False},
 ]
-RULES = rulefile.to_json(
-    RuleSet(
-        (
-            Predicate("pays", "action", "the agent pays", tools=("pay",)),
-            Predicate("adult", "state", "of age", test=cel.parse("state.age >= 18")),
-        ),
-        (
-            Rule(
-                "c1.1",
-                "Adults pay.",
-                syntax.parse("ALWAYS (pays IMPLIES adult)"),
-                "permit_only_if",
-                clause="c1",
-                quote="Only adults may pay.",
-                parents=("c3.1",),
-            ),
-        ),
-    )
+ADULTS = Rule(
+    "c1.1",
+    "Adults pay.",
+    syntax.parse("ALWAYS (pays IMPLIES adult)"),
+    "permit_only_if",
+    clause="c1",
+    quote="Only adults may pay.",
+    parents=("c3.1",),
 )
+PREDICATES = (
+    Predicate("pays", "action", "the agent <b>pays", tools=("pay",)),
+    Predicate("adult", "state", "of age", test=cel.parse("state.age >= 18")),
+)
+RULES = rulefile.to_json(RuleSet(PREDICATES, (ADULTS,)))
 
 
 def sentence(number, text, cls, headings=("Paying",), rules=(), tools=()):
-    return {
-        "id": f"{number:012x}",
-        "text": text,
-        "start": 10 * number,
-        "end": 10 * number + len(text),
-        "headings": list(headings),
-        "cls": cls,
-        "reason": f"reason {number} <b>",
-        "rules": list(rules),
-        "tools": list(tools),
-    }
+    return {"id": f"{number:012x}", "text": text, "cls": cls, "reason": f"reason {number} <b>"} | {
+        "start": 10 * number, "end": 10 * number + len(text), "headings": [*headings], "rules": [*rules],
+        "tools": [*tools],
+    }  # fmt: skip
 
 
 SENTENCES = [
@@ -113,23 +80,15 @@ GUARDS = [
 
 
 def tool(name, fate, allows, denies, grade="proved", rules=(), open=(), needs=()):
-    return {
-        "tool": name,
-        "fate": fate,
-        "rules": list(rules),
-        "open": list(open),
-        "grade": grade,
-        "allows": allows,
-        "denies": denies,
-        "needs": list(needs),
-    }
+    row = {"tool": name, "fate": fate, "grade": grade, "allows": allows, "denies": denies}
+    return row | {"rules": [*rules], "open": [*open], "needs": [*needs]}
 
 
 SUMMARY = {
     "policy": "rules",
     "model": "offline",
-    "sentences": {},
-    "rules": {},
+    "sentences": {"rule": 1, "open": 1},
+    "rules": {"read": 2, "refined": 1, "in guards": 1, "in no guard": 0},
     "tools": [
         tool("pay", "guarded", "can", "can", rules=["c1.1"]),
         tool("look", "blocked", "never", "never", grade="no rule", open=["000000000002"]),
@@ -189,67 +148,28 @@ def test_every_figure_is_drawn_and_every_table_shown(here):
     page = text(here, run(here))
     for drawing in report.DRAWINGS:
         assert f'id="{drawing.draw.__name__}"' in page
-    assert (
-        "96.0 [92, 98]" in page
-        and "guardagent (GPT-4), published" in page
-        and "Not run: direct; it needs a model." in page
-    )
+    assert "96.0 [92, 98]" in page and "Not run: direct; it needs a model." in page
     assert page.count("guardagent (GPT-4), published</td>") == 1 and "<h3>The bare sentences alone</h3>" in page
+    assert "<title>Guards from policies: run 0" in page and "<script>alert(1)" not in page and "<b>pays" not in page
 
 
 def test_what_was_measured_beside_labelled_calls_is_shown_and_what_was_not_is_not(here):
+    titles = ("Whole recorded runs", "Tests by hand", "Live runs")
+    assert not any(title in text(here, run(here)) for title in titles)
     results = FILES["07_evaluation"]["results.json"]
-    assert report.beside(results) == {}
-    rows = [{"guard": "veriguard", "passed": 61}]
-    more = {**results, "guard_tests": rows, "live": {"rows": [{"agent": "a script", "n": 4}], "pass_k": {}}}
+    more = {**results, "guard_tests": [{"guard": "veri<b>guard", "passed": 61}]}
+    more |= {"live": {"rows": [{"agent": "a script", "n": 4}], "pass_k": {}}}
     page = text(here, run(here, 2, {**FILES, "07_evaluation": {"results.json": more}}))
-    assert "<h3>Tests by hand</h3>" in page and ">61<" in page and "a script" in page
-    assert list(report.beside(more)) == ["guard_tests", "live"]
-    assert [name for name, (_, note) in report.BESIDE.items() if outcome.note(note) in page] == ["guard_tests", "live"]
+    assert [title for title in titles if f"<h3>{title}</h3>" in page] == ["Tests by hand", "Live runs"]
+    assert ">61<" in page and "a script" in page and "veri&lt;b&gt;guard" in page and "TPR: the share" in page
 
 
-def test_what_a_method_does_not_say_is_a_dash():
-    head, *rows = report.table(METHODS[:2])
-    measured, published = (dict(zip(head, row, strict=True)) for row in rows)
-    assert measured["recall"] == published["fpr"] == published["undecided"] == "-" != published["recall"]
-    assert measured["undecided"] == "3" and measured["queries"] == "0"
-
-
-def test_the_outcome_counts_sentences_rules_and_what_guards_can_do(here):
-    page = text(here, run(here))
-    rows = dict(re.findall(r'<tr><th scope="row"[^>]*>([^<]+)</th><td class="prose">([^<]*)</td>', page))
-    assert rows["sentences"] == "6: 1 rule, 1 open, 1 duty, 1 waived, 2 not a constraint" and rows["rules"] == "1"
-    assert rows["tools"] == "5: 1 guarded, 3 blocked, 1 free"
-    assert rows["can never allow"] == "2: look, post" and rows["allows only if told"] == "1: give"
-    assert rows["can never deny"] == "2: look, rest" and "not settled" not in rows, "a line without a tool is left out"
-
-
-def test_every_tool_shows_its_rules_open_sentences_and_code(here):
-    page = text(here, run(here))
-    parts = dict(re.findall(r'<details id="tool-(\w+)">(.*?)</details>', page, re.DOTALL))
-    assert list(parts) == ["pay", "give", "look", "post", "rest"], "by what they can do"
-    assert "Only adults may pay." in parts["pay"] and "<pre" in parts["pay"] and "proved; 1 rule<" in parts["pay"]
-    assert "no rule; 1 open; never allows; never denies<" in parts["look"]
-    assert "Be &lt;script&gt;alert(1)&lt;/script&gt; kind" in parts["look"]
-    assert "Nagini &lt;b&gt; ran out of time" in parts["post"] and "allows only if told agreed" in parts["give"]
-
-
-def test_every_sentence_stands_in_the_document_with_its_class_reason_and_rules(here):
-    page = text(here, run(here))
-    assert "<script>alert(1)" not in page and "Be &lt;script&gt;alert(1)&lt;/script&gt; kind when you look." in page
-    for row in SENTENCES:
-        (mark,) = re.findall(rf'<span id="sentence-{row["id"]}" class="(\w+)" title="([^"]*)"', page)
-        assert mark[0] == (row["cls"] if " " not in row["cls"] else "other")
-        assert f"reason {int(row['id'], 16)} &lt;b&gt;" in mark[1]
-    assert len(re.findall("<h4><span[^>]*>Paying</span></h4>", page)) == 1, "a title stands once, in its place"
-    assert "<h4>Paying / Gifts</h4>" in page, "one that is no sentence of its own stands over its sentences"
-    assert 'Only adults may pay.</span> <a href="#rule-c1.1">c1.1</a>' in page, "by the rule it lives on in"
-
-
-def test_a_title_that_does_not_stand_under_itself_stands_once_all_the_same(here):
-    rows = [{**SENTENCES[0], "headings": []}, *SENTENCES[1:]]
-    page = text(here, run(here, files={**FILES, "01_policy_extraction": {"sentences.json": rows, "rules.json": RULES}}))
-    assert re.findall(r"<h4>(?:<[^>]*>)*([^<]*)", page)[:2] == ["Paying", "Paying / Gifts"]
+def test_the_tables_of_a_run_name_its_policy_and_leave_out_what_did_not_run():
+    policy, bare = report.methods({"methods": METHODS, "bare": METHODS}, "boats")
+    assert (policy.title, bare.title) == ("boats", "The bare sentences alone")
+    assert [row[0] for row in policy.rows] == ["veriguard", "guardagent (GPT-4), published"]
+    assert [row[0] for row in bare.rows] == ["veriguard"] and report.methods({}) == ()
+    assert report.reasons(METHODS) == {"it needs a model": ["direct"]}
 
 
 def test_every_link_leads_to_a_place_of_the_page(here):
@@ -261,18 +181,24 @@ def test_every_link_leads_to_a_place_of_the_page(here):
     assert {link for link in links if not link.startswith("predicate-")} <= set(places)
 
 
-def test_an_older_run_says_what_it_did_not_keep(here):
-    old = {
-        k: {n: v for n, v in files.items() if n not in ("sentences.json", "summary.json")} for k, files in FILES.items()
-    }
-    page = text(here, run(here, files=old))
-    assert "kept no classes of sentences" in page and "made no guards" in page
-
-
-def test_no_axes_are_drawn_without_data(here):
-    still = {**FILES, "04_weight_learning": {"weights.json": []}}
-    page = text(here, run(here, files=still))
-    assert 'id="loss"' not in page and "loss: not drawn, weights.json of stage 04 holds nothing to draw." in page
+@pytest.mark.parametrize(
+    ("stage", "files", "words", "drawn"),
+    [
+        (
+            "04_weight_learning",
+            {"weights.json": []},
+            "loss: not drawn, weights.json of stage 04 holds nothing",
+            "weights",
+        ),
+        ("03_spectral_clustering", None, "predicate graph: no graph.json of stage 03", "predicate_graph"),
+        ("01_policy_extraction", {"rules.json": RULES}, "kept no classes of sentences", None),
+        ("06_nagini_verification", {}, "made no guards", None),
+    ],
+)
+def test_what_a_run_lacks_is_said(here, stage, files, words, drawn):
+    given = {name: value for name, value in (FILES | {stage: files}).items() if value is not None}
+    page = text(here, run(here, files=given))
+    assert words in page and f'id="{drawn}"' not in page and 'id="rule_count"' in page
 
 
 def test_runs_are_named_by_what_differs_between_them(here):
@@ -294,13 +220,16 @@ def test_runs_are_laid_over_one_another(here):
     assert [curve["name"] for curve in json.loads(drawn.group(1))] == [f"run 0 {one.key}", f"run 1 {other.key}"]
 
 
-def test_what_a_run_lacks_is_said(here):
-    page = text(here, run(here, files={k: v for k, v in FILES.items() if not k.startswith("03")}))
-    assert (
-        "predicate graph: no graph.json of stage 03" in page
-        and 'id="predicate_graph"' not in page
-        and 'id="loss"' in page
-    )
+def test_a_page_is_whole_as_it_was_sealed(tmp_path):
+    path = tmp_path / "page.html"
+    assert not report.whole(path)
+    for change, whole in (
+        (lambda page: page, True),
+        (lambda page: page.replace("a", "b"), False),
+        (lambda _: "", False),
+    ):
+        path.write_text(change(report.sealed("<p>a</p>")), "utf-8")
+        assert report.whole(path) is whole
 
 
 def test_a_run_is_found_by_key_folder_or_as_the_newest(here, tmp_path):

@@ -10,11 +10,9 @@ import pytest
 from wb.bench import robustness
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
-from wb.models import client
-from wb.offline import engine as offline
-from wb.offline import norms
+from wb.offline import reader
 
-TEXT = "# Shed\n\n## Lending\n\nOnly machines with a green label may be lent. Never lend a saw to a child.\n"
+TEXT = "# Shed\n\n## Lending\n\nNever lend a machine. Do not lend a machine twice.\n"
 OTHER = "## Rain\n\nNever lend a machine when it rains.\n"
 TOOLS = [
     {
@@ -26,7 +24,7 @@ TOOLS = [
 ]
 ITEMS = [
     {"name": text, "references": [text], "mutating": ["lend_machine"], "read_only": []}
-    for text in ("Only machines with a green label may be lent.", "Never lend a saw to a child.")
+    for text in ("Never lend a machine.", "Do not lend a machine twice.")
 ]
 
 
@@ -39,8 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def rows(folder: Path) -> list[dict[str, object]]:
     source: Policy = documents.load(folder)
-    engine = client.connect("offline", offline=offline.Offline(source.toolbox), replies_dir=folder)
-    return robustness.rows(folder, source, engine, norms.constrains)
+    return robustness.rows(folder, source, reader.extracted)
 
 
 def test_without_a_gold_or_a_text_to_add_there_is_nothing_to_measure(folder: Path) -> None:

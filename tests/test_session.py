@@ -98,17 +98,6 @@ def test_a_second_call_of_a_step_is_judged_by_its_own_arguments(kind) -> None:
     assert kind().decide(Trace("t", (Step((Call("ask"),), FINE), last))).violated == ("few",)
 
 
-@KINDS
-def test_a_step_that_words_ended_is_over_until_another_one_began(kind) -> None:
-    one = ready(kind())
-    assert permitted(one.call("look", step=1))
-    one.say("assistant", "That was it.")
-    one.say("assistant", "And this.")
-    late = one.call("look", step=1)
-    assert late.decision == "undecided" and "step 1 was over before this call" in late.reason
-    assert permitted(one.call("look", step=2)) and permitted(one.call("look", step=1))
-
-
 def test_what_a_session_is_given_is_of_the_right_kind() -> None:
     with pytest.raises(ValueError, match="observe: True or False was required; got 1"):
         Session(GUARD, observe=1)
@@ -117,82 +106,6 @@ def test_what_a_session_is_given_is_of_the_right_kind() -> None:
     for role, text in ((1, "a"), ("user", None)):
         with pytest.raises(SessionError, match="two texts, who spoke and what, were required"):
             one.say(role, text)
-
-
-@KINDS
-def test_calls_of_one_step_share_it_and_others_do_not(kind) -> None:
-    one = ready(kind())
-    assert permitted(one.call("file", step="s"))
-    assert one.call("delete", step="s").violated == ("not_both",)
-    assert permitted(one.call("delete", step="t"))
-    alone = ready(kind())
-    assert permitted(alone.call("file")) and permitted(alone.call("delete"))
-
-
-@KINDS
-def test_what_was_done_counts_and_what_was_denied_does_not(kind) -> None:
-    one = ready(kind())
-    assert permitted(one.call("file"))
-    assert one.call("file").violated == ("once",)
-    other = Session(kind())
-    other.state(FINE)
-    assert other.call("email", SOME).violated == ("asked",), "nobody asked"
-    assert other.call("email", SOME).violated == ("asked",)
-    one = ready(kind(), role="nurse")
-    assert not permitted(one.call("delete", step=1))
-    assert permitted(one.call("file", step=1)), "the deletion beside it was denied"
-
-
-@KINDS
-def test_a_call_that_failed_was_not_done(kind) -> None:
-    one = Session(kind())
-    one.state(FINE)
-    one.call("ask")
-    one.result("no line", error=True)
-    assert one.call("email", SOME).violated == ("asked",)
-    one.call("ask", call_id="q")
-    one.result("yes", call_id="q")
-    assert permitted(one.call("email", SOME))
-
-
-@KINDS
-def test_a_failure_that_comes_too_late_ends_permission_unless_it_was_awaited(kind) -> None:
-    one = Session(kind())
-    one.state(FINE)
-    assert permitted(one.call("ask"))
-    one.say("assistant", "I asked."), one.say("user", "Well?")
-    one.result("timed out", error=True)
-    assert one.call("email", SOME).decision == "undecided"
-    one = Session(kind())
-    one.state(FINE)
-    assert permitted(one.call("ask", call_id="q"))
-    waiting = one.call("email", SOME)
-    assert waiting.decision == "undecided" and "ask (call q) has no result yet" in waiting.reason
-    one.result("timed out", call_id="q", error=True)
-    assert one.call("email", SOME).violated == ("asked",)
-    assert permitted(one.call("ask")) and permitted(one.call("email", SOME))
-    fine = Session(kind())
-    fine.state({**FINE, "role": "nurse"})
-    fine.call("ask")
-    assert fine.call("delete", call_id="d").decision == "deny"
-    fine.call("look")
-    fine.result("denied", call_id="d", error=True)
-    assert permitted(fine.call("look")), "what was denied was not remembered"
-
-
-def test_results_without_a_call_are_refused() -> None:
-    one = Session(GUARD)
-    with pytest.raises(SessionError, match="a call without a result"):
-        one.result("x")
-    one.call("look", call_id="a")
-    one.result("x")
-    with pytest.raises(SessionError, match="a call without a result"):
-        one.result("x")
-    with pytest.raises(SessionError, match="a call without a result"):
-        one.result("x", call_id="b", error=True)
-    one.call("look", call_id="c")
-    with pytest.raises(SessionError, match="id of its own"):
-        one.call("look", call_id="c")
     with pytest.raises(SessionError, match="step's number or name"):
         one.call("look", step=1.5)
 
@@ -207,33 +120,6 @@ def test_a_result_of_another_form_is_refused_and_nothing_is_taken_back(what: dic
     with pytest.raises(SessionError, match="a call's id, and whether it failed, were required"):
         one.result("done", **what)
     assert permitted(one.call("email", SOME)), "the question was asked"
-
-
-def test_words_that_no_call_follows_are_a_step() -> None:
-    rules = RuleSet(PREDICATES, (Rule("r", "", parse("ALWAYS (file IMPLIES PREVIOUSLY ask)"), "forbid"),))
-    one = ready(guard(rules))
-    one.say("assistant", "I shall file it.")
-    assert permitted(one.call("file")), "its words belong to the call"
-    one = ready(guard(rules))
-    one.say("assistant", "Shall I?")
-    one.say("user", "Yes.")
-    assert one.call("file").violated == ("r",), "a message came between"
-
-
-def test_a_state_replaces_the_one_before() -> None:
-    one = ready(GUARD)
-    one.state({"role": "administrator"})
-    verdict = one.call("delete")
-    assert (verdict.decision, verdict.missing) == ("undecided", ("agreed SINCE ask",))
-
-
-def test_a_state_between_words_and_their_answer_is_remembered() -> None:
-    one = ready(GUARD)
-    one.say("assistant", "Shall I delete it?")
-    one.state({**FINE, "agreed": False})
-    one.say("user", "No. Well, yes.")
-    one.state(FINE)
-    assert one.call("delete").violated == ("agreed",)
 
 
 def test_a_step_in_two_states_remembers_what_they_agree_on() -> None:

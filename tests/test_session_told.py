@@ -45,7 +45,7 @@ class Spy:
     def trusted(self, tool: str) -> tuple[str, ...]:
         return (tool,)
 
-    def reads(self, tool: str) -> tuple[str, ...]:
+    def reads(self, tool: str, before: object = ()) -> tuple[str, ...]:
         return ()
 
     def minds(self, tool: str) -> bool:

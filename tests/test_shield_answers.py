@@ -80,7 +80,8 @@ def test_hard_rules_that_contradict_each_other_leave_it_open() -> None:
 
 def test_what_a_shield_reads_minds_and_trusts() -> None:
     one = shield()
-    assert one.reads("pay") == one.reads("nope") == {"age", "agreed"}
+    assert [set(one.reads(tool)) for tool in ("pay", "post", "ask", "nope")] == [{"age"}, {"agreed"}, set(), set()]
+    assert one.reads("post", ["pay", "ask"]) == {"age", "agreed"}, "all calls of a step are judged with the last one"
     assert [one.minds(tool) for tool in ("pay", "post", "ask", "nope")] == [True, True, True, False]
     assert [one.trusted(tool) for tool in ("pay", "post", "ask", "nope")] == [("state.age",), ("agreed",), (), ()]
     assert one.tools == {"pay", "post", "ask"} and one.name == "shieldagent" and one.epsilon == 0.0

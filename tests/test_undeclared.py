@@ -166,10 +166,9 @@ def test_a_row_says_what_was_decided_and_in_whose_words():
 
 def test_one_call_of_one_run_is_in_the_singular():
     guard = CallGuard("g", RULES, GUARDS, frozenset({"proved"}))
-    assert verdicts.tables(judged(guard, call("look")), {}, {})[0][0] == "1 call in 1 run"
-    titles = [
-        title for title, _ in verdicts.tables(judged(guard, call("pay") | {"label": "deny"}, call("look")), {}, {})
-    ]
+    assert verdicts.tables(judged(guard, call("look")), {}, {})[0].title == "1 call in 1 run"
+    both = judged(guard, call("pay") | {"label": "deny"}, call("look"))
+    titles = [table.title for table in verdicts.tables(both, {}, {})]
     assert titles[0] == "2 calls in 1 run" and titles[1].startswith("1 of 1 labelled call decided")
 
 

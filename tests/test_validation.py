@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator
 
 from wb.domain import schema, tools
 from wb.domain.schema import Unfit, compiled, plain
-from wb.domain.tools import Field, Tool, Toolbox
-from wb.domain.trace import Call, Step, Trace
+from wb.domain.trace import Call
 from wb.domain.validation import Refused, Validator
 
 ATOMS = st.one_of(
@@ -79,12 +78,6 @@ def test_a_value_fits_exactly_where_the_library_says_so(wanted: dict, value: obj
         assert fits and lists(found) == value
 
 
-@pytest.mark.parametrize("value", [1e300, -(2.0**63) * 2, 2**63, -(2**63) - 1, [1e300], {"a": 2**64}])
-def test_whole_numbers_have_64_bits(value: object) -> None:
-    assert "64 bits was required" in str(attempt(compiled({}), value))
-    assert plain((2**63 - 1, -(2.0**63), 1.5e300 % 1)) == (2**63 - 1, -(2**63), 0)
-
-
 @given(VALUES)
 def test_a_plain_value_is_the_same_and_nobody_elses(value: object) -> None:
     found = plain(value)
@@ -93,17 +86,12 @@ def test_a_plain_value_is_the_same_and_nobody_elses(value: object) -> None:
     assert plain(found) == found
 
 
-@pytest.mark.parametrize(
-    ("levels", "fits"), [(schema.jsonl.DEEPEST, True), (schema.jsonl.DEEPEST + 1, False), (100_000, False)]
-)
-def test_depth_and_size_are_bounded(levels: int, fits: bool) -> None:
+def test_the_size_of_a_value_is_counted_as_often_as_it_stands_there() -> None:
     value: object = []
-    for _ in range(levels - 1):
+    for _ in range(100_000):
         value = [value]
-    assert isinstance(attempt(plain, value), Unfit) is not fits
-    assert isinstance(attempt(plain, ["x"] * schema.MOST), tuple)
     start = time.process_time()
-    assert "100000 values" in str(attempt(plain, ["x"] * (schema.MOST + 1)))
+    assert "nested at most 100 levels" in str(attempt(plain, value))
     twice: object = ["x"]
     for _ in range(60):
         twice = [twice, twice]
@@ -176,46 +164,6 @@ def test_what_a_pattern_of_names_asks_is_asked_of_each_argument_of_a_refused_cal
     assert "n2: integer was required" in found.reason
 
 
-def test_a_field_made_by_hand_is_checked_by_its_type_and_values() -> None:
-    checks = Validator(
-        Toolbox(
-            (Tool("t", arguments=(Field("room", "integer", values=("1", "2")), Field("to", "array", required=True))),),
-            (Field("role", "string", values=("a", "b")), Field("age", "integer")),
-        )
-    )
-    assert checks.call("t", {"room": 1.0, "to": ["x"]}) == Call("t", {"room": 1, "to": ("x",)})
-    for bad in ({"room": 3, "to": []}, {"room": "1", "to": []}, {"room": 1}):
-        assert type(checks.call("t", bad)) is Refused
-    values, strange = checks.state({"role": "c", "age": 30.0, "other": [1], "none": None})
-    assert values == {"age": 30, "other": (1,), "none": None} and list(strange) == ["role"]
-
-
-def test_without_a_toolbox_values_need_only_be_json() -> None:
-    assert Validator().call("any", {"x": [1, {"y": None}]}) == Call("any", {"x": (1, {"y": None})})
-    assert type(Validator().call("any", {"x": {1}})) is Refused
-
-
-def test_of_a_trace_the_calls_of_its_last_step_say_whether_it_may_run() -> None:
-    one = Validator(Toolbox((Tool("t", arguments=(Field("a", "integer"),)),), (Field("n", "integer"),)))
-    fits, odd, strange = Call("t", {"a": 1}), Call("t", {"a": "x"}), Call("fly", {})
-    for calls, whys in (((fits,), 0), ((odd,), 1), ((strange,), 1), ((fits, odd, strange), 2), ((), 0)):
-        for before in ((), (Step((odd, strange), {"n": "x"}),), (Step((fits,), {"n": 3}),)):
-            told, why = one.trace(Trace("r", (*before, Step(calls, {"n": 2}, "words"))))
-            assert bool(why) == bool(whys), why
-            assert ("a: " in why) == (odd in calls) and ("fly" in why) == (strange in calls)
-            assert told.id == "r" and len(told.steps) == len(before) + 1
-            assert (told.steps[-1].state, told.steps[-1].text) == ({"n": 2}, "words")
-            assert len(told.steps[-1].calls) == len(calls) and all(type(c) is Call for c in told.steps[-1].calls)
-            assert dict(told.steps[0].state) == (
-                {"n": 2} if not before else {"n": 3} if fits in before[0].calls else {}
-            )
-
-
-def test_nothing_is_required_of_arguments_that_nobody_told() -> None:
-    checks = box({"properties": {"a": TEXT}, "required": ["a"]})
-    assert checks.asked(Call("t", None)) == Call("t") and type(checks.asked(Call("t"))) is Refused
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -229,30 +177,17 @@ def test_a_key_twice_in_tools_json_is_refused_with_its_line(text: str, line: int
         tools.parse(text)
 
 
-SAME = [
-    (1, 1, True),
-    (1, 2, False),
-    (1, True, False),
-    (1, 1.0, False),
-    (1, "1", False),
-    (None, None, True),
-    ((1, (2, "a")), (1, (2, "a")), True),
-    ((1, (2, "a")), (1, (2, "b")), False),
-    ((1,), (1, 2), False),
-    ((), {}, False),
-    ({"a": 1, "b": (True,)}, {"b": (True,), "a": 1}, True),
-    ({"a": 1, "b": (True,)}, {"b": (1,), "a": 1}, False),
-    ({"a": 1}, {"a": 1, "b": 1}, False),
-    ({"a": 1}, {"b": 1}, False),
-]
+@given(VALUES, VALUES)
+def test_two_values_are_the_same_where_their_json_is(one: object, other: object) -> None:
+    def written(value: object) -> str:
+        return json.dumps(plain(value), sort_keys=True)
 
-
-@pytest.mark.parametrize(("one", "other", "expected"), SAME)
-def test_two_values_are_the_same_in_json_or_not(one: object, other: object, expected: bool) -> None:
-    assert schema.same(one, other) is schema.same(other, one) is expected
-
-
-def test_a_schema_that_cannot_be_read_says_why() -> None:
-    assert schema.problem({"type": "integer"}) == "" == schema.problem({})
-    assert schema.problem({"type": "number!"}).startswith("cannot be read: #/type: ")
-    assert schema.problem({"pattern": "("}).startswith("cannot be read: ")
+    for first, second in (
+        (one, other),
+        (one, one),
+        ([one, 1], [one, True]),
+        ([one], [one, one]),
+        ({"a": one}, {"a": one, "b": None}),
+    ):
+        same = written(first) == written(second)
+        assert schema.same(plain(first), plain(second)) is schema.same(plain(second), plain(first)) is same

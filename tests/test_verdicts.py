@@ -13,7 +13,7 @@ from wb.domain.trace import Verdict
 from wb.guards.runtime import CallGuard
 from wb.runs import verdicts
 
-QUOTES = {"r1": "Only adults may book.", "r2": "x" * 500}
+QUOTES = {"r1": "Only adults may book.", "r2": "pay $10/day " * 50}
 SENTENCES = {"s1": "Be kind."}
 ALLOW = Verdict("allow", "no rule against it")
 JUDGED = (
@@ -45,37 +45,29 @@ def test_a_row_says_all_of_a_decision_and_quotes_what_it_rests_on() -> None:
 
 
 def test_tables_count_decisions_by_tool_by_label_and_by_what_they_rest_on() -> None:
-    found = dict(verdicts.tables(iter(JUDGED), QUOTES, SENTENCES))
-    assert found["5 calls in 2 runs"] == (
-        ("tool", "calls", "allowed", "denied", "undecided"),
-        ("(not one for sure)", "1", "0", "0", "1"),
-        ("book", "3", "1", "2", "0"),
-        ("look", "1", "0", "0", "1"),
-        ("all", "5", "1", "2", "2"),
+    tool, label, *reasons = verdicts.tables(iter(JUDGED), QUOTES, SENTENCES, "boats")
+    assert tool.title == "boats: 5 calls in 2 runs"
+    assert tool.columns == ("tool", "calls", "allowed", "denied", "undecided")
+    assert tool.rows == (
+        ("(not one for sure)", 1, 0, 0, 1),
+        ("book", 3, 1, 2, 0),
+        ("look", 1, 0, 0, 1),
+        ("all", 5, 1, 2, 2),
     )
-    (right,) = (title for title in found if "decided as labelled" in title)
-    assert right.startswith("2 of 3 labelled calls decided as labelled: 66.7 % [")
-    assert found[right] == (
-        ("label", "calls", "allowed", "denied", "undecided"),
-        ("to allow", "2", "1", "1", "0"),
-        ("to deny", "1", "0", "1", "0"),
-    )
-    assert found["Rules that were broken"] == (
-        ("times", "what"),
-        ("2", "Only adults may book."),
-        ("1", "x" * verdicts.SHOWN + "…"),
-    )
-    assert found["Open sentences"] == (("times", "what"), ("1", "Be kind."), ("1", "s9"))
-    assert found["Facts that would decide"] == (("times", "what"), ("1", "state.age"))
-
-
-def test_a_table_without_a_row_is_left_out_and_one_is_not_many() -> None:
-    ((title, rows),) = verdicts.tables([Judged("a", 0, "book", None, ALLOW)], {}, {})
-    assert title == "1 call in 1 run" and rows[1:] == (("book", "1", "1", "0", "0"), ("all", "1", "1", "0", "0"))
-    whole = Judged("a", 0, "book", None, Verdict("deny", "no", ("r",)))
-    assert ("1", "y" * verdicts.SHOWN) in dict(verdicts.tables([whole], {"r": "y" * verdicts.SHOWN}, {}))[
-        "Rules that were broken"
+    assert label.title.startswith("2 of 3 labelled calls decided as labelled: 66.7 % [")
+    assert label.rows == (("to allow", 2, 1, 1, 0), ("to deny", 1, 0, 1, 0))
+    assert [(table.title, table.rows) for table in reasons] == [
+        ("Rules that were broken", ((2, "Only adults may book."), (1, "pay $10/day " * 8 + "pay…"))),
+        ("Open sentences", ((1, "Be kind."), (1, "s9"))),
+        ("Facts that would decide", ((1, "state.age"),)),
     ]
+
+
+def test_a_table_without_a_row_is_left_out_and_what_is_left_out_of_one_is_counted() -> None:
+    (table,) = verdicts.tables([Judged("a", 0, "book", None, ALLOW)], {}, {})
+    assert table.title == "1 call in 1 run" and table.rows == (("book", 1, 1, 0, 0), ("all", 1, 1, 0, 0))
+    assert verdicts._counted("T", [f"r{i}" for i in range(11)]).rows[8:] == (("", "and 3 more"),)
+    assert verdicts._counted("T", ["r"] * 9).rows == ((9, "r"),)
 
 
 def test_denials_for_want_of_a_guard_are_told_apart() -> None:
@@ -107,9 +99,3 @@ def test_a_verdict_that_contradicts_itself_is_none(given: dict, why: str) -> Non
         Verdict(**{"reason": "so", **given})
     for decision in ("deny", "undecided"):
         assert Verdict(decision, "so", open=("s1",)).open == ("s1",)
-
-
-def test_what_a_table_leaves_out_is_counted() -> None:
-    told = verdicts._counted([f"r{i}" for i in range(11)])
-    assert len(told) == 10 and told[-1] == ("", "and 3 more")
-    assert verdicts._counted(["r"] * 9) == (("times", "what"), ("9", "r"))

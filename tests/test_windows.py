@@ -611,12 +611,6 @@ def test_rules_with_windows_that_exclude_each_other_are_found(rules: RuleSet) ->
 # ---- who may write them ---------------------------------------------------------------------------
 
 
-def test_a_model_writes_no_windows() -> None:
-    known = tuple(Predicate(name, "action", "") for name in "ab")
-    with pytest.raises(ValueError, match="without windows in time was required"):
-        extract._bearing(parse("ALWAYS (a IMPLIES ONCE[<= 1h] b)"), None, known)
-
-
 def test_a_persons_window_needs_a_clock(rules: RuleSet) -> None:
     entry = decisions.Ruling(
         id="0" * 12,

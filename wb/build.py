@@ -26,6 +26,7 @@ from wb.domain import policy as documents
 from wb.domain.session import Session
 from wb.guards import contract, evidence, runtime
 from wb.rules import rulefile, sentences
+from wb.rules.rule import toolbox
 from wb.runs import artifact, key
 from wb.runs.artifact import ArtifactError, Version
 from wb.shield import shield
@@ -37,8 +38,12 @@ if TYPE_CHECKING:
     from wb.domain.tools import Toolbox
     from wb.domain.trace import Grade
     from wb.domain.turns import Observation, Recognition
+    from wb.models.client import LLM, Engine
+    from wb.models.endpoint import Reply
     from wb.models.forecast import Forecast
+    from wb.models.prompt import Prompt
     from wb.paths import Project
+    from wb.rules.extract import Extracted
     from wb.rules.rule import RuleSet
     from wb.rules.sentences import Account
     from wb.runs.pipeline import Notice, Planned, Tell
@@ -112,20 +117,23 @@ class Built:
         """
         return Session(self.guard(guard), **options)
 
-    def judge(self, runs: str | Path, guard: str = FINAL, strange: Undeclared | None = None) -> Iterator[Judged]:
+    def judge(
+        self, runs: str | Path, guard: str = FINAL, strange: Undeclared | None = None, model: str | None = None
+    ) -> Iterator[Judged]:
         """A guard's verdict on every call of a file of recorded runs (JSON lines), as they come; see `recorded`.
 
-        `strange` counts what the runs name and nobody declared.
+        `strange` counts what the runs name and nobody declared; `model` answers what is asked about a conversation.
 
         Raises:
             ValueError: there is no such guard, or a line of the file is not what it must be.
         """
         from wb.bench import recorded
-        from wb.domain import events
+        from wb.domain import answers, events
 
         happened = events.stream(runs)
         seen = happened if strange is None else strange.passing(happened)
-        return recorded.judge(self.guard(guard), seen, self._recognised)
+        answer = answers.about(self._engine(model)) if model else None
+        return recorded.judge(self.guard(guard), seen, self._recognised, answer)
 
     def verify(self, tell: Callable[[int, int], object] = lambda done, of: None) -> tuple[Verified, ...]:
         """Every kept guard proved again, believing no earlier proof, beside what was kept of it; `tell` is told how
@@ -180,13 +188,17 @@ class Built:
     def _recognised(self, turns: Sequence[Observation]) -> Sequence[Recognition]:
         """What free-text turns are, told by the engine that the run was made with."""
         from wb.domain.turns import recognise
+
+        return recognise(turns, self.toolbox, self._engine(self.model))
+
+    def _engine(self, model: str) -> LLM:
+        """The model of that name, with the recorded replies of the project."""
         from wb.models import client, embeddings
         from wb.offline import engine
 
         here = paths.project()
         encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")
-        asked = client.connect(self.model, offline=engine.Offline(self.toolbox, encoder), replies_dir=here.replies)
-        return recognise(turns, self.toolbox, asked)
+        return client.connect(model, offline=engine.Offline(self.toolbox, encoder), replies_dir=here.replies)
 
 
 def build(policy: str | Path, model: str = "offline", **parameters: object) -> Built:
@@ -227,7 +239,7 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     from wb.guards import scenes, synthesis
     from wb.models import client, embeddings
     from wb.models.forecast import Forecast
-    from wb.offline import engine, norms
+    from wb.offline import engine, reader
     from wb.rules import edits, extract, items, mapper, refine
 
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
@@ -237,29 +249,48 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     place = key.policy(str(given["01"]["policy"]), here.policies).path
     source = documents.load(place)
     encoder = embeddings.Encoder(cache=here.artifacts / "cache" / "embeddings")
-    answers = engine.Offline(source.toolbox, encoder)
-    asked = Forecast(client.connect(model, offline=answers, replies_dir=here.replies).engine, answers)
+    parsed = reader.extracted(source)
+    answers = _Estimates(engine.Offline(source.toolbox, encoder), parsed)
+    first_model = model.split(",")[0]
+    asked = Forecast(client.connect(first_model, offline=answers, replies_dir=here.replies).engine, answers)
     llm = client.LLM(asked, workers=1)
-    clauses, lost = extract.policies(source, llm, norms.constrains)
-    ruleset = first = extract.rules(clauses, source, llm, norms.constrains, lost, corrections=0)
+    extract.asked(source, [llm], count=int(given["01"]["readers"]))
+    classed = sentences.classify(source, parsed)
+    ruleset = first = classed.ruleset
+    box, clauses = toolbox(parsed.toolbox, first), parsed.clauses
     if "02" in given:
         wanted = given["02"]
         options = {name: wanted[name] for name in ("max_rounds", "budget", "similarity")}
-        ruleset = refine.refine(first, llm, encoder, toolbox=source.toolbox, k=wanted["neighbours"], **options)[
-            -1
-        ].ruleset
+        ruleset = refine.refine(first, llm, encoder, toolbox=box, k=wanted["neighbours"], **options)[-1].ruleset
     if "05" in given:
         if rounds := int(given["05"]["map_rounds"]):
-            readings = sentences.classify(source, clauses, first)
-            asked.answers = engine.Offline(source.toolbox, encoder, items=items.items(source, readings))
-            mapper.mapped(source, readings, llm, rounds=rounds, edits=edits.load(edits.place(place), source))
-        required = contract.contracts(source.toolbox, ruleset)
+            asked.answers = engine.Offline(box, encoder, items=items.items(source, classed.accounts))
+            mapper.mapped(source, classed.accounts, llm, rounds=rounds, edits=edits.load(edits.place(place), source))
+        required = contract.contracts(box, ruleset)
         told = {c.tool: synthesis.concerning(c, ruleset, clauses, first) for c in required}
-        synthesis.write(required, told, source.toolbox, llm)
+        synthesis.write(required, told, box, llm)
         if rounds := int(given["05"]["example_rounds"]):
-            mapped = items.items(source, sentences.classify(source, clauses, first))
-            scenes.written(mapped, source.toolbox, llm, rounds=rounds)
+            scenes.written(items.items(source, classed.accounts), box, llm, rounds=rounds)
     return asked
+
+
+class _Estimates:
+    """Answers for an estimate: a vocabulary as large as the offline engine's, readers that find nothing to say, and
+    the offline engine's answers to all else."""
+
+    name = "offline"
+
+    def __init__(self, offline: Engine, parsed: Extracted) -> None:
+        self.offline, self.parsed = offline, parsed
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
+        from wb.models.endpoint import Reply
+
+        if prompt.name in ("write_vocabulary", "add_vocabulary", "bind_vocabulary"):
+            return Reply(self.parsed.words.rows())
+        if prompt.name.startswith("read_") and "statements" in inputs:
+            return Reply({"statements": [{"id": row["id"]} for row in inputs["statements"]]})
+        return self.offline.answer(prompt, inputs, schema)
 
 
 def newest(policy: str | Path, model: str | None = None) -> Built | None:
@@ -332,8 +363,8 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
         ToolError: `tools.json` is malformed.
     """
     read = {stage.partition("_")[0]: version for stage, version in versions.items()}
-    toolbox = documents.toolbox(policy)
     rules = rulefile.from_json(read["02"].read("rules.json"))
+    box = toolbox(documents.toolbox(policy), rules)
     readings = sentences.from_json(read["02"].read("sentences.json"))
     waiting = sentences.open_on(readings)
     proved, tested, weighed = (
@@ -342,17 +373,17 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
     )
 
     def guard(name: str, rows: Sequence[dict[str, str]], accepted: frozenset[Grade]) -> Judge:
-        kept = evidence.from_rows(rows, contract.contracts(toolbox, rules), rules, waiting)
-        return runtime.CallGuard(name, rules, kept, accepted, toolbox, waiting)
+        kept = evidence.from_rows(rows, contract.contracts(box, rules), rules, waiting)
+        return runtime.CallGuard(name, rules, kept, accepted, box, waiting)
 
     guards = Guards(
         {
             "veriguard": lambda: guard("veriguard", proved, frozenset({"proved"})),
             "toolguard": lambda: guard("toolguard", tested, frozenset({"tested", "proved"})),
-            "shieldagent": lambda: shield.from_json(weighed, toolbox, waiting),
+            "shieldagent": lambda: shield.from_json(weighed, box, waiting),
         }
     )
-    return Built(toolbox, rules, readings, guards, dict(versions), str(read["01"].manifest["model"]))
+    return Built(box, rules, readings, guards, dict(versions), str(read["01"].manifest["model"]))
 
 
 def _stale(here: Project, version: Version) -> str:

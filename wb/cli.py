@@ -84,7 +84,10 @@ def judge(
     policy: Annotated[str, typer.Argument(metavar="POLICY", help="A name under policies/, a folder, or one document.")],
     runs: Annotated[Path, typer.Argument(metavar="RUNS.jsonl", help="Recorded runs, one event a line.")],
     guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="M", help="Answers questions about conversations; the model of the run, if it made one."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a call.")] = False,
 ) -> None:
     """Judge the calls of recorded runs with the guards of the newest run of the policy, or build them.
@@ -95,8 +98,12 @@ def judge(
     The calls of a recording are facts: one that was executed there (its result stands in the recording without an
     error) has happened, also where the guard denies it; one whose result is an error has not. Without a result, a
     call was done if the guard allows it; with a call_id its result may still come, and nobody knows. Each call is
-    judged by what stands before it.
+    judged by what stands before it. With --model what rules ask about the conversation, and the recording does not
+    answer, is asked of the model or taken from its recorded replies; the recording stays as it is.
+
+    Counts near misses as well: calls that came out right although a fact that their rules read was never looked up.
     """
+    from wb.bench import recorded
     from wb.bench.undeclared import Undeclared
     from wb.domain import events
     from wb.runs import display, verdicts
@@ -104,21 +111,29 @@ def judge(
     if next(events.stream(runs), None) is None:  # a file that is no recording is told before guards are built for it
         raise ValueError(f"{runs}: a recording, one event a line, was required; got none")
     with _stoppable():
-        built = _built(policy, model)
+        built = _built(policy, model, alike=True)
         strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
-        judged = built.judge(runs, guard, strange)
+        judged = built.judge(runs, guard, strange, model)
         denied: Counter[verdicts.Denied] = Counter()
+        said, right = {}, 0  # the verdicts by call, and how many calls came out allowed as labelled
         if as_json:
             for call in judged:
                 denied.update(verdicts.denied(call))
+                said[call.id] = call.verdict
+                right += call.label == call.verdict.decision == "allow"
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
         else:
             kept = tuple(judged)
             denied.update(pair for call in kept for pair in verdicts.denied(call))
-            for title, rows in verdicts.tables(kept, quotes, sentences):
-                print(f"{title}:")
-                display.console().print(display.table(rows))
-        for line in (*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())):
+            said = {call.id: call.verdict for call in kept}
+            right = sum(call.label == call.verdict.decision == "allow" for call in kept)
+            for table in verdicts.tables(kept, quotes, sentences, policy):
+                display.console().print(table)
+        lines = [*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())]
+        if right:
+            near = len(recorded.near_misses(built.guard(guard), events.stream(runs), said))
+            lines.insert(0, f"near misses: {near} of {right} calls rightly allowed rest on facts not looked up before")
+        for line in lines:
             print(line, file=sys.stderr if as_json else sys.stdout)
 
 
@@ -196,9 +211,8 @@ def diff(
     if as_json:
         print(json.dumps(difference.to_json(*found), indent=1, ensure_ascii=False))
         return
-    for title, rows in difference.tables(*found):
-        print(f"{title}:")
-        display.console().print(display.table(rows))
+    for table in difference.tables(*found, f"{old} to {new}"):
+        display.console().print(table)
     if not any(found):
         print("nothing differs")
 
@@ -226,7 +240,7 @@ def live(
     """
     from wb.bench import experiment
     from wb.bench import trials as counted
-    from wb.runs import display
+    from wb.runs import cards, display
     from wb.runs.pipeline import Notice
 
     if trials < 1:
@@ -242,9 +256,8 @@ def live(
             tell(Notice("live", "running", note=f"trials: {done} of {of}"))
 
         found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
-    rows = [{name: _cell(value) for name, value in row.items()} for row in counted.table(found.trials)]
-    if rows:
-        display.console().print(display.table([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
+    if rows := [{name: _cell(value) for name, value in row.items()} for row in counted.table(found.trials)]:
+        display.console().print(cards.table(rows, title=policy))
     for name, why in found.open.items():
         print(f"open: {name}: {why}", file=sys.stderr)
     print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
@@ -269,7 +282,7 @@ def verify(
     Ends with 1 if a guard is not what its row says.
     """
     from wb import build as building
-    from wb.runs import display
+    from wb.runs import cards, display
     from wb.runs.pipeline import Notice
 
     with _stoppable(), display.Display(["verify"], display.console(error=True)) as tell:
@@ -281,7 +294,7 @@ def verify(
         for row in rows:
             print(json.dumps({**row._asdict(), "holds": row.holds}, ensure_ascii=False))
     else:
-        display.console().print(display.table([building.Verified._fields[:7], *([*map(str, row[:7])] for row in rows)]))
+        display.console().print(cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run"))
         print(f"{sum(row.holds for row in rows)} of {len(rows)} guards are what their rows say")
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
@@ -437,12 +450,14 @@ def _stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, asked)
 
 
-def _built(policy: str, model: str | None) -> Built:
+def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     """The guards of the newest run of a policy; where there is none, one is made, which takes minutes, and that is
-    said."""
+    said.  With `alike`, another model's run will do."""
     from wb import build as building
 
     found = building.newest(policy, model)
+    if found is None and alike and model is not None and (found := building.newest(policy)) is not None:
+        print(f"wb: the guards are of the newest run, by {found.model}", file=sys.stderr)
     if found is not None:
         return found
     sooner = f"`wb run --policy {shlex.quote(policy)} --to 06 -p mutants=1` makes one sooner, with fewer planted faults"
@@ -479,9 +494,8 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
     from wb.runs.pipeline import Notice
 
     found = list(done.values())
-    for title, rows in closing.tables(found):
-        print(f"{title}:")
-        display.console().print(display.table(rows))
+    for table in closing.tables(found):
+        display.console().print(table)
     for line in closing.lines(found):
         print(line)
     if closing.reportable(found):
@@ -494,16 +508,17 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
 def _forecast(steps: tuple[Planned, ...]) -> None:
     """What these stages would ask of a model, estimated."""
     from wb import build as building
-    from wb.runs import display
+    from wb.runs import cards, display
 
     with _stoppable():
         found = building.forecast(steps)
     total, money = found.total, bool(found.price.prompt or found.price.completion)
-    rows = [("prompt", "questions", "recorded", "prompt tokens", "reply tokens", "money")]
+    rows = []
     for name, usage in (*found.rows.items(), ("all", total)):
         cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
-    display.console().print(display.table([tuple(map(str, row)) for row in rows]))
+    heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"
+    display.console().print(cards.listed(heads, rows))
     print(
         "an estimate, nobody was asked: with the answers of the offline engine, four bytes a token; corrections, "
         "at most two a statement, repairs of guards and what 04 and 07 ask of recorded turns come on top"
@@ -516,6 +531,7 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
     from wb.runs import report as reports
 
     made_by = key.modules(["from wb.runs import report"], here.package)
+    made_by |= {page.name: key.file_digest(page) for page in sorted((here.package / "runs").glob("*.html"))}
     made_of = [[version.key, version.digests] for version in versions]
     path = out or here.artifacts / "reports" / f"{paths.digest([made_of, made_by])[: artifact.KEY_LENGTH]}.html"
     if out or not reports.whole(path):
@@ -525,11 +541,11 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 
 
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
-    from wb.runs import artifact, display
+    from wb.runs import artifact, cards, display
 
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
-        display.console().print(display.versions(artifact.described(version) for version in versions))
+        display.console().print(cards.table(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
         names = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in pair)

@@ -187,3 +187,8 @@ def decisions(policy: Path) -> Path:
 def items(policy: Path) -> Path:
     """Where a person's edits of a policy's items stand: in its folder, or beside its single document."""
     return policy / "items.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.items.yaml")
+
+
+def vocabulary(policy: Path) -> Path:
+    """Where a person's entries of a policy's vocabulary stand: in its folder, or beside its single document."""
+    return policy / "vocabulary.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.vocabulary.yaml")

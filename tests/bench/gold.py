@@ -33,10 +33,8 @@ from wb.domain.events import Run
 from wb.domain.policy import Clause, Policy
 from wb.logic import facts, semantics
 from wb.logic.syntax import render
-from wb.models.client import LLM
-from wb.offline import norms
-from wb.offline.engine import Offline
-from wb.rules import check, decisions, extract, sentences
+from wb.offline import reader
+from wb.rules import check, decisions, sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
 
@@ -87,19 +85,17 @@ class Judged:
 
 @cache
 def read(name: str) -> Reading:
-    """A document, as notebook 01 reads it offline."""
-    source = documents.load(airline.SHARED / "policies" / name)
-    return reading(source, LLM(Offline(source.toolbox)))
+    """A document, as the offline engine reads it."""
+    return reading(documents.load(airline.SHARED / "policies" / name))
 
 
-def reading(source: Policy, llm: LLM) -> Reading:
-    """What a model says of a document, read as notebook 01 reads it."""
-    found = extract.policies(source, llm, norms.constrains)
-    written = extract.rules(found.clauses, source, llm, norms.constrains, found.lost)
-    classed = sentences.classify(source, found.clauses, written)
-    kept = sentences.enforced(written, classed)
-    accounts = sentences.questioned(classed, check.questions(check.check(kept), kept), (), source.toolbox)
-    return Reading(source, found.clauses, written, sentences.enforced(written, accounts), accounts)
+def reading(source: Policy) -> Reading:
+    """What the offline engine makes of a document, as notebook 01 reads it."""
+    found = reader.extracted(source)
+    classed = sentences.classify(source, found)
+    questions = check.questions(check.check(classed.ruleset), classed.ruleset)
+    accounts = sentences.questioned(classed.accounts, questions, (), found.toolbox)
+    return Reading(source, found.clauses, classed.ruleset, classed.ruleset, accounts)
 
 
 @cache
@@ -304,7 +300,7 @@ def in_force(of: Reading) -> dict[tuple[str, str], int]:
 
 
 def figures(of: Reading, ruleset: RuleSet) -> dict[str, object]:
-    """The figures of a document for rules as written or in force."""
+    """The figures of a document for some rules of it."""
     rows = judge(of, ruleset)
     those = {one.id for one in wanted(of)}
     right = {id for row in rows if row.verdict == "right" for id, came in row.came.items() if came == "right"}
@@ -326,17 +322,13 @@ def report(of: Reading) -> None:
     name, gone = of.source.name, lost(of)
     core = sum(core for _, core, *_ in gold(name))
     print(f"{name}: sentences {sentences.counted(of.accounts)}; lost {len(gone)} of {core} {list(gone)}")
-    for said, ruleset in (("as written", of.written), ("in force", of.kept)):
-        print(f"  {said}: {figures(of, ruleset)}")
+    print(f"  in force: {figures(of, of.kept)}")
     print(f"  calls, with the open sentences: {in_force(of)}")
     if "--rules" in sys.argv:
-        force = {rule.id for rule in of.kept.rules}
-        for row in judge(of, of.written):
-            mark = "*" if row.rule.id in force else " "
+        for row in judge(of, of.kept):
             said = f"{render(row.rule.formula)} <- {row.rule.text[:70]}"
-            print(f"  {mark} {row.verdict:8} {row.by:5} {dict(row.came)} {said}")
-        for said, ruleset in (("as written", of.written), ("in force", of.kept)):
-            print(f"  bound {said}: {bound(of, ruleset)}")
+            print(f"  {row.verdict:8} {row.by:5} {dict(row.came)} {said}")
+        print(f"  bound: {bound(of, of.kept)}")
 
 
 def main() -> None:

@@ -28,7 +28,6 @@ from wb.domain import policy as documents
 from wb.guards import contract, evidence, runtime
 from wb.guards.runtime import CallGuard
 from wb.rules import decisions, rulefile, sentences
-from wb.rules.rule import RuleSet
 from wb.rules.sentences import Account
 from wb.runs import pipeline
 
@@ -52,7 +51,7 @@ def guard(policy: Path, proved: bool) -> tuple[CallGuard, tuple[Account, ...]]:
 def prove() -> None:
     box = documents.toolbox(str(FOLDER))
     decided = decisions.load(decisions.place(FOLDER), documents.load(FOLDER))
-    for made in contract.contracts(box, decisions.join(RuleSet((), ()), decided, box)):
+    for made in contract.contracts(box, decisions.own(decided, box)):
         airline.prove([made])
 
 
@@ -72,8 +71,8 @@ def main() -> None:
             rows = guard_tests.run(judge, tests, database)
             classes, grades = Counter(one.cls for one in read), Counter(one.grade for one in judge.guarded)
             print(f"{title}: {dict(classes)}; {dict(grades)}")
-            for name, found in guard_tests.counted(rows):
-                print(f"  {name}: " + ", ".join(f"{many} {outcome}" for outcome, many in found.items() if many))
+            for label in ("allow", "deny"):
+                print(f"  {label}: {dict(Counter(row.outcome for row in rows if row.test.expect == label))}")
             print(f"  denied for the sentence of the test: {sum(row.named for row in rows)}")
             for row in rows:
                 if row.outcome == "failed":

@@ -20,7 +20,7 @@ from wb.domain import policy
 from wb.domain.turns import Observation, recognise
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
-from wb.offline import norms
+from wb.offline import reader
 from wb.offline.engine import Offline
 
 FILE = Path(__file__).parents[1] / "look_alikes.tsv"
@@ -47,7 +47,7 @@ def turns() -> list[tuple[str, str, str, Observation]]:
 def main() -> None:
     handbook, rows = policy.load("web_tasks"), turns()
     engine = LLM(Offline(handbook.toolbox, Encoder()))
-    guard = compare.shortcut(handbook, engine, norms.constrains).guard
+    guard = compare.shortcut(handbook, engine, reader.extracted).guard
     counts: dict[tuple[str, str], Counter[str]] = {}
     found = recognise([turn for *_, turn in rows], handbook.toolbox, engine)
     for (kind, group, expected, turn), recognition in zip(rows, found, strict=True):

@@ -24,14 +24,12 @@ from wb.bench import mapping
 from wb.bench.mapping import Mapped, Span
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
-from wb.guards import boundaries
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
 from wb.models.prompt import Prompt
-from wb.offline import engine as offline
-from wb.offline import norms
-from wb.rules import check, extract, items, mapper, sentences
+from wb.offline import reader
+from wb.rules import check, items, mapper, sentences
 from wb.rules.items import Item
 from wb.rules.mapper import Map
 from wb.rules.sentences import Account
@@ -87,14 +85,8 @@ def source() -> Policy:
 def accounts() -> tuple[Account, ...]:
     """The sentences as notebook 01 reads them without a model."""
     policy = source()
-    engine = LLM(offline.Offline(policy.toolbox))
-    found = extract.policies(policy, engine, norms.constrains)
-    ruleset = extract.rules(found.clauses, policy, engine, norms.constrains, found.lost)
-    classed = sentences.classify(policy, found.clauses, ruleset)
-    kept = sentences.enforced(ruleset, classed)
-    asked = check.together(
-        check.questions(check.check(kept), kept), boundaries.questions(classed, kept, policy.toolbox)
-    )
+    classed, ruleset = sentences.classify(policy, reader.extracted(policy))
+    asked = check.questions(check.check(ruleset), ruleset)
     return tuple(sentences.questioned(classed, asked, (), policy.toolbox))
 
 

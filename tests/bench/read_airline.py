@@ -34,7 +34,7 @@ import yaml
 from bench import airline, guard_tests
 
 import wb
-from wb.bench import recorded, tau, tau_database, tau_replay
+from wb.bench import recorded, tau, tau_database
 from wb.build import Built
 from wb.domain import events
 from wb.domain import policy as documents
@@ -44,7 +44,6 @@ from wb.domain.trace import Call, Value, Verdict
 from wb.guards import runtime
 from wb.guards.runtime import CallGuard
 from wb.rules import decisions
-from wb.rules.rule import RuleSet
 
 DECISIONS = airline.FILES / "decisions.yaml"
 POLICY = airline.SHARED / "common" / "tau_airline"
@@ -135,7 +134,7 @@ def guard(folder: Path) -> CallGuard:
     """Guards of the decisions alone, of code that says their rules."""
     read = policy(folder)
     decided = decisions.load(decisions.place(folder), read)
-    return airline.guarded("airline", read.toolbox, decisions.join(RuleSet((), ()), decided, read.toolbox))
+    return airline.guarded("airline", read.toolbox, decisions.own(decided, read.toolbox))
 
 
 def policy(folder: Path) -> Policy:
@@ -184,7 +183,7 @@ def table(rows: Iterable[Row]) -> dict[str, str]:
 
 def solutions() -> tuple[tuple[int, Run], ...]:
     """The actions that solve each task, done on the database after its user has said all that it is told to want."""
-    database = tau_replay.database(POLICY)
+    database = tau.database(POLICY)
     with (airline.SHARED / "tau_airline" / "runs.jsonl").open(encoding="utf-8") as lines:
         tasks = {row["task_id"]: row for row in map(json.loads, lines)}
     return tuple((task, _solved(f"gold-{task}", row, database)) for task, row in sorted(tasks.items()))
@@ -194,7 +193,7 @@ def _solved(name: str, row: Mapping[str, Any], database: tau_database.Database) 
     happened: list[Any] = [Say("user", row["instruction"])]
     for number, action in enumerate(row["gold_actions"]):
         call, now = Call(action["name"], action["kwargs"]), f"{name}-{number}"
-        if call.tool in tau_replay.CHANGING:
+        if call.tool in tau_database.CHANGING:
             state = State(tau_database.before(database, call))
             happened += [state, *tau.looked_up(state)]
         answer = tau_database.call(database, call.tool, call.arguments)
@@ -217,7 +216,7 @@ def conflicts(judge: CallGuard) -> Iterator[Conflict]:
                 state = event.what.values
             elif isinstance(event.what, Asked):
                 verdict = next(verdicts).verdict
-                if event.what.call.tool in tau_replay.CHANGING and verdict.decision != "allow":
+                if event.what.call.tool in tau_database.CHANGING and verdict.decision != "allow":
                     yield Conflict(task, event.what.call, verdict, shown(state))
 
 
@@ -330,7 +329,7 @@ def main() -> None:
 def _print_conflicts(judge: CallGuard) -> None:
     known, found = listed(), tuple(conflicts(judge))
     actions = [e for _, run in solutions() for e in run.events if isinstance(e.what, Asked)]
-    changing = sum(event.what.call.tool in tau_replay.CHANGING for event in actions)
+    changing = sum(event.what.call.tool in tau_database.CHANGING for event in actions)
     print(f"  of {changing} actions of the solutions that change records, {len(found)} are not allowed:")
     for one in found:
         mark = known.get(one.key, "not in the data's list")

@@ -10,7 +10,7 @@ A call that does not fit `tools.json` is denied before anybody is asked, and sta
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,38 +31,30 @@ ABOVE = re.compile(r"\b(?:at most|more than|above|over|exceed\w*|up to)\b", re.I
 NUMBER = re.compile(r"\b\d+\b")
 
 
-class Judged(pydantic.BaseModel):
+class Judged(pydantic.BaseModel, extra="forbid"):
     """The reply to `direct`: a decision, and the sentences that a denied turn violates."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     decision: Literal["allow", "deny", "undecided"]
     violated: list[str]
     reason: str
 
 
-class RuleJudged(pydantic.BaseModel):
+class RuleJudged(pydantic.BaseModel, extra="forbid"):
     """The reply to `rule_traverse`: whether the turn violates one rule."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     violated: Literal["yes", "no", "unknown"]
     reason: str
 
 
-class Plan(pydantic.BaseModel):
+class Plan(pydantic.BaseModel, extra="forbid"):
     """The reply to `guardagent_plan`: the sentences that bear on the turn, and what to check for each."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     sentences: list[str]
     steps: list[str]
 
 
-class Code(pydantic.BaseModel):
+class Code(pydantic.BaseModel, extra="forbid"):
     """The reply to `guardagent_code`: one function in the language of `sandbox`."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     code: str
 
@@ -80,80 +72,82 @@ def observed(observation: Observation, *, name: str = "turn") -> Trace:
     return Trace(name, (Step((), dict(observation.state), text),))
 
 
-@dataclass(frozen=True, slots=True)
-class Direct:
-    """One query a turn: the whole policy and the turn, for a decision and the violated sentences."""
+class Baseline:
+    """A baseline: traces whose last calls fit the tools are judged together by `judge`, of the fields that fit."""
 
-    policy: Policy
-    llm: LLM
-    name: str = "direct"
+    name: str
+
+    def __init__(self, toolbox: Toolbox | None) -> None:
+        self._validator = Validator(toolbox)
+
+    def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
+        """The verdicts on the last steps of traces that fit."""
+        raise NotImplementedError
 
     def decide(self, trace: Trace) -> Verdict:
-        """The model's verdict on the last step."""
+        """The verdict on the last step; a call that does not fit is denied, and nobody is asked."""
         return self.decide_all((trace,))[0]
 
     def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
         """The verdicts on many traces, asked side by side."""
-        return admitted(Validator(self.policy.toolbox), traces, self._asked)
+        checked = [self._validator.trace(trace) for trace in traces]
+        verdicts = iter(self.judge([trace for trace, refusal in checked if not refusal]))
+        return tuple(Verdict("deny", why, grade="error") if why else next(verdicts) for _, why in checked)
 
-    def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
+
+class Direct(Baseline):
+    """One query a turn: the whole policy and the turn, for a decision and the violated sentences."""
+
+    name = "direct"
+
+    def __init__(self, policy: Policy, llm: LLM) -> None:
+        super().__init__(policy.toolbox)
+        self.policy, self.llm = policy, llm
+
+    def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
+        """The model's verdicts."""
         replies = self.llm.ask_all("direct", Judged, [{"policy": self.policy.text, "turn": shown(t)} for t in traces])
-        return tuple(_verdict(reply) for reply in replies)
+        return [_verdict(reply) for reply in replies]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTraverse:
+class RuleTraverse(Baseline):
     """One query a rule and turn, in the order of the rules, up to the first that is violated."""
 
-    ruleset: RuleSet
-    llm: LLM
-    toolbox: Toolbox | None = None
-    name: str = "rule_traverse"
+    name = "rule_traverse"
 
-    def decide(self, trace: Trace) -> Verdict:
-        """Deny at the first violated rule; undecided if any before the end was not clear; else allow."""
-        return self.decide_all((trace,))[0]
+    def __init__(self, ruleset: RuleSet, llm: LLM, toolbox: Toolbox | None = None) -> None:
+        super().__init__(toolbox)
+        self.ruleset, self.llm = ruleset, llm
 
-    def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
-        """The verdicts on many traces: each rule is put to all that no earlier one denied, side by side."""
-        return admitted(Validator(self.toolbox), traces, self._asked)
-
-    def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
-        denied: dict[int, Verdict] = {}
-        open_: dict[int, str] = {}
-        for rule in self.ruleset.rules:
-            left = [i for i in range(len(traces)) if i not in denied]
-            replies = self.llm.ask_all(
-                "rule_traverse", RuleJudged, [{"rule": rule.quote or rule.text, "turn": shown(traces[i])} for i in left]
-            )
-            for i, reply in zip(left, replies, strict=True):
-                if isinstance(reply, Unanswered) or reply.violated == "unknown":
-                    open_.setdefault(i, f"{rule.id}: {reply.reason}")
-                elif reply.violated == "yes":
-                    denied[i] = Verdict("deny", reply.reason or rule.text, (rule.id,))
+    def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
+        """Deny at the first violated rule; undecided if any before the end was not clear; else allow. Each rule is put
+        to all traces that no earlier one denied."""
         allowed = Verdict("allow", f"none of {len(self.ruleset.rules)} rules is violated")
-        return tuple(
-            denied.get(i) or (Verdict("undecided", open_[i]) if i in open_ else allowed) for i in range(len(traces))
-        )
+        verdicts = dict.fromkeys(range(len(traces)), allowed)
+        for rule in self.ruleset.rules:
+            left = [i for i, verdict in verdicts.items() if verdict.decision != "deny"]
+            text = rule.quote or rule.text
+            batch = [{"rule": text, "turn": shown(traces[i])} for i in left]
+            for i, reply in zip(left, self.llm.ask_all("rule_traverse", RuleJudged, batch), strict=True):
+                if isinstance(reply, Unanswered) or reply.violated == "unknown":
+                    if verdicts[i] is allowed:
+                        verdicts[i] = Verdict("undecided", f"{rule.id}: {reply.reason}")
+                elif reply.violated == "yes":
+                    verdicts[i] = Verdict("deny", reply.reason or rule.text, (rule.id,))
+        return list(verdicts.values())
 
 
-@dataclass(frozen=True, slots=True)
-class GuardAgent:
+class GuardAgent(Baseline):
     """Two queries a turn: a plan of what to check, then code for it, which is run on the state."""
 
-    policy: Policy
-    llm: LLM
-    name: str = "guardagent"
+    name = "guardagent"
 
-    def decide(self, trace: Trace) -> Verdict:
-        """What the generated code decides on the last step."""
-        return self.decide_all((trace,))[0]
+    def __init__(self, policy: Policy, llm: LLM) -> None:
+        super().__init__(policy.toolbox)
+        self.policy, self.llm = policy, llm
 
-    def decide_all(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
-        """The verdicts on many traces; code that cannot be run is undecided."""
-        return admitted(Validator(self.policy.toolbox), traces, self._asked)
-
-    def _asked(self, traces: Sequence[Trace]) -> tuple[Verdict, ...]:
+    def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
+        """The decisions of the generated code; code that cannot be run is undecided."""
         plans = self.llm.ask_all(
             "guardagent_plan", Plan, [{"policy": self.policy.text, "turn": shown(t)} for t in traces]
         )
@@ -163,7 +157,7 @@ class GuardAgent:
             for i in planned
         ]
         codes = dict(zip(planned, self.llm.ask_all("guardagent_code", Code, batch), strict=True))
-        return tuple(_executed(codes.get(i, plans[i]), self._known(trace)) for i, trace in enumerate(traces))
+        return [_executed(codes.get(i, plans[i]), self._known(trace)) for i, trace in enumerate(traces)]
 
     def _known(self, trace: Trace) -> dict[str, object]:
         """The state fields that the code may read: those whose values are there and of a type it knows."""
@@ -199,28 +193,26 @@ class Link:
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
-class Keywords:
+class Keywords(Baseline):
     """Plain words, no model: a sentence with a cue binds the tools and the state fields whose keywords it holds.
 
     A true/false field must then be true, whatever the sentence really says; a number field must reach the
     sentence's first number, or stay below it after words such as "more than".  A tool is in use when it
-    is called, or when a keyword of it stands in what was seen.
+    is called, or when a keyword of it stands in the text of the turn.
     """
 
     name = "keywords"
 
     def __init__(self, policy: Policy) -> None:
-        self._tools = {
-            tool.name: _pattern((tool.name.replace("_", " "), *tool.keywords)) for tool in candidates(policy.toolbox)
-        }
+        super().__init__(policy.toolbox)
+        self._tools = {tool.name: _pattern(tool) for tool in candidates(policy.toolbox)}
         self.links = links(policy)
-        self._validator = Validator(policy.toolbox)
 
-    def decide(self, trace: Trace) -> Verdict:
+    def judge(self, traces: Sequence[Trace]) -> Sequence[Verdict]:
         """Deny where a linked field fails, undecided where one is unknown, else allow."""
-        return admitted(self._validator, (trace,), lambda traces: [self._decided(one.steps[-1]) for one in traces])[0]
+        return [self._judged(trace.steps[-1]) for trace in traces]
 
-    def _decided(self, step: Step) -> Verdict:
+    def _judged(self, step: Step) -> Verdict:
         used = {call.tool for call in step.calls} or {
             tool for tool, words in self._tools.items() if words.search(step.text)
         }
@@ -236,22 +228,13 @@ class Keywords:
 
 def links(policy: Policy) -> tuple[Link, ...]:
     """What plain words tie together, sentence by sentence."""
-    tools = {tool.name: _words_of(tool) for tool in policy.toolbox.tools}
+    tools = {tool.name: _pattern(tool) for tool in policy.toolbox.tools}
     found = []
     for sentence in policy.sentences:
         named = frozenset(name for name, words in tools.items() if words.search(sentence.text))
         if named and sentence.kind != "heading" and CUE.search(sentence.text):
             found += [link for field in policy.toolbox.state if (link := _link(sentence.text, named, field))]
     return tuple(found)
-
-
-def admitted(
-    validator: Validator, traces: Sequence[Trace], asked: Callable[[Sequence[Trace]], Sequence[Verdict]]
-) -> tuple[Verdict, ...]:
-    """The verdicts on many traces: those whose last calls fit the tools are `asked` about together, with what fits."""
-    checked = [validator.trace(trace) for trace in traces]
-    verdicts = iter(asked([trace for trace, refusal in checked if not refusal]))
-    return tuple(Verdict("deny", why, grade="error") if why else next(verdicts) for _, why in checked)
 
 
 def shown(trace: Trace) -> list[dict[str, object]]:
@@ -292,7 +275,7 @@ def _executed(reply: Code | Unanswered, known: dict[str, object]) -> Verdict:
 
 def _link(sentence: str, tools: frozenset[str], field: Field) -> Link | None:
     """The link between a sentence and one state field, if a keyword of the field stands in it."""
-    if not _pattern((field.name.replace("_", " "), *field.keywords)).search(sentence):
+    if not _pattern(field).search(sentence):
         return None
     if field.type == "boolean":
         return Link(sentence, tools, field.name)
@@ -300,20 +283,11 @@ def _link(sentence: str, tools: frozenset[str], field: Field) -> Link | None:
     if field.type not in ("integer", "number") or number is None:
         return None
     bound = int(number.group())
-    return (
-        Link(sentence, tools, field.name, most=bound)
-        if ABOVE.search(sentence)
-        else Link(sentence, tools, field.name, least=bound)
-    )
+    least, most = (None, bound) if ABOVE.search(sentence) else (bound, None)
+    return Link(sentence, tools, field.name, least, most)
 
 
-def _words_of(tool: Tool) -> re.Pattern[str]:
-    return _pattern((tool.name.replace("_", " "), *tool.keywords))
-
-
-def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Any of the phrases as whole words, a plural s allowed."""
-    return re.compile(
-        r"(?<!\w)(?:" + "|".join(re.escape(p) for p in sorted(phrases, key=len, reverse=True)) + r")s?(?!\w)",
-        re.IGNORECASE,
-    )
+def _pattern(one: Tool | Field) -> re.Pattern[str]:
+    """The name of a tool or field or any of its keywords, as whole words, a plural s allowed."""
+    phrases = sorted((one.name.replace("_", " "), *one.keywords), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})s?(?!\w)", re.IGNORECASE)

@@ -16,6 +16,7 @@ from pathlib import Path
 from wb.bench import baselines, evaluate, mind2web, recorded
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark
+from wb.domain import answers
 from wb.domain import policy as documents
 from wb.domain import turns as action
 from wb.domain.events import Event
@@ -28,14 +29,16 @@ from wb.guards.nagini import Verifier
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Draft
 from wb.models.client import LLM
-from wb.rules import extract
-from wb.rules import sentences as readings
-from wb.rules.extract import Constrains
+from wb.rules import sentences
+from wb.rules.extract import Extracted
 from wb.rules.rule import RuleSet
 
 NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
 ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
 NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
+
+
+Read = Callable[[Policy], Extracted]  # what reads a document: readers that agree, or the offline grammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Measured:
     outcomes: tuple[Scored, ...]
     queries: int
     seconds: float
+    near: tuple[str, ...] | None = None  # its near misses (`recorded.near_misses`), where they are counted
 
 
 def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
@@ -76,16 +80,23 @@ def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
     return Turns(found, queries, seconds)
 
 
-def measured(guard: Guard, benchmark: Benchmark, turns: Turns) -> Measured:
-    """A guard's outcomes; the cost of recognising the turns is part of its cost."""
+def measured(guard: Guard, benchmark: Benchmark, turns: Turns, answerer: LLM | None = None) -> Measured:
+    """A guard's outcomes; the cost of recognising the turns is part of its cost, and so is what `answerer` is asked
+    about recorded conversations."""
     began = time.perf_counter()
-    if benchmark.runs:
-        told = iter(turns.found)
-        runs = (recorded.judge(guard, run.events, lambda some: [next(told) for _ in some]) for run in benchmark.runs)
-        outcomes = recorded.outcomes(judged for run in runs for judged in run)  # in the order of the cases
-    else:
+    if not benchmark.runs:
         outcomes = evaluate.run(guard, benchmark.cases, turns.found)
-    return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
+        return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
+    told, answer = iter(turns.found), answers.about(answerer) if answerer is not None else None
+    asked = answerer.ledger.total.queries if answerer is not None else 0
+    runs = (
+        recorded.judge(guard, one.events, lambda some: [next(told) for _ in some], answer) for one in benchmark.runs
+    )
+    judged = [call for run in runs for call in run]  # in the order of the cases
+    seconds = turns.seconds + time.perf_counter() - began
+    asked = answerer.ledger.total.queries - asked if answerer is not None else 0
+    near = recorded.near_misses(guard, _events(benchmark), {call.id: call.verdict for call in judged})
+    return Measured(guard.name, recorded.outcomes(judged), turns.queries + asked, seconds, near)
 
 
 def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
@@ -117,7 +128,7 @@ def bare(
     benchmark: Benchmark,
     turns: Turns,
     llm: LLM,
-    constrains: Constrains,
+    read: Read,
     verifier: Verifier | None = None,
 ) -> tuple[Measured, ...]:
     """Guards (tested; with a prover also proved) and keywords from a shorter document beside the policy, if any."""
@@ -127,7 +138,7 @@ def bare(
         return ()
     short = documents.load(folder, document=document)
     provers = (None, verifier) if verifier else (None,)
-    guards = [shortcut(short, llm, constrains, prover).guard for prover in provers]
+    guards = [shortcut(short, llm, read, prover).guard for prover in provers]
     return *(measured(guard, benchmark, turns) for guard in guards), keywords(short, benchmark)
 
 
@@ -143,25 +154,25 @@ class Shortcut:
     guard: CallGuard
 
 
-def shortcut(policy: Policy, llm: LLM, constrains: Constrains, verifier: Verifier | None = None) -> Shortcut:
+def shortcut(policy: Policy, llm: LLM, read: Read, verifier: Verifier | None = None) -> Shortcut:
     """A policy to guards without refinement or weights, to look at it beside the main one; with a prover also proved.
 
     Raises:
         PolicyError: no sentence of the document states a constraint.
         ModelError: a request failed in a way that all further ones would.
     """
-    clauses, lost = extract.policies(policy, llm, constrains)
-    ruleset = extract.rules(clauses, policy, llm, constrains, lost)
-    required = contract.contracts(policy.toolbox, ruleset)
-    sentences = {c.tool: synthesis.concerning(c, ruleset, clauses) for c in required}
-    revise = synthesis.reviser(sentences, llm)
-    drafts = toolguard.candidates(synthesis.write(required, sentences, policy.toolbox, llm), revise)
+    found = read(policy)
+    classed = sentences.classify(policy, found)
+    required = contract.contracts(found.toolbox, classed.ruleset)
+    concerning = {c.tool: synthesis.concerning(c, classed.ruleset, found.clauses) for c in required}
+    revise = synthesis.reviser(concerning, llm)
+    drafts = toolguard.candidates(synthesis.write(required, concerning, found.toolbox, llm), revise)
     made = toolguard.tested_guard if verifier is None else veriguard.proved_guard
     if verifier is not None:
         drafts = veriguard.prove(drafts, revise, verifier)
-    waiting = readings.open_on(readings.classify(policy, clauses, ruleset))
     guarded = [synthesis.guarded(draft) for draft in drafts]
-    return Shortcut(ruleset, drafts, made(ruleset, guarded, policy.toolbox, waiting))
+    waiting = sentences.open_on(classed.accounts)
+    return Shortcut(classed.ruleset, drafts, made(classed.ruleset, guarded, found.toolbox, waiting))
 
 
 def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
@@ -192,7 +203,8 @@ def differences(methods: Sequence[Measured]) -> list[dict[str, object]]:
 
 def by_run(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:
     """How many recorded runs each method is right about as a whole: in all their labelled calls, in all that are to be
-    denied, in all that are to be allowed; none without recorded runs."""
+    denied, in all that are to be allowed; and how many calls came out right without the facts that their rules need
+    (near misses); none without recorded runs."""
     rows: list[dict[str, object]] = []
     for method in methods if benchmark.runs else ():
         runs: dict[str, list[Scored]] = {}
@@ -202,7 +214,7 @@ def by_run(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, 
         for denied, what, right in ((True, "to deny", "every one denied"), (False, "to allow", "every one allowed")):
             some = [found for run in runs.values() if (found := [one for one in run if one.denied is denied])]
             row |= _whole(some, f"with calls {what}", right)
-        rows.append(row)
+        rows.append(row | {"near misses": None if method.near is None else len(method.near)})
     return rows
 
 

@@ -8,7 +8,8 @@ test (1947), which looks only at the turns on which just one of them is right.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -78,12 +79,12 @@ def run(guard: Guard, cases: Sequence[Case], recognitions: Sequence[Recognition]
 
 def confusion(outcomes: Iterable[Scored]) -> Confusion:
     """The counts over these outcomes."""
-    counts = dict.fromkeys(("tp", "fp", "fn", "tn", "undecided"), 0)
+    cells: Counter[str] = Counter()
     for outcome in outcomes:
         stopped = not permitted(outcome.verdict)
-        counts[("t" if stopped == outcome.denied else "f") + ("p" if stopped else "n")] += 1
-        counts["undecided"] += outcome.verdict.decision == "undecided"
-    return Confusion(**counts)
+        cells[("t" if stopped == outcome.denied else "f") + ("p" if stopped else "n")] += 1
+        cells["undecided"] += outcome.verdict.decision == "undecided"
+    return Confusion(*(cells[name] for name in ("tp", "fp", "fn", "tn", "undecided")))
 
 
 def rates(counts: Confusion) -> dict[str, Rate]:
@@ -139,44 +140,37 @@ def rows(
 
     `queries` and `seconds` are those of the whole run; a split gets its share by its number of cases.
     """
-    splits = {
-        parts[0]: [o for o in outcomes if o.case in tuned],
-        parts[1]: [o for o in outcomes if o.case not in tuned],
-    }
+    splits = {part: [o for o in outcomes if (o.case in tuned) is (part == parts[0])] for part in parts}
     if all(splits.values()):
         splits = {"all": list(outcomes), **splits}
-    return [_row(method, split, part, queries, seconds, len(outcomes)) for split, part in splits.items() if part]
+    found = []
+    for split, some in splits.items():
+        if some:
+            counts, share = confusion(some), len(some) / len(outcomes)
+            measured = rates(counts)
+            cost = {"queries": round(queries * share), "seconds": seconds * share}
+            row = _row(method, split, counts.n, {name: rate.value for name, rate in measured.items()})
+            row |= {"undecided": counts.undecided, **cost, "counts": asdict(counts)}
+            intervals = {name: (rate.low, rate.high) for name, rate in measured.items() if rate.value is not None}
+            found.append(row | {"intervals": intervals})
+    return found
 
 
 def not_run(method: str, reason: str) -> dict[str, object]:
     """The row of a method that could not be run, with the reason."""
-    return {
-        "method": method,
-        "split": "all",
-        "n": 0,
-        **dict.fromkeys((*RATES, "undecided", "queries", "seconds")),
-        "published": False,
-        "reason": reason,
-    }
+    return _row(method, "all", 0, {}) | {"reason": reason}
 
 
 def published(row: Published) -> dict[str, object]:
     """The row of a published result; what the source does not report is None."""
-    return {
-        "method": row.method,
-        "model": row.model,
-        "split": "all",
-        "n": row.n,
-        "accuracy": row.accuracy,
-        "precision": row.precision,
-        "recall": row.recall,
-        "fpr": None,
-        "undecided": None,
-        "queries": None,
-        "seconds": None,
-        "published": True,
-        "source": row.source,
-    }
+    rates = {"accuracy": row.accuracy, "precision": row.precision, "recall": row.recall}
+    about = {"model": row.model, "published": True, "source": row.source}
+    return _row(row.method, "all", row.n, rates) | about
+
+
+def _row(method: str, split: str, n: int, rates: dict[str, float | None]) -> dict[str, object]:
+    empty = dict.fromkeys((*RATES, "undecided", "queries", "seconds"))
+    return {"method": method, "split": split, "n": n, **empty, **rates, "published": False}
 
 
 def by_rule(outcomes: Iterable[Scored]) -> dict[str, dict[str, int]]:
@@ -201,23 +195,3 @@ def mistakes(outcomes: Iterable[Scored]) -> list[dict[str, object]]:
         for o in outcomes
         if not o.right
     ]
-
-
-def _row(
-    method: str, split: str, outcomes: Sequence[Scored], queries: int, seconds: float, total: int
-) -> dict[str, object]:
-    counts = confusion(outcomes)
-    found: Mapping[str, Rate] = rates(counts)
-    share = counts.n / total
-    return {
-        "method": method,
-        "split": split,
-        "n": counts.n,
-        **{name: rate.value for name, rate in found.items()},
-        "undecided": counts.undecided,
-        "queries": round(queries * share),
-        "seconds": seconds * share,
-        "published": False,
-        "intervals": {name: (rate.low, rate.high) for name, rate in found.items() if rate.value is not None},
-        "counts": asdict(counts),
-    }

@@ -1,9 +1,9 @@
-"""Live runs trial by trial on disk: what is finished is never lost, and what a model said is never asked again.
+"""Live runs trial by trial on disk: a finished trial is never lost, and no model is asked the same again.
 
-    FOLDER/STRATEGY/AGENT/TASK.NUMBER/replies/      what the models said in this trial, one file a question
-    FOLDER/STRATEGY/AGENT/TASK.NUMBER/run.jsonl     the conversation as a recorded run, for `wb judge`
-    FOLDER/STRATEGY/AGENT/TASK.NUMBER/result.json   written last and sealed: the trial is finished
-    FOLDER/results.json, runs.jsonl                 all finished trials together
+    FOLDER/results.json                             all finished trials, sealed; written after each one
+    FOLDER/runs.jsonl                               their conversations as recorded runs, for `wb judge`
+    FOLDER/STRATEGY/AGENT/TASK.NUMBER/run.jsonl     the conversation of one trial
+    FOLDER/STRATEGY/AGENT/TASK.NUMBER/replies/      the models' replies in it, one file a question
 
 A folder belongs to all that a conversation depends on: the policy's files, its guards, the models and how they are
 asked, the prompts, the bounds.  A trial that was killed is had again from its recorded replies, which give the same
@@ -38,12 +38,13 @@ from wb.models.endpoint import Endpoint
 from wb.models.ledger import ModelError
 from wb.rules.items import Item
 
-PLACES = 20  # of a difference, that are kept
+PLACES = 20  # of differing records that a trial keeps
 AGENT_TEMPERATURE, USER_TEMPERATURE = 0.0, 1.0  # what differs between the trials of a task is the user
 PROMPTS = ("act", "simulate_user")
 GIVES_IN, REFUSES = "script that gives in", "script that refuses"
 OFFLINE = "offline"
-Tell = Callable[[int, int], object]
+Progress = Callable[[int, int], object]
+Key = tuple[str, str, str, int]  # strategy, agent, task, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ class Setting:
 
     @property
     def about(self) -> dict[str, object]:
-        """It in JSON values, in which two that differ have other values."""
-        return {
+        """The setting in JSON values; different settings have different ones."""
+        about = {
             "policy": self.policy.name,
             "sources": dict(self.sources),
             "guards": self.guards,
@@ -76,6 +77,7 @@ class Setting:
             "prompts": {name: prompt.load(name).digest for name in PROMPTS},
             "mapped": paths.digest([[one.tool, one.name, [r.text for r in one.references]] for one in self.mapped]),
         }
+        return json.loads(json.dumps(about))  # as it will be read
 
 
 def setting(
@@ -101,10 +103,8 @@ def setting(
         raise ValueError(f"models for agent and user, or for neither, were required; got {model!r} and {user_model!r}")
     here = place if place.is_dir() else place.parent
     listed, database = tasks.load(tasks.place(here)), tau_database.load(here / guard_tests.DATABASE)
-    bounds = Bounds(turns=turns)
-    return Setting(
-        source, trials.sources(place), listed, database, judge, guards, tuple(mapped), model, user_model, bounds
-    )
+    beside = (tuple(mapped), model, user_model, Bounds(turns=turns))
+    return Setting(source, trials.sources(place), listed, database, judge, guards, *beside)
 
 
 class Planned(NamedTuple):
@@ -117,8 +117,13 @@ class Planned(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its folder in that of its setting, and the name of its run."""
+        """Its folder in that of its setting, and the id of its run."""
         return f"{self.strategy}/{re.sub(r'[^A-Za-z0-9_-]+', '_', self.agent)}/{self.task.name}.{self.number}"
+
+    @property
+    def key(self) -> Key:
+        """As `Trial.key`."""
+        return self.strategy, self.agent, self.task.name, self.number
 
 
 class Outcome(NamedTuple):
@@ -158,9 +163,9 @@ def plan(setting: Setting, strategies: Sequence[Strategy], many: int, names: Seq
         return tuple(Planned(strategy, setting.model, one, number) for number, strategy in order for one in chosen)
     if without := [one.name for one in chosen if not one.script]:
         raise tasks.TaskError(f"a model was required (--model NAME) for tasks without a script; got none for {without}")
-    kept = [strategy for strategy in strategies if not strategy.endswith("_reminder")]
-    scripts = [Planned(strategy, GIVES_IN, one, 1) for strategy in kept for one in chosen]
-    return (*scripts, *(Planned("original", REFUSES, one, 1) for one in chosen if "original" in kept))
+    scripts = [(strategy, GIVES_IN) for strategy in strategies if not strategy.endswith("_reminder")]
+    scripts += [("original", REFUSES)] * ("original" in strategies)
+    return tuple(Planned(strategy, script, one, 1) for strategy, script in scripts for one in chosen)
 
 
 def workers(environment: Mapping[str, str] | None = None) -> int:
@@ -169,10 +174,10 @@ def workers(environment: Mapping[str, str] | None = None) -> int:
     Raises:
         ValueError: it is no number from 1.
     """
-    said = (os.environ if environment is None else environment).get("WB_WORKERS") or "4"
-    if not said.isdecimal() or int(said) < 1:
-        raise ValueError(f"WB_WORKERS must be a number from 1; got {said!r}")
-    return int(said)
+    text = (os.environ if environment is None else environment).get("WB_WORKERS") or "4"
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"WB_WORKERS must be a number from 1; got {text!r}")
+    return int(text)
 
 
 def run(
@@ -181,7 +186,7 @@ def run(
     planned: Sequence[Planned],
     *,
     workers: int = 4,
-    tell: Tell = lambda done, of: None,
+    tell: Progress = lambda done, of: None,
     environment: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Have the trials that are not finished yet, `workers` at a time; write down all that are.
@@ -209,61 +214,56 @@ def run(
                 left.unlink(missing_ok=True)
 
 
-def _finished(about: Mapping[str, object], here: Path) -> Trial | None:
-    """The trial of a folder; None where it is not finished, not whole, not sealed or about something else."""
-    try:
-        told, (found,) = trials.from_json((here / "result.json").read_text("utf-8"), str(here))
-        whole = paths.digest((here / "run.jsonl").read_text("utf-8")) == found.run
-    except (OSError, ValueError):  # also of text that is none, and results that are none
-        return None
-    return found if whole and told == about else None
-
-
 def _all(
-    setting: Setting, place: Path, planned: Sequence[Planned], workers: int, tell: Tell, given: Mapping[str, str]
+    setting: Setting, place: Path, planned: Sequence[Planned], workers: int, tell: Progress, given: Mapping[str, str]
 ) -> Outcome:
-    about = json.loads(json.dumps(setting.about))  # as it is at the beginning, and as it is read
-    waiting = [one for one in planned if _kept(about, place, one) is None]
-    done, problems = len(planned) - len(waiting), {}
-    stop, why = threading.Event(), ""
-    pool = ThreadPoolExecutor(max_workers=workers)
-    try:
-        models = _models(setting, place, given) if waiting else ()
-        futures = {pool.submit(_had, setting, place, one, stop, models, about): one for one in waiting}
-        tell(done, len(planned))
-        for future in as_completed(futures):
-            error = future.exception()
-            if isinstance(error, ModelError):
-                problems[futures[future].name] = str(error)
-                if error.fatal:
-                    why = str(error)
-                    break
-            elif error is not None:
-                raise error
-            done += error is None
+    about, stop, why, problems = setting.about, threading.Event(), "", {}
+    finished = _finished(place, about)
+    waiting = [one for one in planned if one.key not in finished]
+    done = len(planned) - len(waiting)
+    models = _models(setting, place, given) if waiting else ()
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        futures = {pool.submit(_had, setting, place, one, stop, models): one for one in waiting}
+        try:
             tell(done, len(planned))
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-        _write(place, about)
-    found = [_kept(about, place, one) for one in planned]
-    return Outcome(tuple(one for one in found if one is not None), problems, why)
+            for future in as_completed(futures):
+                error = future.exception()
+                if isinstance(error, ModelError):
+                    problems[futures[future].name] = str(error)
+                    if error.fatal:
+                        why = str(error)
+                        break
+                else:
+                    result = future.result()
+                    finished[result.key] = result
+                    paths.write_whole(place / trials.RESULTS, trials.to_json(finished.values(), about))
+                    done += 1
+                tell(done, len(planned))
+        finally:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            ended = [one for one in futures if one.done() and not one.cancelled() and one.exception() is None]
+            finished |= {result.key: result for result in (future.result() for future in ended)}
+            paths.write_whole(place / trials.RESULTS, trials.to_json(finished.values(), about))
+            texts = [(place / one.run / "run.jsonl").read_text("utf-8") for one in finished.values()]
+            paths.write_whole(place / "runs.jsonl", "".join(texts))
+    return Outcome(tuple(finished[one.key] for one in planned if one.key in finished), problems, why)
 
 
-def _kept(about: Mapping[str, object], place: Path, one: Planned) -> Trial | None:
-    """The trial, if it is finished; None where it is to be had."""
-    found = _finished(about, place / one.name)
-    known = None if found is None else (found.strategy, found.agent, found.task, found.number)
-    return found if known == (one.strategy, one.agent, one.task.name, one.number) else None
+def _finished(place: Path, about: Mapping[str, object]) -> dict[Key, Trial]:
+    """The trials of this setting that earlier commands finished, with their conversations as they were."""
+    try:
+        known, rows = trials.from_json((place / trials.RESULTS).read_text("utf-8"), str(place))
+    except (OSError, ValueError):  # none, not whole or not sealed: had again, from the recorded replies
+        return {}
+    return {one.key: one for one in rows if known == about and _digest(place / one.run / "run.jsonl") == one.digest}
 
 
-def _write(place: Path, about: Mapping[str, object]) -> None:
-    """All finished trials of this setting together, also those of earlier commands."""
-    folders = [path.parent for path in sorted(place.glob("*/*/*/result.json"))]
-    whole = [(here, found) for here in folders if (found := _finished(about, here))]
-    texts = [(here / "run.jsonl").read_text("utf-8") for here, _ in whole]
-    paths.write_whole(place / trials.RESULTS, trials.to_json([found for _, found in whole], about))
-    paths.write_whole(place / "runs.jsonl", "".join(texts))
+def _digest(path: Path) -> str:
+    try:
+        return paths.digest(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _models(setting: Setting, place: Path, given: Mapping[str, str]) -> tuple[Endpoint, ...]:
@@ -271,40 +271,33 @@ def _models(setting: Setting, place: Path, given: Mapping[str, str]) -> tuple[En
     if setting.model == OFFLINE:
         return ()
     wanted = ((setting.model, AGENT_TEMPERATURE), (setting.user_model, USER_TEMPERATURE))
-    made = [
-        client.connect(name, offline=None, replies_dir=place, environment=given, temperature=heat)
-        for name, heat in wanted
+    connect = [
+        client.connect(name, offline=None, replies_dir=place, environment=given, temperature=temperature)
+        for name, temperature in wanted
     ]
-    return tuple(one.engine for one in made)
+    return tuple(llm.engine for llm in connect)
 
 
-def _had(
-    setting: Setting,
-    place: Path,
-    one: Planned,
-    stop: threading.Event,
-    models: Sequence[Endpoint],
-    about: Mapping[str, object],
-) -> Trial:
+def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, models: Sequence[Endpoint]) -> Trial:
     """One trial from its beginning to its files."""
     if stop.is_set():
         raise _Stopped
     here, began = place / one.name, time.monotonic()
-    (here / "replies").mkdir(parents=True, exist_ok=True)
-    world, record, log = World(setting.database), io.StringIO(), io.StringIO()
-    held = one.strategy == "toolguards"
+    replies, world, record, log = here / "replies", World(setting.database), io.StringIO(), io.StringIO()
+    replies.mkdir(parents=True, exist_ok=True)
+    enforced = one.strategy == "toolguards"
     session = Session(
-        setting.judge, run=one.name, ask=world.ask, clock=world.time, record=record, log=log, observe=not held
+        setting.judge, run=one.name, ask=world.ask, clock=world.time, record=record, log=log, observe=not enforced
     )
-    act, say = _speakers(setting, one, here / "replies", stop, models)
-    talk = live.converse(
-        world, session, act, say, ends=setting.tasks.ends, bounds=setting.bounds, tokens=lambda: _spent(here)[1]
-    )
+    act, say = _speakers(setting, one, replies, stop, models)
+    ends, bounds = setting.tasks.ends, setting.bounds
+    talk = live.converse(world, session, act, say, ends=ends, bounds=bounds, tokens=lambda: _spent(replies)[1])
     differs = tasks.graded(one.task, setting.database, talk.database)
-    decided = [json.loads(line)["decision"] for line in log.getvalue().splitlines()]
-    refused = sum(decision != "allow" for decision in decided)
-    queries, tokens = _spent(here)
-    result = Trial(
+    decisions = [json.loads(line)["decision"] for line in log.getvalue().splitlines()]
+    refused = sum(decision != "allow" for decision in decisions)
+    queries, tokens = _spent(replies)
+    paths.write_whole(here / "run.jsonl", record.getvalue())
+    return Trial(
         task=one.task.name,
         kind=one.task.kind,
         strategy=one.strategy,
@@ -314,18 +307,16 @@ def _had(
         end=talk.end,
         differs=differs[:PLACES],
         turns=talk.turns,
-        calls=len(decided),
-        stopped=refused if held else 0,
-        let_pass=0 if held else refused,
+        calls=len(decisions),
+        stopped=refused if enforced else 0,
+        let_pass=0 if enforced else refused,
         queries=queries,
         tokens=tokens,
         seconds=round(time.monotonic() - began, 3),
         why=talk.why,
-        run=paths.digest(record.getvalue()),
+        run=one.name,
+        digest=paths.digest(record.getvalue()),
     )
-    paths.write_whole(here / "run.jsonl", record.getvalue())
-    paths.write_whole(here / "result.json", trials.to_json([result], about))
-    return result
 
 
 def _speakers(
@@ -341,28 +332,27 @@ def _speakers(
     act = live.agent(ours, source.text, source.toolbox, setting.database.now, remind)
     say = live.user(theirs, one.task.instruction)
 
-    def going[*A, R](speak: Callable[[*A], R]) -> Callable[[*A], R]:
-        def spoken(*heard: *A) -> R:
+    def unless_stopped[R](speak: Callable[[Sequence[live.Message]], R]) -> Callable[[Sequence[live.Message]], R]:
+        def spoken(messages: Sequence[live.Message]) -> R:
             if stop.is_set():
                 raise _Stopped
-            return speak(*heard)
+            return speak(messages)
 
         return spoken
 
-    return going(act), going(say)
+    return unless_stopped(act), unless_stopped(say)
 
 
-def _spent(here: Path) -> tuple[int, int]:
+def _spent(replies: Path) -> tuple[int, int]:
     """How many replies a trial has, and their tokens, also where they were recorded by a process before; a service that
     does not count them has a token for four bytes."""
     queries = tokens = 0
-    for path in (here / "replies").glob("*.json"):
+    for path in replies.glob("*.json"):
         text = path.read_text("utf-8")
         try:
             used = json.loads(text)["reply"]["usage"]
-            counted = [used[name] for name in ("prompt_tokens", "completion_tokens")]
+            tokens += used["prompt_tokens"] + used["completion_tokens"]
         except (ValueError, KeyError, TypeError):
-            counted = [None]
+            tokens += len(text.encode()) // 4
         queries += 1
-        tokens += sum(counted) if None not in counted else len(text.encode()) // 4
     return queries, tokens

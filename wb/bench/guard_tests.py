@@ -13,10 +13,10 @@ came before happened, whatever it says of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -28,10 +28,9 @@ from wb.domain.jsonl import Strict
 from wb.domain.judging import Judge
 from wb.domain.session import Session
 from wb.domain.tools import ToolError
-from wb.domain.trace import Call, Value, Verdict
+from wb.domain.trace import Call, Verdict
 
 Outcome = Literal["passed", "failed", "undecided", "error"]
-OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "undecided", "error")
 SPEAKERS = ("user", "assistant")
 FILE, DATABASE = "guard_tests.yaml", "database.json"
 
@@ -77,13 +76,33 @@ class Tried:
         return self.verdict.decision == "deny" and self.test.sentence in self.verdict.quotes
 
 
+def _happened(row: Any) -> Say | Call:
+    """A text by its speaker or a call by its tool, from an object of one key."""
+    if not isinstance(row, dict) or len(row) != 1:
+        raise ValueError(f"one key a call or text was required; got {row!r:.80}")
+    ((kind, given),) = row.items()
+    if type(given) is not (str if kind in SPEAKERS else dict):
+        raise ValueError(f"a text of {' or '.join(SPEAKERS)}, or a tool's arguments, was required; got {kind}")
+    return Say(kind, given) if kind in SPEAKERS else Call(kind, given)
+
+
+def as_call(row: Any) -> Call:
+    """A call, from an object whose one key is its tool; raises ValueError for anything else."""
+    if isinstance(happened := _happened(row), Say):
+        raise ValueError(f"a call was required; got a text of {happened.role}")
+    return happened
+
+
+History = tuple[Annotated[Say | Call, pydantic.PlainValidator(_happened)], ...]
+
+
 class _Row(Strict):
     name: str = pydantic.Field(min_length=1)
     item: str
     expect: Literal["allow", "deny"]
     twin: str = ""
     sentence: str = ""
-    history: tuple[dict[str, Any], ...]
+    history: History
     tool: str
     arguments: dict[str, Any]
 
@@ -91,12 +110,6 @@ class _Row(Strict):
     def _checked(self) -> _Row:
         if (self.expect == "deny") is not bool(self.sentence):
             raise ValueError("a sentence was required where a call is to be denied, and nowhere else")
-        for happened in self.history:
-            if len(happened) != 1:
-                raise ValueError(f"one key an event was required; got {sorted(happened)}")
-            ((kind, told),) = happened.items()
-            if type(told) is not (str if kind in SPEAKERS else dict):
-                raise ValueError(f"a text of {' or '.join(SPEAKERS)}, or a tool's arguments, was required; got {kind}")
         return self
 
 
@@ -111,34 +124,33 @@ def load(path: str | Path) -> tuple[GuardTest, ...]:
         GuardTestError: it is not of the form above, or a name stands there twice or names no twin.
         OSError: there is no such file.
     """
-    try:
-        rows = _File.model_validate(toolfile.document(Path(path).read_bytes(), str(path))).tests
-    except pydantic.ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = ".".join(map(str, problem["loc"]))
-        raise GuardTestError(f"{path}: {where}: {problem['msg']}; got {str(problem['input'])[:80]}") from None
-    except ToolError as error:
-        raise GuardTestError(str(error)) from None
+    rows = checked(_File, content(path, GuardTestError), path, GuardTestError).tests
     names = Counter(row.name for row in rows)
     for row in rows:
         if names[row.name] > 1 or (row.twin and row.twin not in names):
             raise GuardTestError(f"{path}: a name of its own and a known twin were required; got {row.name}")
     return tuple(
-        GuardTest(
-            row.name,
-            row.item,
-            row.expect,
-            tuple(_happened(*next(iter(one.items()))) for one in row.history),
-            Call(row.tool, row.arguments),
-            row.sentence,
-            row.twin,
-        )
+        GuardTest(row.name, row.item, row.expect, row.history, Call(row.tool, row.arguments), row.sentence, row.twin)
         for row in rows
     )
 
 
-def _happened(kind: str, told: Any) -> Say | Call:
-    return Say(kind, told) if kind in SPEAKERS else Call(kind, told)
+def content(path: str | Path, error: type[ValueError]) -> Any:
+    """The content of a file of YAML or JSON, lists as tuples; raises the error where it is neither."""
+    try:
+        return toolfile.document(Path(path).read_bytes(), str(path))
+    except ToolError as problem:
+        raise error(str(problem)) from None
+
+
+def checked[M: Strict](model: type[M], content: object, path: str | Path, error: type[ValueError]) -> M:
+    """The content as a model; raises the error where it does not fit, with the first place that does not."""
+    try:
+        return model.model_validate(content)
+    except pydantic.ValidationError as problems:
+        problem = problems.errors(include_url=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise error(f"{path}: {where}: {problem['msg']}; got {str(problem['input'])[:80]}") from None
 
 
 def run(judge: Judge, tests: Iterable[GuardTest], database: Database) -> tuple[Tried, ...]:
@@ -154,15 +166,9 @@ def tried(judge: Judge, test: GuardTest, database: Database) -> Verdict:
     """
     events, after = history(test, database)
 
-    def ask(tool: str, arguments: dict[str, Value]) -> Value:
-        answer = tau_database.call(after, tool, arguments)
-        if answer.failed:
-            raise LookupError(answer.value)  # so that what was asked for is unknown
-        return answer.value
-
-    session = Session(judge, run=test.name, ask=ask, clock=lambda: after.now)
+    session = Session(judge, run=test.name, ask=tau_database.answering(lambda: after), clock=lambda: after.now)
     session.replay(events)
-    session.state(tau_database.told(after, database, test.call))
+    session.state(tau_database.observable(after, database, test.call))
     return session.call(test.call.tool, test.call.arguments)
 
 
@@ -177,23 +183,13 @@ def history(test: GuardTest, database: Database) -> tuple[tuple[Event, ...], Dat
         if isinstance(what, Say):
             found.append(Event(test.name, what, step, now))
             continue
-        state = State(tau_database.told(after, database, what))
+        state = State(tau_database.observable(after, database, what))
         answer = tau_database.call(after, what.tool, what.arguments or {})
         if answer.failed:
             raise GuardTestError(f"{test.name}: a call that the tools do was required; got {answer.value}")
         after = answer.database
         found += [Event(test.name, one, step, now) for one in (state, Asked(what), Result(answer.value))]
     return tuple(found), after
-
-
-def counted(tried: Iterable[Tried]) -> Iterator[tuple[str, Mapping[str, int]]]:
-    """How often each outcome came: of all tests, of those to be allowed and those to be denied, and by tool."""
-    rows = tuple(tried)
-    yield "all", _counts(rows)
-    for label in ("allow", "deny"):
-        yield label, _counts(row for row in rows if row.test.expect == label)
-    for tool in sorted({row.test.call.tool for row in rows}):
-        yield tool, _counts(row for row in rows if row.test.call.tool == tool)
 
 
 def rows(place: Path, judges: Iterable[Judge]) -> list[dict[str, object]]:
@@ -213,11 +209,10 @@ def rows(place: Path, judges: Iterable[Judge]) -> list[dict[str, object]]:
 
 def summed(guard: str, tried: Sequence[Tried]) -> dict[str, object]:
     """One row of `rows`."""
-    shares = [
-        found["passed"] / sum(found.values())
-        for tool in sorted({row.test.call.tool for row in tried})
-        for found in [_counts(row for row in tried if row.test.call.tool == tool)]
-    ]
+    outcomes: dict[str, list[Outcome]] = {}
+    for row in tried:
+        outcomes.setdefault(row.test.call.tool, []).append(row.outcome)
+    shares = [some.count("passed") / len(some) for some in outcomes.values()]
     failed = Counter(row.test.expect for row in tried if row.outcome == "failed")
     return {
         "guard": guard,
@@ -230,8 +225,3 @@ def summed(guard: str, tried: Sequence[Tried]) -> dict[str, object]:
         "violation failed": failed["deny"],
         "other": sum(row.outcome in ("undecided", "error") for row in tried),
     }
-
-
-def _counts(rows: Iterable[Tried]) -> dict[str, int]:
-    found = Counter(row.outcome for row in rows)
-    return {outcome: found[outcome] for outcome in OUTCOMES}

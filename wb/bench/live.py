@@ -1,17 +1,17 @@
 """Live runs: an agent, a simulated user and tools on a database, with a policy's guards before each call (ToolGuard,
 Sec. 4).
 
-A conversation is begun by the user; then the agent says something, which the user answers, or asks for a call, which is
-made by the adapter for OpenAI tool calls (`wb.adapters.openai`): a refused call gives the agent the refusal, and it may
-do something else.  It ends when the user says so, when a tool that ends it was done, or at a bound; a task is done only
-where one of the first two came, since an agent that breaks off has changed nothing either.
+The user begins the conversation; then the agent says something, which the user answers, or asks for a call, which is
+made by the adapter for OpenAI tool calls (`wb.adapters.openai`): the result of a refused call is the refusal, and the
+agent may do something else.  It ends when the user says so, when a tool that ends it was done, or at a bound; a task is
+done only where one of the first two came, since an agent that breaks off has changed nothing either.
 
 Four strategies (the paper's, in its order): *original* has no guards; the two reminders ask the agent about each call
-that it wants to make once more, with the whole policy, or with what a mapper says of the call's tool, in sight, and
-what it then answers is what happens (the paper says "before each agent action, prompting for reconsideration"); only
+that it wants to make once more, with the whole policy, or with the items mapped onto the call's tool, in sight, and
+its second answer is what happens (the paper says "before each agent action, prompting for reconsideration"); only
 *toolguards* holds the agent to the guards.  In the other three they watch and let pass.
 
-Agent and user are plain functions of the conversation so far.  Those that ask a model are made by `agent` and `user`;
+Agent and user are functions of the conversation so far.  Those that ask a model are made by `agent` and `user`;
 `scripted` makes both of a script, so that the same code runs without a model: a baseline, which reads nothing.
 """
 
@@ -46,14 +46,14 @@ SORRY = "I am sorry, I cannot do that."
 
 
 class Turn(NamedTuple):
-    """What an agent does next: it asks for a call, or says something to the user."""
+    """The agent's next move: a call, or a text to the user."""
 
     text: str = ""
     call: Call | None = None
 
 
 class Word(NamedTuple):
-    """What a user says next, and whether the conversation is over for this user."""
+    """The user's next text, and whether the conversation is over for this user."""
 
     text: str = ""
     over: bool = False
@@ -65,7 +65,7 @@ User = Callable[[Sequence[Message]], Word]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a conversation ends without being done: after so many turns of the agent, seconds, or tokens of prompts and
+    """A conversation ends without being done after so many turns of the agent, seconds, or tokens of prompts and
     replies. The last two are looked at between turns, so that one turn may go beyond them."""
 
     turns: int = TURNS
@@ -79,8 +79,8 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """How a conversation went: its messages, why it ended (`why` in words, where there is more to say), and the
-    database after it. `turns` are those of the agent."""
+    """The messages, why the conversation ended (`why` in words, where there is more to say), and the database after
+    it. `turns` are those of the agent."""
 
     messages: tuple[Message, ...]
     end: End
@@ -90,7 +90,7 @@ class Conversation:
 
 
 class Undone(RuntimeError):
-    """A tool did not do what it was asked for; the message is what it says."""
+    """A tool refused a call; the message is its answer."""
 
 
 class World:
@@ -99,17 +99,11 @@ class World:
     def __init__(self, began: Database) -> None:
         self.began = self.now = began
         self.done: list[str] = []  # the tools whose calls were done
+        self.ask = tau_database.answering(lambda: self.now)
 
     def time(self) -> str:
         """The clock of the database."""
         return self.now.now
-
-    def ask(self, tool: str, arguments: dict[str, Value]) -> Value:
-        """What a session that looks something up is told; nothing is changed."""
-        answer = tau_database.call(self.now, tool, arguments)
-        if answer.failed:
-            raise LookupError(answer.value)  # so that what was asked for is unknown
-        return answer.value
 
     def function(self, tool: str) -> Callable[..., Value]:
         """The tool as a function of its arguments by name.
@@ -128,9 +122,9 @@ class World:
 
         return made
 
-    def told(self, asked: Call) -> dict[str, Value]:
-        """What is known of the records at a call, beside what can be looked up."""
-        return tau_database.told(self.now, self.began, asked)
+    def observable(self, asked: Call) -> dict[str, Value]:
+        """The state fields at a call, beside the lookups."""
+        return tau_database.observable(self.now, self.began, asked)
 
 
 def converse(
@@ -183,7 +177,7 @@ def converse(
             continue
         done = len(world.done)
         messages.append(_asking(turn.call, f"call-{number}"))
-        session.state({name: value for name, value in world.told(turn.call).items() if name in declared})
+        session.state({name: value for name, value in world.observable(turn.call).items() if name in declared})
         messages += tools.run(messages)
         if ends.intersection(world.done[done:]):
             return over("handed over", number)
@@ -202,10 +196,8 @@ def _asking(call: Call, name: str) -> Message:
 # ---- agents and users that ask a model ----------------------------------------------------------------------------
 
 
-class _Act(pydantic.BaseModel):
+class _Act(pydantic.BaseModel, extra="forbid"):
     """The reply of an agent."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     thought: str = ""
     say: str = ""
@@ -219,10 +211,8 @@ class _Act(pydantic.BaseModel):
         return self
 
 
-class _Say(pydantic.BaseModel):
+class _Say(pydantic.BaseModel, extra="forbid"):
     """The reply of a simulated user."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     say: str = ""
     over: bool = False

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -22,15 +22,17 @@ from wb.bench import mind2web
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
 from wb.domain import events
-from wb.domain.events import Asked, Event, Label, Result, Run, Say, State
+from wb.domain.events import Answer, Asked, Event, Label, Lookup, Result, Run, Say, State
 from wb.domain.judging import Judge
+from wb.domain.questions import Answering
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Trace, Value, Verdict
 from wb.domain.turns import Observation, Recognition
-from wb.domain.validation import Known
+from wb.domain.validation import Known, Validator
 from wb.models.client import LLM
 
+ANSWER_S = 600.0  # for one answer about a recorded conversation, in which nobody waits
 AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
 Split = Literal["learning", "held out"]
 SPLITS: tuple[Split, Split] = ("learning", "held out")
@@ -44,13 +46,15 @@ class RunsError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One call of a recording with its verdict. `index` counts the calls of its run from 0; a free-text turn is one
-    call, and `tool` is empty where it may be several things or none."""
+    call, and `tool` is empty where it may be several things or none.  `answers` are those about the conversation that
+    it rests on."""
 
     run: str
     index: int
     tool: str
     label: Label | None
     verdict: Verdict
+    answers: tuple[Answer, ...] = ()
 
     @property
     def id(self) -> str:
@@ -58,10 +62,12 @@ class Judged:
         return f"{self.run}#{self.index}"
 
 
-def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None = None) -> Iterator[Judged]:
+def judge(
+    guard: Judge, happened: Iterable[Event], recognise: Recognise | None = None, answer: Answering | None = None
+) -> Iterator[Judged]:
     """The guard's verdict on every call, in the order of the events.
 
-    `recognise` tells what a free-text turn is.
+    `recognise` tells what a free-text turn is, `answer` what is asked about a conversation and the events do not tell.
 
     Raises:
         RunsError: there is a free-text turn and nothing that recognises it.
@@ -76,9 +82,11 @@ def judge(guard: Judge, happened: Iterable[Event], recognise: Recognise | None =
             )
         found = iter(recognise([turn.what for turn in turns]) if turns else ())
         for event in some:
-            run = going.get(event.run) or going.setdefault(event.run, Session(guard, run=event.run))
+            run = going.get(event.run)
+            if run is None:
+                run = going[event.run] = Session(guard, run=event.run, answer=answer, answer_timeout_s=ANSWER_S)
             for tool, label, verdict in _verdicts(run, event, found):
-                yield Judged(event.run, counted[event.run], tool, label, verdict)
+                yield Judged(event.run, counted[event.run], tool, label, verdict, run.answers)
                 counted[event.run] += 1
 
 
@@ -90,7 +98,7 @@ def _verdicts(run: Session, event: Event, found: Iterator[Recognition]) -> Itera
         yield named[0] if len(named) == 1 else "", None, run.turn(recognition)
         return
     try:
-        verdicts = run.replay((event,))
+        verdicts = run.replay((event,), answering=True)
     except SessionError as error:  # it does not fit to what came before: nothing is allowed from here on
         verdicts = [Verdict("undecided", str(error))] if isinstance(event.what, Asked) else []
     for verdict in verdicts:
@@ -115,6 +123,55 @@ def _read_ahead(happened: Iterable[Event]) -> Iterator[list[Event]]:
 def _line(event: Event) -> str:
     """Where it stands in its file."""
     return "" if event.line is None else f" (line {event.line})"
+
+
+def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:
+    """The calls that came out right although a fact that their rules need had not been looked up, by `Judged.id`.
+
+    A near miss (arXiv 2603.29665) is a call that is labelled *allow*, that the guard allows, and whose result in the
+    recording is no error, although when it was asked for a state field that the guard reads at calls of its tool
+    (`Judge.reads`), the clock apart, had no value from the run's own words, states and results: it is unknown there
+    once the recorded lookups and answers are taken out and nobody is asked.
+
+    Args:
+        happened: the events of whole runs.
+        verdicts: what the guard says of each of their calls (`judge`), by `Judged.id`.
+    """
+    clocks = {one.name for one in guard.validator.toolbox.state if one.source and one.source.kind == "clock"}
+    going: dict[str, tuple[Session, _Same]] = {}
+    counted: Counter[str] = Counter()
+    found: dict[str, None] = {}
+    asked: dict[tuple[str, str | None], str] = {}  # by run and call_id; under None the last one
+    for event in happened:
+        if event.run not in going:
+            same = _Same(guard)
+            going[event.run] = Session(same, run=event.run), same
+        session, same = going[event.run]
+        match event.what:
+            case Lookup() | Answer():
+                continue
+            case Observation():
+                session.turn(Recognition((), "nothing recognises free text"))
+                counted[event.run] += 1
+                continue
+            case Asked(label=label, call_id=call_id):
+                name = f"{event.run}#{counted[event.run]}"
+                counted[event.run] += 1
+                asked |= {(event.run, None): name, (event.run, call_id): name}
+                same.verdict = verdicts[name]
+                if label == "allow" and same.verdict.decision == "allow":
+                    found[name] = None
+            case Result(failed=True, call_id=call_id):
+                found.pop(asked.get((event.run, call_id), ""), None)
+        try:
+            session.replay((event,))
+        except SessionError:  # it does not fit to what came before, so that nothing was allowed
+            continue
+        if isinstance(event.what, Asked) and all(
+            same.known.get(field) is not None for field in guard.reads(event.what.call.tool) if field not in clocks
+        ):
+            found.pop(name, None)
+    return tuple(found)
 
 
 def outcomes(judged: Iterable[Judged]) -> tuple[Scored, ...]:
@@ -247,6 +304,36 @@ def _told_at_once(run: Run) -> Iterator[Event]:
             yield event
         if id(event) in results:
             yield results[id(event)]
+
+
+@dataclass(slots=True)
+class _Same:
+    """A judge that says what another one said, and keeps what was known at the call. It is its own watch."""
+
+    judged: Judge
+    verdict: Verdict | None = None
+    known: Mapping[str, Value] = field(default_factory=dict)
+    name: str = "same"
+
+    @property
+    def validator(self) -> Validator:
+        return self.judged.validator
+
+    def watch(self) -> _Same:
+        return self
+
+    def judge(self, step: Step) -> Verdict:
+        self.known = step.state
+        return self.verdict
+
+    def remember(self, step: Step) -> None:
+        pass
+
+    def reads(self, tool: str, before: Collection[str] = ()) -> Collection[str]:
+        return self.judged.reads(tool, before)
+
+    def minds(self, tool: str) -> bool:
+        return False  # only what is known counts
 
 
 @dataclass(slots=True)

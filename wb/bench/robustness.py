@@ -7,19 +7,19 @@ anybody's decisions, is measured against the same gold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from wb.bench import mapping
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
-from wb.models.client import LLM
-from wb.rules import extract, items, sentences
-from wb.rules.extract import Constrains
+from wb.rules import items, sentences
+from wb.rules.extract import Extracted
 
 ADDED = {"other domain": "added_other_domain.md", "same domain": "added_same_domain.md"}
 
 
-def rows(place: Path, source: Policy, llm: LLM, constrains: Constrains) -> list[dict[str, object]]:
+def rows(place: Path, source: Policy, read: Callable[[Policy], Extracted]) -> list[dict[str, object]]:
     """The figures of the document as it stands, and with each text behind it and in front of it; a row for each way of
     matching. None where there is no gold, or no such text.
 
@@ -35,14 +35,10 @@ def rows(place: Path, source: Policy, llm: LLM, constrains: Constrains) -> list[
     for said, text in added.items():
         texts[f"{said} behind"] = f"{source.text}\n\n{text}"
         texts[f"{said} in front"] = f"{text}\n\n{source.text}"
-    return [
-        {"document": said, **row} for said, text in texts.items() for row in _row(place, source, text, llm, constrains)
-    ]
+    return [{"document": said, **row} for said, text in texts.items() for row in _row(place, source, text, read)]
 
 
-def _row(place: Path, source: Policy, text: str, llm: LLM, constrains: Constrains) -> list[dict[str, object]]:
+def _row(place: Path, source: Policy, text: str, read: Callable[[Policy], Extracted]) -> list[dict[str, object]]:
     policy = documents.of_text(text, source.toolbox, name=source.name)
-    clauses, lost = extract.policies(policy, llm, constrains)
-    ruleset = extract.rules(clauses, policy, llm, constrains, lost)
-    found = items.items(policy, sentences.classify(policy, clauses, ruleset))
+    found = items.items(policy, sentences.classify(policy, read(policy)).accounts)
     return mapping.figures(mapping.gold(place, text), found, text)

@@ -108,8 +108,8 @@ def classes(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values())}: " + ", ".join(f"{n} {name}" for name, n in counts.items())
 
 
-def lines(found: Mapping[str, object]) -> tuple[str, ...]:
-    """The summary, as JSON holds it, in a few lines for a terminal."""
+def lines(found: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """The summary, as JSON holds it, in a few lines, each with its head."""
     tools: Sequence[Mapping[str, object]] = found["tools"]
     rules: Mapping[str, int] = found["rules"]
     fates = ", ".join(f"{sum(t['fate'] == fate for t in tools)} {fate}" for fate in FATES)
@@ -131,7 +131,7 @@ def lines(found: Mapping[str, object]) -> tuple[str, ...]:
     rows += [("fits no call", f"{t['tool']}: {t['unfit']}") for t in tools if t.get("unfit")]
     unsettled = [t["tool"] for t in tools if "not settled" in (t["allows"], t["denies"])]
     rows += [("not settled", f"{len(unsettled)}: {', '.join(unsettled)}")] if unsettled else []
-    return tuple(f"{name:17}{text}" for name, text in rows)
+    return tuple(rows)
 
 
 def _names(tools: Sequence[Mapping[str, object]], key: str, value: str) -> str:

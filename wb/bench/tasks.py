@@ -1,34 +1,30 @@
-"""Tasks for live runs: what a simulated user wants, and what the records must be in the end (ToolGuard, Sec. 4).
+"""Tasks for live runs: the wish of a simulated user, and the expected records in the end (ToolGuard, Sec. 4).
 
 A file `tasks.yaml` beside a policy is an object of `ends`, tools that end a conversation once they are done, and
 `tasks`.  A task has a `name`, an `instruction` for the simulated user, which the agent does not see, and `expect`:
-calls, as a list of one-key objects, whose effect on the database as it is at first is what must be there in the end; no
-call is no change.  `sentence` is what the wish goes against, word for word, where it goes against the policy; `item` is
-the item of the gold that it is about; `script` a conversation for a scripted agent and user (`wb.bench.live`), a list
-of one-key objects in which `user` and `assistant` are texts and any other key is a tool with its arguments.
+calls, as a list of one-key objects, whose effect on the initial database is what must be there in the end; no call is
+no change.  `sentence` is the policy's sentence that the wish violates, word for word; `item` is the item of the gold
+that it is about; `script` a conversation for a scripted agent and user (`wb.bench.live`), a list of one-key objects in
+which `user` and `assistant` are texts and any other key is a tool with its arguments.
 
-The `tasks.json` that `wb.bench.tau_replay` writes of a checkout is read as well.  Which of its wishes go against the
-policy is not said there; what the benchmark wants to hear from the agent (`outputs`) is not graded here.
+The `tasks.json` that `wb.bench.tau` writes of a checkout is read as well.  Which of its wishes violate the policy is
+not said there; what the benchmark wants to hear from the agent (`outputs`) is not graded here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 
-from wb.bench import tau_database
-from wb.bench.guard_tests import SPEAKERS
+from wb.bench import guard_tests, tau_database
+from wb.bench.guard_tests import History
 from wb.bench.tau_database import Database
-from wb.bench.tau_replay import differences
-from wb.domain import toolfile
 from wb.domain.events import Say
 from wb.domain.jsonl import Strict
-from wb.domain.tools import ToolError
 from wb.domain.trace import Call
 
 FILES = ("tasks.yaml", "tasks.json")
@@ -40,8 +36,8 @@ class TaskError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A wish and what must come of it. `violating` says whether the wish goes against the policy, None where nobody
-    said so; `sentence` is what it goes against."""
+    """A wish and the calls whose effect it must have. `violating` says whether it violates the policy, in its
+    `sentence`; None where nobody said so."""
 
     name: str
     instruction: str
@@ -53,7 +49,7 @@ class Task:
 
     @property
     def kind(self) -> str:
-        """What the wish is to the policy."""
+        """The wish's relation to the policy."""
         return {True: "violating", False: "complying", None: "not said"}[self.violating]
 
 
@@ -66,22 +62,12 @@ class Tasks:
 
 
 class _Row(Strict):
-    name: str = pydantic.Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,79}\z")  # a folder is called so
+    name: str = pydantic.Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,79}\z")  # also the name of a folder
     instruction: str = pydantic.Field(min_length=1)
-    expect: tuple[dict[str, dict[str, Any]], ...]
+    expect: tuple[Annotated[Call, pydantic.PlainValidator(guard_tests.as_call)], ...]
     item: str = ""
     sentence: str = ""
-    script: tuple[dict[str, Any], ...] = ()
-
-    @pydantic.model_validator(mode="after")
-    def _checked(self) -> _Row:
-        for happened in (*self.expect, *self.script):
-            if len(happened) != 1:
-                raise ValueError(f"one key a call or text was required; got {sorted(happened)}")
-        for ((kind, told),) in (one.items() for one in self.script):
-            if type(told) is not (str if kind in SPEAKERS else dict):
-                raise ValueError(f"a text of {' or '.join(SPEAKERS)}, or a tool's arguments, was required; got {kind}")
-        return self
+    script: History = ()
 
 
 class _File(Strict):
@@ -89,16 +75,13 @@ class _File(Strict):
     tasks: tuple[_Row, ...] = pydantic.Field(min_length=1)
 
 
-class _Action(Strict):
-    tool: str
-    arguments: dict[str, Any]
+class _Imported(Strict, extra="ignore"):
+    class Action(Strict):
+        tool: str
+        arguments: dict[str, Any]
 
-
-class _Imported(Strict):
-    user_id: str
     instruction: str = pydantic.Field(min_length=1)
-    actions: tuple[_Action, ...]
-    outputs: tuple[Any, ...] = ()
+    actions: tuple[Action, ...]
 
 
 class _Checkout(Strict):
@@ -124,61 +107,33 @@ def load(path: str | Path) -> Tasks:
         TaskError: it is not of the form above, or a name stands there twice.
         OSError: there is no such file.
     """
-    try:
-        found = toolfile.document(Path(path).read_bytes(), str(path))
-        if isinstance(found, tuple):
-            rows = _Checkout.model_validate({"tasks": found}).tasks
-            made = tuple(_imported(number, row) for number, row in enumerate(rows))
-            return Tasks(made, frozenset({tau_database.HANDS_OVER}))
-        read = _File.model_validate(found)
-    except pydantic.ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = ".".join(map(str, problem["loc"]))
-        raise TaskError(f"{path}: {where}: {problem['msg']}; got {str(problem['input'])[:80]}") from None
-    except ToolError as error:
-        raise TaskError(str(error)) from None
-    twice = [name for name, many in Counter(row.name for row in read.tasks).items() if many > 1]
-    if twice:
+    if isinstance(content := guard_tests.content(path, TaskError), tuple):
+        rows = guard_tests.checked(_Checkout, {"tasks": content}, path, TaskError).tasks
+        calls = [tuple(Call(one.tool, one.arguments) for one in row.actions) for row in rows]
+        made = [Task(f"task-{n}", row.instruction, done) for n, (row, done) in enumerate(zip(rows, calls, strict=True))]
+        return Tasks(tuple(made), frozenset({tau_database.HANDS_OVER}))
+    read = guard_tests.checked(_File, content, path, TaskError)
+    if twice := [name for name, count in Counter(row.name for row in read.tasks).items() if count > 1]:
         raise TaskError(f"{path}: names of their own were required; got {twice[0]} twice")
-    return Tasks(tuple(_task(row) for row in read.tasks), frozenset(read.ends))
+    return Tasks(tuple(Task(violating=bool(row.sentence), **dict(row)) for row in read.tasks), frozenset(read.ends))
 
 
 def expected(task: Task, database: Database) -> Database:
-    """What must be there in the end.
+    """The records that must be there in the end.
 
     Raises:
         TaskError: the tools refuse a call that it expects.
     """
-    for one in task.expect:
-        answer = tau_database.call(database, one.tool, one.arguments or {})
+    for call in task.expect:
+        answer = tau_database.call(database, call.tool, call.arguments)
         if answer.failed:
-            raise TaskError(f"{task.name}: a call that the tools do was required; {one.tool} gives {answer.value}")
+            raise TaskError(f"{task.name}: a call that the tools do was required; {call.tool} gives {answer.value}")
         database = answer.database
     return database
 
 
-def graded(task: Task, began: Database, ended: Database) -> tuple[str, ...]:
-    """The places where the records are not what they must be; none where the task is done."""
-    wanted = expected(task, began)
-    found = ((each.name, getattr(wanted, each.name), getattr(ended, each.name)) for each in fields(Database))
-    return tuple(where for name, one, other in found for where in differences(one, other, name))
-
-
-def _task(row: _Row) -> Task:
-    script = tuple(_happened(one) for one in row.script)
-    calls = tuple(_calls(row.expect))
-    return Task(row.name, row.instruction, calls, bool(row.sentence), row.item, row.sentence, script)
-
-
-def _imported(number: int, row: _Imported) -> Task:
-    return Task(f"task-{number}", row.instruction, tuple(Call(one.tool, one.arguments) for one in row.actions))
-
-
-def _calls(rows: tuple[Mapping[str, Any], ...]) -> Iterator[Call]:
-    for ((tool, arguments),) in (one.items() for one in rows):
-        yield Call(tool, arguments)
-
-
-def _happened(one: Mapping[str, Any]) -> Say | Call:
-    ((kind, told),) = one.items()
-    return Say(kind, told) if kind in SPEAKERS else Call(kind, told)
+def graded(task: Task, initial: Database, final: Database) -> tuple[str, ...]:
+    """The places where the records are not the expected ones; none where the task is done."""
+    wanted = expected(task, initial)
+    pairs = ((each.name, getattr(wanted, each.name), getattr(final, each.name)) for each in fields(Database))
+    return tuple(where for name, one, other in pairs for where in tau_database.differences(one, other, name))

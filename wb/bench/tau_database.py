@@ -1,13 +1,12 @@
-"""The tools of τ-bench's airline (Yao et al., 2024) over a database that nobody changes.
+"""The tools of τ-bench's airline (Yao et al., 2024) over an immutable database.
 
-A tool is a function of a database and the call's arguments to what it gives and the database after it.  Whoever keeps
-the old database still has it: nothing in it is changed, what differs is made anew.  `call` does a call by name and says
-a refusal as the benchmark does, as a text that begins with "Error"; the database is then the one before.
+A tool is a function of a database and the call's arguments to its result and the database after it.  `call` does a
+call by name and gives a refusal as the benchmark does, as a text that begins with "Error"; the database is unchanged.
 
 The tools check what the benchmark's own check (seats, balances, sums) and no rule of a policy.  As there, a change of
 cabin leaves the cabin of the record, a booking takes no seat away, and cancelling gives nothing back to a gift card.
-`wb.bench.tau_replay` compares what they give with recorded runs; what no run shows (a full
-flight, an empty gift card, too many certificates) is held against nothing.
+`wb.bench.tau` compares their results with recorded runs; what no run shows (a full flight, an empty gift card, too
+many certificates) is compared with nothing.
 
 A database file is one JSON object: `now` (ISO 8601), `airports` (city by code), `flights`, `users` and `reservations`,
 each record by its id.
@@ -17,22 +16,25 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import date as Day
 from datetime import timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wb.domain import jsonl
 from wb.domain.trace import Call, Value
 
-BOOKED = ("HATHAT", "HATHAU", "HATHAV")  # what new reservations are called, in order
+RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")  # the ids of new reservations, in order
 CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
 HANDS_OVER = "transfer_to_human_agents"  # the tool that ends a conversation
 BAG, INSURANCE = 50, 30  # US dollars: a bag that is charged, insurance for one passenger
-LONGEST, ARITHMETIC = 300, set("0123456789+-*/(). ")
+BOOKING = frozenset(
+    "user_id origin destination flight_type cabin flights passengers payment_methods total_baggages "
+    "nonfree_baggages insurance".split()
+)
+LONGEST, ARITHMETIC = 300, set("0123456789+-*/(). ")  # characters of an expression
 OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -49,12 +51,12 @@ class DatabaseError(ValueError):
 
 
 class Refused(ValueError):
-    """A tool does not do what it was asked for; the message is what it says."""
+    """A tool does not do what it was asked for; the message is its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The airline's records by their ids, and the time at which they are so."""
+    """The airline's records by their ids, and the time of that state."""
 
     now: str
     flights: Records = field(default_factory=dict)
@@ -64,7 +66,7 @@ class Database:
 
 
 class Answer(NamedTuple):
-    """What a call gave, whether it failed, and the database after it."""
+    """The result of a call, whether it failed, and the database after it."""
 
     value: Value
     failed: bool
@@ -78,23 +80,22 @@ def load(path: str | Path) -> Database:
         DatabaseError: it is no JSON object with these five keys.
         OSError: there is no such file.
     """
-    names = ("now", "flights", "users", "reservations", "airports")
+    kinds = {each.name: str if each.name == "now" else dict for each in fields(Database)}
     try:
-        found = jsonl.value(Path(path).read_text("utf-8"))
+        content = jsonl.value(Path(path).read_text("utf-8"))
     except ValueError as error:
         raise DatabaseError(f"{path}: {error}") from None
-    kinds = {name: str if name == "now" else dict for name in names}
-    if not isinstance(found, dict) or {name: type(one) for name, one in found.items()} != kinds:
-        raise DatabaseError(f"{path}: an object with a text 'now' and objects {names[1:]} was required")
-    return Database(**found)
+    if not isinstance(content, dict) or {name: type(part) for name, part in content.items()} != kinds:
+        raise DatabaseError(f"{path}: an object with a text 'now' and objects {list(kinds)[1:]} was required")
+    return Database(**content)
 
 
-def call(database: Database, tool: str, arguments: Mapping[str, Value]) -> Answer:
-    """Do a call. What is refused, and arguments that the tool cannot take, give a text and change nothing."""
+def call(database: Database, tool: str, arguments: Mapping[str, Value] | None) -> Answer:
+    """Do a call. A refusal, and arguments that the tool cannot take, give a text and change nothing."""
     try:
         if tool not in TOOLS:
             raise Refused(f"a tool was required, one of {sorted(TOOLS)}; got {tool!r}")
-        value, after = TOOLS[tool](database, **arguments)
+        value, after = TOOLS[tool](database, **arguments or {})
         return Answer(value, False, after)
     except Refused as error:
         return Answer(f"Error: {error}", True, database)
@@ -102,28 +103,39 @@ def call(database: Database, tool: str, arguments: Mapping[str, Value]) -> Answe
         return Answer(f"Error: {tool}: its arguments were required; {type(error).__name__}: {error}", True, database)
 
 
-def told(database: Database, began: Database, asked: Call) -> dict[str, Value]:
-    """What a guard is told of the records beside what it can look up, at a call.
+def answering(database: Callable[[], Database]) -> Callable[[str, dict[str, Value]], Value]:
+    """The lookups of a session (`Session(ask=…)`) on a database as it is then; a refusal leaves the fact unknown."""
+
+    def ask(tool: str, arguments: dict[str, Value]) -> Value:
+        answer = call(database(), tool, arguments)
+        if answer.failed:
+            raise LookupError(answer.value)
+        return answer.value
+
+    return ask
+
+
+def observable(database: Database, initial: Database, asked: Call) -> dict[str, Value]:
+    """The state fields of a guard at a call, beside its lookups.
 
     `flights` are those of the call and of its user's reservations as they are on their day, by "NUMBER|DATE"; `trips`
-    those reservations as they were when the conversation began.
+    those reservations at the beginning of the conversation.
     """
     row, user = _concerned(database, asked)
-    trips = reservations_of(began, user)
-    legs = (*_legs(asked.arguments or {}), *_legs(row))
-    legs += tuple(leg for one in (*reservations_of(database, user), *trips) for leg in _legs(one))
-    return {"flights": flights_of(database, legs), "trips": trips}
+    trips = reservations_of(initial, user)
+    return {"flights": _flights(database, asked.arguments or {}, row, *reservations_of(database, user), *trips)} | {
+        "trips": trips
+    }
 
 
 def before(database: Database, asked: Call) -> dict[str, Value]:
     """The records that a call concerns, under the names of `wb.bench.tau.STATE`; null where there are none."""
     row, user = _concerned(database, asked)
     rows = () if row or asked.tool != "send_certificate" else reservations_of(database, user)
-    legs = (*_legs(asked.arguments or {}), *_legs(row), *(leg for one in rows for leg in _legs(one)))
     return {
         "user": {**database.users[user], "user_id": user} if user in database.users else None,
         "reservation": row or None,
-        "flights": flights_of(database, legs),
+        "flights": _flights(database, asked.arguments or {}, row, *rows),
         "user_reservations": rows or None,
     }
 
@@ -141,78 +153,77 @@ def reservations_of(database: Database, user: str) -> tuple[Record, ...]:
     return tuple(database.reservations[name] for name in listed if name in database.reservations)
 
 
-def flights_of(database: Database, legs: Iterable[tuple[str, str]]) -> dict[str, Value]:
-    """Flights as they are on their day, by "NUMBER|DATE"; without those that are not known."""
+def _flights(database: Database, *rows: Record) -> dict[str, Value]:
+    """The flights of calls and reservations as they are on their day, by "NUMBER|DATE"; without unknown ones."""
+    legs = {
+        (str(leg.get("flight_number")), str(leg.get("date")))
+        for row in rows
+        if isinstance(row.get("flights"), tuple | list)
+        for leg in row["flights"]
+        if isinstance(leg, Mapping)
+    }
     return {
-        f"{number}|{day}": {name: one for name, one in _on(flight, day).items() if name != "flight_number"}
-        for number, day in sorted(set(legs))
+        f"{number}|{day}": {name: part for name, part in _on(flight, day).items() if name != "flight_number"}
+        for number, day in sorted(legs)
         if day in (flight := database.flights.get(number, {})).get("dates", ())
     }
 
 
-def _legs(row: Record) -> tuple[tuple[str, str], ...]:
-    flights = row.get("flights")
-    legs = flights if isinstance(flights, tuple | list) else ()
-    return tuple((str(leg.get("flight_number")), str(leg.get("date"))) for leg in legs if isinstance(leg, Mapping))
+def differences(one: Value, other: Value, place: str = "") -> Iterator[str]:
+    """The places where two JSON values are not the same; the items of lists have no place of their own."""
+    if one is other:
+        return
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in sorted(one.keys() | other.keys()):
+            inner = f"{place}.{name}" if place else name
+            if name not in one or name not in other:
+                yield inner
+            else:
+                yield from differences(one[name], other[name], inner)
+    elif isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
+        places = [where for left, right in zip(one, other, strict=True) for where in differences(left, right, place)]
+        yield from dict.fromkeys(places)
+    elif one != other or isinstance(one, bool) is not isinstance(other, bool):
+        yield place or "."
 
 
-# ---- tools that read --------------------------------------------------------------------------------------------
+# ---- tools that read ------------------------------------------------------------------------------------------------
 
 
-def calculate(database: Database, expression: str) -> tuple[Value, Database]:
+def _calculate(database: Database, expression: str) -> tuple[Value, Database]:
     """The value of an arithmetic expression, to two decimals."""
-    if not set(expression) <= ARITHMETIC:
-        raise Refused("invalid characters in expression")
-    if len(expression) > LONGEST:
-        raise Refused(f"an expression of at most {LONGEST} characters was required; got {len(expression)}")
+    if len(expression) > LONGEST or not set(expression) <= ARITHMETIC:
+        raise Refused(f"an arithmetic expression of at most {LONGEST} characters was required")
     try:
-        return round(float(_worked_out(ast.parse(expression.strip(), mode="eval").body)), 2), database
+        return round(float(_number(ast.parse(expression.strip(), mode="eval").body)), 2), database
     except (SyntaxError, ZeroDivisionError, RecursionError) as error:
         raise Refused(str(error)) from None
 
 
-def _worked_out(node: ast.expr) -> int | float:
+def _number(node: ast.expr) -> int | float:
     match node:
         case ast.Constant(value=int() | float() as number):
             return number
         case ast.UnaryOp(op=ast.UAdd() | ast.USub() as sign, operand=inner):
-            return _worked_out(inner) * (-1 if isinstance(sign, ast.USub) else 1)
+            return _number(inner) * (-1 if isinstance(sign, ast.USub) else 1)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            return OPERATORS[type(op)](_worked_out(left), _worked_out(right))
+            return OPERATORS[type(op)](_number(left), _number(right))
     raise Refused("an arithmetic expression was required")
 
 
-def get_reservation_details(database: Database, reservation_id: str) -> tuple[Value, Database]:
-    """The record of a reservation."""
-    return _found(database.reservations, reservation_id, "reservation"), database
-
-
-def get_user_details(database: Database, user_id: str) -> tuple[Value, Database]:
-    """The profile of a user."""
-    return _found(database.users, user_id, "user"), database
-
-
-def list_all_airports(database: Database) -> tuple[Value, Database]:
-    """The cities by the codes of their airports."""
-    return database.airports, database
-
-
-def search_direct_flight(database: Database, origin: str, destination: str, date: str) -> tuple[Value, Database]:
+def _search_direct(database: Database, origin: str, destination: str, date: str) -> tuple[Value, Database]:
     """The flights for sale from one airport to another on a day, in the order of the database."""
-    found = [
-        _on(flight, date)
-        for flight in database.flights.values()
-        if (flight["origin"], flight["destination"]) == (origin, destination) and _for_sale(flight, date)
-    ]
-    return tuple(found), database
+    wanted = (origin, destination)
+    flights = [one for one in database.flights.values() if (one["origin"], one["destination"]) == wanted]
+    return tuple(_on(flight, date) for flight in flights if _for_sale(flight, date)), database
 
 
-def search_onestop_flight(database: Database, origin: str, destination: str, date: str) -> tuple[Value, Database]:
+def _search_onestop(database: Database, origin: str, destination: str, date: str) -> tuple[Value, Database]:
     """The pairs of flights for sale with one change, the second on the day on which the first one lands.
 
     As in the benchmark, the second one is shown as it is on the day on which the first one departs.
     """
-    found = []
+    pairs = []
     for first in database.flights.values():
         if first["origin"] != origin or not _for_sale(first, date):
             continue
@@ -222,130 +233,92 @@ def search_onestop_flight(database: Database, origin: str, destination: str, dat
             if (second["origin"], second["destination"]) != (first["destination"], destination):
                 continue
             if lands <= second["scheduled_departure_time_est"] and _for_sale(second, day) and date in second["dates"]:
-                found.append(({**_on(first, date), "date": date}, {**_on(second, date), "date": day}))
-    return tuple(found), database
+                pairs.append(({**_on(first, date), "date": date}, {**_on(second, date), "date": day}))
+    return tuple(pairs), database
 
 
-def think(database: Database, thought: str) -> tuple[Value, Database]:
-    """Nothing."""
-    return "", database
+# ---- tools that change records --------------------------------------------------------------------------------------
 
 
-def transfer_to_human_agents(database: Database, summary: str) -> tuple[Value, Database]:
-    """A word that it is done."""
-    return "Transfer successful", database
-
-
-# ---- tools that change records ----------------------------------------------------------------------------------
-
-
-def book_reservation(
-    database: Database,
-    user_id: str,
-    origin: str,
-    destination: str,
-    flight_type: str,
-    cabin: str,
-    flights: Sequence[Record],
-    passengers: Sequence[Record],
-    payment_methods: Sequence[Record],
-    total_baggages: int,
-    nonfree_baggages: int,
-    insurance: str,
-) -> tuple[Value, Database]:
+def _book(database: Database, **booking: Any) -> tuple[Value, Database]:
     """A new reservation, paid from the user's profile."""
-    user = _found(database.users, user_id, "user")
-    legs = tuple(_priced(database, leg, cabin, len(passengers)) for leg in flights)
-    each = sum(leg["price"] for leg in legs) + INSURANCE * (insurance == "yes")
-    total = len(passengers) * each + BAG * nonfree_baggages
-    means = user["payment_methods"]
-    for paid in payment_methods:
-        name = paid["payment_id"]
-        if name not in means:
+    if booking.keys() != BOOKING:
+        raise TypeError(f"{sorted(BOOKING)}; got {sorted(booking)}")
+    user, people = _record(database.users, booking["user_id"], "user"), len(booking["passengers"])
+    legs = tuple(_priced(database, leg, booking["cabin"], people) for leg in booking["flights"])
+    each = sum(leg["price"] for leg in legs) + INSURANCE * (booking["insurance"] == "yes")
+    total, payments = people * each + BAG * booking["nonfree_baggages"], booking["payment_methods"]
+    methods = user["payment_methods"]
+    for payment in payments:
+        name = payment["payment_id"]
+        if name not in methods:
             raise Refused(f"payment method {name} not found")
-        if means[name]["source"] != "credit_card" and means[name]["amount"] < paid["amount"]:
+        if methods[name]["source"] != "credit_card" and methods[name]["amount"] < payment["amount"]:
             raise Refused(f"not enough balance in payment method {name}")
-    given = sum(paid["amount"] for paid in payment_methods)
-    if given != total:
-        raise Refused(f"payment amount does not add up, total price is {total}, but paid {given}")
-    name = _unused(BOOKED, database.reservations)
-    made = {
-        "reservation_id": name,
-        "user_id": user_id,
-        "origin": origin,
-        "destination": destination,
-        "flight_type": flight_type,
-        "cabin": cabin,
-        "flights": legs,
-        "passengers": tuple(passengers),
-        "payment_history": tuple(payment_methods),
-        "created_at": database.now,
-        "total_baggages": total_baggages,
-        "nonfree_baggages": nonfree_baggages,
-        "insurance": insurance,
-    }
-    for paid in payment_methods:
-        means = _charged(means, paid["payment_id"], paid["amount"])
-    user = {**user, "payment_methods": means, "reservations": (*user["reservations"], name)}
-    return made, _with(_with(database, "users", user_id, user), "reservations", name, made)
+    paid = sum(payment["amount"] for payment in payments)
+    if paid != total:
+        raise Refused(f"payment amount does not add up, total price is {total}, but paid {paid}")
+    name = _unused(RESERVATIONS, database.reservations, "reservations")
+    row = {part: value for part, value in booking.items() if part != "payment_methods"}
+    row |= {"reservation_id": name, "created_at": database.now, "flights": legs}
+    row |= {"passengers": tuple(booking["passengers"]), "payment_history": tuple(payments)}
+    for payment in payments:
+        methods = _charged(methods, payment["payment_id"], payment["amount"])
+    user = {**user, "payment_methods": methods, "reservations": (*user["reservations"], name)}
+    return row, _with(_with(database, "users", booking["user_id"], user), "reservations", name, row)
 
 
-def cancel_reservation(database: Database, reservation_id: str) -> tuple[Value, Database]:
-    """The reservation, cancelled; what was paid is paid back."""
-    row = _found(database.reservations, reservation_id, "reservation")
-    back = tuple({**paid, "amount": -paid["amount"]} for paid in row["payment_history"])
+def _cancel(database: Database, reservation_id: str) -> tuple[Value, Database]:
+    """The reservation, cancelled and paid back."""
+    row = _record(database.reservations, reservation_id, "reservation")
+    back = tuple({**payment, "amount": -payment["amount"]} for payment in row["payment_history"])
     row = {**row, "payment_history": (*row["payment_history"], *back), "status": "cancelled"}
     return row, _with(database, "reservations", reservation_id, row)
 
 
-def update_reservation_baggages(
+def _update_bags(
     database: Database, reservation_id: str, total_baggages: int, nonfree_baggages: int, payment_id: str
 ) -> tuple[Value, Database]:
     """The reservation with other bags; those that are charged more than before are paid."""
-    row = _found(database.reservations, reservation_id, "reservation")
+    row = _record(database.reservations, reservation_id, "reservation")
     price = BAG * max(0, nonfree_baggages - row["nonfree_baggages"])
     row = {**row, "total_baggages": total_baggages, "nonfree_baggages": nonfree_baggages}
     return _paid(database, row, payment_id, price)
 
 
-def update_reservation_flights(
+def _update_flights(
     database: Database, reservation_id: str, cabin: str, flights: Sequence[Record], payment_id: str
 ) -> tuple[Value, Database]:
-    """The reservation with other flights. One that stays in the cabin of the record keeps its price."""
-    row = _found(database.reservations, reservation_id, "reservation")
-    many = len(row["passengers"])
-    kept = {(leg["flight_number"], leg["date"]): leg for leg in row["flights"] if cabin == row["cabin"]}
+    """The reservation with other flights. A leg that stays in the cabin of the record keeps its price."""
+    row = _record(database.reservations, reservation_id, "reservation")
+    people = len(row["passengers"])
+    same = {(leg["flight_number"], leg["date"]): leg for leg in row["flights"] if cabin == row["cabin"]}
     legs = tuple(
-        kept.get((leg["flight_number"], leg["date"])) or _priced(database, leg, cabin, many) for leg in flights
+        same.get((leg["flight_number"], leg["date"])) or _priced(database, leg, cabin, people) for leg in flights
     )
-    price = many * (sum(leg["price"] for leg in legs) - sum(leg["price"] for leg in row["flights"]))
+    price = people * (sum(leg["price"] for leg in legs) - sum(leg["price"] for leg in row["flights"]))
     return _paid(database, {**row, "flights": legs}, payment_id, price)
 
 
-def update_reservation_passengers(
-    database: Database, reservation_id: str, passengers: Sequence[Record]
-) -> tuple[Value, Database]:
+def _update_passengers(database: Database, reservation_id: str, passengers: Sequence[Record]) -> tuple[Value, Database]:
     """The reservation with other passengers, as many as before."""
-    row = _found(database.reservations, reservation_id, "reservation")
+    row = _record(database.reservations, reservation_id, "reservation")
     if len(passengers) != len(row["passengers"]):
         raise Refused("number of passengers does not match")
     row = {**row, "passengers": tuple(passengers)}
     return row, _with(database, "reservations", reservation_id, row)
 
 
-def send_certificate(database: Database, user_id: str, amount: int | float) -> tuple[Value, Database]:
+def _send_certificate(database: Database, user_id: str, amount: int | float) -> tuple[Value, Database]:
     """A new certificate in the user's profile."""
-    user = _found(database.users, user_id, "user")
-    name = _unused(CERTIFICATES, user["payment_methods"])
-    made = {"source": "certificate", "amount": amount, "id": name}
-    user = {**user, "payment_methods": {**user["payment_methods"], name: made}}
-    return (
-        f"Certificate {name} added to user {user_id} with amount {amount}.",
-        _with(database, "users", user_id, user),
-    )
+    user = _record(database.users, user_id, "user")
+    name = _unused(CERTIFICATES, user["payment_methods"], "certificates")
+    methods = {**user["payment_methods"], name: {"source": "certificate", "amount": amount, "id": name}}
+    after = _with(database, "users", user_id, {**user, "payment_methods": methods})
+    return f"Certificate {name} added to user {user_id} with amount {amount}.", after
 
 
-def _found(records: Records, name: str, kind: str) -> Record:
+def _record(records: Records, name: str, kind: str) -> Record:
     if name not in records:
         raise Refused(f"{kind} not found")
     return records[name]
@@ -356,11 +329,11 @@ def _with(database: Database, kind: str, name: str, record: Record) -> Database:
     return replace(database, **{kind: {**getattr(database, kind), name: record}})
 
 
-def _unused(names: Sequence[str], known: Mapping[str, object]) -> str:
-    for name in names:
-        if name not in known:
-            return name
-    raise Refused("Too many reservations" if names is BOOKED else "Too many certificates")
+def _unused(names: Sequence[str], taken: Mapping[str, object], kind: str) -> str:
+    name = next((name for name in names if name not in taken), None)
+    if name is None:
+        raise Refused(f"Too many {kind}")
+    return name
 
 
 def _for_sale(flight: Record, day: str) -> bool:
@@ -372,17 +345,15 @@ def _on(flight: Record, day: str) -> dict[str, Any]:
     return {name: value for name, value in flight.items() if name != "dates"} | dict(flight["dates"][day])
 
 
-def _priced(database: Database, leg: Record, cabin: str, many: int) -> Record:
+def _priced(database: Database, leg: Record, cabin: str, people: int) -> Record:
     """A leg with its price for one passenger, where there are seats for all."""
     number, day = leg["flight_number"], leg["date"]
-    flight = database.flights.get(number)
-    if flight is None:
-        raise Refused(f"flight {number} not found")
+    flight = _record(database.flights, number, f"flight {number}")
     if day not in flight["dates"]:
         raise Refused(f"flight {number} not found on date {day}")
     if not _for_sale(flight, day):
         raise Refused(f"flight {number} not available on date {day}")
-    if flight["dates"][day]["available_seats"][cabin] < many:
+    if flight["dates"][day]["available_seats"][cabin] < people:
         raise Refused(f"not enough seats on flight {number}")
     price = flight["dates"][day]["prices"][cabin]
     return {**leg, "price": price, "origin": flight["origin"], "destination": flight["destination"]}
@@ -391,49 +362,41 @@ def _priced(database: Database, leg: Record, cabin: str, many: int) -> Record:
 def _paid(database: Database, row: Record, payment_id: str, price: int) -> tuple[Value, Database]:
     """The reservation and the database once the price is paid by its user, or paid back."""
     user = database.users[row["user_id"]]
-    means = user["payment_methods"].get(payment_id)
-    if means is None:
-        raise Refused("payment method not found")
-    if means["source"] == "certificate":
+    method = _record(user["payment_methods"], payment_id, "payment method")
+    if method["source"] == "certificate":
         raise Refused("certificate cannot be used to update reservation")
-    if means["source"] == "gift_card" and means["amount"] < price:
+    if method["source"] == "gift_card" and method["amount"] < price:
         raise Refused("gift card balance is not enough")
     if price:
-        paid = {"payment_id": payment_id, "amount": price}
-        row = {**row, "payment_history": (*row["payment_history"], paid)}
-    charged = {**user, "payment_methods": _charged(user["payment_methods"], payment_id, price)}
-    return row, _with(_with(database, "users", row["user_id"], charged), "reservations", row["reservation_id"], row)
+        row = {**row, "payment_history": (*row["payment_history"], {"payment_id": payment_id, "amount": price})}
+    user = {**user, "payment_methods": _charged(user["payment_methods"], payment_id, price)}
+    return row, _with(_with(database, "users", row["user_id"], user), "reservations", row["reservation_id"], row)
 
 
-def _charged(means: Records, name: str, amount: int | float) -> Records:
-    """The means of payment after one was charged: a gift card has less on it, a certificate is gone."""
-    match means[name]["source"]:
+def _charged(methods: Records, name: str, amount: int | float) -> Records:
+    """The payment methods after one was charged: a gift card has less on it, a certificate is gone."""
+    match methods[name]["source"]:
         case "gift_card":
-            return {**means, name: {**means[name], "amount": means[name]["amount"] - amount}}
+            return {**methods, name: {**methods[name], "amount": methods[name]["amount"] - amount}}
         case "certificate":
-            return {other: one for other, one in means.items() if other != name}
-    return means
+            return {other: method for other, method in methods.items() if other != name}
+    return methods
 
 
-Tool = Callable[..., tuple[Value, Database]]
-TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {
-        one.__name__: one
-        for one in (
-            book_reservation,
-            calculate,
-            cancel_reservation,
-            get_reservation_details,
-            get_user_details,
-            list_all_airports,
-            search_direct_flight,
-            search_onestop_flight,
-            send_certificate,
-            think,
-            transfer_to_human_agents,
-            update_reservation_baggages,
-            update_reservation_flights,
-            update_reservation_passengers,
-        )
-    }
-)
+TOOLS: Mapping[str, Callable[..., tuple[Value, Database]]] = {
+    "book_reservation": _book,
+    "calculate": _calculate,
+    "cancel_reservation": _cancel,
+    "get_reservation_details": lambda db, reservation_id: (_record(db.reservations, reservation_id, "reservation"), db),
+    "get_user_details": lambda db, user_id: (_record(db.users, user_id, "user"), db),
+    "list_all_airports": lambda db: (db.airports, db),
+    "search_direct_flight": _search_direct,
+    "search_onestop_flight": _search_onestop,
+    "send_certificate": _send_certificate,
+    "think": lambda db, thought: ("", db),
+    HANDS_OVER: lambda db, summary: ("Transfer successful", db),
+    "update_reservation_baggages": _update_bags,
+    "update_reservation_flights": _update_flights,
+    "update_reservation_passengers": _update_passengers,
+}
+CHANGING = frozenset(name for name in TOOLS if name.startswith(("book_", "cancel_", "send_", "update_")))

@@ -7,7 +7,7 @@ that a run leaves.  Here they are read and counted.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +18,7 @@ from wb.domain import jsonl
 
 Strategy = Literal["original", "policy_reminder", "mapping_reminder", "toolguards"]
 STRATEGIES: tuple[Strategy, ...] = ("original", "policy_reminder", "mapping_reminder", "toolguards")  # as in the paper
+KINDS = ("violating", "complying", "not said")  # of wishes, see `tasks.Task.kind`
 RESULTS = "results.json"
 SOURCES = ("policy.md", "tools.json", "decisions.yaml", "tasks.yaml", "tasks.json", "database.json")
 HOW = (
@@ -36,7 +37,8 @@ class Trial:
     policy, `end` why the conversation ended, `differs` where the records are not what they must be.
 
     `stopped` counts calls that the guards did not allow and that did not run; `let_pass` those that they did not allow
-    and only watched.  `tokens` and `queries` are those of the recorded replies.
+    and only watched.  `tokens` and `queries` are those of the recorded replies; `run` is the id of its recorded run,
+    `digest` that of its file.
     """
 
     task: str
@@ -56,6 +58,12 @@ class Trial:
     seconds: float
     why: str = ""
     run: str = ""
+    digest: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """The trial among those of a setting: strategy, agent, task, number."""
+        return self.strategy, self.agent, self.task, self.number
 
 
 def to_json(trials: Iterable[Trial], about: Mapping[str, object]) -> str:
@@ -106,66 +114,55 @@ def read(files: str, place: Path) -> tuple[Trial, ...]:
         if about.get("sources") != sources(place):
             raise TrialError(f"{name}: live runs of {place.name} as its files are now were required; got others")
         for one in trials:
-            known = one.agent, one.strategy, one.task, one.number
-            if known in found:
-                raise TrialError(f"{name}: trials of its own were required; got {jsonl.shown(known)} again")
-            found[known] = one
+            if one.key in found:
+                raise TrialError(f"{name}: trials of its own were required; got {jsonl.shown(one.key)} again")
+            found[one.key] = one
     return tuple(found.values())
 
 
-def table(trials: Sequence[Trial]) -> list[dict[str, object]]:
+def table(trials: Iterable[Trial]) -> list[dict[str, object]]:
     """A row for each agent, strategy and kind of wish: tasks, the fewest trials of one (n), how many trials were done,
     and pass^k for k = 1 and k = n."""
-    rows = []
-    for (agent, strategy), some in _apart(trials):
-        kinds = [(kind, [one for one in some if one.kind == kind]) for kind in ("violating", "complying", "not said")]
-        for kind, mine in kinds:
-            if not mine:
-                continue
-            done = _done(mine)
-            n = min(of for _, of in done)
-            rows.append(
-                {
-                    "agent": agent,
-                    "strategy": strategy,
-                    "wishes": kind,
-                    "tasks": len(done),
-                    "n": n,
-                    "trials": len(mine),
-                    "done": sum(one.done for one in mine),
-                    "pass^1": mapping.pass_k(done, 1),
-                    "pass^n": mapping.pass_k(done, n),
-                    "broken off": sum(one.end not in ("user", "handed over") for one in mine),
-                    "calls stopped": sum(one.stopped for one in mine),
-                    "let pass": sum(one.let_pass for one in mine),
-                }
-            )
-    return rows
+    return [
+        {
+            "agent": agent,
+            "strategy": strategy,
+            "wishes": kind,
+            "tasks": len(done),
+            "n": n,
+            "trials": len(some),
+            "done": sum(one.done for one in some),
+            "pass^1": mapping.pass_k(done, 1),
+            "pass^n": mapping.pass_k(done, n),
+            "broken off": sum(one.end not in ("user", "handed over") for one in some),
+            "calls stopped": sum(one.stopped for one in some),
+            "let pass": sum(one.let_pass for one in some),
+        }
+        for (agent, strategy, kind), some, done, n in _groups(trials)
+    ]
 
 
-def curves(trials: Sequence[Trial], kind: str = "violating") -> dict[str, list[dict[str, float]]]:
+def curves(trials: Iterable[Trial], kind: str = "violating") -> dict[str, list[dict[str, float]]]:
     """pass^k for k = 1..n of each agent and strategy, on wishes of one kind, under a name that says n."""
-    found = {}
-    for (agent, strategy), some in _apart(one for one in trials if one.kind == kind):
-        done = _done(some)
-        n = min(of for _, of in done)
-        name = f"{strategy}, {agent} (n = {n})"
-        found[name] = [{"k": k, "pass": mapping.pass_k(done, k)} for k in range(1, n + 1)]
-    return found
+    return {
+        f"{strategy}, {agent} (n = {n})": [{"k": k, "pass": mapping.pass_k(done, k)} for k in range(1, n + 1)]
+        for (agent, strategy, wishes), _, done, n in _groups(trials)
+        if wishes == kind
+    }
 
 
-def _apart(trials: Iterable[Trial]) -> list[tuple[tuple[str, Strategy], list[Trial]]]:
-    """By agent, and by strategy in the paper's order."""
-    groups: dict[tuple[str, Strategy], list[Trial]] = {}
+def _groups(
+    trials: Iterable[Trial],
+) -> Iterator[tuple[tuple[str, Strategy, str], list[Trial], list[tuple[int, int]], int]]:
+    """By agent, by strategy in the paper's order, and by kind of wish: the trials, how many of each task were done and
+    of how many, and the fewest of a task."""
+    groups: dict[tuple[str, int, int], list[Trial]] = {}
     for one in trials:
-        groups.setdefault((one.agent, one.strategy), []).append(one)
-    return sorted(groups.items(), key=lambda one: (one[0][0], STRATEGIES.index(one[0][1])))
-
-
-def _done(trials: Iterable[Trial]) -> list[tuple[int, int]]:
-    """For each task, how many trials did it, and of how many."""
-    counts: dict[str, tuple[int, int]] = {}
-    for one in trials:
-        good, n = counts.get(one.task, (0, 0))
-        counts[one.task] = good + one.done, n + 1
-    return list(counts.values())
+        order = one.agent, STRATEGIES.index(one.strategy), KINDS.index(one.kind)
+        groups.setdefault(order, []).append(one)
+    for (agent, strategy, kind), some in sorted(groups.items()):
+        by_task: dict[str, list[bool]] = {}
+        for one in some:
+            by_task.setdefault(one.task, []).append(one.done)
+        done = [(sum(each), len(each)) for each in by_task.values()]
+        yield (agent, STRATEGIES[strategy], KINDS[kind]), some, done, min(n for _, n in done)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wb.domain.events import Asked, Event, Lookup, State
+from wb.domain.events import Answer, Asked, Event, Lookup, State
 from wb.domain.schema import got, named
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value
@@ -49,25 +49,43 @@ class Undeclared:
     def passing(self, events: Iterable[Event]) -> Iterator[Event]:
         """The events as they come; each is counted."""
         validator = Validator(self.toolbox)
-        told = {p.name for p in self.rules.predicates if p.kind == "state" and p.test is None}
-        told -= {one.name for one in self.toolbox.state}
+        spoken = {p.name for p in self.rules.predicates if p.kind == "state" and p.test is None}
+        spoken -= {one.name for one in self.toolbox.state}
         timed = self._timed()
         for event in events:
-            match event.what:
-                case Asked(call):
-                    found = self._asked(validator, call)
-                    found += [("time", named(call.tool))] * (timed and event.time is None)
-                case Lookup(tool, arguments):
-                    found = self._looked_up(validator, tool, arguments)
-                case State(values) | Observation(state=values):
-                    found = self._known(validator, values, told)
-                case _:
-                    found = ()
-            for what in found:
+            for what in self._problems(event, validator, spoken, timed):
                 self.counts[what] += 1
                 line = "" if event.line is None else f"line {event.line}, "
                 self.first.setdefault(what, f"first in {line}run {named(event.run)}")
             yield event
+
+    def _problems(self, event: Event, validator: Validator, told: Collection[str], timed: bool) -> Iterator[What]:
+        """What of an event does not fit."""
+        match event.what:
+            case Asked(call):
+                if call.tool not in validator.tools:
+                    yield "tool", call.tool
+                elif type(refused := validator.asked(call)) is Refused:
+                    yield "call", refused.why
+                if timed and event.time is None:
+                    yield "time", named(call.tool)
+            case Answer(field=name) if self._source(name) != "question":
+                yield "lookup", f"{named(name)}: no such question is asked"
+            case Lookup(tool, arguments):
+                if why := self._unasked(validator, tool, arguments):
+                    yield "lookup", why
+            case State(values) | Observation(state=values):
+                declared = {one.name: one.source for one in self.toolbox.state}
+                for name, value in values.items():
+                    if name not in declared and name not in told:
+                        yield "field", name
+                    elif name in told and type(value) is not bool and value is not None:
+                        yield "value", f"{name}: boolean was required; got {got(value)}"
+                    elif declared.get(name) is not None and declared[name].kind != "question" and value is not None:
+                        yield "unread", name
+                for name, why in validator.state(values).strange.items():
+                    if declared.get(name) is None or declared[name].kind == "question":
+                        yield "value", f"{name}: {why}" if name else why
 
     def lines(self) -> tuple[str, ...]:
         """What did not fit, a line for each kind; none where all did."""
@@ -86,6 +104,10 @@ class Undeclared:
                 said.append(f"{what[1] if declared is None else named(what[1])} ({', '.join(beside)})")
         return ", ".join([*said[:MOST], *([f"and {len(said) - MOST} more"] if len(said) > MOST else [])])
 
+    def _source(self, field: str) -> str:
+        """What kind of source a state field has."""
+        return next((one.source.kind for one in self.toolbox.state if one.name == field and one.source), "")
+
     def _timed(self) -> bool:
         """Whether a rule reads the clock."""
         tests = [one.test for one in self.rules.predicates if one.test is not None]
@@ -94,16 +116,6 @@ class Undeclared:
         return any(
             one.name in read and one.source is not None and one.source.kind == "clock" for one in self.toolbox.state
         )
-
-    def _asked(self, validator: Validator, call: Call) -> list[What]:
-        if call.tool not in validator.tools:
-            return [("tool", call.tool)]
-        asked = validator.asked(call)
-        return [("call", asked.why)] if type(asked) is Refused else []
-
-    def _looked_up(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> list[What]:
-        why = self._unasked(validator, tool, arguments)
-        return [("lookup", why)] if why else []
 
     def _unasked(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> str:
         """Why a session would not ask that; empty where it would."""
@@ -122,21 +134,6 @@ class Undeclared:
             return f"{tool}: the arguments {wanted} were required; got ({', '.join(map(got, sorted(arguments)))})"
         checked = validator.asked(Call(tool, arguments))
         return checked.why if type(checked) is Refused else ""
-
-    def _known(self, validator: Validator, values: Mapping[str, Value], told: Collection[str]) -> list[What]:
-        declared = {one.name: one.source for one in self.toolbox.state}
-        found: list[What] = []
-        for name, value in values.items():
-            if name not in declared and name not in told:
-                found.append(("field", name))
-            elif name in told and type(value) is not bool and value is not None:
-                found.append(("value", f"{name}: boolean was required; got {got(value)}"))
-            elif declared.get(name) is not None and value is not None:
-                found.append(("unread", name))
-        for name, why in validator.state(values).strange.items():
-            if declared.get(name) is None:
-                found.append(("value", f"{name}: {why}" if name else why))
-        return found
 
 
 def _near(name: str, known: Sequence[str]) -> str:

@@ -1,72 +1,80 @@
-"""Whether what somebody said is a yes to an act: named facts with an engine, for sessions that look them up.
+"""Questions about a conversation answered by an engine: `session(answer=answers.about(llm))`.
 
-`tools.json` declares each fact as a read-only tool that no agent has, and a field of the state as what it gives:
+`tools.json` declares each such fact as a field of the state, and whose words count, such as a yes to an act:
 
-    {"name": "may_cancel", "mutating": false, "parameters": …}          three texts, and what the yes must be about
-    {"name": "reply", "type": "object", …, "from": {"said": "user", "to": "assistant", "used_by": ["cancel"]}}
-    {"name": "agreed", "type": "boolean", "from": {"lookup": "may_cancel", "arguments": {"id": "call.id",
-        "question": "state.reply.question", "answer": "state.reply.answer", "later": "state.reply.later"},
-        "changed_by": []}}
+    {"name": "agreed", "type": "boolean", "from": {"question": "Has the customer agreed to cancel?", "of": ["user"],
+        "permits": true, "arguments": {"id": "call.id"}, "used_by": ["cancel"]}}
 
-    session = guards.session(ask=answers.reader(llm, {"may_cancel": "cancel"}))
-
-The act is said in the words that a question has for it; every argument but these three texts is a detail that the yes
-must be about.  The engine is the session's `ask` function, so that what it gives is on record, has a time limit and
-names itself in the log as the field's origin; it is trusted, not proved.  One prompt role, `read_answer`, answers; the
-offline engine knows a closed list of phrases and one form of question.
+One prompt role, `answer_question`, answers; the offline engine knows a closed list of phrases and one form of question.
+What it gives is on record, has a time limit and names itself in the verdict; it is trusted, not proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+import json
 
 import pydantic
 
-from wb.domain.lookups import Ask
-from wb.domain.trace import Value
+from wb.domain.questions import Answer, Answering, Made, Question
 from wb.models.client import LLM
 
-TEXTS = ("question", "answer", "later")
+LONGEST = 4000  # characters of one result of a tool that are shown: its words do not count, and they are paid for
 
 
-class AnswerRead(pydantic.BaseModel):
-    """The reply: whether the answer says yes to all that is asked, and to just these things."""
+class Answered(pydantic.BaseModel):
+    """The reply: the value, null where nothing settles it, and who said so in which words."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
-    agrees: Literal["yes", "no", "unclear"]
+    value: bool | int | float | str | None
+    quotation: str
+    speaker: str
     reason: str
 
 
-def reader(llm: LLM, acts: Mapping[str, str], otherwise: Ask | None = None) -> Ask:
-    """What a session asks: `acts` names the facts and the act of each; every other lookup is `otherwise`'s.
-
-    The function gives True or False.
+def about(llm: LLM) -> Answering:
+    """What answers a session's questions.
 
     Raises:
-        ValueError: by the function; the answer is unclear, the three texts were not given, or nobody answers another
-            lookup.
         ModelError: by the function; no usable reply.
     """
-    known = dict(acts)
 
-    def ask(tool: str, arguments: dict[str, Value]) -> object:
-        if tool in known:
-            return _read(llm, known[tool], arguments)
-        if otherwise is None:
-            raise ValueError(f"only {sorted(known)} are answered here; got {tool}")
-        return otherwise(tool, arguments)
+    def answer(question: Question) -> Answer:
+        found = llm.ask(
+            "answer_question",
+            Answered,
+            question=question.text,
+            type=question.type,
+            values=list(question.values),
+            of=list(question.of),
+            about=dict(question.about) or _wanted(question),
+            conversation=list(_shown(question)),
+        )
+        if found.quotation and found.speaker not in question.of:
+            who = f"words of {' or '.join(question.of)} were required; got some of {found.speaker!r}"
+            return Answer(None, reason=who, by=llm.name)
+        return Answer(found.value, found.quotation, found.reason, llm.name)
 
-    return ask
+    return answer
 
 
-def _read(llm: LLM, act: str, arguments: Mapping[str, Value]) -> bool:
-    texts = {name: arguments.get(name) for name in TEXTS}
-    if not all(type(text) is str for text in texts.values()):
-        raise ValueError(f"the texts {list(TEXTS)} were required; got {sorted(arguments)}")
-    about = {name: value for name, value in arguments.items() if name not in TEXTS}
-    found = llm.ask("read_answer", AnswerRead, **texts, act=act, about=about)
-    if found.agrees == "unclear":
-        raise ValueError(f"whether the answer is a yes is unclear: {found.reason[:300]}")
-    return found.agrees == "yes"
+def _wanted(question: Question) -> dict[str, object]:
+    """The call that the agent wants to make."""
+    return {"calls": question.call.tool, "with": question.call.arguments} if question.call is not None else {}
+
+
+def _shown(question: Question):
+    """What was said and done, in its order."""
+    calls = list(question.calls)
+    for place, (role, text) in enumerate(question.texts):
+        while calls and calls[0].after <= place:
+            yield _row(calls.pop(0))
+        yield {"who": role, "says": text}
+    yield from map(_row, calls)
+
+
+def _row(made: Made) -> dict[str, object]:
+    result = json.dumps(made.result, ensure_ascii=False)
+    result = result if len(result) <= LONGEST else f"{result[:LONGEST]}…"
+    came = "failed" if made.failed else "result"
+    return {"calls": made.tool, "with": made.arguments, came: result}

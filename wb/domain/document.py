@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from wb.domain import extraction, visible
-from wb.domain.extraction import DEEPEST, WIDEST, Piece
+from wb.domain.extraction import DEEPEST, WIDEST, DocumentError, Piece, limit
+from wb.domain.styles import HIDDEN
 from wb.domain.visible import Edit, Seen
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
@@ -99,10 +100,6 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _BOLD_LINE = re.compile(r"(?:\*\*|__)([^*_]+)(?:\*\*|__):?\Z")
 
 
-class DocumentError(ValueError):
-    """A document cannot be read; the message says what was required and what was got."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence of a document: `document.text[start:end] == text`.
@@ -160,9 +157,8 @@ def read(path: Path) -> Document:
     """The document in a file, by its suffix.
 
     Raises:
-        DocumentError: no such file, another kind of file, empty, not UTF-8, too long or nested too deep,
-            or nothing in it is a sentence.
-        ExtractionError: a PDF that cannot be read or has no text.
+        DocumentError: no such file, another kind of file, empty, not UTF-8, too long or nested too deep, a PDF that
+            cannot be read or has no text, or nothing in it is a sentence.
     """
     if path.suffix.lower() not in FORMATS:
         raise DocumentError(
@@ -171,27 +167,18 @@ def read(path: Path) -> Document:
     if not path.is_file():
         raise DocumentError(f"{path}: a document file was required; there is none")
     kind = FORMATS[path.suffix.lower()]
-    text, known = _stored_text(path, kind)
-    if not text.strip():
-        raise DocumentError(
-            f"{path.name}: a document with text was required; got an empty one ({path.stat().st_size} bytes)"
-        )
+    plain, converted = kind in ("text", "pdf"), kind in ("html", "pdf")
     try:
-        found = _parse(
-            text,
-            titles=kind in ("text", "pdf"),
-            converted=kind in ("html", "pdf"),
-            known=known,
-            markup=kind == "markdown",
-        )
+        text, known = _stored_text(path, kind)
+        if not text.strip():
+            raise DocumentError(f"a document with text was required; got an empty one ({path.stat().st_size} bytes)")
+        document = _parse(text, titles=plain, converted=converted, known=known, markup=kind == "markdown")
+        if not document.sentences:
+            reasons = ", ".join(sorted({part.reason for part in document.skipped} - {"blank", "markup"}))
+            raise DocumentError(f"a document with sentences was required; got nothing but {reasons or 'markup'}")
     except DocumentError as error:
         raise DocumentError(f"{path.name}: {error}") from None
-    if not found.sentences:
-        reasons = sorted({part.reason for part in found.skipped} - {"blank", "markup"})
-        raise DocumentError(
-            f"{path.name}: a document with sentences was required; got nothing but {', '.join(reasons) or 'markup'}"
-        )
-    return found
+    return document
 
 
 def parse(text: str, *, titles: bool = False, seen: bool = False) -> Document:
@@ -212,15 +199,14 @@ def _parse(
 ) -> Document:
     """`converted` text knows headings, lists and tables only; what is `known` to be skipped is not read; `markup` may
     hide text, and with None the text is seen as it is."""
-    if len(text) > LONGEST:
-        raise DocumentError(f"a text of at most {LONGEST:,} characters was required; got {len(text):,}: split it")
+    limit("a text of at most {} characters was", LONGEST, len(text))
     front = None if converted else _FRONT_MATTER.match(text)
     if front and not re.search(
         r"[.!?][\"')]*[ \t\r]*$", front.group(), re.MULTILINE
     ):  # sentences are read, wherever they stand
         known = (Skipped(0, front.end(), "front matter"),)
     base = text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")  # as long as the text: places stay
-    hidden = [part for part in known if part.reason.startswith(visible.HIDDEN)]
+    hidden = [part for part in known if part.reason.startswith(HIDDEN)]
     known = tuple(part for part in known if part not in hidden)
     for part in known:
         base = f"{base[: part.start]}{re.sub(r'[^\n]', ' ', base[part.start : part.end])}{base[part.end :]}"
@@ -232,19 +218,19 @@ def _parse(
     reader = _Reader(seen.text, titles)
     reader.walk(extraction.parser(converted, not converted), 0, len(seen.text))
     _all_read(seen.text, reader)
-    used = {stem.removesuffix(":") for sentence in reader.found for stem in sentence.stems}
+    used = {stem.removesuffix(":") for sentence in reader.sentences for stem in sentence.stems}
     used |= {stem.partition(": ")[2] for stem in used}  # without the label that a stem is read with
-    found = tuple(_placed(s, text, base, seen, used) for s in reader.found)
-    _bounded(text, found)
+    sentences = tuple(_placed(s, text, base, seen, used) for s in reader.sentences)
+    _bounded(text, sentences)
     skipped = [Skipped(*_place(seen, s.start, s.end), s.reason) for s in reader.skipped]
-    taken = sorted((s.start, s.end) for s in (*found, *skipped, *known))
-    skipped += [Skipped(e.start, e.end, e.reason) for e in seen.left if e.reason.startswith(visible.HIDDEN)]
+    taken = sorted((s.start, s.end) for s in (*sentences, *skipped, *known))
+    skipped += [Skipped(e.start, e.end, e.reason) for e in seen.left if e.reason.startswith(HIDDEN)]
     skipped += [
         Skipped(e.start, e.end, e.reason)
         for e in seen.left
-        if not e.reason.startswith(visible.HIDDEN) and not _inside(e, taken)
+        if not e.reason.startswith(HIDDEN) and not _inside(e, taken)
     ]
-    return Document(text, found, _account(text, found, (*known, *skipped)), seen)
+    return Document(text, sentences, _account(text, sentences, (*known, *skipped)), seen)
 
 
 def _place(seen: Seen, start: int, end: int) -> tuple[int, int]:
@@ -254,12 +240,12 @@ def _place(seen: Seen, start: int, end: int) -> tuple[int, int]:
     return at, at
 
 
-def _placed(one: Sentence, text: str, base: str, seen: Seen, used: set[str]) -> Sentence:
+def _placed(sentence: Sentence, text: str, base: str, seen: Seen, used: set[str]) -> Sentence:
     """A sentence of the seen text at its place in the document."""
-    start, end = seen.span(one.start, one.end)
-    said = text[start:end] if one.text == base[start:end] else one.text
-    kind = "prose" if one.kind == "stem" and one.text.rstrip(f"{_ENDS}:") not in used else one.kind
-    return replace(one, text=text[start:end], start=start, end=end, kind=kind, said=said)
+    start, end = seen.span(sentence.start, sentence.end)
+    said = text[start:end] if sentence.text == base[start:end] else sentence.text
+    kind = "prose" if sentence.kind == "stem" and sentence.text.rstrip(f"{_ENDS}:") not in used else sentence.kind
+    return replace(sentence, text=text[start:end], start=start, end=end, kind=kind, said=said)
 
 
 def _inside(edit: Edit, taken: list[tuple[int, int]]) -> bool:
@@ -267,24 +253,26 @@ def _inside(edit: Edit, taken: list[tuple[int, int]]) -> bool:
     return at >= 0 and edit.start < taken[at][1]
 
 
-def _bounded(text: str, found: tuple[Sentence, ...]) -> None:
+def _bounded(text: str, sentences: tuple[Sentence, ...]) -> None:
     """Refuse a document with a sentence too long to be read, or with too much that sentences are read with."""
     total = 0
-    for one in found:
-        context = (*one.stems, *one.headings, one.label, one.column, *(part for pair in one.row for part in pair))
-        size = len(one.said) + sum(map(len, context))
+    for sentence in sentences:
+        cells = [part for pair in sentence.row for part in pair]
+        context = (*sentence.stems, *sentence.headings, sentence.label, sentence.column, *cells)
+        size = len(sentence.said) + sum(map(len, context))
         total += size
-        where = f"line {text.count(chr(10), 0, one.start) + 1}" if size > SENTENCE or total > READ else ""
+        if size <= SENTENCE and total <= READ:
+            continue
+        line = f"line {text.count(chr(10), 0, sentence.start) + 1}"
         if size > SENTENCE:
             raise DocumentError(
-                f"{where}: a sentence of at most {SENTENCE:,} characters, with the titles, openings and cells it is "
-                f"read with, was required; got {size:,} from {one.text[:20]!r}: split it"
+                f"{line}: a sentence of at most {SENTENCE:,} characters, with the titles, openings and cells it is "
+                f"read with, was required; got {size:,} from {sentence.text[:20]!r}: split it"
             )
-        if total > READ:
-            raise DocumentError(
-                f"{where}: sentences of at most {READ:,} characters, each with the titles, openings and cells it is "
-                "read with, were required; got more: shorten what is read again with each"
-            )
+        raise DocumentError(
+            f"{line}: sentences of at most {READ:,} characters, each with the titles, openings and cells it is "
+            "read with, were required; got more: shorten what is read again with each"
+        )
 
 
 def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
@@ -293,28 +281,16 @@ def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
     if kind == "pdf":
         text, spans = extraction.of_pdf(path)
         return text, tuple(Skipped(*span) for span in spans)
-    if path.stat().st_size > 16 * LONGEST:
-        raise DocumentError(
-            f"{path.name}: a file of at most {16 * LONGEST:,} bytes was required; got {path.stat().st_size:,}: split it"
-        )
+    limit("a file of at most {} bytes was", 16 * LONGEST, path.stat().st_size)
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"{path.name}: UTF-8 text was required; got byte 0x{data[error.start]:02x} at offset {error.start}"
-        ) from None
-    if len(text) > 4 * LONGEST:  # markup included
-        raise DocumentError(
-            f"{path.name}: a file of at most {4 * LONGEST:,} characters was required; got {len(text):,}: split it"
-        )
-    if kind == "html":
-        try:
-            text, spans = extraction.of_html(text)
-        except extraction.ExtractionError as error:
-            raise extraction.ExtractionError(f"{path.name}: {error}") from None
-        return text, tuple(Skipped(*span) for span in spans)
-    return text, ()
+        got = f"byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise DocumentError(f"UTF-8 text was required; got {got}") from None
+    limit("a file of at most {} characters was", 4 * LONGEST, len(text))  # markup included
+    text, spans = extraction.of_html(text) if kind == "html" else (text, ())
+    return text, tuple(Skipped(*span) for span in spans)
 
 
 def _gaps(text: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
@@ -328,7 +304,7 @@ def _gaps(text: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[in
 
 def _all_read(text: str, reader: _Reader) -> None:
     """Refuse a text with words that nobody took: they stand deeper than the parser goes."""
-    for begin, end in _gaps(text, sorted((part.start, part.end, "") for part in (*reader.found, *reader.skipped))):
+    for begin, end in _gaps(text, sorted((part.start, part.end, "") for part in (*reader.sentences, *reader.skipped))):
         if not text[begin:end].isspace() and not _MARKUP.fullmatch(text, begin, end):
             raise DocumentError(
                 f"line {text.count(chr(10), 0, begin) + 1}: lists and quotations nested at most "
@@ -337,9 +313,9 @@ def _all_read(text: str, reader: _Reader) -> None:
             )
 
 
-def _account(text: str, found: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
+def _account(text: str, sentences: tuple[Sentence, ...], known: Iterable[Skipped]) -> tuple[Skipped, ...]:
     """All that lies in no sentence, in order, with its reason."""
-    spans = sorted([*((s.start, s.end, "") for s in found), *((s.start, s.end, s.reason) for s in known)])
+    spans = sorted([*((s.start, s.end, "") for s in sentences), *((s.start, s.end, s.reason) for s in known)])
     skipped = [Skipped(*span) for span in spans if span[2]]
     skipped += [Skipped(i, j, "blank" if text[i:j].isspace() else "markup") for i, j in _gaps(text, spans)]
     return tuple(sorted(skipped, key=lambda part: (part.start, part.end)))
@@ -350,7 +326,7 @@ class _Reader:
 
     def __init__(self, text: str, titles: bool) -> None:
         self.text, self.titles = text, titles
-        self.found: list[Sentence] = []
+        self.sentences: list[Sentence] = []
         self.skipped: list[Skipped] = []
         self.headings: list[tuple[int, str]] = []
         self.level = 0
@@ -456,11 +432,11 @@ class _Reader:
             piece = piece.part(label.end())
         ends_open = _OPEN.search(content) is not None
         stems = tuple(s for s in (*self.lists, *(opening for _, opening in self.legal)) if s)
-        found = spans(piece.content)
-        for i, (start, end) in enumerate(found):
-            kind = "stem" if ends_open and i == len(found) - 1 else self.items[-1] if marker or self.lists else "prose"
+        places = spans(piece.content)
+        for i, (start, end) in enumerate(places):
+            kind = "stem" if ends_open and i == len(places) - 1 else self.items[-1] if marker or self.lists else "prose"
             self._add(piece.part(start, end), kind, label=name, stems=stems)
-        last = piece.content[slice(*found[-1])] if found else content
+        last = piece.content[slice(*places[-1])] if places else content
         opening = f"{last.rstrip(_ENDS).removesuffix(':')}:" if ends_open else ""
         self.last = f"{name}: {opening}" if name and ends_open else opening
 
@@ -499,7 +475,7 @@ class _Reader:
 
     def _cells(self, start: int, end: int) -> list[Piece]:
         """The cells of a table's line, also those for which it has no column."""
-        pipes = [start + found.start() for found in _PIPE.finditer(self.text[start:end])]
+        pipes = [start + pipe.start() for pipe in _PIPE.finditer(self.text[start:end])]
         cells = [
             Piece.of(self.text, [(a, b)])
             for a, b in zip([start, *(at + 1 for at in pipes)], [*pipes, end], strict=True)
@@ -510,7 +486,7 @@ class _Reader:
     def _add(self, piece: Piece, kind: SentenceKind, **context: object) -> None:
         headings = context.pop("headings", tuple(h for _, h in self.headings))
         start, end = piece.places[0], piece.places[-1] + 1
-        self.found.append(Sentence(self.text[start:end], start, end, kind, headings, **context))
+        self.sentences.append(Sentence(self.text[start:end], start, end, kind, headings, **context))
 
     def _leave(self, piece: Piece, reason: str) -> None:
         self.skipped.append(Skipped(piece.places[0], piece.places[-1] + 1, reason))

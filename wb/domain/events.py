@@ -9,6 +9,9 @@ object with the text `run` and exactly one of
     "result": value                     what a call gave; beside it `"error": true` where the call failed
     "lookup": {"tool", "arguments"}     what the session itself asked a read-only tool for the next call, and beside
                                         them "value", what it gave, or "problem", why it gave nothing
+    "answer": {"field", "value", "quotation", "by"}
+                                        what was answered to the question that a state field is, for the next call; of
+                                        one object with its "arguments", and "problem" in place of the value
     "lost":   reason                    what happened is not known from here on, so that nothing is allowed
     "turn":   {"task", "website", "previous_actions", "target_action", "agent_output", "state"}
                                         a free-text turn of a web agent; all but `task` may be left out
@@ -35,7 +38,7 @@ from wb.domain.jsonl import LineError, Strict, checked, shown
 from wb.domain.trace import Call, Value
 from wb.domain.turns import Observation
 
-KINDS = ("say", "state", "call", "result", "lookup", "lost", "turn")
+KINDS = ("say", "state", "call", "result", "lookup", "answer", "lost", "turn")
 BESIDE = {"label": ("call",), "error": ("result",), "call_id": ("call", "result")}  # a key and where it says something
 TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 Label = Literal["allow", "deny"]
@@ -97,6 +100,23 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What `by` answered to the question that a state field is, of one object by its `arguments`, and the words of the
+    conversation that say so; `problem` says why the field stays unknown."""
+
+    field: str
+    value: Value = None
+    quotation: str = ""
+    by: str = ""
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    problem: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.problem is None) == (self.value is None) or self.problem == "":
+            raise EventError(f"answer: a value, or a problem in words, was required; got {shown(self.problem)}")
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """What happened is not known from here on, and why; nothing is allowed then."""
 
@@ -107,7 +127,7 @@ class Lost:
             raise EventError('lost: a reason was required; got ""')
 
 
-What = Say | State | Asked | Result | Lookup | Lost | Observation
+What = Say | State | Asked | Result | Lookup | Answer | Lost | Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +208,12 @@ def line(event: Event) -> str:
     return json.dumps(_said(event), ensure_ascii=False, allow_nan=False, default=dict) + "\n"
 
 
+def to_json(told: Answer) -> dict[str, Value]:
+    """The answer as its event has it."""
+    known = {name: getattr(told, name) for name in _Answer.model_fields}
+    return {name: each for name, each in known.items() if each or (name == "value" and each is not None)}
+
+
 class _Say(Strict):
     role: str
     text: str
@@ -212,6 +238,15 @@ class _Lookup(_Call):
     problem: str = None
 
 
+class _Answer(Strict):
+    field: str
+    value: Any = None
+    quotation: str = ""
+    by: str = ""
+    arguments: dict[str, Any] = {}
+    problem: str = None
+
+
 class _Line(Strict):
     """What a line may hold. The defaults stand for keys that are not there; a null in their place is refused."""
 
@@ -221,6 +256,7 @@ class _Line(Strict):
     call: _Call = None
     result: Any = None
     lookup: _Lookup = None
+    answer: _Answer = None
     lost: str = None
     turn: _Turn = None
     label: Label = None
@@ -253,6 +289,8 @@ def _what(line: _Line) -> What:
             return Result(line.result, line.error, line.call_id)
         case "lookup":
             return Lookup(line.lookup.tool, line.lookup.arguments, line.lookup.value, line.lookup.problem)
+        case "answer":
+            return Answer(**dict(line.answer))
         case "lost":
             return Lost(line.lost)
         case "turn":
@@ -278,6 +316,8 @@ def _said(event: Event) -> dict[str, object]:
         case Lookup(tool, arguments, value, problem):
             given = {"value": value} if problem is None else {"problem": problem}
             what = {"lookup": {"tool": tool, "arguments": arguments, **given}}
+        case Answer() as told:
+            what = {"answer": to_json(told)}
         case Lost(why):
             what = {"lost": why}
         case Observation():

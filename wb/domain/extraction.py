@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from wb.domain import visible
+from wb.domain import styles, visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -34,6 +34,7 @@ WIDEST = 64  # columns of a table
 LARGEST = 32_000_000  # bytes of a PDF
 PAGES = 2_000  # of a PDF
 DRAWN = 100_000  # operations that draw a page
+SHEETS = 1_000_000  # characters of the style sheets of a page
 PATIENCE = 40  # seconds for all pages
 
 
@@ -126,8 +127,18 @@ _HOLDS_PARAGRAPHS = {"td", "th", "caption", "button", "object", "template"}
 _OPTIONAL_END = {"p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "body", "html"}
 
 
-class ExtractionError(ValueError):
-    """A file holds no text that can be read; the message says what was required and what was got."""
+class DocumentError(ValueError):
+    """A document cannot be read; the message says what was required and what was got."""
+
+
+def limit(required: str, most: int, got: int) -> None:
+    """Refuse more than `most`; {} in what was `required` stands for that.
+
+    Raises:
+        DocumentError: there is more.
+    """
+    if got > most:
+        raise DocumentError(f"{required.format(f'{most:,}')} required; got {got:,}: split it")
 
 
 class _Block(NamedTuple):
@@ -145,10 +156,10 @@ def of_html(markup: str) -> tuple[str, tuple[tuple[int, int, str], ...]]:
     script and a style sheet have an empty span.
 
     Raises:
-        ExtractionError: lists are nested too deep, a table is too wide, or what is hidden has no end.
+        DocumentError: lists are nested too deep, a table is too wide, or what is hidden has no end.
     """
     if markup.find("-->", max(0, markup.rfind("<!--"))) < 0 <= markup.rfind("<!--"):
-        raise ExtractionError("an end --> of the last comment <!-- was required; got none: it hides all that follows")
+        raise DocumentError("an end --> of the last comment <!-- was required; got none: it hides all that follows")
     whole = markup.rfind(">") + 1  # a tag without an end is text, and costs html.parser quadratic time
     page = _Page(_sheets(markup))
     page.feed(markup[:whole] + markup[whole:].replace("<", "&lt;"))
@@ -171,12 +182,11 @@ def of_html(markup: str) -> tuple[str, tuple[tuple[int, int, str], ...]]:
 def _sheets(markup: str) -> str:
     """The style sheets inside a page, wherever they stand."""
     bare = re.sub(r"<!--.*?-->", "", markup, flags=re.DOTALL)
-    found, at = [], 0
-    while (begin := re.compile(r"<style\b[^<>]*>", re.I).search(bare, at)) is not None:
-        end = re.compile("</style", re.I).search(bare, begin.end())
-        found.append(bare[begin.end() : end.start() if end else len(bare)])
-        at = end.end() if end else len(bare)
-    return "\n".join(found)
+    sheets = "\n".join(re.findall(r"<style\b[^<>]*>(.*?)(?:</style|\Z)", bare, re.I | re.DOTALL))
+    if len(sheets) > SHEETS:
+        got = f"style sheets of at most {SHEETS:,} characters were required; got {len(sheets):,}"
+        raise DocumentError(f"{got}: leave out what the text does not need")
+    return sheets
 
 
 def of_pdf(path: Path) -> tuple[str, tuple[tuple[int, int, str], ...]]:
@@ -186,29 +196,20 @@ def of_pdf(path: Path) -> tuple[str, tuple[tuple[int, int, str], ...]]:
     white or without a size is a line behind the page.
 
     Raises:
-        ExtractionError: no PDF, a broken, too large or encrypted one, or none of its pages has text.
+        DocumentError: no PDF, a broken, too large or encrypted one, or none of its pages has text.
     """
-    if path.stat().st_size > LARGEST:
-        raise ExtractionError(
-            f"{path.name}: a PDF of at most {LARGEST:,} bytes was required; got {path.stat().st_size:,}: split it"
-        )
+    limit("a PDF of at most {} bytes was", LARGEST, path.stat().st_size)
     try:
         pages = _pages(path)
-    except ExtractionError as error:
-        raise ExtractionError(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from None
-    except (
-        Exception,
-        MemoryError,
-        RecursionError,
-    ) as error:  # a foreign reader: whatever breaks in it, nothing is read
-        told = " ".join(f"{type(error).__name__} {error}".split())[:200]
-        raise ExtractionError(
-            f"{path.name}: a readable PDF was required; got {told}: save it anew, or give its text"
-        ) from None
+    except DocumentError:
+        raise
+    except (Exception, MemoryError, RecursionError) as error:  # a foreign reader: if it breaks, nothing is read
+        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise DocumentError(f"a readable PDF was required; got {reason}: save it anew, or give its text") from None
     if not any(shown.strip() for shown, _ in pages):
         unseen = f", {sum(bool(u.strip()) for _, u in pages)} with invisible text" if any(u for _, u in pages) else ""
-        raise ExtractionError(
-            f"{path.name}: a PDF with a text layer was required; got {len(pages)} pages without text{unseen} (a scan?)"
+        raise DocumentError(
+            f"a PDF with a text layer was required; got {len(pages)} pages without text{unseen} (a scan?)"
         )
     text, spans = "", []
     for blank, run in groupby(pages, key=lambda page: not page[0].strip()):
@@ -230,20 +231,17 @@ def _pages(path: Path) -> list[tuple[str, str]]:
     from pypdf import PdfReader
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it complains of on the way is no answer
-    found, length, pages, began = [], 0, PdfReader(path).pages, time.monotonic()
-    if len(pages) > PAGES:
-        raise ExtractionError(
-            f"{path.name}: a PDF of at most {PAGES:,} pages was required; got {len(pages):,}: split it"
-        )
+    texts, length, pages, began = [], 0, PdfReader(path).pages, time.monotonic()
+    limit("a PDF of at most {} pages was", PAGES, len(pages))
     for number, page in enumerate(pages, 1):
-        found.append(tuple(map(_unicode, _drawn(page, number))))
-        length += sum(map(len, found[-1]))
+        texts.append(tuple(map(_unicode, _drawn(page, number))))
+        length += sum(map(len, texts[-1]))
         if length > 2_000_000 or time.monotonic() - began > PATIENCE:
-            raise ExtractionError(
-                f"{path.name}: a PDF of at most 2,000,000 characters, read in {PATIENCE} s, was required; "
+            raise DocumentError(
+                f"a PDF of at most 2,000,000 characters, read in {PATIENCE} s, was required; "
                 f"got more by page {number}: split it"
             )
-    return found
+    return texts
 
 
 def _drawn(page: PageObject, number: int) -> tuple[str, str]:
@@ -254,22 +252,17 @@ def _drawn(page: PageObject, number: int) -> tuple[str, str]:
     if content is None:
         return page.extract_text(), ""
     drawn = [(content, None), *((ContentStream(form, page.pdf), form) for form in _forms(page))]
-    if (size := sum(len(stream.get_data()) for stream, _ in drawn)) > 8_000_000:
-        raise ExtractionError(
-            f"page {number}: at most 8,000,000 bytes of drawing were required; got {size:,}: split it"
-        )
+    limit(f"page {number}: at most {{}} bytes of drawing were", 8_000_000, sum(len(s.get_data()) for s, _ in drawn))
     operations = [stream.operations for stream, _ in drawn]
-    if (size := sum(map(len, operations))) > DRAWN:
-        raise ExtractionError(
-            f"page {number}: at most {DRAWN:,} drawing operations were required; got {size:,}: split it"
-        )
-    unseen = [_unseen(one) for one in operations]
+    limit(f"page {number}: at most {{}} drawing operations were", DRAWN, sum(map(len, operations)))
+    unseen = [_unseen(operation) for operation in operations]
     if not any(unseen):
         return page.extract_text(), ""
     texts = []
     for keep in (False, True):
-        for (stream, form), those, found in zip(drawn, operations, unseen, strict=True):
-            stream.operations = [one for i, one in enumerate(those) if one[1] not in _SHOWS or (i in found) == keep]
+        for (stream, form), drawing, invisible in zip(drawn, operations, unseen, strict=True):
+            shown = [op for i, op in enumerate(drawing) if op[1] not in _SHOWS or (i in invisible) == keep]
+            stream.operations = shown
             if form is None:
                 page[NameObject("/Contents")] = stream
             else:
@@ -280,17 +273,17 @@ def _drawn(page: PageObject, number: int) -> tuple[str, str]:
 
 def _forms(page: PageObject) -> list[StreamObject]:
     """The drawings that a page is made of beside its own, also those inside of them, each once."""
-    found, waiting = {}, [page]
+    forms, waiting = {}, [page]
     while waiting:
         resources = waiting.pop().get("/Resources")
         resources = resources.get_object() if resources is not None else {}
         named = resources.get("/XObject")
-        for one in named.get_object().values() if named is not None else ():
-            form = one.get_object()
-            if form.get("/Subtype") == "/Form" and id(form) not in found:
-                found[id(form)] = form
+        for named_form in named.get_object().values() if named is not None else ():
+            form = named_form.get_object()
+            if form.get("/Subtype") == "/Form" and id(form) not in forms:
+                forms[id(form)] = form
                 waiting.append(form)
-    return list(found.values())
+    return list(forms.values())
 
 
 _SHOWS = (b"Tj", b"TJ", b"'", b'"')
@@ -298,14 +291,14 @@ _SHOWS = (b"Tj", b"TJ", b"'", b'"')
 
 def _unseen(operations: Sequence[tuple[Sequence[object], bytes]]) -> set[int]:
     """The operations that draw text nobody sees."""
-    state, kept, found = {"mode": 0, "white": False, "size": 1.0, "scale": 1.0}, [], set()
+    state, saved, unseen = {"mode": 0, "white": False, "size": 1.0, "scale": 1.0}, [], set()
     for i, (operands, operator) in enumerate(operations):
-        numbers = [float(one) for one in operands if isinstance(one, int | float)]
+        numbers = [float(operand) for operand in operands if isinstance(operand, int | float)]
         match operator:
             case b"q":
-                kept.append(dict(state))
-            case b"Q" if kept:
-                state = kept.pop()
+                saved.append(dict(state))
+            case b"Q" if saved:
+                state = saved.pop()
             case b"Tr" if numbers:
                 state["mode"] = int(numbers[0])
             case b"Tf" if numbers:
@@ -320,8 +313,8 @@ def _unseen(operations: Sequence[tuple[Sequence[object], bytes]]) -> set[int]:
                 state["white"] = len(numbers) == 4 and all(n <= 0.01 for n in numbers)
             case _ if operator in _SHOWS:
                 if state["mode"] in (3, 7) or state["white"] or state["size"] * state["scale"] < 0.5:
-                    found.add(i)
-    return found
+                    unseen.add(i)
+    return unseen
 
 
 def _unicode(text: str) -> str:
@@ -336,7 +329,7 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.blocks: list[_Block] = []
         self.words: list[str] = []
-        self.path: list[visible.Element] = []
+        self.path: list[styles.Element] = []
         self.opened: Counter[str] = Counter()
         self.veil: tuple[int, str] | None = None  # the place in the path of what hides, and why it does
         self.secret: list[str] = []
@@ -348,14 +341,14 @@ class _Page(HTMLParser):
         self.rows: list[list[list[str]]] | None = None  # rows of cells of texts
         self.titled = False
         self.tables = 0
-        self.hiding: dict[str, list[visible.Selector]] = {}
-        selectors, unread = visible.sheet(sheets)
-        for one in selectors:
-            _, tag, names, _ = one.parts[-1]
-            self.hiding.setdefault(names[0] if names else tag, []).append(one)
+        self.hiding: dict[str, list[styles.Selector]] = {}
+        selectors, unread = styles.sheet(sheets)
+        for selector in selectors:
+            innermost = selector.parts[-1]
+            self.hiding.setdefault((innermost.names or (innermost.tag,))[0], []).append(selector)
         if sheets:
             self.blocks.append(_Block("", "style sheet"))
-        self.blocks += [_Block(one, "hidden: style rule, not applied") for one in unread]
+        self.blocks += [_Block(selector, "hidden: style rule, not applied") for selector in unread]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """An element without content: only where the page's language has such a thing."""
@@ -369,7 +362,7 @@ class _Page(HTMLParser):
             self.flush()
         attributes = {name: value or "" for name, value in reversed(attrs)}
         why = "" if self.veil else self._why(tag, attributes)
-        if tag not in visible.VOID:
+        if tag not in styles.VOID:
             self.path.append((tag, attributes))
             self.opened[tag] += 1
         if self.veil:
@@ -377,7 +370,7 @@ class _Page(HTMLParser):
             return
         self._spoken(tag, attributes)
         if why:
-            if tag not in visible.VOID:
+            if tag not in styles.VOID:
                 if tag not in _INLINE and tag not in ("script", "style", "template", "noscript"):
                     self.flush()
                 self.veil = (len(self.path) - 1, why)
@@ -392,20 +385,18 @@ class _Page(HTMLParser):
 
     def _why(self, tag: str, attributes: dict[str, str]) -> str:
         """Why an element is not shown, by itself or by a style sheet."""
-        if why := visible.hidden(tag, attributes):
+        if why := styles.hidden(tag, attributes):
             return why
         if not self.hiding or tag in ("html", "body"):
             return ""
         path = [*self.path[-250:], (tag, attributes)]
         keys = (tag, "*", f"#{attributes.get('id', '')}", *(f".{c}" for c in set(attributes.get("class", "").split())))
-        return next(
-            (one.why for key in keys for one in self.hiding.get(key, ()) if visible.selected(one, path)),
-            "",
-        )
+        known = (selector for key in keys for selector in self.hiding.get(key, ()))
+        return next((selector.reason for selector in known if styles.selected(selector, path)), "")
 
     def _spoken(self, tag: str, attributes: dict[str, str]) -> None:
         """Texts of attributes, which a page does not show, or not to everybody."""
-        keys = [*visible.SPOKEN, "srcdoc", *(["value"] if attributes.get("type", "").lower() == "hidden" else ())]
+        keys = [*styles.SPOKEN, "srcdoc", *(["value"] if attributes.get("type", "").lower() == "hidden" else ())]
         for key in keys if attributes else ():
             text = " ".join(attributes.get(key, "").split())
             if len(text.split()) > 2:
@@ -414,7 +405,7 @@ class _Page(HTMLParser):
     def _imply(self, tag: str) -> bool:
         """End what a new element ends: an item the item before it, a block the paragraph it stands in."""
         ended, holders = _IMPLIED.get(tag, (set(), set()))
-        if tag not in _INLINE and tag not in visible.VOID - {"hr"} and tag not in ("script", "style", "template"):
+        if tag not in _INLINE and tag not in styles.VOID - {"hr"} and tag not in ("script", "style", "template"):
             ended, holders = ended | {"p"}, holders | _HOLDS_PARAGRAPHS - ended
         if not any(self.opened[name] for name in ended):
             return False
@@ -462,13 +453,13 @@ class _Page(HTMLParser):
             self.rows[-1].append([])
             self.titled |= tag == "th" and len(self.rows) == 1
             if len(self.rows[-1]) > WIDEST:
-                raise ExtractionError(
+                raise DocumentError(
                     f"line {self.getpos()[0]}: a table of at most {WIDEST} columns was required; got more: split it"
                 )
         elif tag in ("ul", "ol", "menu"):
             self.lists.append("1. " if tag == "ol" else "- ")
             if len(self.lists) > _DEEPEST:
-                raise ExtractionError(
+                raise DocumentError(
                     f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; "
                     "got deeper ones: flatten them"
                 )
@@ -554,10 +545,10 @@ class _Page(HTMLParser):
         """End the page, and what nothing closed.
 
         Raises:
-            ExtractionError: what is hidden has no end.
+            DocumentError: what is hidden has no end.
         """
         if self.veil and self.path[self.veil[0]][0] not in _OPTIONAL_END:
-            raise ExtractionError(
+            raise DocumentError(
                 f"an end of <{self.path[self.veil[0]][0]}> was required; got none: it hides all that follows"
             )
         self._cut(0)
@@ -576,14 +567,14 @@ class _Page(HTMLParser):
         return " " * sum(map(len, self.lists))
 
     def _end_table(self) -> None:
-        found, self.rows = (
+        cells, self.rows = (
             [[" ".join(cell).replace("|", "\\|") for cell in row] for row in self.rows or [] if row],
             None,
         )
-        width = max(map(len, found), default=0)
-        rows = found if self.titled else [[], *found]
+        width = max(map(len, cells), default=0)
+        rows = cells if self.titled else [[], *cells]
         lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in rows]
-        if any(map(any, found)):
+        if any(map(any, cells)):
             pad = self._pad() or "  " * self.item
             self._put(f"\n{pad}".join([lines[0], "|" + "---|" * width, *lines[1:]]))
         self._tell()

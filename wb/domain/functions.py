@@ -41,27 +41,29 @@ def drafts(source: str, *, seconds: float = SECONDS) -> tuple[Draft, ...]:
         ToolError: it cannot be imported, does not end in time, or has no such function.
     """
     module, name = NAMED.fullmatch(source).groups("")
-    said = _asked(module, name, source, seconds)
+    output = _asked(module, name, source, seconds)
     try:
-        answer = jsonl.value(said)
+        answer = jsonl.value(output)
     except ValueError as error:
         raise ToolError(f"{source}: its import spoiled the answer: {error}") from None
-    if not isinstance(answer, dict) or not isinstance(found := answer.get("functions"), tuple):
-        told = answer.get("mistake") if isinstance(answer, dict) else None
-        raise ToolError(f"{source}: {told if isinstance(told, str) else 'a module that can be imported was required'}")
-    return tuple(map(_draft, found))
+    if not isinstance(answer, dict) or not isinstance(listed := answer.get("functions"), tuple):
+        mistake = answer.get("mistake") if isinstance(answer, dict) else None
+        wanted = mistake if isinstance(mistake, str) else "a module that can be imported was required"
+        raise ToolError(f"{source}: {wanted}")
+    return tuple(map(_draft, listed))
 
 
-def _draft(found: dict[str, Any]) -> Draft:
+def _draft(function: dict[str, Any]) -> Draft:
     """One function as the worker tells it."""
-    name, place = str(found["name"]), "its signature"
-    if "mistake" in found:
-        return Draft(name, place=place, mistake=str(found["mistake"]))
+    name, place = str(function["name"]), "its signature"
+    if "mistake" in function:
+        return Draft(name, place=place, mistake=str(function["mistake"]))
+    parameters = function["parameters"]
     try:
-        schema = inline.arguments(inline.Document(found["parameters"], "2020-12").schema(found["parameters"], "#"))
+        schema = inline.arguments(inline.Document(parameters, "2020-12").schema(parameters, "#"))
     except inline.Mistake as error:
         return Draft(name, place=place, mistake=str(error))
-    return Draft(name, {"name": name, "description": found["description"], "parameters": schema}, place)
+    return Draft(name, {"name": name, "description": function["description"], "parameters": schema}, place)
 
 
 def _asked(module: str, name: str, source: str, seconds: float) -> str:
@@ -69,7 +71,7 @@ def _asked(module: str, name: str, source: str, seconds: float) -> str:
     command = [sys.executable, "-P", str(WORKER), module, name]
     worker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
     try:
-        said, _ = worker.communicate(timeout=seconds)
+        output, _ = worker.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         raise ToolError(f"{source}: a module that is imported within {seconds:g} s was required") from None
     finally:
@@ -79,6 +81,6 @@ def _asked(module: str, name: str, source: str, seconds: float) -> str:
             pass
         worker.stdout.close()
         worker.wait()
-    if not said:
+    if not output:
         raise ToolError(f"{source}: a module that can be imported was required; it ended with {worker.returncode}")
-    return said.decode("utf-8", "replace")
+    return output.decode("utf-8", "replace")

@@ -32,12 +32,12 @@ def main() -> None:
     sys.stdout = sys.stderr
     where, name = sys.argv[1:]
     try:
-        said = {"functions": [told(function) for function in functions(imported(where), name)]}
+        reply = {"functions": [described(function) for function in functions(imported(where), name)]}
     except Mistake as error:
-        said = {"mistake": str(error)}
+        reply = {"mistake": str(error)}
     except BaseException as error:  # the one broad catch: whatever a foreign module raises becomes a message
-        said = {"mistake": f"a module that can be imported was required; got {type(error).__name__}: {error}"[:500]}
-    answer.write(json.dumps(said, default=str) + "\n")
+        reply = {"mistake": f"a module that can be imported was required; got {type(error).__name__}: {error}"[:500]}
+    answer.write(json.dumps(reply, default=str) + "\n")
     answer.flush()
     os._exit(0)  # threads that the module started are not waited for
 
@@ -72,21 +72,21 @@ def functions(module: ModuleType, name: str) -> list[Callable[..., Any]]:
         if not own:
             raise Mistake("a module with functions of its own was required; got none")
         return own
-    found = getattr(module, name, None)
-    if not inspect.isfunction(found):
+    function = getattr(module, name, None)
+    if not inspect.isfunction(function):
         raise Mistake(f"one of its functions {[f.__name__ for f in own][:20]} was required; got {name!r}")
-    return [found]
+    return [function]
 
 
-def told(function: Callable[..., Any]) -> dict[str, Any]:
+def described(function: Callable[..., Any]) -> dict[str, Any]:
     """A function by its name, with its description and the schema of its parameters, or what is wrong with it."""
     try:
-        return {"name": function.__name__, **described(function)}
+        return {"name": function.__name__, **_signature(function)}
     except Mistake as error:
         return {"name": function.__name__, "mistake": str(error)}
 
 
-def described(function: Callable[..., Any]) -> dict[str, Any]:
+def _signature(function: Callable[..., Any]) -> dict[str, Any]:
     """What its docstring and its signature say of a function."""
     import docstring_parser
     import pydantic
@@ -105,14 +105,14 @@ def described(function: Callable[..., Any]) -> dict[str, Any]:
         with warnings.catch_warnings(action="ignore", category=pydantic.json_schema.PydanticJsonSchemaWarning):
             schema = pydantic.TypeAdapter(function).json_schema(by_alias=False, schema_generator=Untitled)
     except (pydantic.errors.PydanticUserError, NameError, TypeError, SyntaxError) as error:
-        told = str(error).partition("\n")[0].partition(". Set `")[0]
-        raise Mistake(f"type hints that pydantic reads were required; got {told}") from None
-    said = docstring_parser.parse(inspect.getdoc(function) or "")
-    for one in said.params:
-        known = schema.get("properties", {}).get(one.arg_name)
-        if known is not None and one.description and "description" not in known:
-            known["description"] = one.description
-    return {"description": said.description or "", "parameters": schema}
+        problem = str(error).partition("\n")[0].partition(". Set `")[0]
+        raise Mistake(f"type hints that pydantic reads were required; got {problem}") from None
+    docstring = docstring_parser.parse(inspect.getdoc(function) or "")
+    for parameter_doc in docstring.params:
+        known = schema.get("properties", {}).get(parameter_doc.arg_name)
+        if known is not None and parameter_doc.description and "description" not in known:
+            known["description"] = parameter_doc.description
+    return {"description": docstring.description or "", "parameters": schema}
 
 
 if __name__ == "__main__":

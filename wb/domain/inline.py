@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Never
+from functools import partial
+from typing import Any, Literal, Never
 
 import referencing
 from referencing.exceptions import Unresolvable
@@ -59,14 +60,6 @@ def below(place: str, *keys: str | int) -> str:
     return "/".join([place, *(str(key).replace("~", "~0").replace("/", "~1") for key in keys)])
 
 
-class _Known(NamedTuple):
-    """The schema that a reference names, how many values it is, and how many levels it has below the first."""
-
-    schema: Any
-    size: int
-    levels: int
-
-
 class Document:
     """A document whose schemas refer to one another, in one dialect; `sent` where they are of OpenAPI's requests."""
 
@@ -75,8 +68,7 @@ class Document:
         made = referencing.Resource(contents=contents, specification=referencing.Specification.OPAQUE)
         self._resolver = referencing.Registry().with_resource("", made).resolver()
         self._left = MOST
-        self._known: dict[str, _Known] = {}  # what references name, each read once
-        self._deepest = 0  # the level that was reached
+        self._known: dict[tuple[str, int], tuple[Any, int]] = {}  # by reference and level: the schema, its values
 
     def target(self, ref: object, place: str) -> Any:
         """What a reference at that place names."""
@@ -90,41 +82,42 @@ class Document:
                 place, f"a $ref to a part of the document was required; got {jsonl.shown(ref)}, and nothing is there"
             )
 
-    def followed(self, found: Any, place: str) -> tuple[Mapping[str, Any], str]:
+    def followed(self, part: Any, place: str) -> tuple[Mapping[str, Any], str]:
         """The object at a place, or the one that its `$ref` leads to, with its place."""
         seen: list[str] = []
-        while isinstance(found, Mapping) and "$ref" in found:
-            found, place = self.target(ref := found["$ref"], below(place, "$ref")), ref
+        while isinstance(part, Mapping) and "$ref" in part:
+            part, place = self.target(ref := part["$ref"], below(place, "$ref")), ref
             if ref in seen:
                 refuse(place, f"a $ref without a cycle was required; got {_round(seen, ref)}")
             seen.append(ref)
-        if not isinstance(found, Mapping):
-            refuse(place, f"an object was required; got {jsonl.shown(found)}")
-        return found, place
+        if not isinstance(part, Mapping):
+            refuse(place, f"an object was required; got {jsonl.shown(part)}")
+        return part, place
 
-    def schema(self, found: Any, place: str, chain: tuple[str, ...] = (), level: int = 0) -> Any:
+    def schema(self, part: Any, place: str, chain: tuple[str, ...] = (), level: int = 0) -> Any:
         """The schema that stands at a place, without references; `chain` are those that led there.
 
         Raises:
             Mistake: with the place of what cannot be read.
         """
         self._count(1, place)
-        if isinstance(found, bool):
-            return found
-        if not isinstance(found, Mapping):
-            refuse(place, f"a schema, an object, was required; got {jsonl.shown(found)}")
-        self._reach(level, place)
-        if "$ref" in found:
-            return self._referred(found, place, chain, level)
+        if isinstance(part, bool):
+            return part
+        if not isinstance(part, Mapping):
+            refuse(place, f"a schema, an object, was required; got {jsonl.shown(part)}")
+        if level > DEEPEST:
+            refuse(place, f"schemas nested at most {DEEPEST} levels were required; got more")
+        if "$ref" in part:
+            return self._referred(part, place, chain, level)
         made = {}
-        whole = found is self._contents
-        for key, value in found.items():
+        whole = part is self._contents
+        for key, value in part.items():
             if key in STRANGE and not (whole and key in ("$id", "$schema")):
                 refuse(below(place, key), f"references by $ref alone were required; got {key}")
             inner = self._inner(key, value, below(place, key), chain, level + 1)
             if inner is not None:
                 made[key] = inner[0]
-        return self._told(merged(_plain(made) if self.dialect == "OpenAPI 3.0" else made))
+        return self._sent(merged(_plain(made) if self.dialect == "OpenAPI 3.0" else made))
 
     def _inner(self, key: str, value: Any, place: str, chain: tuple[str, ...], level: int) -> tuple[Any] | None:
         """What a keyword says, in brackets; None where it says nothing of a value."""
@@ -132,57 +125,45 @@ class Document:
             self._count(_size(value), place)
             return (value,)
         if key in MANY or key == "items" and isinstance(value, list | tuple):
-            return ([self.schema(one, below(place, i), chain, level) for i, one in enumerate(_list(value, place))],)
+            if not isinstance(value, list | tuple):
+                refuse(place, "a list was required")
+            return ([self.schema(part, below(place, i), chain, level) for i, part in enumerate(value)],)
         if key in ONE:
             return (self.schema(value, place, chain, level),)
         if key in NAMED:
-            named = value.items() if isinstance(value, Mapping) else refuse(place, "an object was required")
-            return ({name: self._named(key, one, below(place, name), chain, level) for name, one in named},)
+            if not isinstance(value, Mapping):
+                refuse(place, "an object was required")
+            names = list | tuple if key == "dependencies" else ()  # draft 7: a list of what must be there as well
+            read = partial(self.schema, chain=chain, level=level)
+            return ({n: v if isinstance(v, names) else read(v, below(place, n)) for n, v in value.items()},)
         return None
 
-    def _named(self, key: str, value: Any, place: str, chain: tuple[str, ...], level: int) -> Any:
-        listed = key == "dependencies" and isinstance(value, list | tuple)
-        return value if listed else self.schema(value, place, chain, level)
-
-    def _referred(self, found: Mapping[str, Any], place: str, chain: tuple[str, ...], level: int) -> Any:
+    def _referred(self, part: Mapping[str, Any], place: str, chain: tuple[str, ...], level: int) -> Any:
         """The schema that a reference names, with what stands beside it where the dialect counts that."""
-        ref = found["$ref"]
-        made = self._read(ref, below(place, "$ref"), chain, level + 1)
-        beside = {key: value for key, value in found.items() if key != "$ref"}
+        ref, where = part["$ref"], below(place, "$ref")
+        target = self.target(ref, where)
+        if ref in chain:
+            refuse(where, f"a $ref without a cycle was required; got {_round(chain, ref)}")
+        left, known = self._left, self._known.get((ref, level))
+        if known is None:
+            made = self.schema(target, ref, (*chain, ref), level + 1)
+            self._known[ref, level] = made, left - self._left
+        else:
+            made, size = known
+            self._count(size, where)
+        beside = {key: value for key, value in part.items() if key != "$ref"}
         if self.dialect != "2020-12" or not beside:
             return made
         own = self.schema(beside, place, chain, level + 1)
-        return self._told(merged({**own, "allOf": [*own.get("allOf", ()), made]})) if own else made
+        return self._sent(merged({**own, "allOf": [*own.get("allOf", ()), made]})) if own else made
 
-    def _read(self, ref: object, place: str, chain: tuple[str, ...], level: int) -> Any:
-        """The schema that a reference names, without references. Nobody changes it: it may stand at many places."""
-        target = self.target(ref, place)
-        if ref in chain:
-            refuse(place, f"a $ref without a cycle was required; got {_round(chain, ref)}")
-        known = self._known.get(ref)
-        if known is None:
-            left, deepest = self._left, self._deepest
-            self._deepest = level
-            made = self.schema(target, ref, (*chain, ref), level)
-            self._known[ref] = _Known(made, left - self._left, self._deepest - level)
-            self._deepest = max(deepest, self._deepest)
-            return made
-        self._count(known.size, place)
-        self._reach(level + known.levels, place)
-        return known.schema
-
-    def _told(self, made: dict[str, Any]) -> dict[str, Any]:
+    def _sent(self, made: dict[str, Any]) -> dict[str, Any]:
         """The schema of what is sent: a property that is `readOnly` need not be there, as OpenAPI has it."""
         required, named = made.get("required"), made.get("properties", {})
         if not (self.sent and isinstance(required, list | tuple)):
             return made
         read = [name for name in required if isinstance(name, str) and _says(named.get(name), "readOnly")]
         return {**made, "required": [name for name in required if name not in read]} if read else made
-
-    def _reach(self, level: int, place: str) -> None:
-        self._deepest = max(self._deepest, level)
-        if level > DEEPEST:
-            refuse(place, f"schemas nested at most {DEEPEST} levels were required; got more")
 
     def _count(self, size: int, place: str) -> None:
         self._left -= size
@@ -193,7 +174,7 @@ class Document:
 def arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of all arguments, each as `argument` has it."""
     named = schema.get("properties")
-    made = {name: argument(one) for name, one in named.items()} if named else None
+    made = {name: argument(schema_of) for name, schema_of in named.items()} if named else None
     return {**schema, "properties": made} if made else dict(schema)
 
 
@@ -230,37 +211,37 @@ def merged(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, "allOf": left} if left else made
 
 
-def _both(one: Mapping[str, Any], other: Found) -> dict[str, Any] | None:
+def _both(first: Mapping[str, Any], second: Found) -> dict[str, Any] | None:
     """One schema that accepts what both accept; None where that is not said in one."""
-    if other is True:
-        return dict(one)
-    if other is False or not _apart(one, other):
+    if second is True:
+        return dict(first)
+    if second is False or not _apart(first, second):
         return None
-    made = dict(one)
-    for key, value in other.items():
-        if key not in one:
+    made = dict(first)
+    for key, value in second.items():
+        if key not in first:
             made[key] = value
         elif key == "properties":
-            made[key] = {**value, **one[key]}
-            for name in one[key].keys() & value.keys():
-                made[key][name] = _all((one[key][name], value[name]))
-        elif key == "required" and _texts(one[key], value):
-            made[key] = list(dict.fromkeys([*one[key], *value]))
-        elif key == "type" and (types := _types(one[key], value)):
+            made[key] = {**value, **first[key]}
+            for name in first[key].keys() & value.keys():
+                made[key][name] = _all((first[key][name], value[name]))
+        elif key == "required" and _texts(first[key], value):
+            made[key] = list(dict.fromkeys([*first[key], *value]))
+        elif key == "type" and (types := _types(first[key], value)):
             made[key] = types
-        elif key not in SAID and not _same(one[key], value):
+        elif key not in SAID and not _same(first[key], value):
             return None
     return made
 
 
-def _apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _apart(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Whether the keywords of the one say the same beside those of the other."""
-    for closed, fields in ((one, other), (other, one)):
+    for closed, fields in ((first, second), (second, first)):
         if closed.keys() & CLOSING and fields.keys() & (FIELDS | CLOSING):
             return False
         if closed.keys() & {"unevaluatedProperties", "unevaluatedItems"} and fields.keys() - SAID:
             return False
-    return not any(one.keys() & group and other.keys() & group for group in TOGETHER)
+    return not any(first.keys() & group and second.keys() & group for group in TOGETHER)
 
 
 def _all(schemas: Iterable[Found]) -> Found:
@@ -271,34 +252,34 @@ def _all(schemas: Iterable[Found]) -> Found:
     return merged({"allOf": parts}) if len(parts) > 1 else parts[0] if parts else True
 
 
-def _types(one: Any, other: Any) -> Any:
+def _types(left: Any, right: Any) -> Any:
     """The types that both allow; nothing where that is none or not said as types."""
-    lists = [[kind] if isinstance(kind, str) else kind for kind in (one, other)]
+    lists = [[kind] if isinstance(kind, str) else kind for kind in (left, right)]
     if not all(isinstance(kinds, list | tuple) for kinds in lists):
         return []
     first, second = lists
-    found = [k for k in first if k in second or k == "integer" and "number" in second]
-    found += [k for k in second if k == "integer" and "number" in first and k not in found]
-    return found[0] if len(found) == 1 else found
+    types = [k for k in first if k in second or k == "integer" and "number" in second]
+    types += [k for k in second if k == "integer" and "number" in first and k not in types]
+    return types[0] if len(types) == 1 else types
 
 
 def _lifted(made: dict[str, Any], part: Found) -> dict[str, Any]:
     """The schema with what a part of its `allOf` says of type and properties, which holds of its values anyway."""
     if part is False or made.keys() & CLOSING:
         return made
-    found = dict(made)
+    lifted = dict(made)
     if "type" in part and "type" not in made:
-        found["type"] = part["type"]
+        lifted["type"] = part["type"]
     if "properties" in part:
-        found["properties"] = {**part["properties"], **made.get("properties", {})}
+        lifted["properties"] = {**part["properties"], **made.get("properties", {})}
     if "required" in part and _texts(part["required"], made.get("required", ())):
-        found["required"] = list(dict.fromkeys([*made.get("required", ()), *part["required"]]))
-    return found
+        lifted["required"] = list(dict.fromkeys([*made.get("required", ()), *part["required"]]))
+    return lifted
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, second: Any) -> bool:
     """Whether two values are the same JSON: true is not 1."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
 def _says(schema: Any, key: str) -> bool:
@@ -324,12 +305,8 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 # ---- small things ---------------------------------------------------------------------------------
 
 
-def _list(value: Any, place: str) -> Iterable[Any]:
-    return value if isinstance(value, list | tuple) else refuse(place, "a list was required")
-
-
 def _texts(*lists: Any) -> bool:
-    return all(isinstance(one, list | tuple) and all(isinstance(name, str) for name in one) for one in lists)
+    return all(isinstance(names, list | tuple) and all(isinstance(name, str) for name in names) for names in lists)
 
 
 def _size(value: Any) -> int:

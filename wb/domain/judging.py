@@ -47,8 +47,9 @@ class Judge(Protocol):
     def evidence(self, tool: str) -> str:
         """The digest (SHA-256, hex) of what decides about the tool; empty where nothing does."""
 
-    def reads(self, tool: str) -> Collection[str]:
-        """The fields of the state that it reads when the tool is called, or remembers of that call."""
+    def reads(self, tool: str, before: Collection[str] = ()) -> Collection[str]:
+        """The fields of the state that it reads when the tool is called, or remembers of that call; `before` are the
+        tools of the calls before it in its step."""
 
     def minds(self, tool: str) -> bool:
         """Whether it may matter to the verdict on another call that the tool was called."""

@@ -1,4 +1,5 @@
-"""State fields that come from somewhere: a tool's result, a read-only tool that is asked, what was said, the clock.
+"""State fields that come from somewhere: a tool's result, a read-only tool that is asked, what was said, the clock,
+a question about the conversation.
 
 `tools.json` says where (`tools.Source`), so that nobody writes code for it.  A session fills the fields that a call's
 guard reads just before it judges the call; the guard sees values alone and asks nobody.  Whatever is missing, does not
@@ -11,18 +12,26 @@ together nobody knows which was done later, and of one whose result is still awa
 lookup of what was not seen asks the tool through a function that the session was made with: in a time limit, each
 question once a step, never a tool that may change anything (`tools.parse` refuses it).  The newest answer is what
 every field reads.  Nothing is assumed of changes that others make.
+
+A question about the conversation is asked last, and only where the state does not tell the field: of a second function,
+in a time limit of its own, again only once something new was said or a result came.  Its answer is typed; where it
+permits, it must quote a speaker whose words count (`wb.domain.questions`), also where a recording holds it.
 """
 
 from __future__ import annotations
 
+import copy
+import json
 import queue
 import threading
+import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from wb.domain import events, schema, tools
+from wb.domain import events, questions, schema, tools
 from wb.domain.events import Event, Lookup
+from wb.domain.questions import Answering, Conversation, Question
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
@@ -32,8 +41,10 @@ from wb.logic.objects import identity
 
 Ask = Callable[[str, dict[str, Value]], object]  # a read-only tool and its arguments to what it gives
 TIMEOUT_S = 2.0
+ANSWER_S = 20.0
 HANGING = 8  # questions without an answer in time that may still be running; with more, nothing is asked
 KEPT = 1024  # results that are kept of each tool, and calls whose result is waited for; beyond it, what is lost is told
+QUOTED = 200  # characters of a quotation in a reason; the record has all
 TEXTS = 256  # of one speaker that are kept; of more, what is asked of all of them is unknown
 TURN = "a turn in free text"
 PLAIN = {"string": (str,), "int": (int,), "number": (int, float), "double": (int, float), "bool": (bool,)}
@@ -41,6 +52,7 @@ TIMELESS = (
     'no time is told: a recording says it beside the call, "time": "2026-01-31T09:00:00Z"; a session is told it by its '
     "clock, as such a text or a datetime with a zone"
 )
+TWICE = "it was recorded twice, with different answers"
 UNTOLD = "what is told of it is not read, for it comes from {}"
 
 
@@ -54,7 +66,8 @@ class Filled(NamedTuple):
     values: Mapping[str, Value]
     strange: Mapping[str, str]
     origins: Mapping[str, str] = {}
-    asked: tuple[Lookup, ...] = ()
+    asked: tuple[Lookup | events.Answer, ...] = ()
+    answers: tuple[events.Answer, ...] = ()  # those that the values rest on, asked for now or before
 
 
 @dataclass(slots=True)
@@ -156,17 +169,27 @@ class Lookups:
         *,
         ask: Ask | None = None,
         timeout_s: float = TIMEOUT_S,
+        answer: Answering | None = None,
+        answer_timeout_s: float = ANSWER_S,
     ) -> None:
         toolbox = validator.toolbox
-        self.ask = ask
-        self._timeout_s, self._fits = timeout_s, validator.one
+        self.ask, self.answer = ask, answer
+        self._timeout_s, self._answer_s, self._fits = timeout_s, answer_timeout_s, validator.one
         declared = {tool.name: tools.arguments_of(tool) for tool in toolbox.tools}
         self._fields = {one.name: _made(one, declared) for one in toolbox.state if one.source is not None}
         self.timed = any(one.source.kind == "clock" for one in self._fields.values())
         said = [one.source for one in self._fields.values() if one.source.kind == "said"]
-        self._speakers = {one.of for one in said} | {one.to for one in said if one.to}
-        self._untold = {name: UNTOLD.format(one.source.called) for name, one in self._fields.items()}
+        self._speakers = {one.of for one in said}
         fields = tuple(self._fields.values())
+        self._untold = {one.name: UNTOLD.format(one.source.called) for one in fields if one.kind != "question"}
+        self._asking = {one.name: one for one in toolbox.state if one.source and one.source.kind == "question"}
+        self._talk = Conversation()
+        self._step: tuple[int, str] = (1, "")  # the calls of the present step so far, and what the agent said in it
+        # since something new is known of the conversation, by field, object and the call that is wanted
+        self._replies: dict[tuple[str, Hashable, str | None], tuple[int, events.Answer]] = {}
+        self._recorded: dict[tuple[str, Hashable], events.Answer] = {}  # what a recording holds for the next call
+        self._rests: dict[str, events.Answer] = {}  # by field, those that are read
+        self._open: dict[str, tuple] = {}  # by field, what is to be asked, of what and of which call
         reading = self._reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
         self._changed = {
             tool.name: tuple([one for one in fields if _changes(one.source, tool.name, reading)])
@@ -211,6 +234,10 @@ class Lookups:
 
     def said(self, role: str, text: str) -> None:
         """Somebody said something."""
+        if self._asking:
+            self._now += 1
+            self._talk.say(role, text, self._now)
+            self._forget_replies()
         if role in self._speakers:
             before = self._said[role].value if role in self._said else ()
             self._now += 1
@@ -234,6 +261,8 @@ class Lookups:
         while len(self._late) > KEPT:
             self._lose(self._late.pop(next(iter(self._late)))[0])
         self._answers = {}
+        if self._replies:  # who did not answer may be asked again
+            self._replies = {key: known for key, known in self._replies.items() if known[1].problem is None}
 
     def changes(self, call: Call) -> bool:
         """Whether the call may change anything."""
@@ -244,6 +273,8 @@ class Lookups:
         if self._late and type(self._last) is int:
             self._late.pop(self._last, None)
         self._last = name
+        if self._asking:
+            self._talk.call(name, call)
         if not self._tells.get(call.tool, self._stranger):
             return
         self._change(call)
@@ -261,6 +292,11 @@ class Lookups:
     def answered(self, name: int | str, value: object, failed: bool) -> None:
         """What a call gave."""
         against = self._refused.pop(name, None)
+        if self._asking:
+            if against is not None:
+                self._talk.call(name, against[0])
+            self._talk.result(name, value, failed)
+            self._forget_replies()
         present = against is not None or name in self._running
         found = against or self._running.pop(name, None) or self._late.pop(name, None)
         if found is None:
@@ -293,15 +329,23 @@ class Lookups:
                     if key is not None:
                         _keep(self._given, (one.name, key), given)
 
-    def heard(self, told: Lookup) -> None:
-        """What a recording says that a lookup for the next call gave."""
+    def heard(self, told: Lookup | events.Answer) -> None:
+        """What a recording says that a lookup for the next call gave, or a question."""
         key = _key(told.arguments)
-        if told.tool not in self._reading:  # no session asks it: somebody called it
+        if type(told) is events.Answer:
+            one = self._fields.get(told.field)
+            if one is None or one.kind != "question" or key is None or one.wanted.keys() != told.arguments.keys():
+                return
+            before = self._recorded.get((told.field, key), told)
+            if before.problem != told.problem or not _alike(before.value, told.value):
+                told = replace(told, value=None, quotation="", problem=TWICE)
+            self._recorded[told.field, key] = told
+        elif told.tool not in self._reading:  # no session asks it: somebody called it
             self._at_once(Call(told.tool, told.arguments), "recorded as a lookup")
         elif key is not None and (told.tool, frozenset(told.arguments)) in self._questions:
             before = self._told.get((told.tool, key))
             if before is not None and not (before.problem == told.problem and _alike(before.value, told.value)):
-                told = replace(told, value=None, problem="it was recorded twice, with different answers")
+                told = replace(told, value=None, problem=TWICE)
                 for one in self._fields.values():
                     if told.tool in _tools(one.source):
                         one.change(None, self._now)
@@ -347,6 +391,9 @@ class Lookups:
         for (tool, key), told in self._told.items():
             self._answer(tool, key, told)
         self._told = {}
+        for (name, key), reply in self._recorded.items():
+            self._reply(self._fields[name], key, reply)
+        self._recorded = {}
 
     def _answer(self, tool: str, key: Hashable, asked: Lookup) -> _Seen:
         """An answer, or why there is none, which counts for the whole step unless something newer is seen."""
@@ -403,28 +450,34 @@ class Lookups:
         if changed:
             self._now += 1
             for one in changed:
-                if not (ended and one.source.kind == "said"):
+                if not (ended and one.source.kind in ("said", "question")):
                     one.change(one.object(call), self._now)
 
     # ---- what is known ----------------------------------------------------------------------------
 
-    def fill(self, known: Known, call: Call, reads: Collection[str], time: str | None) -> Filled:
+    def fill(
+        self, known: Known, call: Call, reads: Collection[str], time: str | None, step: tuple[int, str] = (1, "")
+    ) -> Filled:
         """What was told of the state, with those of its fields that are read as they are for the call at that time.
 
         Where something had to be asked, all are read once more: the answer is the newest of what they read.  That ends,
         for each time something else is asked.
         """
         self._take_in()
+        self._step = step
         needed = self._needed(reads)
-        questions: list[Lookup] = []
+        asking: list[Lookup | events.Answer] = []
         again = True
         while again:
             again = False
             values, strange, origins = dict(known.values), dict(known.strange), {}
+            self._rests, self._open = {}, {}
             for one in needed:
+                if one.kind == "question" and (values.get(one.name) is not None or one.name in strange):
+                    continue  # it was told
                 found, why, origin, asked = self._value(one, values, call, time)
                 if asked is not None:
-                    questions.append(asked)
+                    asking.append(asked)
                     again = True
                 if why:
                     why = "; ".join([why, *[strange[name] for name in one.source.reads if name in strange]])
@@ -433,7 +486,10 @@ class Lookups:
                 else:
                     values[one.name], origins[one.name] = found, origin
                     strange.pop(one.name, None)
-        return Filled(values, strange, origins, tuple(questions))
+            if self._open and not again:  # last, when all that tools give is known
+                asking += self._asked_now()
+                again = True
+        return Filled(values, strange, origins, tuple(asking), tuple(self._rests.values()))
 
     def _needed(self, reads: Collection[str]) -> tuple[_Field, ...]:
         """Those fields and the ones that their arguments read, in the order of their declaration."""
@@ -453,11 +509,15 @@ class Lookups:
         kind, of, asked = one.kind, one.source.of, None
         if kind == "clock":
             return *self._fitting(one, time, "" if time else TIMELESS), "the clock", None
+        if kind == "step":
+            return *self._fitting(one, self._step[of == "words"], ""), "the present step", None
         key = one.named(state, call.arguments)
         if key is None:
             return None, _nameless(one, state, call), "", None
         if kind == "said":
             return *self._text(one, key), f"what {of} said", None
+        if kind == "question":
+            return self._answered_by(one, key, state, call)
         if one.lost:
             return None, one.lost, "", None
         for running, _ in self._running.values():
@@ -476,6 +536,70 @@ class Lookups:
         if read is None:
             read = seen.read[one.name] = self._part(one, seen)
         return *read, seen.origin, asked
+
+    def _answered_by(
+        self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
+    ) -> tuple[Value, str, str, None]:
+        """What was answered to the question since the conversation is as it is; else it waits to be asked."""
+        used, speakers, text = one.last(key), _tools(one.source), f"“{one.source.text}”"
+        wanted = "" if one.arguments else json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
+        if (heard := self._replies.pop((one.name, key, None), None)) is not None:  # recorded for the next call
+            self._replies[one.name, key, wanted] = heard
+        at, reply = self._replies.get((one.name, key, wanted), (-1, None))  # a yes to one call is none to another
+        if reply is not None and at > used:
+            if reply.problem is not None:
+                return None, f"{text}: {reply.problem}", "", None
+            self._rests[one.name] = reply
+            words = f" (“{reply.quotation[:QUOTED]}”)" if reply.quotation else ""
+            return reply.value, "", f"the answer of {reply.by or 'somebody'} to {text}{words}", None
+        if not any(self._talk.newest.get(role, 0) > used for role in speakers):
+            why = f"{' or '.join(speakers)} has said nothing{' since it was used up' * bool(used)}"
+        elif self.answer is None:
+            why = f"{text} has no answer, and nobody can be asked"
+        elif self._talk.full:
+            why = f"{text}: at most {questions.KEPT} texts and calls were required to ask; got more"
+        else:
+            about = {name: read(state, call.arguments) for name, _, read in one.arguments}
+            self._open[one.name] = one, key, about, (wanted, call)
+            why = "it is asked now"
+        return None, why, "", None
+
+    def _asked_now(self) -> list[events.Answer]:
+        """What the function answers to the questions that wait, all at once, as far as it is believed."""
+        said = tuple(self._talk.texts), tuple(self._talk.calls)
+        asked = []
+        for name, (one, _, about, (_, call)) in self._open.items():
+            kind, values = self._asking[name].type, self._asking[name].values
+            question = Question(name, one.source.text, kind, values, _tools(one.source), about, *said, call)
+            asked.append((self.answer, copy.deepcopy(question)))  # nobody changes what is remembered
+        found = self._within("who was asked", self._answer_s, asked)
+        return [
+            self._reply(one, key, _told_by(name, about, *each), wanted)
+            for (name, (one, key, about, (wanted, _))), each in zip(self._open.items(), found, strict=True)
+        ]
+
+    def _reply(self, one: _Field, key: Hashable, told: events.Answer, wanted: str | None = None) -> events.Answer:
+        """The answer as it is believed: of its field's type, with the words that it needs (`Source.permits`)."""
+        source, used = one.source, one.last(key)
+        if told.problem is None:
+            value, why = self._fitting(one, told.value, "")
+            free = source.permits is not None and not any(schema.same(value, each) for each in source.permits)
+            said = told.quotation if type(told.quotation) is str else ""
+            if not self._talk.quoted(said, _tools(source), used):
+                if not why and not free:
+                    words = f"words of {' or '.join(_tools(source))} were required"
+                    why = f"{words} that say {schema.got(value)}; got {schema.got(told.quotation)}"
+                said = ""
+            told = replace(told, value=None if why else value, quotation=said * (not why), problem=why or None)
+        self._now += 1
+        self._replies[one.name, key, wanted] = self._now, told
+        while len(self._replies) > KEPT:
+            del self._replies[next(iter(self._replies))]
+        return told
+
+    def _forget_replies(self) -> None:
+        """Something new is known of the conversation."""
+        self._replies, self._recorded = {}, {}
 
     def _part(self, one: _Field, seen: _Seen) -> tuple[Value, str]:
         """What a field is of something seen, or where in it and why it is not known."""
@@ -519,23 +643,9 @@ class Lookups:
             texts = tuple([text for at, text in seen.value if at > used])
             many = len(texts) > TEXTS
             return self._fitting(one, texts, f"at most {TEXTS} texts of {one.source.of} were required; got more" * many)
-        if one.source.to:
-            return self._fitting(one, *self._answered(seen, self._said.get(one.source.to), used))
         if one.name not in seen.read:
             seen.read[one.name] = self._fitting(one, seen.value[-1][1], "")
         return seen.read[one.name]
-
-    def _answered(self, seen: _Seen, other: _Seen | None, used: int) -> tuple[Value, str]:
-        """What somebody said last, what another one said right before it, and what since."""
-        own, others = list(seen.value), list(other.value) if other is not None else []
-        many = max(len(own), len(others)) > TEXTS  # what was said before these is forgotten
-        later = _after(others, own)
-        answer = _after(own, others)
-        question = _after(others, own)
-        if many and not (own and others):
-            return None, f"at most {TEXTS} texts without an answer were required; got more"
-        parts = {"question": question, "answer": [one for one in answer if one[0] > used], "later": later}
-        return {name: "\n".join([text for _, text in each]) for name, each in parts.items()}, ""
 
     def _looked_up(
         self, one: _Field, key: Hashable, state: Mapping[str, Value], call: Call
@@ -575,18 +685,39 @@ class Lookups:
         """What the function gives in time; None where there is no function."""
         if self.ask is None:
             return None
+        [(value, problem)] = self._within("the tool", self._timeout_s, [(self.ask, tool, dict(arguments))])
+        return Lookup(tool, arguments, problem=problem) if problem else _kept(Lookup(tool, arguments, value))
+
+    def _within(self, who: str, seconds: float, calls: Iterable[tuple[Any, ...]]) -> list[tuple[object, str]]:
+        """What functions give, each with its arguments and all at once, in that time; or why they gave nothing."""
         self._hanging = [thread for thread in self._hanging if thread.is_alive()]
         if len(self._hanging) >= HANGING:
-            return Lookup(tool, arguments, problem=f"{HANGING} questions before it still have no answer")
-        answer: queue.SimpleQueue[tuple[object, str]] = queue.SimpleQueue()
-        thread = threading.Thread(target=_answer, args=(self.ask, tool, dict(arguments), answer), daemon=True)
-        thread.start()
-        try:
-            value, problem = answer.get(timeout=self._timeout_s)
-        except queue.Empty:
-            self._hanging.append(thread)
-            return Lookup(tool, arguments, problem=f"an answer within {self._timeout_s:g} s was required; got none")
-        return Lookup(tool, arguments, problem=problem) if problem else _kept(Lookup(tool, arguments, value))
+            return [(None, f"{HANGING} questions before it still have no answer") for _ in calls]
+        running, found, end = [], [], time.monotonic() + seconds
+        for function, *given in calls:
+            answer: queue.SimpleQueue[tuple[object, str]] = queue.SimpleQueue()
+            running.append((threading.Thread(target=_run, args=(who, function, given, answer), daemon=True), answer))
+            running[-1][0].start()
+        for thread, answer in running:
+            try:
+                found.append(answer.get(timeout=max(0.0, end - time.monotonic())))
+            except queue.Empty:
+                self._hanging.append(thread)
+                found.append((None, f"an answer within {seconds:g} s was required; got none"))
+        return found
+
+
+def _told_by(field: str, about: Mapping[str, Value], found: Any, problem: str) -> events.Answer:
+    """What the function answered, whatever that is, or why there is no answer."""
+    if not problem and type(found) is not questions.Answer:
+        problem = f"a questions.Answer was required; got {schema.got(found)}"
+    if problem:
+        return events.Answer(field, arguments=about, problem=problem)
+    by, why = (each if type(each) is str else schema.got(each) for each in (found.by, found.reason))
+    if found.value is None:
+        why = why[:200].encode("ascii", "backslashreplace").decode()[:200]
+        return events.Answer(field, by=schema.named(by), arguments=about, problem=f"it is not told: {why}")
+    return events.Answer(field, found.value, found.quotation, schema.named(by), about)
 
 
 def _read(value: object, at: int, origin: str) -> _Seen:
@@ -607,11 +738,11 @@ def _kept(told: Lookup) -> Lookup:
         return replace(told, value=None, problem=schema.why(error)[:300])
 
 
-def _answer(ask: Ask, tool: str, arguments: dict[str, Value], answer: queue.SimpleQueue) -> None:
+def _run(who: str, function: Callable[..., object], given: tuple, answer: queue.SimpleQueue) -> None:
     try:
-        answer.put((ask(tool, arguments), ""))
+        answer.put((function(*given), ""))
     except BaseException as error:  # also what ends a thread: the session gets its reason, not a silence
-        answer.put((None, f"the tool failed: {schema.why(error)}"))
+        answer.put((None, f"{who} failed: {schema.why(error)}"))
 
 
 def needed(validator: Validator) -> bool:
@@ -620,15 +751,8 @@ def needed(validator: Validator) -> bool:
 
 
 def _tools(source: Source) -> tuple[str, ...]:
-    """The tools whose result it is."""
+    """The tools whose result it is, or the speakers whose words count."""
     return (source.of, *source.or_of)
-
-
-def _after(texts: list[tuple[int, str]], others: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The texts since the last of the others, which are taken out."""
-    first = next((i for i, (at, _) in enumerate(texts) if not others or at > others[-1][0]), len(texts))
-    texts[first:], taken = [], texts[first:]
-    return taken
 
 
 def _told_of(one: _Field, call: Call) -> Hashable | None:
@@ -657,7 +781,7 @@ def _made(one: Field, declared: Mapping[str, Mapping[str, object]]) -> _Field:
     path = evaluation.reading(source.path) if source.path else None
     place = f"{render(source.path).removeprefix('call.')}: " if source.path else ""
     otherwise = evaluation.reading(source.otherwise) if source.otherwise else None
-    of = declared.get(source.of, {}) if source.kind != "said" else {}
+    of = declared.get(source.of, {}) if source.kind not in ("said", "question") else {}
     wanted = {name: types.of_schema(of.get(name), name) for name, _ in source.arguments}
     objects = {tool: _naming(told, wanted) for tool, told in source.objects}
     if source.kind == "done" and source.arguments:

@@ -34,19 +34,19 @@ def drafts(server: str | Sequence[str], source: str, *, seconds: float = SECONDS
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            found = asyncio.run(_listed(server, log, seconds))
+            listed = asyncio.run(_listed(server, log, seconds))
         except ToolError as error:
             raise ToolError(f"{source}: {error}") from None
         except Exception as error:  # a broad catch: what a foreign server makes the SDK raise becomes a message
             log.seek(0)
             last = next((line for line in reversed(log.read()[-5000:].splitlines()) if line.strip()), "")
-            said = f"; the server said {jsonl.shown(last)}" if last else ""
+            last_words = f"; the server said {jsonl.shown(last)}" if last else ""
             if isinstance(server, str):
-                said = " (a document is read from a file)"
+                last_words = " (a document is read from a file)"
             raise ToolError(
-                f"{source}: an MCP server that lists its tools was required; got {_told(error, seconds)}{said}"
+                f"{source}: an MCP server that lists its tools was required; got {_cause(error, seconds)}{last_words}"
             ) from None
-    return tuple(map(draft, found))
+    return tuple(map(draft, listed))
 
 
 async def _listed(server: str | Sequence[str], log: Any, seconds: float) -> list[Any]:
@@ -58,15 +58,15 @@ async def _listed(server: str | Sequence[str], log: Any, seconds: float) -> list
     else:
         command, *arguments = server
         transport = mcp.stdio_client(mcp.StdioServerParameters(command=command, args=arguments), errlog=log)
-    found: list[Any] = []
+    listed: list[Any] = []
     async with asyncio.timeout(seconds), mcp.Client(transport, cache=None) as client:
         cursor, seen = None, set()
         while cursor not in seen and len(seen) < PAGES:
             seen.add(cursor)
             page = await client.list_tools(cursor=cursor)
-            found += page.tools
+            listed += page.tools
             if (cursor := page.next_cursor) is None:
-                return found
+                return listed
     raise ToolError(f"a last page among {PAGES}, and none twice, was required of tools/list; got cursor after cursor")
 
 
@@ -89,7 +89,7 @@ def draft(tool: Any) -> Draft:
     return Draft(tool.name, row, "tools/list", notes)
 
 
-def _told(error: BaseException, seconds: float) -> str:
+def _cause(error: BaseException, seconds: float) -> str:
     """What went wrong: the first single error of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -38,6 +38,7 @@ READING = ("get", "head")  # these change nothing (RFC 9110, 9.2.1)
 VERSIONS: dict[str, inline.Dialect] = {"3.0": "OpenAPI 3.0", "3.1": "2020-12"}
 DIALECTS = ("https://spec.openapis.org/oas/3.1/dialect/base", "https://json-schema.org/draft/2020-12/schema")
 FORM = "application/x-www-form-urlencoded"
+ANY = {"*/*", "application/*"}
 SPREAD = {"type", "properties", "required", "title", "description", "default", "deprecated", "additionalProperties"}
 BRACED = re.compile(r"\{([^{}]*)\}")  # a parameter in a path
 
@@ -112,16 +113,16 @@ def drafts(document: Any, source: str) -> Iterator[Draft]:
     """
     whole = _document(document, source)
     try:
-        found = list(_listed(whole, document))
+        operations = list(_listed(whole, document))
     except Mistake as error:
         raise ToolError(f"{source}: {error}") from None
-    for one in found:
+    for operation in operations:
         try:
-            row, notes = _tool(whole, one)
+            row, notes = _tool(whole, operation)
         except Mistake as error:
-            yield Draft(one.name, place=one.title, mistake=str(error))
+            yield Draft(operation.name, place=operation.title, mistake=str(error))
         else:
-            yield Draft(one.name, row, one.title, tuple(notes))
+            yield Draft(operation.name, row, operation.title, tuple(notes))
 
 
 def _document(document: Any, source: str) -> Document:
@@ -152,26 +153,27 @@ def _listed(whole: Document, document: Mapping[str, Any]) -> Iterator[_Listed]:
         for method in METHODS:
             if method in item:
                 operation, where = item[method], below(place, method)
-                told = operation.get("operationId") if isinstance(operation, Mapping) else None
-                made = "_".join([method, *re.findall("[a-zA-Z0-9]+", path)])
-                yield _Listed(told if told and isinstance(told, str) else made, method, path, operation, shared, where)
+                name = operation.get("operationId") if isinstance(operation, Mapping) else None
+                if not name or not isinstance(name, str):
+                    name = "_".join([method, *re.findall("[a-zA-Z0-9]+", path)])
+                yield _Listed(name, method, path, operation, shared, where)
 
 
-def _tool(whole: Document, one: _Listed) -> tuple[dict[str, Any], list[str]]:
+def _tool(whole: Document, listed: _Listed) -> tuple[dict[str, Any], list[str]]:
     """One operation as a row of `tools.json`, and what is to be said of it."""
-    operation = _form(_Operation, one.operation, one.place)
-    arguments, notes = _parameters(whole, one.shared, (operation.parameters, below(one.place, "parameters")))
-    if missing := sorted({*BRACED.findall(one.path)} - {a.name for a in arguments if a.place == "path"}):
-        refuse(one.place, f"a path parameter was required for each name in {one.path}; got none for {missing}")
+    operation = _form(_Operation, listed.operation, listed.place)
+    arguments, notes = _parameters(whole, listed.shared, (operation.parameters, below(listed.place, "parameters")))
+    if missing := sorted({*BRACED.findall(listed.path)} - {a.name for a in arguments if a.place == "path"}):
+        refuse(listed.place, f"a path parameter was required for each name in {listed.path}; got none for {missing}")
     body = _Sent()
     if operation.body is not None:
-        body = _body(whole, operation.body, below(one.place, "requestBody"))
-    names = _names([*arguments, *body.arguments], one.place)
+        body = _body(whole, operation.body, below(listed.place, "requestBody"))
+    names = _names([*arguments, *body.arguments], listed.place)
     row = {
-        "name": one.name,
+        "name": listed.name,
         "description": "\n".join(dict.fromkeys(filter(None, (operation.summary, operation.description)))),
-        "mutating": one.method not in READING,
-        "x-operation": one.title,
+        "mutating": listed.method not in READING,
+        "x-operation": listed.title,
         "parameters": _schema(names, body.together) | body.others,
     }
     return row, notes + [
@@ -182,12 +184,12 @@ def _tool(whole: Document, one: _Listed) -> tuple[dict[str, Any], list[str]]:
 def _schema(names: Mapping[str, _Argument], together: Collection[str]) -> dict[str, Any]:
     """The schema of all arguments by the names that they get."""
     made: dict[str, Any] = {"type": "object", "properties": {}}
-    for name, one in names.items():
-        old = {} if name == one.name else {"x-name": one.name}
-        made["properties"][name] = one.schema | {"x-in": one.place} | old
-    if required := [name for name, one in names.items() if one.required]:
+    for name, argument in names.items():
+        old = {} if name == argument.name else {"x-name": argument.name}
+        made["properties"][name] = argument.schema | {"x-in": argument.place} | old
+    if required := [name for name, argument in names.items() if argument.required]:
         made["required"] = required
-    of_body = [name for name, one in names.items() if one.place == "body"]
+    of_body = [name for name, argument in names.items() if argument.place == "body"]
     if needed := [name for name in of_body if names[name].name in together]:
         made["dependentRequired"] = {name: needed for name in of_body}
     return made
@@ -195,38 +197,39 @@ def _schema(names: Mapping[str, _Argument], together: Collection[str]) -> dict[s
 
 def _parameters(whole: Document, *lists: tuple[Any, str]) -> tuple[list[_Argument], list[str]]:
     """The parameters of a path and its operation, which may say one anew, and what is said of those left out."""
-    found: dict[tuple[str, str], _Argument] = {}
+    arguments: dict[tuple[str, str], _Argument] = {}
     notes: list[str] = []
     for listed, where in lists:
         seen = set()
         if not isinstance(listed, list | tuple):
             refuse(where, f"a list was required; got {jsonl.shown(listed)}")
-        for i, one in enumerate(listed):
-            given, place = whole.followed(one, below(where, i))
-            read_one = _form(_Parameter, given, place)
-            key = read_one.place, read_one.name
+        for i, declared in enumerate(listed):
+            given, place = whole.followed(declared, below(where, i))
+            parameter = _form(_Parameter, given, place)
+            key = parameter.place, parameter.name
             if key in seen:
                 refuse(below(where, i), f"each parameter once was required; got {' '.join(key)!r} twice")
             seen.add(key)
-            if read_one.place in ("header", "cookie"):
-                notes.append(f"the {read_one.place} {jsonl.shown(read_one.name)} is no argument")
+            if parameter.place in ("header", "cookie"):
+                notes.append(f"the {parameter.place} {jsonl.shown(parameter.name)} is no argument")
                 continue
-            found[key] = _parameter(whole, read_one, place)
-    return list(found.values()), list(dict.fromkeys(notes))
+            arguments[key] = _parameter(whole, parameter, place)
+    return list(arguments.values()), list(dict.fromkeys(notes))
 
 
-def _parameter(whole: Document, one: _Parameter, place: str) -> _Argument:
-    if (one.shape is None) == (one.content is None):
+def _parameter(whole: Document, parameter: _Parameter, place: str) -> _Argument:
+    if (parameter.shape is None) == (parameter.content is None):
         refuse(place, "either a schema or a content was required; got both or none")
-    if one.content is not None:
-        if len(one.content) != 1:
-            refuse(below(place, "content"), f"one media type was required; got {sorted(one.content)[:5]}")
-        (kind, media), where = *one.content.items(), below(place, "content")
+    if parameter.content is not None:
+        if len(parameter.content) != 1:
+            refuse(below(place, "content"), f"one media type was required; got {sorted(parameter.content)[:5]}")
+        (kind, media), where = *parameter.content.items(), below(place, "content")
         shape, where = _shape(media, below(where, kind))
     else:
-        shape, where = one.shape, below(place, "schema")
-    schema = inline.argument(whole.schema(shape, where)) | ({"description": one.description} if one.description else {})
-    return _Argument(one.name, one.place, schema, one.required or one.place == "path")
+        shape, where = parameter.shape, below(place, "schema")
+    described = {"description": parameter.description} if parameter.description else {}
+    schema = inline.argument(whole.schema(shape, where)) | described
+    return _Argument(parameter.name, parameter.place, schema, parameter.required or parameter.place == "path")
 
 
 def _body(whole: Document, given: Any, place: str) -> _Sent:
@@ -246,8 +249,8 @@ def _body(whole: Document, given: Any, place: str) -> _Sent:
     if not isinstance(required, list | tuple) or not all(isinstance(n, str) and n in properties for n in required):
         refuse(below(where, "required"), f"names of properties were required; got {jsonl.shown(required)}")
     arguments = tuple(
-        _Argument(name, "body", inline.argument(one), body.required and name in required)
-        for name, one in properties.items()
+        _Argument(name, "body", inline.argument(schema_of), body.required and name in required)
+        for name, schema_of in properties.items()
     )
     others = {key: schema[key] for key in ("additionalProperties",) if key in schema}
     return _Sent(arguments, others, () if body.required else tuple(required))
@@ -255,14 +258,11 @@ def _body(whole: Document, given: Any, place: str) -> _Sent:
 
 def _kind(content: Mapping[str, Any], place: str) -> str:
     """The media type to read a body by: JSON before form fields."""
-    plain = {kind: kind.partition(";")[0].strip().lower() for kind in content}
-    for fits in (
-        lambda kind: kind == "application/json",
-        lambda kind: kind.endswith("+json") or kind in ("*/*", "application/*"),
-        lambda kind: kind == FORM,
-    ):
-        if found := [kind for kind, bare in plain.items() if fits(bare)]:
-            return found[0]
+    bare = {kind: kind.partition(";")[0].strip().lower() for kind in content}
+    ranks = [{"application/json"}, {plain for plain in bare.values() if plain.endswith("+json")} | ANY, {FORM}]
+    for rank in ranks:
+        if kinds := [kind for kind in content if bare[kind] in rank]:
+            return kinds[0]
     got = ", ".join(map(repr, content))[:200] or "none"
     refuse(place, f"a body in JSON or of form fields was required; got {got}")
 
@@ -290,12 +290,12 @@ def _names(arguments: list[_Argument], place: str) -> dict[str, _Argument]:
     return dict(made)
 
 
-def _form[M: pydantic.BaseModel](model: type[M], found: Any, place: str) -> M:
+def _form[M: pydantic.BaseModel](model: type[M], part: Any, place: str) -> M:
     """An object checked by a model; its first problem as a mistake with its place."""
     try:
-        return model.model_validate(found)
+        return model.model_validate(part)
     except pydantic.ValidationError as error:
-        one = error.errors(include_url=False)[0]
-    wanted = "it was required" if one["type"] == "missing" else one["msg"].removeprefix("Input should be ")
+        problem = error.errors(include_url=False)[0]
+    wanted = "it was required" if problem["type"] == "missing" else problem["msg"].removeprefix("Input should be ")
     wanted = wanted.partition(" or instance of ")[0].replace("dictionary", "object")
-    refuse(below(place, *one["loc"]), f"{wanted}; got {jsonl.shown(one['input'])}")
+    refuse(below(place, *problem["loc"]), f"{wanted}; got {jsonl.shown(problem['input'])}")

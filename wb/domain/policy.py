@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wb import paths
-from wb.domain import document, extraction, tools, visible
+from wb.domain import document, tools, visible
 from wb.paths import ROOT
 
-TROUBLE = (tools.ToolError, document.DocumentError, extraction.ExtractionError)
+TROUBLE = (tools.ToolError, document.DocumentError)
 NAMES = ("policy.md", "policy.txt", "policy.html", "policy.htm", "policy.pdf")
 
 

@@ -21,6 +21,7 @@ from wb.domain import events, lookups, turns
 from wb.domain.events import Asked, Event, Lookup, Lost, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
+from wb.domain.questions import Answering
 from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Step, Value, Verdict
 from wb.domain.turns import Recognition
@@ -83,6 +84,7 @@ class Session:
 
     State fields that `tools.json` gives a source are filled for each call (`wb.domain.lookups`): `ask` is what answers
     for a read-only tool, within `timeout_s` seconds, `clock` what tells the time, that of the machine otherwise.
+    `answer` is what answers questions about the conversation, within `answer_timeout_s` (`wb.domain.answers.about`).
 
     With `observe` nobody is held to its verdicts: calls that it does not allow may run, and each line of the log says
     so (`"observed": true`).  It decides as ever; what ran all the same is told by its result.
@@ -91,13 +93,13 @@ class Session:
     `record` gets what happened, one event a line (`wb.domain.events`), before it takes effect; `replay` takes that in.
     Where it cannot be written, what was told takes effect all the same, but a call does not run, nothing more is
     written, and nothing is allowed from then on.  Threads may share a session: each of its methods is done before the
-    next one begins.  What it calls itself (clock, log, record, `ask`) must not call it.
+    next one begins.  What it calls itself (clock, log, record, `ask`, `answer`) must not call it.
 
     Raises:
         SessionError: by `call` where the decision cannot be logged or the step or id is none, by `result` where no
             such call was made, by `say` where it is told no text; by all where the event cannot be recorded, and
             where a clock, log or record that the session calls calls the session.
-        ValueError: `timeout_s` is no number of seconds above 0, or `observe` neither True nor False.
+        ValueError: a time limit is no number of seconds above 0, or `observe` neither True nor False.
     """
 
     def __init__(
@@ -110,20 +112,25 @@ class Session:
         ask: Ask | None = None,
         clock: Clock | None = None,
         timeout_s: float = lookups.TIMEOUT_S,
+        answer: Answering | None = None,
+        answer_timeout_s: float = lookups.ANSWER_S,
         observe: bool = False,
     ) -> None:
         if type(observe) is not bool:
             raise ValueError(f"observe: True or False was required; got {got(observe)}")
-        if type(timeout_s) not in (int, float) or not 0 < timeout_s <= TIMEOUT_MAX:
-            most = f"at most {TIMEOUT_MAX:g}"
-            raise ValueError(f"timeout_s: seconds above 0, {most}, were required; got {got(timeout_s)}")
+        for name, seconds in (("timeout_s", timeout_s), ("answer_timeout_s", answer_timeout_s)):
+            if type(seconds) not in (int, float) or not 0 < seconds <= TIMEOUT_MAX:
+                most = f"at most {TIMEOUT_MAX:g}"
+                raise ValueError(f"{name}: seconds above 0, {most}, were required; got {got(seconds)}")
         self.judge, self.run, self.observe, self._name = judge, run, observe, json.dumps(run)
         self._record_to, self._clock, self._lock = record, clock or partial(datetime.now, UTC), RLock()
         self._busy = False  # whether one of its methods is at work
         self._torn = ""  # why the record is not whole
         self._events = events.Calls()  # the recorded ones
         sources = lookups.needed(judge.validator)
-        self._lookups = Lookups(judge.validator, ask=ask, timeout_s=timeout_s) if sources else None
+        limits = {"timeout_s": timeout_s, "answer_timeout_s": answer_timeout_s}
+        self._lookups = Lookups(judge.validator, ask=ask, answer=answer, **limits) if sources else None
+        self.answers: tuple[events.Answer, ...] = ()  # what the last call was judged by of what a model answered
         self._outside = sources or record is not None  # whether anything but the judge is asked or told at a call
         self._watch, self._validator, self._log = judge.watch(), judge.validator, log  # the watch where there is one
         self._worlds: Worlds = {frozenset(): self._watch}  # by which of the calls in `_awaited` were done
@@ -150,8 +157,8 @@ class Session:
 
     @property
     def asks(self) -> bool:
-        """Whether a call may have to wait for what a read-only tool answers."""
-        return self._lookups is not None and self._lookups.ask is not None
+        """Whether a call may have to wait for what a read-only tool or a model answers."""
+        return self._lookups is not None and (self._lookups.ask is not None or self._lookups.answer is not None)
 
     @_alone
     def say(self, role: str, text: str) -> None:
@@ -201,7 +208,7 @@ class Session:
 
         A `call_id`, one of its own, says that the call's result will be told: until then it may or may not be done.
         """
-        name, now = self._named(step, call_id), self._present
+        name, now, self.answers = self._named(step, call_id), self._present, ()
         step = step if self._record_to is None else self._number(step)
         asked = self._validator.call(tool, {} if arguments is None else arguments)
         fits = type(asked) is Call
@@ -220,7 +227,7 @@ class Session:
         calls, text = (now.calls, now.text) if now is not None else ((), self._words[0] if self._words else "")
         state, strange, origins, time = self._state, self._strange, {}, None
         if self._outside:
-            (state, strange, origins, _), time = self._filled(asked, step)
+            (state, strange, origins, _, self.answers), time = self._filled(asked, step, (len(calls) + 1, text))
         judging = Step((*calls, asked if fits else asked.call), state, text)
         if now is not None and self._asked:
             judging = self._apart(judging)
@@ -232,6 +239,9 @@ class Session:
             verdict = judged(self._watch, judging)
         if verdict.decision == "undecided":
             verdict = explained(verdict, strange, state)
+        if self.answers:
+            rests = "; ".join([f"state.{one.field} by {origins[one.field]}" for one in self.answers])
+            verdict = replace(verdict, reason=f"{verdict.reason}; trusted: {rests}")
         if verdict.decision == "allow" and (self._spoilt or (step is not None and step == self._over)):
             over = f"step {_name(step)} was over before this call, by what was said or known since; name another one"
             verdict = Verdict("undecided", f"{named(asked.tool)}: {self._spoilt or over}", grade=verdict.grade)
@@ -308,8 +318,10 @@ class Session:
         self._lose(why)
 
     @_alone
-    def replay(self, happened: Iterable[Event]) -> tuple[Verdict, ...]:
+    def replay(self, happened: Iterable[Event], *, answering: bool = False) -> tuple[Verdict, ...]:
         """Take in what was recorded of one conversation, as it was: nothing is asked, logged or recorded again.
+
+        With `answering`, questions about the conversation that it holds no answer to are asked.
 
         `wb.domain.events.stream(FILE)` gives the events of a record.  What was executed has happened, whatever this
         judge says of it: a call that it does not allow was done if it has a result that is no error.
@@ -321,10 +333,11 @@ class Session:
             SessionError: an event is none that a session records, or does not fit to those before.  What came before
                 it was taken in; from then on nothing is allowed.
         """
-        kept = self._log, self._record_to, self._clock, self._lookups and self._lookups.ask
+        kept, seen = (self._log, self._record_to, self._clock), self._lookups
+        asked = (seen.ask, seen.answer) if seen is not None else ()
         self._log = self._record_to = None
-        if self._lookups is not None:
-            self._lookups.ask = None
+        if seen is not None:
+            seen.ask, seen.answer = None, seen.answer if answering else None
         found, run = [], None
         try:
             for event in happened:
@@ -345,9 +358,9 @@ class Session:
                 raise
             raise SessionError(f"events of a session were required; got {said(error)}") from error
         finally:
-            self._log, self._record_to, self._clock, ask = kept
-            if self._lookups is not None:
-                self._lookups.ask = ask
+            self._log, self._record_to, self._clock = kept
+            if seen is not None:
+                seen.ask, seen.answer = asked
         return tuple(found)
 
     def _again(self, event: Event) -> Verdict | None:
@@ -360,7 +373,7 @@ class Session:
                 self.say(role, text)
             case State(values):
                 self.state(values)
-            case Lookup() as told:
+            case Lookup() | events.Answer() as told:
                 if self._lookups is not None:
                     self._lookups.heard(told)
             case Asked(call, _, call_id):
@@ -548,14 +561,19 @@ class Session:
 
     # ---- what is read and written -----------------------------------------------------------------
 
-    def _filled(self, asked: Call | Refused, step: int | str | None) -> tuple[Filled, str | None]:
+    def _filled(
+        self, asked: Call | Refused, step: int | str | None, here: tuple[int, str]
+    ) -> tuple[Filled, str | None]:
         """The state that a call is judged in, and the time; what had to be asked for it is recorded."""
         seen = self._lookups
         time = self._time() if self._record_to is not None or seen.timed else None
         if seen is None:
             return Filled(self._state, self._strange), time
-        reads = self.judge.reads(asked.tool) if type(asked) is Call else ()
-        filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time)
+        reads: Collection[str] = ()
+        if type(asked) is Call:
+            before = [one.tool for one in self._present.calls] if self._present is not None else ()
+            reads = self.judge.reads(asked.tool, before) if before else self.judge.reads(asked.tool)
+        filled = seen.fill(Known(self._state, self._strange), fitting(asked), reads, time, here)
         if self._record_to is not None and not self._torn:
             for what in filled.asked:
                 self._written_down(what, step, time)

@@ -55,10 +55,10 @@ def made(source: str, way: Way = "read", without: Collection[str] = ()) -> Toolf
     """
     try:
         drafts, state = _drafts(source, way)
-        found = written(drafts, source, state=state, without=without)
+        file = written(drafts, source, state=state, without=without)
     except ToolError as error:
         raise ToolError(_visible(str(error))) from None
-    return Toolfile(found.text, tuple(map(_visible, found.notes)))
+    return Toolfile(file.text, tuple(map(_visible, file.notes)))
 
 
 def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
@@ -107,13 +107,13 @@ def written(
             continue
         where = f"{source}: {draft.name}" + (f" ({draft.place})" if draft.place else "")
         try:
-            row, told = _row(draft, where)
+            row, changes = _row(draft, where)
         except ToolError as error:
             wrong.append(str(error))
             unread.append(draft.name)
             continue
         rows.append(row)
-        notes += [f"{draft.name}: {text}" for text in told]
+        notes += [f"{draft.name}: {text}" for text in changes]
         names.setdefault(tool_name(draft.name), []).append(where)
     wrong += [f"{name!r}: a name of its own was required; got {' and '.join(o)}" for name, o in names.items() if o[1:]]
     if unknown:
@@ -132,10 +132,10 @@ def written(
 def command(source: str) -> list[str]:
     """The words of a command, as a shell reads it."""
     try:
-        found = shlex.split(source)
+        words = shlex.split(source)
     except ValueError as error:
         raise ToolError(f"{source}: a command as a shell reads it was required; got {error}") from None
-    return found if any(found) else _refuse("a command that starts an MCP server was required; got none")
+    return words if any(words) else _refuse("a command that starts an MCP server was required; got none")
 
 
 def _schemas(data: Any, source: str) -> tuple[list[Draft], tuple[Any, ...]]:
@@ -180,8 +180,8 @@ def _row(draft: Draft, where: str) -> tuple[Any, list[str]]:
         notes.append(f"this is the tool {new}")
     for key in ("parameters", "inputSchema", "input_schema") if name else ():
         if isinstance(shape := function.get(key), Mapping) and isinstance(shape.get("properties"), Mapping):
-            named, told = _arguments(shape, where)
-            changed, notes = {**changed, key: named}, [*notes, *told]
+            named, changes = _arguments(shape, where)
+            changed, notes = {**changed, key: named}, [*notes, *changes]
     row = {**draft.row, "function": changed} if function is not draft.row else changed
     _check(row, where)
     return row, notes
@@ -199,13 +199,13 @@ def _arguments(shape: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any],
         raise ToolError(f"{where}: a name of its own was required of each argument; got {got}, which become one")
     changed = dict(shape)
     changed["properties"] = {}
-    for old, one in shape["properties"].items():
+    for old, schema_of in shape["properties"].items():
         if new[old] != old:
-            if not isinstance(one, Mapping):
-                raise ToolError(f"{where}.{old}: a schema, an object, was required; got {jsonl.shown(one)}")
-            _unused(one, f"{where}.{old}")
-            one = {**one, "x-name": old}
-        changed["properties"][new[old]] = one
+            if not isinstance(schema_of, Mapping):
+                raise ToolError(f"{where}.{old}: a schema, an object, was required; got {jsonl.shown(schema_of)}")
+            _unused(schema_of, f"{where}.{old}")
+            schema_of = {**schema_of, "x-name": old}
+        changed["properties"][new[old]] = schema_of
     if isinstance(required := shape.get("required"), list | tuple):
         changed["required"] = [_new(name, new) for name in required]
     if isinstance(needed := shape.get("dependentRequired"), Mapping):
@@ -217,8 +217,8 @@ def _new(name: Any, names: Mapping[str, str]) -> Any:
     return names.get(name, name) if isinstance(name, str) else name
 
 
-def _unused(found: Mapping[str, Any], where: str) -> None:
-    if "x-name" in found:
+def _unused(part: Mapping[str, Any], where: str) -> None:
+    if "x-name" in part:
         raise ToolError(f"{where}: no 'x-name' was required where a name must change; got one")
 
 
@@ -260,4 +260,4 @@ def _text(value: object) -> str:
 
 def _visible(text: str) -> str:
     """The text with letters that no eye sees, or a terminal obeys, written by their numbers as in JSON."""
-    return STRANGE.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
+    return STRANGE.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)

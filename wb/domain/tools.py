@@ -13,9 +13,6 @@ A state field may say where it comes from, so that nobody writes code for it (`w
         the newest text of that speaker, until one of these tools is called; of an array, all texts
     "from": {"said": "user", "arguments": {"id": "call.id"}, "used_by": {"pay": {"id": "call.order"}}}
         the same, used up of each object by itself: by calls of these tools that name it
-    "from": {"said": "user", "to": "assistant", "used_by": ["pay"]}
-        of an object: `answer`, what user said last and has not been used up, `question`, what assistant said right
-        before it, and `later`, what assistant said since; each one text, of several with line breaks
     "from": {"result": "get_user", "path": "level"}
         the newest result of that tool, or of several in a list, or a part of it
     "from": {"lookup": "get_order", "arguments": {"id": "call.id"}}
@@ -23,6 +20,13 @@ A state field may say where it comes from, so that nobody writes code for it (`w
     "from": {"done": "set_level", "arguments": {"id": "call.id"}, "path": "level", "otherwise": "state.order.level"}
         an argument of the newest call of that tool that was done with those arguments; without one, what is there, or
         a literal in CEL that fits the field, such as "0", "false" or "'none'"
+    "from": {"step": "calls"}, "from": {"step": "words"}
+        how many calls the agent makes in its present turn so far, and what it says in it
+    "from": {"question": "Has the customer complained about a delay?", "of": ["user"], "permits": true}
+        what a model answers about the conversation, where the state does not tell it; `of` says whose words count,
+        never the agent's, and the values in `permits` (all, where it is left out) need a quotation of these words
+        (it is left out of numbers without an enum);
+        with `arguments` it is of one object, with `used_by` of words since one of these tools was called
 
 A tool may say `"atomic": true`: where it ends in an error of its own, nothing was done.  Every other error of a tool
 that may change something leaves open whether it did.
@@ -121,10 +125,11 @@ class Source:
     may change it, None for all that may change anything, or that use up what was said; `given_by` those whose result is
     what a lookup would give from then on.  Of a call that was done, `path` leads to one of its arguments, and
     `otherwise` tells the field where there was none.  `objects` tell of a tool that changes one object alone which.
-    What was said may be an answer `to` somebody.
+    A question has a `text`, counts the words of `of` and of `or_of`, and
+    needs a quotation of them for the values that it `permits`, None for every value.
     """
 
-    kind: Literal["clock", "said", "result", "lookup", "done"]
+    kind: Literal["clock", "said", "result", "lookup", "done", "question", "step"]
     of: str = ""
     path: facts.Path | None = None
     arguments: Arguments = ()
@@ -133,13 +138,20 @@ class Source:
     otherwise: facts.Node | None = None
     or_of: tuple[str, ...] = ()
     objects: tuple[tuple[str, Arguments], ...] = ()
-    to: str = ""
+    text: str = ""
+    permits: tuple[bool | int | float | str, ...] | None = None
 
     @property
     def called(self) -> str:
         """What tells it, as a person calls it: the clock, what somebody says, or the tools."""
         named = " or ".join((self.of, *self.or_of))
-        return {"clock": "the clock", "said": f"what {self.of} says"}.get(self.kind, named)
+        said = {
+            "clock": "the clock",
+            "step": "the present step",
+            "said": f"what {self.of} says",
+            "question": f"an answer to “{self.text}”",
+        }
+        return said.get(self.kind, named)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -310,12 +322,31 @@ def parse(text: str, *, source: str = "tools.json") -> Toolbox:
     tools = tuple(_tool(row, f"{source}: tools[{i}]") for i, row in enumerate(file["tools"]))
     state: list[Field] = []
     for i, row in enumerate(file.get("state", ())):
-        where = f"{source}: state[{i}]"
-        field = _field(_read(_State, row, where), row, where)
-        if "from" in row:
-            field = replace(field, source=_sourced(row["from"], field, tools, state, f"{where}.from"))
-        state.append(field)
+        state.append(_state_field(row, tools, state, f"{source}: state[{i}]"))
     return Toolbox(tools, tuple(state))
+
+
+def with_questions(toolbox: Toolbox, rows: Iterable[Mapping[str, object]]) -> Toolbox:
+    """The toolbox with more state fields, each a question about the conversation, written as in `tools.json`.
+
+    Raises:
+        ToolError: a field is none or has the name of another one.
+    """
+    state = list(toolbox.state)
+    for i, row in enumerate(rows):
+        where = f"questions[{i}]"
+        field = _state_field(jsonl.value(json.dumps(row)), toolbox.tools, state, where)
+        if field.source is None or field.source.kind not in ("question", "step"):
+            raise ToolError(f"{where}: a field with a question or a step as its 'from' was required; got {_shape(row)}")
+        state.append(field)
+    return replace(toolbox, state=tuple(state))
+
+
+def _state_field(row: Any, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Field:
+    field = _field(_read(_State, row, where), row, where)
+    if "from" not in row:
+        return field
+    return replace(field, source=_sourced(row["from"], field, tools, before, f"{where}.from"))
 
 
 class _Row(pydantic.BaseModel):
@@ -428,11 +459,30 @@ def _field(read: _State, row: Mapping[str, object], where: str, required: bool =
 _ARGUMENTS = {"arguments", "args", "argument", "params", "parameter", "properties", "inputs", "input", "schema"}
 _LISTS = ("changed_by", "given_by", "used_by")
 _KEYS = {
-    "said": {"used_by", "arguments", "to"},
+    "said": {"used_by", "arguments"},
     "result": {"path", "changed_by"},
     "lookup": {"arguments", "path", "changed_by", "given_by"},
     "done": {"arguments", "path", "otherwise"},
+    "question": {"of", "permits", "arguments", "used_by"},
+    "step": set(),
 }
+STEP = {"calls": "integer", "words": "string"}  # what a step tells of itself
+SESSION = (  # fields that every conversation can tell
+    {
+        "name": "calls_in_step",
+        "type": "integer",
+        "description": "how many calls the agent makes in its present turn so far, the one that is judged included",
+        "from": {"step": "calls"},
+    },
+    {
+        "name": "words_in_step",
+        "type": "string",
+        "description": "what the agent says to the user in the same turn as the call that is judged, empty for nothing",
+        "from": {"step": "words"},
+    },
+)
+AGENT = ("agent", "assistant")  # whose words answer no question, for a guard judges what they lead to
+ANSWERS = ("boolean", "string", "integer", "number")  # types of what a question asks for
 
 
 def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[Field], where: str) -> Source:
@@ -449,33 +499,30 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         raise ToolError(f"{where}: beside {kind!r} only {sorted(_KEYS[kind])} was required; got {strange}")
     if not isinstance(of, str) or not of:
         raise ToolError(f"{where}: {kind!r} must be a name; got {_shape(of)}")
+    if kind == "step":
+        if STEP.get(of) != field.type:
+            raise ToolError(f"{where}: one of {STEP} was required, of that type; got {_shape(of)} of type {field.type}")
+        return Source("step", of)
     named = {tool.name: tool for tool in tools}
-    of_tool = (("", (of, *others)),) if kind != "said" else ()
+    of_tool = (("", (of, *others)),) if kind not in ("said", "question") else ()
     for key, names in (*of_tool, *((key, _listed(row.get(key, ()))) for key in _LISTS)):
         if not isinstance(names, tuple) or (unknown := [name for name in names if name not in named]):
             got = _shape(names) if not isinstance(names, tuple) else unknown
             raise ToolError(f"{where}: {key or kind!r} must be of tools that are declared; got {got}")
     given = _Given(tools, before)
-    if kind == "said":
+    if kind in ("said", "question"):
         said = row.get("arguments", Schema())
         arguments = _each(said, before, f"{where}.arguments")
         hint = ': "arguments": {"id": "call.id"} beside it would say of which object of a call the words are'
         objects = _objects(row.get("used_by", ()), dict(arguments), f"{where}.used_by", hint)
         given.told(arguments, {}, f"{where}.arguments")
         given.apart(arguments, objects, {}, f"{where}.used_by")
-        to = row.get("to", "")
-        if "to" in row and (not isinstance(to, str) or to in ("", of)):
-            raise ToolError(f"{where}.to: another speaker, such as 'assistant', was required; got {_shape(to)}")
-        if bool(to) is not (field.type == "object"):
-            wanted = 'an object with "question", "answer" and "later"' if to else 'a text, an array, or "to" beside it,'
-            raise ToolError(f"{where}: {wanted} was required; got {field.type}")
-        used_by = tuple(row.get("used_by", ()))
-        if to and (not used_by or [name for name in used_by if named[name].mutating is False]):
-            raise ToolError(
-                f"{where}.used_by: the tools that an answer belongs to, of which none is read-only, were required, so "
-                f"that a yes is used up; got {_shape(row.get('used_by', ()))}"
-            )
-        return Source("said", of, arguments=arguments, changed_by=used_by, objects=objects, to=to)
+        if kind == "question":
+            asked = _question(row, field, where)
+            return replace(asked, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
+        if field.type == "object":
+            raise ToolError(f"{where}: a text or an array was required; got {field.type}")
+        return Source("said", of, arguments=arguments, changed_by=tuple(row.get("used_by", ())), objects=objects)
     if kind == "lookup" and named[of].mutating is not False:
         raise ToolError(f'{where}: a tool with "mutating": false was required, for nobody asked for it; got {of!r}')
     changed_by = tuple(row["changed_by"]) if "changed_by" in row else None
@@ -493,7 +540,9 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
         raise ToolError(f"{where}.path: {mistakes[0]}")
     arguments = _arguments(row.get("arguments", Schema()), named[of], before, where, kind == "lookup")
     otherwise = _otherwise(row["otherwise"], field, before, f"{where}.otherwise") if "otherwise" in row else None
-    _exchanged(arguments, before, f"{where}.arguments")
+    words = {one.name for one in before if one.source is not None and one.source.kind in ("said", "question")}
+    if otherwise is not None and (said := sorted(words.intersection(Source("done", otherwise=otherwise).reads))):
+        raise ToolError(f"{where}.otherwise: no field that somebody's words tell was required; got {said}")
     objects = _objects(row.get("changed_by", ()), dict(arguments), f"{where}.changed_by")
     declared = arguments_of(named[of])
     wanted = {name: (types.of_schema(declared.get(name), name), f"{name} of {of}") for name, _ in arguments}
@@ -508,18 +557,27 @@ def _sourced(row: object, field: Field, tools: Sequence[Tool], before: Sequence[
     return Source(kind, of, path, arguments, changed_by, given_by, otherwise, tuple(others), objects)
 
 
-PARTS = ("question", "answer", "later")  # of what somebody said to another one
-
-
-def _exchanged(arguments: Arguments, before: Sequence[Field], where: str) -> None:
-    """Refuse parts of an exchange that are given by another one's name, or without the others."""
-    exchanges = {field.name for field in before if field.source is not None and field.source.to}
-    paths = {name: node.names for name, node in arguments if isinstance(node, facts.Path)}
-    taken = {name: names for name, names in paths.items() if names[0] == "state" and names[1] in exchanges}
-    for name, names in taken.items():
-        if names[2:] != (name,) or not {*PARTS} <= taken.keys() or len({other[1] for other in taken.values()}) > 1:
-            wanted = f"the parts of one exchange by their names, {list(PARTS)}, all of them, were required"
-            raise ToolError(f"{where}.{name}: {wanted}; got {'.'.join(map(str, names))}")
+def _question(row: Mapping[str, object], field: Field, where: str) -> Source:
+    """A question about the conversation: whose words count, and which of the field's values they permit."""
+    speakers = row.get("of")
+    names = speakers if isinstance(speakers, tuple) else ()
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ToolError(f'{where}.of: a list of who speaks, such as ["user"], was required; got {_shape(speakers)}')
+    if own := [name for name in names if name.casefold() in AGENT]:
+        raise ToolError(f"{where}.of: speakers other than the agent were required, whose calls are judged; got {own}")
+    if field.type not in ANSWERS or (field.type == "string" and not field.values):
+        got = f"{field.type}{'' if field.type != 'string' else ' without an enum'}"
+        raise ToolError(f"{where}: a boolean, a number, or a string with an enum was required of a question; got {got}")
+    if "permits" not in row:
+        return Source("question", names[0], or_of=names[1:], text=row["question"])
+    if field.type in ("integer", "number") and not field.values:  # others may let the call through as well
+        raise ToolError(f"{where}.permits: a boolean or an enum beside it was required; got {field.type}")
+    listed, fits = row["permits"], schema.compiled(dict(field.schema))
+    try:
+        permits = tuple(map(fits, listed if isinstance(listed, tuple) else (listed,)))
+    except schema.Unfit as error:
+        raise ToolError(f"{where}.permits: values that fit {field.name} were required: {error}") from None
+    return Source("question", names[0], or_of=names[1:], text=row["question"], permits=permits)
 
 
 def _one_object(arguments: Arguments, tool: Tool, where: str) -> None:

@@ -7,15 +7,14 @@ values that it tells apart, is found to allow some call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from wb.domain.judging import Judge
+from wb.guards import examples, sandbox
 from wb.guards.runtime import CallGuard, Loaded
-from wb.guards.sandbox import Argument
 from wb.rules import understood
 
 LONGEST = 300  # characters of what a rule asks; a longer text helps nobody
-SWEEPS = 4  # times that each value is tried for each input
 
 
 def required(judge: Judge, tool: str, violated: Collection[str]) -> tuple[str, ...]:
@@ -37,25 +36,9 @@ def required(judge: Judge, tool: str, violated: Collection[str]) -> tuple[str, .
 
 
 def _allows(one: Loaded) -> bool:
-    """Whether the guard's code allows some call: from any one, value by value, to one that breaks fewer conditions."""
-    points = one.program.points
-    values = {name: points[name][0] for name in one.names}
-    try:
-        kept = _kept(one, values)
-        for _ in range(SWEEPS):
-            before = kept
-            for name, value in [(each, value) for each in one.names for value in points[each]]:
-                moved = {**values, name: value}
-                if (found := _kept(one, moved)) > kept:
-                    values, kept = moved, found
-            if kept == before:
-                break
-        allowed, _ = one.program.run(**values)
-    except (TypeError, NameError, ValueError):
+    """Whether the guard's code allows a call that its contract allows, of the values that its conditions tell apart."""
+    values = examples.allowed(one.entry.contract)
+    if values is None:
         return False
-    return allowed is True
-
-
-def _kept(one: Loaded, values: Mapping[str, Argument]) -> int:
-    """How many conditions of the guard's contract the values keep."""
-    return sum(map(bool, one.whole(**values)[0]))
+    answered = sandbox.tried(one.program, {name: values[name] for name in one.names})
+    return not isinstance(answered, str) and answered[0]

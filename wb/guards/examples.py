@@ -59,6 +59,14 @@ def _examples(contract: Contract, allows: Program) -> tuple[Example, ...]:
     return _once(rows)
 
 
+def allowed(contract: Contract) -> dict[str, Argument] | None:
+    """Arguments of a call that a contract allows; None where there are none, or too many to try."""
+    try:
+        return _found(contract, program(contract, contract.allows))
+    except UnsafeSource:
+        return None
+
+
 def program(contract: Contract, expression: str) -> Program:
     """A condition over the contract's parameters as a program; its points are those of all conditions."""
     loaded = sandbox.load(function(contract, expression))
@@ -76,6 +84,11 @@ def points(contract: Contract, *sources: str) -> dict[str, tuple[Argument, ...]]
 def failures(tested: Program, cases: Sequence[Example]) -> tuple[tuple[Example, str], ...]:
     """The examples that a guard gets wrong, each with what it did instead."""
     return wrong(cases, [sandbox.tried(tested, dict(case.arguments)) for case in cases])
+
+
+def noticed(source: str, cases: Sequence[Example]) -> bool:
+    """Whether a guard's source gets an example wrong; raises UnsafeSource where it is none."""
+    return bool(failures(sandbox.load(source), cases))
 
 
 def wrong(cases: Sequence[Example], answers: Sequence[Answered | str]) -> tuple[tuple[Example, str], ...]:

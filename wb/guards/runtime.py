@@ -11,7 +11,7 @@ import hashlib
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -173,7 +173,7 @@ class CallGuard:
         one = self.loaded.get(tool)
         return one.trusted if one is not None else ()
 
-    def reads(self, tool: str) -> frozenset[str]:
+    def reads(self, tool: str, before: Collection[str] = ()) -> frozenset[str]:
         """The fields of the state that its rules read at a call of the tool, or remember of one."""
         return self._reads.get(tool, self._reads[""])
 

@@ -1,10 +1,10 @@
-"""Examples of a policy item that a model writes from its sentences: what led to a call, the call, and its decision.
+"""Examples of a policy item that a model writes from its sentences: a call, the history before it, and its decision.
 
 ToolGuard (Sec. 3.1, steps "create examples" and "add examples"; App. 7.2) has a model write examples of compliance and
-violation from the policy's text and then tests from these, with what other tools return mocked.  Here an example is
-data and never code: what was said, what is known, earlier calls with what they gave, what read-only tools answer, the
-call, whether it is to be allowed, and the sentence that it rests on, word for word.  What does not fit `tools.json`,
-rests on no sentence of its item or contradicts another example is refused with the reason; nothing is repaired.
+violation from the policy's text and then tests from these, with the results of other tools mocked.  Here an example is
+data and never code: words, known state, earlier calls with their results, answers of read-only tools, the call,
+whether it is to be allowed, and the sentence that it rests on, word for word.  What does not fit `tools.json`, rests
+on no sentence of its item or contradicts another example is refused with the reason; nothing is repaired.
 
 Whoever writes them sees the sentences and never the rules.  An example that the rules decide otherwise is a *finding*:
 the guard of that tool is *tested* at most, until a person changes the rule or strikes the example
@@ -22,7 +22,7 @@ import pydantic
 
 from wb.domain import schema
 from wb.domain.events import Asked, Event, EventError, Label, Result, Say, State
-from wb.domain.judging import Judge, Watch
+from wb.domain.judging import Judge
 from wb.domain.schema import Unfit, got
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Toolbox
@@ -34,53 +34,41 @@ from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.sandbox import Argument
 from wb.models.client import LLM, Unanswered
 from wb.paths import digest
+from wb.rules.binding import field_row, tool_row
 from wb.rules.decisions import Struck
-from wb.rules.extract import field_row, tool_row
 from wb.rules.items import Item
 from wb.rules.rule import RuleSet
 
 MOST, LONG, HISTORY, WORDS = 24, 2000, 40, 3  # examples an item, letters a text, events before a call, words quoted
 LISTED = 200  # entries of a list in a reply; one with more is malformed
+# The rules decide it as the example says, or otherwise; its sentence is open; what they ask about is not known in it.
 Fate = Literal["agrees", "disagrees", "open", "unknown"]
-FATES: dict[Fate, str] = {
-    "agrees": "the rules decide it as the example says",
-    "disagrees": "the rules decide it otherwise: a person has to say which is right",
-    "open": "its sentence is open: no rule says it yet",
-    "unknown": "what the rules ask about is not known in it",
-}
-
-
-class Done(NamedTuple):
-    """A call that was done, and what it gave."""
-
-    call: Call
-    result: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A call and what led to it: `history` in order, the `state` known all along, and what read-only tools answer when
-    they are asked (`answers`).  `sentence` is what it rests on, word for word; `now` the time, empty for none."""
+    """A call of a tool in its situation, and the decision that a sentence demands of it, word for word.
+
+    `given` are JSON values: the `arguments` of the call; the `history` in order, each words by `user` or `assistant`
+    or a done call (`tool`, `arguments`, `result`); the `state` known all along; the `answers` of read-only tools; `now`
+    is the time, empty for none.
+    """
 
     tool: str
     item: str
     sentence: str
     expect: Label
-    call: Call
-    history: tuple[Say | Done, ...] = ()
-    state: Mapping[str, Value] | None = None
-    answers: tuple[Done, ...] = ()
-    now: str = ""
+    given: Mapping[str, Any]
 
     @property
     def id(self) -> str:
-        """What it is called by: twelve hexadecimal digits of what it says."""
+        """Twelve hexadecimal digits of its content."""
         return digest([self.tool, self.sentence, self.expect, self.situation])[:12]
 
     @property
     def situation(self) -> str:
-        """All of it but the decision and the sentence, as JSON: two of one situation are to be decided alike."""
-        return json.dumps([self.tool, row(self)["given"]], sort_keys=True)
+        """All of it but the decision and the sentence, as JSON: scenes of one situation are to be decided alike."""
+        return json.dumps([self.tool, self.given], sort_keys=True)
 
 
 class Refusal(NamedTuple):
@@ -92,25 +80,28 @@ class Refusal(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A scene, what the rules say of its call, and what becomes of it."""
+    """A scene, the verdict of the rules on its call, and what becomes of it."""
 
     scene: Scene
     verdict: Verdict
     fate: Fate
 
 
-class _Form(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid")
+class _Form(pydantic.BaseModel, extra="forbid"):
+    """A part of a reply."""
 
 
 def _few(value: object) -> object:
-    """A list that is not too long, looked at before what is in it."""
+    """A list that is not too long, looked at before its entries."""
     if isinstance(value, list) and len(value) > LISTED:
         raise ValueError(f"at most {LISTED} were required, got {len(value)}")
     return value
 
 
 Few = pydantic.BeforeValidator(_few)
+
+
+# A reply's names and docstrings are in its schema, and so in the name of each recorded reply.
 
 
 class Happened(_Form):
@@ -149,7 +140,7 @@ class Examples(_Form):
     examples: Annotated[list[Told], Few]
 
 
-# ---- from a model ---------------------------------------------------------------------------------
+# ---- from a model ---------------------------------------------------------------------------------------------------
 
 
 def written(
@@ -162,50 +153,46 @@ def written(
     """
     if rounds < 0:
         raise ValueError(f"rounds of examples must be 0 or more; got {rounds}")
-    asked = [item for item in mapped if not item.archived and any(t.name == item.tool for t in toolbox.tools)]
-    found: dict[int, list[Scene]] = {i: [] for i in range(len(asked))}
+    names = {tool.name for tool in toolbox.tools}
+    items = [item for item in mapped if not item.archived and item.tool in names]
+    taken: list[list[Scene]] = [[] for _ in items]
     refused: list[Refusal] = []
     validator = Validator(toolbox)
     for number in range(rounds):
-        name = "add_examples" if number else "write_examples"
-        told = [_asked(item, toolbox) for item in asked]
+        questions = [_question(item, toolbox) for item in items]
         if number:
-            told = [{**one, "examples": [row(scene) for scene in found[i]]} for i, one in enumerate(told)]
-        for i, reply in enumerate(llm.ask_all(name, Examples, told)):
-            item = asked[i]
+            questions = [{**one, "examples": list(map(row, own))} for one, own in zip(questions, taken, strict=True)]
+        replies = llm.ask_all("add_examples" if number else "write_examples", Examples, questions)
+        for item, own, reply in zip(items, taken, replies, strict=True):
             if isinstance(reply, Unanswered):
                 refused.append(Refusal(item.tool, item.name, f"no usable reply: {reply.reason}"))
                 continue
-            for one in reply.examples:
+            for example in reply.examples:
                 try:
-                    scene = read(one, item, toolbox, validator)
+                    scene = read(example, item, toolbox, validator)
                 except Unfit as error:
                     refused.append(Refusal(item.tool, item.name, str(error)))
                     continue
-                if len(found[i]) >= MOST:
+                if len(own) >= MOST:
                     refused.append(Refusal(item.tool, item.name, f"at most {MOST} examples an item were required"))
                     break
-                found[i].append(scene)
-    return _agreed([scene for i in found for scene in found[i]], refused)
+                own.append(scene)
+    return _consistent([scene for own in taken for scene in own], refused)
 
 
-def _agreed(scenes: Iterable[Scene], refused: list[Refusal]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
+def _consistent(scenes: Iterable[Scene], refused: list[Refusal]) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
     """The scenes, each once; of those that say opposite things of one situation none is taken."""
     by_situation: dict[str, dict[str, Scene]] = {}
     for scene in scenes:
         by_situation.setdefault(scene.situation, {}).setdefault(scene.expect, scene)
-    kept = []
-    for ways in by_situation.values():
-        if len(ways) == 1:
-            kept += ways.values()
-            continue
-        why = "one decision a situation was required; got an example that allows and one that denies the same call"
-        refused += [Refusal(scene.tool, scene.item, why) for scene in ways.values()]
-    return tuple(kept), tuple(refused)
+    why = "one decision a situation was required; got an example that allows and one that denies the same call"
+    both = [scene for ways in by_situation.values() if len(ways) > 1 for scene in ways.values()]
+    single = [scene for ways in by_situation.values() if len(ways) == 1 for scene in ways.values()]
+    return tuple(single), (*refused, *(Refusal(scene.tool, scene.item, why) for scene in both))
 
 
-def _asked(item: Item, toolbox: Toolbox) -> dict[str, object]:
-    """What a model is told: the tool, what it may use in an example, and the sentences of the item."""
+def _question(item: Item, toolbox: Toolbox) -> dict[str, object]:
+    """The inputs of the prompt: the tool, what may be used in an example, and the sentences of the item."""
     return {
         "tool": tool_row(toolbox.tool(item.tool)),
         "others": [{**tool_row(one), "reads_only": one.mutating is False} for one in toolbox.tools],
@@ -214,49 +201,41 @@ def _asked(item: Item, toolbox: Toolbox) -> dict[str, object]:
             for one in toolbox.state
         ],
         "item": item.name,
-        "sentences": [said.text for said in item.references],
+        "sentences": [reference.text for reference in item.references],
     }
 
 
-def read(told: Told, item: Item, toolbox: Toolbox, validator: Validator) -> Scene:
-    """An example of an item as it is taken.
+def read(example: Told, item: Item, toolbox: Toolbox, validator: Validator) -> Scene:
+    """An example of an item, checked.
 
     Raises:
         Unfit: it is not one; the message says what was required and got.
     """
-    said = _sentence(told.sentence, item)
-    if len(told.history) > HISTORY or len(told.answers) > HISTORY:
+    sentence = " ".join(_text(example.sentence).split())
+    quoted = any(sentence in " ".join(reference.text.split()) for reference in item.references)
+    if len(sentence.split()) < WORDS or not quoted:
+        raise Unfit(f"a sentence of the item, word for word, was required; got {got(example.sentence)}")
+    if len(example.history) > HISTORY or len(example.answers) > HISTORY:
         raise Unfit(f"at most {HISTORY} events before a call were required; got more")
     reading = {tool.name for tool in toolbox.tools if tool.mutating is False}
-    answers = tuple(_done(one.tool, one.arguments, one.result, validator) for one in told.answers)
-    if wrong := [one.call.tool for one in answers if one.call.tool not in reading]:
+    answers = [_done(one, validator) for one in example.answers]
+    if wrong := [one["tool"] for one in answers if one["tool"] not in reading]:
         raise Unfit(
             f"answers of tools that only read ({', '.join(sorted(reading))}) were required; got {got(wrong[0])}"
         )
-    if told.now:
+    if example.now:
         try:
-            Event("scene", Say("", ""), time=told.now)
+            Event("scene", Say("", ""), time=example.now)
         except EventError as error:
             raise Unfit(str(error)) from None
-    return Scene(
-        item.tool,
-        item.name,
-        said,
-        told.expect,
-        _call(item.tool, told.arguments, validator),
-        tuple(_happened(one, validator) for one in told.history),
-        _state(told.state, toolbox, validator),
-        answers,
-        told.now,
-    )
-
-
-def _sentence(quoted: str, item: Item) -> str:
-    """What an example rests on: words that stand in a sentence of its item."""
-    said = " ".join(_text(quoted).split())
-    if len(said.split()) < WORDS or not any(said in " ".join(one.text.split()) for one in item.references):
-        raise Unfit(f"a sentence of the item, word for word, was required; got {got(quoted)}")
-    return said
+    given = {
+        "arguments": _arguments(item.tool, example.arguments, validator),
+        "history": [_happened(one, validator) for one in example.history],
+        "state": _state(example.state, toolbox, validator),
+        "answers": answers,
+        "now": example.now,
+    }
+    return Scene(item.tool, item.name, sentence, example.expect, given)
 
 
 def _text(value: str) -> str:
@@ -266,47 +245,41 @@ def _text(value: str) -> str:
     return schema.text(value)
 
 
-def _texts(value: object) -> None:
-    """Refuse a value that holds a text that is too long."""
-    if isinstance(value, str):
-        _text(value)
-    elif isinstance(value, Mapping):
-        for name, one in value.items():
-            _text(name)
-            _texts(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            _texts(one)
+def _json(value: Any) -> Any:
+    """A plain value as JSON has it, with lists for tuples, if none of its texts is too long."""
+    if isinstance(value, Mapping):
+        return {_text(name): _json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(part) for part in value]
+    return _text(value) if isinstance(value, str) else value
 
 
-def _call(tool: str, arguments: dict[str, Any], validator: Validator) -> Call:
-    asked = validator.call(tool, arguments)
-    if isinstance(asked, Refused):
-        raise Unfit(asked.why)
+def _arguments(tool: str, arguments: dict[str, Any], validator: Validator) -> dict[str, Any]:
+    call = validator.call(tool, arguments)
+    if isinstance(call, Refused):
+        raise Unfit(call.why)
     if validator.tools is not None and tool not in validator.tools:
         raise Unfit(f"a tool of tools.json was required; got {got(tool)}")
-    _texts(asked.arguments)
-    return asked
+    return _json(call.arguments or {})
 
 
-def _done(tool: str, arguments: dict[str, Any], result: object, validator: Validator) -> Done:
-    given = schema.plain(result)
-    _texts(given)
-    return Done(_call(tool, arguments, validator), given)
+def _done(one: Answer, validator: Validator) -> dict[str, Any]:
+    result = _json(schema.plain(one.result))
+    return {"tool": one.tool, "arguments": _arguments(one.tool, one.arguments, validator), "result": result}
 
 
-def _happened(told: Happened, validator: Validator) -> Say | Done:
-    given = [name for name in ("user", "assistant", "tool") if getattr(told, name) is not None]
-    if len(given) != 1:
-        raise Unfit(f"words of user or of assistant, or a tool's call, were required of each event; got {given}")
-    if told.tool is not None:
-        return _done(told.tool, told.arguments, told.result, validator)
-    if told.arguments or told.result is not None:
+def _happened(one: Happened, validator: Validator) -> dict[str, Any]:
+    kinds = [name for name in ("user", "assistant", "tool") if getattr(one, name) is not None]
+    if len(kinds) != 1:
+        raise Unfit(f"words of user or of assistant, or a tool's call, were required of each event; got {kinds}")
+    if one.tool is not None:
+        return _done(Answer(tool=one.tool, arguments=one.arguments, result=one.result), validator)
+    if one.arguments or one.result is not None:
         raise Unfit("words without arguments and result were required; got both")
-    return Say(given[0], _text(getattr(told, given[0])))
+    return {kinds[0]: _text(getattr(one, kinds[0]))}
 
 
-def _state(fields: dict[str, Any], toolbox: Toolbox, validator: Validator) -> dict[str, Value]:
+def _state(fields: dict[str, Any], toolbox: Toolbox, validator: Validator) -> dict[str, Any]:
     declared = {one.name: one for one in toolbox.state}
     for name in fields:
         if name not in declared:
@@ -316,116 +289,68 @@ def _state(fields: dict[str, Any], toolbox: Toolbox, validator: Validator) -> di
     known = validator.state(fields)
     if known.strange:
         raise Unfit("; ".join(f"state.{name}: {why}" for name, why in known.strange.items()))
-    _texts(known.values)
-    return dict(known.values)
-
-
-# ---- what is kept ---------------------------------------------------------------------------------
+    return _json(known.values)
 
 
 def row(scene: Scene) -> dict[str, Any]:
-    """A scene as a JSON value; `given` is what is told of its situation."""
-
-    def done(one: Done) -> dict[str, Any]:
-        return {"tool": one.call.tool, "arguments": dict(one.call.arguments or {}), "result": one.result}
-
-    return {
-        "tool": scene.tool,
-        "item": scene.item,
-        "sentence": scene.sentence,
-        "expect": scene.expect,
-        "given": {
-            "arguments": dict(scene.call.arguments or {}),
-            "history": [{one.role: one.text} if isinstance(one, Say) else done(one) for one in scene.history],
-            "state": dict(scene.state or {}),
-            "answers": [done(one) for one in scene.answers],
-            "now": scene.now,
-        },
-    }
+    """A scene as a JSON value."""
+    return {name: getattr(scene, name) for name in ("tool", "item", "sentence", "expect", "given")}
 
 
 def to_json(judged: Iterable[Tried], refused: Iterable[Refusal]) -> dict[str, object]:
-    """What a stage keeps: each scene with its id, its fate and what the rules say, and what was refused."""
+    """What a stage keeps: each scene with its id, its fate and the verdict of the rules; and what was refused."""
     rows = [{"id": one.scene.id, **row(one.scene), "fate": one.fate, "rules say": said(one.verdict)} for one in judged]
     return {"scenes": rows, "refused": [one._asdict() for one in refused]}
 
 
 def said(verdict: Verdict) -> str:
-    """What the rules say of a call, in words."""
-    why = verdict.reason.partition(": ")[2] or "no rule is broken"
-    return f"{verdict.decision}: {why}"
+    """The verdict of the rules in words."""
+    return f"{verdict.decision}: {verdict.reason.partition(': ')[2] or 'no rule is broken'}"
 
 
-def counted(judged: Iterable[Tried], findings: Mapping[str, Sequence[str]]) -> dict[str, int]:
+def counted(judged: Sequence[Tried], findings: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """How many scenes there are and how many of them the rules decide otherwise; nothing where there are none."""
-    rows = tuple(judged)
-    return {"examples by a model": len(rows), "against the rules": sum(map(len, findings.values()))} if rows else {}
+    found = sum(map(len, findings.values()))
+    return {"examples by a model": len(judged), "against the rules": found} if judged else {}
 
 
-def from_row(told: Mapping[str, Any]) -> Scene:
-    """A scene from what `row` gave."""
-    given = told["given"]
-
-    def done(one: Mapping[str, Any]) -> Done:
-        return Done(Call(one["tool"], schema.plain(one["arguments"])), schema.plain(one["result"]))
-
-    return Scene(
-        told["tool"],
-        told["item"],
-        told["sentence"],
-        told["expect"],
-        Call(told["tool"], schema.plain(given["arguments"])),
-        tuple(done(one) if "tool" in one else Say(*next(iter(one.items()))) for one in given["history"]),
-        dict(schema.plain(given["state"])),
-        tuple(done(one) for one in given["answers"]),
-        given["now"],
-    )
-
-
-# ---- run on a guard -------------------------------------------------------------------------------
+# ---- run on a guard -------------------------------------------------------------------------------------------------
 
 
 def decided(judge: Judge, scene: Scene) -> Verdict:
-    """What a judge says of a scene's call, in a session of its own; what came before happened, whatever it says of it.
+    """A judge's verdict on a scene's call, in a session of its own; the history happened whatever the judge says.
 
-    A read-only tool that the scene has no answer of gives nothing.
+    A lookup that the scene has no answer to gives nothing.
     """
+    given = {"arguments": {}, "history": (), "state": {}, "answers": (), "now": "", **scene.given}
 
     def ask(tool: str, arguments: dict[str, Value]) -> Value:
-        for one in scene.answers:
-            if one.call.tool == tool and schema.same(schema.plain(one.call.arguments), schema.plain(arguments)):
-                return _open(one.result)
+        for one in given["answers"]:
+            if one["tool"] == tool and schema.same(schema.plain(one["arguments"]), schema.plain(arguments)):
+                return one["result"]
         raise LookupError(f"the scene has no answer of {tool} to these arguments")
 
-    session = Session(judge, run=scene.id, ask=ask, clock=lambda: scene.now)
+    now = given["now"] or None
+    events = [Event(scene.id, State(given["state"]), None, now)]
+    for step, one in enumerate(given["history"]):
+        done = [Asked(Call(one["tool"], one["arguments"])), Result(one["result"])] if "tool" in one else ()
+        events += [Event(scene.id, what, step, now) for what in done or [Say(*next(iter(one.items())))]]
+    session = Session(judge, run=scene.id, ask=ask, clock=lambda: given["now"])
     try:
-        session.replay(_events(scene))
-        return session.call(scene.call.tool, _open(scene.call.arguments))
+        session.replay(events)
+        return session.call(scene.tool, given["arguments"])
     except SessionError as error:
         return Verdict("undecided", f"the scene cannot be played: {error}")
 
 
-def _events(scene: Scene) -> list[Event]:
-    found: list[Event] = [Event(scene.id, State(_open(scene.state or {})), None, scene.now or None)]
-    for step, what in enumerate(scene.history):
-        told = [what] if isinstance(what, Say) else [Asked(Call(what.call.tool, _open(what.call.arguments)))]
-        told += [] if isinstance(what, Say) else [Result(_open(what.result))]
-        found += [Event(scene.id, one, step, scene.now or None) for one in told]
-    return found
-
-
-def _open(value: Any) -> Any:
-    """A plain value as JSON gives it, with lists for tuples."""
-    if isinstance(value, Mapping):
-        return {name: _open(one) for name, one in value.items()}
-    return [_open(one) for one in value] if isinstance(value, tuple | list) else value
-
-
 def constant(toolbox: Toolbox, allowed: bool) -> CallGuard:
     """A guard that allows every call that fits the tools, or denies every call."""
-    free = [Contract(tool.name, (), ()) for tool in toolbox.tools]
-    entries = [Guarded(c, f"{c.signature}\n    return ({allowed}, 'constant')\n", "tested") for c in free]
-    return CallGuard("constant", RuleSet((), ()), tuple(entries), frozenset({"tested"}), toolbox)
+    return CallGuard("constant", RuleSet((), ()), _constant(toolbox, allowed), frozenset({"tested"}), toolbox)
+
+
+def _constant(toolbox: Toolbox, allowed: bool, without: str = "") -> tuple[Guarded, ...]:
+    free = [Contract(tool.name, (), ()) for tool in toolbox.tools if tool.name != without]
+    return tuple(Guarded(one, f"{one.signature}\n    return ({allowed}, 'constant')\n", "tested") for one in free)
 
 
 def telling(scenes: Iterable[Scene], toolbox: Toolbox) -> tuple[tuple[Scene, ...], tuple[Refusal, ...]]:
@@ -444,11 +369,10 @@ def telling(scenes: Iterable[Scene], toolbox: Toolbox) -> tuple[tuple[Scene, ...
 
 
 def reference(contract: Contract, ruleset: RuleSet, toolbox: Toolbox) -> CallGuard:
-    """What the rules say of a tool's calls, as a guard that nobody wrote; other tools are as if they had no rule."""
+    """The rules of a tool as a guard that nobody wrote; other tools are as if they had no rule."""
     own = Guarded(contract, function(contract, contract.allows), "tested")
-    free = [Contract(tool.name, (), ()) for tool in toolbox.tools if tool.name != contract.tool]
-    others = [Guarded(c, f"{c.signature}\n    return (True, 'constant')\n", "tested") for c in free]
-    return CallGuard("rules", ruleset, (own, *others), frozenset({"tested"}), toolbox)
+    guards = (own, *_constant(toolbox, True, contract.tool))
+    return CallGuard("rules", ruleset, guards, frozenset({"tested"}), toolbox)
 
 
 def tried(
@@ -458,16 +382,10 @@ def tried(
     toolbox: Toolbox,
     open: Mapping[str, Sequence[Quoted]],
 ) -> tuple[Tried, ...]:
-    """What the rules say of each scene, before any code is written."""
-    contracts = {one.tool: one for one in required}
-    judges: dict[str, CallGuard] = {}
-    found = []
-    for scene in scenes:
-        if scene.tool not in judges:
-            judges[scene.tool] = reference(contracts[scene.tool], ruleset, toolbox)
-        verdict = decided(judges[scene.tool], scene)
-        found.append(Tried(scene, verdict, _fate(scene, verdict, open.get(scene.tool, ()))))
-    return tuple(found)
+    """The verdict of the rules on each scene, before any code is written."""
+    judges = {one.tool: reference(one, ruleset, toolbox) for one in required}
+    pairs = [(scene, decided(judges[scene.tool], scene)) for scene in scenes]
+    return tuple(Tried(scene, verdict, _fate(scene, verdict, open.get(scene.tool, ()))) for scene, verdict in pairs)
 
 
 def _fate(scene: Scene, verdict: Verdict, open: Iterable[Quoted]) -> Fate:
@@ -483,15 +401,13 @@ def settled(
     judged: Sequence[Tried], struck: Iterable[Struck]
 ) -> tuple[tuple[Tried, ...], tuple[Struck, ...], dict[str, tuple[str, ...]]]:
     """The scenes that no person struck, what a person struck that is not there, and the findings, by tool."""
-    gone = {one.id: one for one in struck}
+    gone, known = {one.id: one for one in struck}, {one.scene.id for one in judged}
     kept = tuple(one for one in judged if one.scene.id not in gone)
-    known = {one.scene.id for one in judged}
-    stale = tuple(one for name, one in gone.items() if name not in known)
-    found: dict[str, tuple[str, ...]] = {}
+    findings: dict[str, tuple[str, ...]] = {}
     for one in kept:
         if one.fate == "disagrees":
-            found[one.scene.tool] = (*found.get(one.scene.tool, ()), _finding(one))
-    return kept, stale, found
+            findings[one.scene.tool] = (*findings.get(one.scene.tool, ()), _finding(one))
+    return kept, tuple(one for id, one in gone.items() if id not in known), findings
 
 
 def _finding(one: Tried) -> str:
@@ -502,59 +418,48 @@ def _finding(one: Tried) -> str:
     )
 
 
-# ---- as examples of the guard's function ----------------------------------------------------------
+# ---- as examples of the guard's function ----------------------------------------------------------------------------
 
 
 class _Listening:
-    """A judge that says what another one says, and keeps what that one's guard was given at the last call."""
+    """A guard, or its watch, that keeps the inputs of the guard's function at the last call."""
 
-    def __init__(self, judge: CallGuard) -> None:
-        self.name, self.validator = judge.name, judge.validator
-        self.evidence, self.trusted, self.reads, self.minds = judge.evidence, judge.trusted, judge.reads, judge.minds
-        self._judge = judge
-        self.heard: dict[str, Argument | None] | None = None
+    def __init__(self, inner: Any, inputs: dict[str, Argument | None]) -> None:
+        self._inner, self._inputs = inner, inputs
 
-    def watch(self) -> Watch:
-        """A watch that tells of its last call."""
-        return _Ear(self, self._judge.watch())
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
+    def watch(self) -> _Listening:
+        return _Listening(self._inner.watch(), self._inputs)
 
-class _Ear:
-    def __init__(self, listening: _Listening, watch: Any) -> None:
-        self._listening, self._watch = listening, watch
+    def fork(self) -> _Listening:
+        return _Listening(self._inner.fork(), self._inputs)
 
     def judge(self, step: Step) -> Verdict:
-        self._listening.heard = self._watch.inputs(step)
-        return self._watch.judge(step)
-
-    def remember(self, step: Step) -> None:
-        self._watch.remember(step)
-
-    def fork(self) -> _Ear:
-        return _Ear(self._listening, self._watch.fork())
+        self._inputs.clear()
+        self._inputs |= self._inner.inputs(step)
+        return self._inner.judge(step)
 
 
 def inputs(judge: CallGuard, scene: Scene) -> dict[str, Argument | None]:
-    """What a guard's function is given at the call of a scene; None for each value that is not known."""
-    listening = _Listening(judge)
-    decided(listening, scene)
-    return listening.heard or {}
+    """The inputs of a guard's function at the call of a scene; None for each value that is not known."""
+    found: dict[str, Argument | None] = {}
+    decided(_Listening(judge, found), scene)
+    return found
 
 
 def examples(
     judged: Iterable[Tried], required: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox
 ) -> dict[str, tuple[Example, ...]]:
-    """The scenes that the rules agree with as examples of each tool's function, where all that it reads is known."""
-    contracts = {one.tool: one for one in required}
+    """The scenes that the rules agree with as examples of each tool's function, where all its inputs are known."""
+    judges = {one.tool: reference(one, ruleset, toolbox) for one in required}
     found: dict[str, tuple[Example, ...]] = {}
-    for one in judged:
-        scene = one.scene
-        if one.fate != "agrees":
-            continue
-        told = inputs(reference(contracts[scene.tool], ruleset, toolbox), scene)
-        if told and None not in told.values():
-            kind = "compliance" if scene.expect == "allow" else "violation"
-            example = Example(kind, f"example {scene.id}", tuple(told.items()), scene.expect == "allow")
+    for scene in (one.scene for one in judged if one.fate == "agrees"):
+        values, allowed = inputs(judges[scene.tool], scene), scene.expect == "allow"
+        if values and None not in values.values():
+            kind = "compliance" if allowed else "violation"
+            example = Example(kind, f"example {scene.id}", tuple(values.items()), allowed)
             found[scene.tool] = (*found.get(scene.tool, ()), example)
     return found
 
@@ -562,11 +467,12 @@ def examples(
 def illustrating(item: Item, scenes: Iterable[Scene]) -> Item:
     """A policy item with the calls of its scenes as examples, in words."""
     own = [one for one in scenes if (one.tool, one.item) == (item.tool, item.name)]
-    good, bad = ([_shown(one) for one in own if one.expect == expect] for expect in ("allow", "deny"))
+    good, bad = ([_in_words(one) for one in own if one.expect == expect] for expect in ("allow", "deny"))
     return replace(item, compliance=(*item.compliance, *good), violations=(*item.violations, *bad))
 
 
-def _shown(scene: Scene) -> str:
-    told = {**{f"state.{k}": v for k, v in (scene.state or {}).items()}, **(scene.call.arguments or {})}
-    said = "; ".join(f"{one.role}: {one.text}" for one in scene.history if isinstance(one, Say))
-    return ", ".join([*(f"{k}={v!r}" for k, v in told.items()), *([f"“{said}”"] if said else [])]) or "whatever holds"
+def _in_words(scene: Scene) -> str:
+    given = scene.given
+    values = {**{f"state.{k}": v for k, v in given["state"].items()}, **given["arguments"]}
+    texts = "; ".join(f"{k}: {v}" for one in given["history"] if "tool" not in one for k, v in one.items())
+    return ", ".join([*(f"{k}={v!r}" for k, v in values.items()), *([f"“{texts}”"] if texts else [])]) or "any"

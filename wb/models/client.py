@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -20,6 +21,7 @@ import pydantic
 from wb.models import prompt as prompts
 from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply
 from wb.models.ledger import Budget, Ledger, ModelError, Price, Unanswered
+from wb.models.pasted import PREFIX, Pasted
 from wb.models.prompt import Prompt
 
 Form = TypeVar("Form", bound=pydantic.BaseModel)
@@ -178,10 +180,14 @@ def connect(
     Raises:
         ValueError: a setting that cannot be read, or neither an endpoint nor recorded replies.
     """
+    model = model.split(",")[0]  # of several readers, the first does all else
     if model == "offline":
         return LLM(offline, ledger, workers, progress)
     env = os.environ if environment is None else environment
     replies = Replies(Path(replies_dir), env.get("WB_REPLIES", "auto"))
+    if model.startswith(PREFIX) and replies.mode != "replay":
+        name = re.sub(r"[^\w.-]", "_", model.removeprefix(PREFIX))
+        return LLM(Pasted(model, Path(replies_dir).parent / "questions" / name, replies), ledger, 1, progress)
     if replies.mode != "replay" and not env.get("OPENAI_API_KEY") and not env.get("OPENAI_BASE_URL"):
         raise ValueError(
             f"model must be 'offline', or a model of an endpoint named by OPENAI_API_KEY or OPENAI_BASE_URL, "

@@ -242,6 +242,24 @@ class _Course:
         return sum(self.usages, Usage())
 
 
+def asked(
+    prompt: Prompt, inputs: Mapping[str, object], schema: dict, model: str, settings: Mapping[str, object]
+) -> dict:
+    """Everything that decides a reply, as JSON values: what a recording is keyed by."""
+    system, *others = prompt.render(**inputs)
+    wanted = "Reply with one JSON object that matches this JSON schema, and nothing else:\n" + json.dumps(
+        schema, ensure_ascii=False, sort_keys=True
+    )
+    messages = [{"role": "system", "content": f"{system['content']}\n\n{wanted}"}, *others]
+    return {
+        "prompt": prompt.name,
+        "model": model,
+        "messages": messages,
+        "schema": schema,
+        "settings": dict(settings),
+    }
+
+
 class Endpoint:
     """One model of an OpenAI-compatible service. Without `base_url`, the `openai` client's default.
 
@@ -307,18 +325,7 @@ class Endpoint:
 
         `max_tokens` is no part of it: a reply that it cut is never recorded.
         """
-        system, *others = prompt.render(**inputs)
-        wanted = "Reply with one JSON object that matches this JSON schema, and nothing else:\n" + json.dumps(
-            schema, ensure_ascii=False, sort_keys=True
-        )
-        messages = [{"role": "system", "content": f"{system['content']}\n\n{wanted}"}, *others]
-        return {
-            "prompt": prompt.name,
-            "model": self.name,
-            "messages": messages,
-            "schema": schema,
-            "settings": dict(self.settings),
-        }
+        return asked(prompt, inputs, schema, self.name, self.settings)
 
     def _answer(self, request: dict, reply: Mapping, course: _Course, renewable: bool) -> Reply:
         text, key = reply["text"], digest(request)

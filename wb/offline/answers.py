@@ -9,7 +9,8 @@ numbers, either may be meant, and nothing is said.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 YES = (
     "yes|yes i do|yes it is|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|correct|confirmed|"
@@ -30,8 +31,35 @@ QUESTIONS = "?？؟⁇⁈⁉‽"  # in any script: one question asks one thing
 WORD = re.compile(r"[\w@#/:+.-]*\w")
 
 
+ACT = re.compile(r"has the \w+ (?:agreed|consented|said yes) (?:to|that the \w+ may) (.+?) ?\?", re.IGNORECASE)
+
+
+def answer(inputs: Mapping[str, object]) -> dict[str, object]:
+    """The reply to the prompt `answer_question`: only whether somebody agreed to an act, as in `ACT`, is read."""
+    asked = ACT.fullmatch(" ".join(str(inputs["question"]).split()))
+    if asked is None or inputs["type"] != "boolean":
+        reason = "only questions such as 'Has the user agreed to cancel?' are answered without a model"
+        return {"value": None, "quotation": "", "speaker": "", "reason": reason}
+    return _agreed(asked[1], inputs["about"], inputs["conversation"], inputs["of"])
+
+
+def _agreed(act: str, about: object, conversation: Sequence[Mapping], of: Sequence[str]) -> dict[str, object]:
+    """Whether the newest words that count are a yes to what was said right before them."""
+    texts = [row for row in conversation if "says" in row]
+    turns = [(mine, list(rows)) for mine, rows in groupby(texts, lambda row: row["who"] in of)]
+    later = turns.pop()[1] if turns and not turns[-1][0] else []
+    given = turns.pop()[1] if turns else []
+    put = turns.pop()[1] if turns else []
+    parts = {"question": put, "answer": given, "later": later}
+    joined = {name: "\n".join(row["says"] for row in rows) for name, rows in parts.items()}
+    found = read({**joined, "act": act, "about": about})
+    last = given[-1] if given and found["agrees"] != "unclear" else {"says": "", "who": ""}
+    value = {"yes": True, "no": False}.get(found["agrees"])
+    return {"value": value, "quotation": last["says"], "speaker": last["who"], "reason": found["reason"]}
+
+
 def read(inputs: Mapping[str, object]) -> dict[str, object]:
-    """The reply to the prompt `read_answer`."""
+    """Whether an answer is a yes to an act with these details, said right after it was put as a question."""
     answer, later = str(inputs["answer"]), str(inputs["later"])
     said = "no" if _only(NO, answer) else "yes" if _only(YES, answer) else ""
     why = "" if said else "it is not in the list of phrases that say nothing but yes or no"

@@ -1,11 +1,11 @@
 """The engine that needs no model service: each prompt is answered by a deterministic technique.
 
 A baseline that says so: its name is on every reply, and what it cannot decide it returns as undecided with a reason.
-Extraction is the grammar of `norms`; embeddings rank and compare, and never decide polarity or class.  All
-vocabulary comes from the toolbox of the policy's own folder.
+Sentences are read by `reader`; embeddings rank and compare, and never decide polarity or class.  All vocabulary comes
+from the toolbox of the policy's own folder.
 
-`write_guard` goes from the sentences, by the grammar and the tools' vocabulary (`grounding`), to one early return a
-requirement; it sees neither rules nor contract.  `repair_guard` is a search: the one-place changes of `faults`, kept
+`write_guard` goes from the sentences, by the same parse, to one early return a requirement; it sees neither rules nor
+contract.  `repair_guard` is a search: the one-place changes of `faults`, kept
 when more examples come out right.  That mends a wrong comparison, an edge off by one, a negation too many or a wrong
 field; it cannot invent a missing requirement, and then gives the code back as it was.
 
@@ -15,16 +15,12 @@ what predicates are bound to.  Proposals only: each passes the same exact check,
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from wb.domain import document
-from wb.domain.clauses import clause_of
-from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.guards import faults, sandbox
 from wb.guards.contract import bracketed
@@ -39,25 +35,18 @@ from wb.models.embeddings import Encoder
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError, Usage
 from wb.models.prompt import Prompt
-from wb.offline import answers, grounding, lexicon, mapper, norms
+from wb.offline import answers, mapper, reader
 from wb.offline import recogniser as recognise
-from wb.offline.grounding import Reading, ground
+from wb.offline.binding import Reading
+from wb.offline.grammar import Unread
 from wb.rules import certify
 from wb.rules.items import Item
 from wb.rules.rule import Predicate
 from wb.rules.truths import source
 
 EDITS = 3  # corrections in one go
-
-
-RELATION = {
-    "==": "is",
-    "!=": "is other than",
-    "<": "is less than",
-    "<=": "is at most",
-    ">": "is more than",
-    ">=": "is at least",
-}
+_RELATIONS = ("is", "is other than", "is less than", "is at most", "is more than", "is at least")
+RELATION = dict(zip(facts.OPERATORS, _RELATIONS, strict=True))
 Row = Mapping[str, object]
 
 
@@ -104,20 +93,14 @@ def corrected(code: str, cases: Sequence[Example]) -> str:
 
 def _broken(sentence: Row, inputs: Mapping[str, object], toolbox: Toolbox) -> Iterator[str]:
     """For each requirement that the sentence puts on the tool, the expression that is true where it is broken."""
-    clause = Clause(
-        sentence["id"],
-        sentence["text"],
-        0,
-        len(sentence["text"]),
-        tuple(sentence["headings"]),
-        tuple(sentence["context"]),
-        tuple(sentence["definitions"]),
-        sentence["scope"],
-    )
-    for norm in norms.norms(clause):
-        for reading in ground(norm, toolbox).readings:
-            if reading.modality != "oblige" and inputs["tool"]["name"] in reading.action.tools:
-                yield _Words(reading, inputs["parameters"]).text(reading.condition, negated=True)
+    try:
+        piece = reader.in_context(sentence["text"], sentence["headings"], sentence["context"])
+        _, found = reader.readings(piece, toolbox)
+    except Unread as error:
+        raise Unsaid(str(error)) from None
+    for reading in found:
+        if reading.modality != "oblige" and inputs["tool"]["name"] in reading.action.tools:
+            yield _Words(reading, inputs["parameters"]).text(reading.condition, negated=True)
 
 
 def _function(signature: str, requirements: Mapping[str, str]) -> str:
@@ -416,14 +399,8 @@ class Offline:
     def techniques(self) -> dict[str, Technique]:
         """What answers each prompt, by the prompt's name."""
         return {
-            "extract_policies": extract_policies,
-            "correct_policies": lambda inputs: {"policies": []},  # the grammar has no second thoughts
-            "extract_rules": lambda inputs: {
-                "statements": [{"id": s["id"], **extract_rules(s, self.toolbox)} for s in inputs["statements"]]
-            },
-            "correct_rules": lambda inputs: inputs["answer"],
             "extract_action": self._extract_action,
-            "read_answer": answers.read,
+            "answer_question": answers.answer,
             "refine_predicates": lambda inputs: {
                 "answers": [{"id": rule["id"], **refine(_of_rule(rule, inputs))} for rule in inputs["rules"]]
             },
@@ -431,7 +408,7 @@ class Offline:
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,
             **mapper.techniques(self.toolbox, self.items),
-            **dict.fromkeys(("write_examples", "add_examples"), lambda inputs: {"examples": []}),  # see `boundaries`
+            **dict.fromkeys(("write_examples", "add_examples"), lambda inputs: {"examples": []}),
         }
 
     def _extract_action(self, inputs: Mapping[str, object]) -> dict[str, object]:
@@ -442,73 +419,3 @@ class Offline:
     @cached_property
     def _recogniser(self) -> recognise.Recogniser:
         return recognise.Recogniser(self.toolbox, self.encoder or Encoder())
-
-
-def extract_policies(inputs: Mapping[str, object]) -> dict[str, object]:
-    """The sentences of a section that state a constraint, with the definitions of their words."""
-    found = []
-    for sentence in document.parse(str(inputs["section"]), seen=True).sentences:
-        if sentence.kind in ("heading", "stem") or not norms.constrains(clause_of(sentence)):
-            continue
-        found.append(
-            {
-                "description": sentence.text,
-                "definitions": definitions(sentence, inputs["glossary"]),
-                "scope": next(iter(inputs["scopes"]), None),
-            }
-        )
-    return {"policies": found}
-
-
-def definitions(sentence: document.Sentence, glossary: object) -> list[str]:
-    """The defining sentences whose defined term, the words before the verb, the sentence uses."""
-    said = lexicon.roots(sentence.text)
-    kept = []
-    for entry in glossary:
-        quoted = re.search(r"[\"“]([^\"”]+)[\"”]", entry)
-        before = re.split(r"\s(?:means?|is|are|includes?|covers?|refers?|counts?)\b", entry)[0]
-        term = lexicon.roots(quoted.group(1) if quoted else before)
-        if term and term <= said:
-            kept.append(entry)
-    return kept
-
-
-def extract_rules(inputs: Mapping[str, object], toolbox: Toolbox) -> dict[str, object]:
-    """The rules that the grammar reads off a clause, grounded in the toolbox."""
-    clause = Clause(
-        "",
-        str(inputs["clause"]),
-        0,
-        len(str(inputs["clause"])),
-        tuple(inputs["headings"]),
-        tuple(inputs["context"]),
-        tuple(inputs.get("definitions", ())),
-    )
-    rules, undecided = [], []
-    for norm in norms.norms(clause):
-        grounded = grounding.ground(norm, toolbox)
-        if grounded.reason:
-            undecided.append(grounded.reason)
-        for reading in grounded.readings:
-            rules.append(
-                {
-                    "text": " ".join(clause.text.split()),
-                    "formula": syntax.render(reading.formula),
-                    "modality": reading.modality,
-                    "type": "action",
-                    "predicates": [_row(p) for p in reading.predicates],
-                }
-            )
-    return {"rules": rules, "undecided": undecided}
-
-
-def _row(predicate: Predicate) -> dict[str, object]:
-    return {
-        "name": predicate.name,
-        "kind": predicate.kind,
-        "description": predicate.description,
-        "keywords": list(predicate.keywords),
-        "tools": list(predicate.tools),
-        "test": cel.render(predicate.test) if predicate.test is not None else None,
-        "objects": [cel.render(path) for path in predicate.objects],
-    }

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from wb.domain.tools import Toolbox
+from wb.offline import vocabulary
 from wb.rules.items import Item
-from wb.rules.naming import Naming
 
 Inputs = Mapping[str, object]
 
@@ -31,7 +31,7 @@ def techniques(toolbox: Toolbox, read: Sequence[Item]) -> dict[str, Callable[[In
 
 def sort(inputs: Inputs, toolbox: Toolbox) -> dict[str, object]:
     """The reply to `sort_tools`: a tool changes something unless all of its acts are those of looking something up."""
-    changing = Naming(toolbox).changing()
+    changing = vocabulary.changing(toolbox)
     return {"tools": [{"tool": row["name"], "changes": row["name"] in changing} for row in inputs["tools"]]}
 
 

@@ -1,357 +1,49 @@
-"""The words of a toolbox: which tools an action phrase names, and which words it leaves over.
+"""The words of a toolbox: which tools the words of an act name, and which field decides a fact.
 
-Everything that is domain vocabulary comes from names, keywords, descriptions and examples in
-`tools.json`; only groups of everyday verbs ("change", "modify") are built in.
-
-State phrases read as tests: "under 18" on an age, "at most five guests" on a list, "is verified" on a flag.
-
-A phrase is grounded only if a field takes up every content word of it (the residue check); otherwise
-it stays an ungrounded predicate, whose truth is unknown.
+Everything that is domain vocabulary comes from names, keywords and descriptions in `tools.json`.  Words are bound only
+where a tool's name and keywords, or one field, take up *all* of them; else they are not understood (`Unbound`), and
+the sentence is open.  A field is told by all of its name or of a keyword, never by a part.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from wb.domain.tools import Field, Tool, Toolbox, within
-from wb.logic.facts import Comparison, OneOf, Path, Scalar, Size
-from wb.offline import lexicon, negation
-from wb.offline.conditions import Phrase
-from wb.offline.lexicon import Quantity
-from wb.rules import called
+from wb.logic.facts import Comparison, Path, Scalar, Size
+from wb.offline import lexicon
+from wb.offline.grammar import Leaf, Limit, Unread
+from wb.offline.lexicon import root, roots
 from wb.rules.rule import Predicate
 
-_GROUPS = """change modify update edit alter adjust amend revise upgrade switch
-buy purchase acquire
-delete remove erase
-search find look browse lookup
-send issue dispatch offer grant give
-get obtain retrieve fetch collect gather
-create add make
-cancel void
-show display present
-begin start open
-stop end finish
-share disclose reveal
-submit file post publish
-pay transfer
-select choose pick
-download save
-inform notify tell alert
-confirm verify validate check
-approve authorize
-construct build make""".splitlines()
-SYNONYMS = {
-    lexicon.root(word): frozenset(lexicon.root(w) for w in group.split()) for group in _GROUPS for word in group.split()
-}
-CHANGING = frozenset(
-    lexicon.root(w)
-    for w in (
-        "change modify update edit alter adjust amend revise upgrade switch cancel void delete remove erase"
-    ).split()
-)
-SPEECH = frozenset(
-    lexicon.root(w)
-    for w in (
-        "ask tell inform deny list collect explain provide say answer respond reply mention describe remind greet "
-        "warn refuse"
-    ).split()
-)
-_HOLLOW = frozenset(
-    lexicon.root(w) for w in "class information info detail type kind".split()
-)  # heads that add nothing: "room type"
-_PROVIDES = frozenset(lexicon.root(w) for w in "provide give supply submit".split())
-_GIVING = re.compile(
-    r"\b(?:provide|give|supply|submit|contain|include|state|specify|indicate|show|name|identify)s?\b", re.I
-)
-_DETAILS = frozenset(lexicon.root(w) for w in "particulars details information".split())
-_CHOSEN = frozenset(lexicon.root(w) for w in "chosen selected given provided".split())
-_CHOOSES = frozenset(lexicon.root(w) for w in "choose select provide give use pick".split())  # "provides a card"
-_LOOKS = frozenset(lexicon.root(w) for w in "check view inspect see".split())
-_TELLS = frozenset(lexicon.root(w) for w in "get find show list read view fetch retrieve".split())
-_OF = re.compile(r"\w+ of \w", re.I)
-_DOES = frozenset(lexicon.root(w) for w in "accept make perform process conduct effect".split())
-_MAKING = re.compile(
-    r"(?:let|make|start|begin|perform|conduct|do|put|place|add|create)s?\s+(?:an?\s+)?(?P<what>[a-z]+)\b(?=\s+begin\b|\s+"
-    r"(?:of|on|for|to|with|from|in)\b|\s*[.,:;]|\Z)",
-    re.I,
-)
-_BEING = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|having|holds?|owns?)\b", re.I)
-_LIST = re.compile(
-    r"(?:to|at|for)?\s*(?:either\s+)?(?P<numbers>\d{1,9}(?:,\s+\d{1,9})*,?\s+or\s+\d{1,9})\s+(?P<unit>[a-z][a-z/ ]*)",
-    re.I,
-)
-_OTHERS = frozenset(("other", "another", "others"))
-_ANY_TOOL = frozenset(lexicon.root(w) for w in "tool api function action".split())
+_SYNONYMS = lexicon.synonyms()
+_HOLDING, _STANDING = lexicon.rooted("holding"), lexicon.rooted("standing")
+_SIGNS = {"$": roots("dollar dollars usd"), "€": roots("euro euros eur"), "£": roots("pound pounds gbp")}
+_COINS = frozenset().union(*_SIGNS.values())
+_ALTERING, _GENERIC = lexicon.rooted("altering"), lexicon.words("generic")
+_MONEY, _AGE = lexicon.rooted("money"), lexicon.rooted("age")
+_LOOKUP, _NEGATIVE = lexicon.rooted("lookup"), lexicon.words("negative")
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """The roots of one tool or field: of its name, of all its text, the verbs a tool is called by, and
-    the roots of each keyword, which counts where a phrase holds all of it."""
-
-    strong: frozenset[str]
-    weak: frozenset[str]
-    verbs: frozenset[str] = frozenset()
-    phrases: frozenset[frozenset[str]] = frozenset()
-    arguments: frozenset[str] = frozenset()
+class Unbound(Unread):
+    """Words that no tool and no field takes up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """The tools that a phrase names, any of them, and the words that no tool's vocabulary holds."""
+class Act(NamedTuple):
+    """The tools that the words of an act name, any of them, and words that they do not know, which narrow it."""
 
-    phrase: str
+    words: str
     tools: tuple[str, ...]
-    residue: tuple[str, ...] = ()
-    score: float = 0.0
+    rest: tuple[str, ...] = ()
 
-
-def tools_for(phrase: str, toolbox: Toolbox, scope: Sequence[str] = ()) -> Action:
-    """The tools that a verb phrase names; none where no tool has both its verb and its object.
-
-    `scope` (titles) only breaks ties.  The residue are content words of the phrase that stand in no
-    name, keyword, description or example of the tools: they narrow the action.
-    """
-    words = lexicon.content(re.sub(r"\Amake sure\b", "ensure", phrase, flags=re.I))  # which makes nothing
-    if not words or not toolbox.tools:
-        return Action(phrase, ())
-    roots = [lexicon.root(w) for w in words]
-    if (
-        roots[0] in ("cal", "mak", "us", "tak", "call", "make", "use", "take", "perform", "invok")
-        and set(roots[1:]) & _ANY_TOOL
-        and re.search(r"\b(?:an?|any|all|every|each|no|other|another|one)\b|s\Z", phrase, re.I)
-        and len(set(roots[1:])) <= 2
-    ):
-        return Action(phrase, tuple(t.name for t in toolbox.tools), (), 1.0)
-    index, rarity = _index(toolbox), _rarity(toolbox)
-    around = lexicon.roots(" ".join(scope))
-    best: list[tuple[float, Tool]] = []
-    if len(roots) == 1 and (called := tuple(t.name for t in toolbox.tools if _opens(t) == roots[0])):
-        return Action(phrase, called, (), 1.0)  # a verb alone is any tool that is called by it
-    for tool in toolbox.tools:
-        score = _score(roots, index[tool.name], rarity, around)
-        if score > 0:
-            best.append((round(score, 3), tool))
-    if not best:
-        return Action(phrase, ())
-    top = max(score for score, _ in best)
-    chosen = [tool for score, tool in best if score == top]
-    known = frozenset().union(*(index[t.name].strong | index[t.name].weak for t in chosen))
-    verb_group = SYNONYMS.get(roots[0], frozenset((roots[0],)))
-    known |= _HOLLOW
-    left = tuple(
-        w for i, (w, r) in enumerate(zip(words, roots, strict=True)) if r not in known and not (i == 0 and verb_group)
-    )
-    return Action(phrase, tuple(t.name for t in chosen), left, top)
-
-
-def _opens(tool: Tool) -> str:
-    """The root of the word that a tool's name begins with."""
-    return lexicon.root(lexicon.tokens(tool.name)[0])
-
-
-def looked_up(phrase: str, toolbox: Toolbox) -> tuple[str, ...]:
-    """The one tool that tells what a phrase says to check ("check its status": get_details, "Get the status …"); none
-    where several or none do."""
-    verb, *objects = [lexicon.root(w) for w in lexicon.content(phrase)] or [""]
-    if verb not in _LOOKS or not objects:
-        return ()
-    found = tuple(
-        tool.name
-        for tool in toolbox.tools
-        if _opens(tool) in _TELLS and {*objects} <= lexicon.roots(re.split(r"[.,;(]", tool.description)[0])
-    )
-    return found if len(found) == 1 else ()
-
-
-def changes(names: Sequence[str]) -> bool:
-    """Whether a tool changes a thing that is there: its arguments then say what the thing will be, not what it is."""
-    return any(lexicon.root(lexicon.tokens(name)[0]) in CHANGING for name in names)
-
-
-def tools_called(phrase: str, toolbox: Toolbox) -> Action:
-    """The one tool whose name begins with the verb of a title, whatever its object is called."""
-    words = lexicon.content(phrase)
-    found = tuple(
-        t.name for t in toolbox.tools if words and lexicon.root(lexicon.tokens(t.name)[0]) == lexicon.root(words[0])
-    )
-    return Action(phrase, found if len(found) == 1 else ())
-
-
-def tools_of_noun(text: str, toolbox: Toolbox) -> tuple[str, ...]:
-    """The one tool whose name begins with the verb of a title's noun, and which knows all of its words: "Repair of
-    boats", repair_boat; none of another title."""
-    if not _OF.match(text):
-        return ()
-    verb, *others = [lexicon.root(w) for w in lexicon.content(text)] or [""]
-    found = [
-        t.name for t in toolbox.tools if others and _opens(t) == verb and {*others} <= tool_words(toolbox, [t.name])
-    ]
-    return tuple(found) if len(found) == 1 else ()
-
-
-def tool_by_noun(phrase: str, toolbox: Toolbox) -> Action:
-    """The one tool that is called by a noun where the phrase has the verb, or the other way round: "accept
-    repairs", repair_boat; "bury a corpse", "Let a burial begin".  No word of the phrase is left over."""
-    verb, *others = [lexicon.root(w) for w in lexicon.content(phrase)] or [""]
-    found = []
-    for tool in toolbox.tools if verb else ():
-        known = tool_words(toolbox, (tool.name,))
-        done = verb in _DOES and _opens(tool) in others
-        if {*others} <= known and (done or verb == _makes(tool)):
-            found.append(tool.name)
-    return Action(phrase, tuple(found) if len(found) == 1 else ())
-
-
-def _makes(tool: Tool) -> str:
-    """The root of what a tool makes or lets begin, by its description; empty for another one."""
-    found = _MAKING.match(tool.description)
-    return lexicon.root(found["what"].lower()) if found else ""
-
-
-def names_head(phrase: str, names: Sequence[str], toolbox: Toolbox) -> bool:
-    """Whether the last content word of a phrase is in the tools' names or a keyword, not only in their arguments."""
-    words = lexicon.content(phrase)
-    index = _index(toolbox)
-    last = lexicon.root(words[-1])
-    return len(words) == 1 or any(last in index[n].strong or any(last in k for k in index[n].phrases) for n in names)
-
-
-def tools_about(noun: str, toolbox: Toolbox) -> tuple[str, ...]:
-    """The tools named after the head of a noun phrase, or with it as a keyword."""
-    roots = [lexicon.root(w) for w in lexicon.content(noun)]
-    if not roots:
-        return ()
-    index = _index(toolbox)
-    for wanted in (set(roots), {roots[-1]}):
-        found = tuple(t.name for t in toolbox.tools if wanted <= index[t.name].strong)
-        if found:
-            return found
-    return tuple(t.name for t in toolbox.tools if frozenset(roots) in index[t.name].phrases)
-
-
-def knows(noun: str, name: str, toolbox: Toolbox) -> bool:
-    """Whether a tool's words hold all of a noun phrase, and its name or a keyword the head as it stands: an objector is
-    no objection."""
-    words = lexicon.content(noun)
-    tool = toolbox.tool(name)
-    called = {lexicon.lemma(word) for word in lexicon.tokens(f"{name} {' '.join(tool.keywords)}")}
-    return {lexicon.root(w) for w in words} <= tool_words(toolbox, (name,)) and lexicon.lemma(words[-1]) in called
-
-
-def tool_words(toolbox: Toolbox, names: Sequence[str]) -> frozenset[str]:
-    """Every root in the vocabulary of these tools."""
-    index = _index(toolbox)
-    return frozenset().union(*(index[n].strong | index[n].weak for n in names)) if names else frozenset()
-
-
-@lru_cache(maxsize=4_000)
-def field_words(field: Field) -> Roots:
-    """The roots of a field: of its name, and of its description and keywords."""
-    name = frozenset(lexicon.root(w) for w in lexicon.tokens(field.name))
-    spoken = frozenset(lexicon.roots(k) for k in field.keywords) - {frozenset()}
-    told = f"{field.description} {' '.join(field.keywords)}"
-    told += " ".join(f" {word[:-2]}" for word in lexicon.tokens(told) if word.endswith("ly"))  # explicitly: explicit
-    return Roots(name, lexicon.roots(told), frozenset(), spoken)
-
-
-def _score(roots: list[str], words: Roots, rarity: dict[str, float], around: frozenset[str]) -> float:
-    """How well a tool fits a verb and its object; 0 where one of the two is not in its vocabulary."""
-    verb, objects = roots[0], set(roots[1:])
-    group = SYNONYMS.get(verb, frozenset((verb,)))
-    if verb not in words.weak and verb not in words.strong and not group & words.verbs:
-        return 0.0
-    said = frozenset(roots)
-    spoken = {root for keyword in words.phrases if keyword <= said for root in keyword}
-    exact = verb in words.verbs or verb in spoken
-    if not exact and not group & words.verbs:
-        return 0.0
-    named = objects & words.strong
-    given = objects & words.arguments
-    hits = (
-        0.5 * len(given - named)
-        + sum(rarity.get(r, 1.0) for r in named)
-        + 0.8 * len((objects & spoken) - named)
-        + 0.2 * len(objects & words.weak - named - spoken)
-    )
-    if not objects and not exact:
-        return 0.0  # a verb alone is no other verb's act
-    if objects and not (
-        named or given or objects & spoken or (verb in words.verbs and objects & words.weak and len(words.strong) == 1)
-    ):
-        return 0.0
-    covered = len(words.strong & set(roots)) / (len(words.strong) or 1)
-    return 1.0 + hits + (0.3 if exact else 0.0) + 0.5 * covered + 0.05 * len(around & words.strong)
-
-
-class _Same:
-    """A toolbox compared by identity: hashing one with thousands of keywords at each call would be slow."""
-
-    __slots__ = ("toolbox",)
-
-    def __init__(self, toolbox: Toolbox) -> None:
-        self.toolbox = toolbox
-
-    def __hash__(self) -> int:
-        return id(self.toolbox)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.toolbox is self.toolbox
-
-
-def _index(toolbox: Toolbox) -> dict[str, Roots]:
-    return _indexed(_Same(toolbox))
-
-
-def _rarity(toolbox: Toolbox) -> dict[str, float]:
-    return _rarities(_Same(toolbox))
-
-
-@lru_cache(maxsize=16)
-def _indexed(same: _Same) -> dict[str, Roots]:
-    return {tool.name: _tool_words(tool) for tool in same.toolbox.tools}
-
-
-def _tool_words(tool: Tool) -> Roots:
-    name = [lexicon.root(w) for w in lexicon.tokens(tool.name)]
-    spoken = frozenset(lexicon.roots(k) for k in tool.keywords)
-    described = lexicon.roots(
-        " ".join((tool.description, *tool.examples, *tool.keywords, *(a.name for a in tool.arguments)))
-    )
-    opening = lexicon.content(tool.description)[:1]
-    return Roots(
-        frozenset(name),
-        described,
-        frozenset((name[0], *(lexicon.root(w) for w in opening))),
-        spoken - {frozenset()},
-        lexicon.roots(" ".join(a.name for a in tool.arguments)),
-    )
-
-
-@lru_cache(maxsize=16)
-def _rarities(same: _Same) -> dict[str, float]:
-    """How telling a root is: the fewer tools have it in their names, the more."""
-    index = _indexed(same)
-    total = len(index)
-    counts: dict[str, int] = {}
-    for words in index.values():
-        for root in words.strong:
-            counts[root] = counts.get(root, 0) + 1
-    return {root: 0.5 + math.log(1 + total / count) / math.log(1 + total) for root, count in counts.items()}
-
-
-_MONEY = frozenset(
-    lexicon.root(w) for w in "price amount total cost fee sum payment value usd dollar eur euro gbp pound money".split()
-)
-_AGE = frozenset(lexicon.root(w) for w in "age old year aged".split())
-_IMPLIED = frozenset(lexicon.root(w) for w in "year old older younger age aged per total".split())
-_HAVING = frozenset(lexicon.root(w) for w in "hold own possess have get remain become".split())
-_HOLDING = _HAVING | {lexicon.root(w) for w in "active valid currently".split()}
+    @property
+    def known(self) -> frozenset[str]:
+        """The roots of the words that the tools take up."""
+        return roots(self.words) - frozenset(map(root, self.rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,80 +54,204 @@ class Literal:
     positive: bool = True
 
 
-def literal(
-    phrase: Phrase, toolbox: Toolbox, tools: Sequence[str] = (), around: frozenset[str] = frozenset()
-) -> Literal:
-    """The predicate of a phrase: a test on a state field, or on an argument where one tool is meant.
+class _Candidate(NamedTuple):
+    """A field with its path, and the tool whose calls it is an argument of."""
 
-    `around` are roots that the sentence has already used up (its action, its titles).  What a thing *is*
-    is never read off the arguments of a tool that changes it; a limit on a number is.
+    path: Path
+    owners: tuple[str, ...]
+    field: Field
+
+
+class _Words(NamedTuple):
+    """The roots of a tool's or field's name, of all its text, of each keyword, and the verbs a tool is called by."""
+
+    name: frozenset[str]
+    every: frozenset[str]
+    keywords: frozenset[frozenset[str]]
+    verbs: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=4_000)
+def _of_tool(name: str, description: str, keywords: tuple[str, ...]) -> _Words:
+    spoken = frozenset(map(roots, keywords)) - {frozenset()}
+    named = tuple(map(root, lexicon.tokens(name)))
+    opening = tuple(map(root, lexicon.content(description)[:1]))
+    return _Words(frozenset(named), roots(f"{name} {description} {' '.join(keywords)}"), spoken, {*named[:1], *opening})
+
+
+def tool_words(tool: Tool) -> _Words:
+    """The roots by which a tool is known."""
+    return _of_tool(tool.name, tool.description, tool.keywords)
+
+
+@lru_cache(maxsize=4_000)
+def field_words(field: Field) -> _Words:
+    """The roots by which a field is known."""
+    spoken = frozenset(map(roots, field.keywords)) - {frozenset()}
+    named = frozenset(map(root, lexicon.tokens(field.name)))
+    return _Words(named, lexicon.nouns(f"{field.description} {' '.join(field.keywords)}") | named, spoken)
+
+
+def changing(toolbox: Toolbox) -> frozenset[str]:
+    """The tools that may change something: all but those that only look something up, by their verbs."""
+    return frozenset(tool.name for tool in toolbox.tools if not tool_words(tool).verbs <= _LOOKUP)
+
+
+def about(text: str, toolbox: Toolbox) -> tuple[str, ...]:
+    """The tools that a text may speak of: by all the things in a tool's name, or all of a keyword of several words."""
+    said, found = {*map(root, lexicon.tokens(text))}, []
+    for tool in toolbox.tools:
+        first, *things = map(root, lexicon.tokens(tool.name))
+        named = things and {*things} <= said
+        if named or any(len(k) > 1 and k <= said for k in tool_words(tool).keywords) or (not things and first in said):
+            found.append(tool.name)
+    return tuple(found)
+
+
+# ---- acts -------------------------------------------------------------------------------------
+
+
+def act(words: str, toolbox: Toolbox) -> Act:
+    """The tools that are called by the verb of an act and know what it is done to.
+
+    A verb alone names the tools whose names begin with it.  Of several tools the one whose words fit best is meant.
+
+    Raises:
+        Unbound: no tool, or several that fit as well.
     """
-    if len(tools) == 1 and (argument := given(phrase.text, toolbox.tool(tools[0]))):
-        return Literal(argument)
-    quantity = lexicon.find(phrase.text)
-    candidates = _said(phrase, _candidates(toolbox, tools), toolbox, tools, around)
-    if quantity is not None and quantity.value is not None:
-        return _numeric(phrase, quantity, candidates, around)
-    if listed := _listed(phrase, candidates):
-        return Literal(listed)
-    words = [lexicon.root(w) for w in lexicon.content(phrase.text)]
-    if changes(tools):
-        candidates = [(path, field) for path, field in candidates if path.startswith("state.")]
-    signs = negation.signs(phrase.text)
-    found = _enumerated(phrase, candidates, around)
-    says = _says(phrase.text, around)
-    for left in (_HAVING, _HOLDING):  # "a valid card" is a field of that name before it is any card
-        found = found or _flag([w for w in words if w not in left] or words, signs, candidates, around, says)
-    if found is not None:
-        return found
-    opposite = negation.opposite(phrase.text)
-    if opposite and (
-        found := _flag(
-            [lexicon.root(w) for w in lexicon.content(opposite)], negation.signs(opposite), candidates, around
-        )
-    ):
-        return replace(found, positive=not found.positive)
-    return Literal(ungrounded(phrase.text))
+    said = [root(word) for word in lexicon.content(words)]
+    if not said or words.split()[0] in lexicon.STOP or (len(said) == 1 and {"it", "them"} & {*words.split()}):
+        raise Unbound(f"no act is named by {words!r}")
+    verb, things = said[0], frozenset(said[1:])
+    best: list[tuple[float, str, frozenset[str]]] = []
+    for tool in toolbox.tools:
+        known = tool_words(tool)
+        spoken = frozenset().union(*(k for k in known.keywords if k <= {verb, *things}))
+        alike = _SYNONYMS.get(verb, frozenset()) & known.verbs
+        if verb not in known.verbs | spoken and not alike:
+            continue
+        if not things:
+            first = next(iter(map(root, lexicon.tokens(tool.name))), "")
+            best += [(1.0, tool.name, frozenset())] if verb == first or frozenset({verb}) in known.keywords else []
+            continue
+        named = things & (known.name | spoken)
+        if not named:
+            continue
+        fit = len(named) + (0.3 if verb in known.verbs | spoken else 0) + len(known.name & {*said}) / len(known.name)
+        best.append((round(fit, 6), tool.name, things - named))
+    if not best:
+        raise Unbound(f"no tool performs {lexicon.name(words)!r}")
+    top = max(fit for fit, _, _ in best)
+    fits = [(name, rest) for fit, name, rest in best if fit == top]
+    if len(fits) > 1 and things:
+        raise Unbound(f"{lexicon.name(words)!r} may be any of the tools {', '.join(name for name, _ in fits)}")
+    left = tuple(word for word in lexicon.content(words)[1:] if any(root(word) in rest for _, rest in fits))
+    return Act(words, tuple(name for name, _ in fits), left)
 
 
-def given(text: str, tool: Tool) -> Predicate | None:
-    """That an argument of a tool is no empty text, of a phrase that says to provide what it is, or that what the tool
-    makes contains it, all words of which are the argument's: "provide a parcel number", "the parcel label must contain
-    the name"; None where no argument, or several, are that."""
-    found = _GIVING.search(text)
-    if not found or not lexicon.roots(text[: found.start()]) <= _tool_words(tool).strong | _tool_words(tool).weak:
-        return None
-    if not (lexicon.content(text[: found.start()]) or lexicon.root(found.group().lower()) in _PROVIDES):
-        return None  # nobody is asked to provide it
-    words = {r for r in map(lexicon.root, lexicon.content(text[found.end() :])) if r not in _DETAILS}
-    fields = []
-    for field in tool.arguments if words else ():
-        known = field_words(field)
-        if field.type == "string" and not field.values and words <= known.strong | known.weak:
-            fields += [field] if lexicon.roots(field.name) - {"id"} <= words | lexicon.roots(text) else []
-    if len(fields) != 1:
-        return None
-    (field,) = fields
+def of_thing(thing: str, limit: Limit, toolbox: Toolbox) -> str:
+    """The one tool whose name or keyword is a thing, and which has an argument that a limit on the thing measures.
+
+    Raises:
+        Unbound: no tool, or several.
+    """
+    said, found = roots(thing), []
+    for tool in toolbox.tools if said else ():
+        known = tool_words(tool)
+        if said <= known.name | frozenset().union(*(k for k in known.keywords if k <= said)):
+            try:
+                of = literal(Leaf("", thing, limit), toolbox, (tool.name,)).predicate
+            except Unbound:
+                continue
+            found += [tool.name] if of.tools else []
+    if len(found) != 1:
+        raise Unbound(f"one tool with a limit on {thing!r} was required; got {', '.join(found) or 'none'}")
+    return found[0]
+
+
+def done(words: str, toolbox: Toolbox) -> Predicate:
+    """What happened before: the act of a tool, in the active or the passive, or by a keyword that says all of it.
+
+    Raises:
+        Unbound: no tool does it.
+    """
+    said = roots(words)
+    spoken = [
+        t for t in toolbox.tools if any(k <= said for k in tool_words(t).keywords) and said <= tool_words(t).every
+    ]
+    content = lexicon.content(words)
+    for order in (content, (*content[-1:], *content[:-1])):
+        try:
+            found = act(" ".join(order), toolbox)
+        except Unbound:
+            continue
+        if not found.rest:
+            return action(found, toolbox)
+    if len(spoken) == 1:
+        return action(Act(words, (spoken[0].name,)), toolbox)
+    raise Unbound(f"no tool performs {lexicon.name(words)!r}")
+
+
+def action(found: Act, toolbox: Toolbox) -> Predicate:
+    """The predicate that one of the tools of an act is called."""
+    if len(found.tools) > 1:
+        text = lexicon.sentence(found.words)
+        return Predicate(lexicon.name(found.words), "action", text, lexicon.keywords(found.words), found.tools)
+    tool = toolbox.tool(found.tools[0])
+    text = tool.description or lexicon.sentence(tool.name)
     return Predicate(
-        f"{field_name(field)}_given",
-        "state",
-        sentence(text),
-        keywords(text),
-        tools=(tool.name,),
-        test=Comparison("!=", Path(("call", field.name)), Scalar("")),
+        predicate_name(tool.name),
+        "action",
+        text,
+        lexicon.keywords(f"{tool.name} {' '.join(tool.keywords)}"),
+        (tool.name,),
     )
 
 
-def ungrounded(text: str) -> Predicate:
-    """A state predicate that no field decides."""
-    return Predicate(lexicon.name(text), "state", sentence(text), keywords(text))
+# ---- facts ------------------------------------------------------------------------------------
 
 
-def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> list[tuple[str, Field]]:
-    """The fields of the state and, of one tool, its arguments, each with its path, and what lies within objects."""
-    found = [("state", field) for field in toolbox.state]
-    found += [(tools[0], field) for field in toolbox.tool(tools[0]).arguments] if len(tools) == 1 else []
-    return [(f"{owner}.{field.name}", field) for owner, outer in found for field in _below(outer)]
+def literal(leaf: Leaf, toolbox: Toolbox, tools: Sequence[str] = (), around: Set[str] = frozenset()) -> Literal:
+    """The predicate of a leaf: a test on a field of the state or, where one tool is meant, on an argument.
+
+    `around` are roots that the sentence has already used up: those of its act.
+
+    Raises:
+        Unbound: no field takes up all of the words, or several do.
+    """
+    candidates = [one for one in _candidates(toolbox, tools) if _of_whom(leaf, one.field)]
+    used = frozenset(around) | frozenset().union(*(tool_words(toolbox.tool(name)).name for name in tools))
+    if leaf.limit is not None:
+        return _numeric(leaf, leaf.limit, candidates, used)
+    if any(tool_words(toolbox.tool(name)).verbs & _ALTERING for name in tools):
+        candidates = [one for one in candidates if not one.owners]  # its arguments say what the thing will be
+    used |= roots(leaf.about)
+    said = roots(leaf.words)
+    for words in dict.fromkeys((said, said - _HOLDING, said - _HOLDING - _STANDING)):
+        fits = list(_fits(leaf, words, candidates, used)) if words else []
+        best = max((score for score, _ in fits), default=0)
+        chosen = [predicate for score, predicate in fits if score == best]
+        if len(chosen) == 1:
+            return Literal(chosen[0])
+        if chosen:
+            raise Unbound(f"several fields may decide {leaf.words!r}: {', '.join(p.name for p in chosen)}")
+    raise Unbound(f"no field decides {lexicon.name(leaf.words) if said else leaf.words!r}")
+
+
+def _of_whom(leaf: Leaf, field: Field) -> bool:
+    """Whether a field may be of the persons that a leaf speaks of: of an agent, or a guest, only where it says so."""
+    said = {word.removesuffix("s") for word in lexicon.tokens(f"{leaf.words} {leaf.about}") if word in lexicon.PERSONS}
+    return said - _GENERIC <= {word.removesuffix("s") for word in lexicon.tokens(f"{field.name} {field.description}")}
+
+
+def _candidates(toolbox: Toolbox, tools: Sequence[str]) -> Iterator[_Candidate]:
+    """The fields of the state and, of one tool, its arguments, and what lies within objects."""
+    owners = [("state", (), field) for field in toolbox.state]
+    if len(tools) == 1:
+        owners += [("call", tuple(tools), field) for field in toolbox.tool(tools[0]).arguments]
+    for owner, of, outer in owners:
+        for field in _below(outer):
+            yield _Candidate(Path((owner, *field.name.split("."))), of, field)
 
 
 def _below(field: Field, levels: int = 3) -> Iterator[Field]:
@@ -445,265 +261,84 @@ def _below(field: Field, levels: int = 3) -> Iterator[Field]:
         yield from _below(replace(inner, name=f"{field.name}.{inner.name}"), levels - 1)
 
 
-def _said(
-    phrase: Phrase,
-    candidates: list[tuple[str, Field]],
-    toolbox: Toolbox,
-    tools: Sequence[str],
-    around: frozenset[str],
-) -> list[tuple[str, Field]]:
-    """The candidates without those that lie within an object that nobody speaks of: the status of an order is not that
-    of a payment.  A field whose whole description is said is spoken of, and one that words of its own alone name
-    (`called.alone`).  An argument's name alone speaks of nothing, the name of the tool does."""
-    index = _index(toolbox)
-    given = frozenset().union(*(index[name].arguments - index[name].strong for name in tools))
-    said = lexicon.roots(f"{phrase.text} {phrase.about}") | (around - given)
-    return [
-        (path, field)
-        for path, field in candidates
-        if lexicon.roots(field.name.rpartition(".")[0]) <= said
-        or (len(told := lexicon.roots(field.description)) > 1 and told <= said)
-        or _alone(path, phrase, toolbox)
-    ]
-
-
-def _alone(path: str, phrase: Phrase, toolbox: Toolbox) -> bool:
-    """Whether a phrase names the field at a path within others by words that no other field has."""
-    read, owners = _place(path)
-    those = called.declared(read.names, owners, toolbox) if len(read.names) > 2 else ()
-    return any(called.alone(place, f"{phrase.about} {phrase.text}", toolbox) for place in those)
-
-
-def _says(text: str, around: Set[str]) -> bool:
-    """Whether a phrase says something of a thing: it has a verb, or words that are new, and not one noun alone."""
-    words = [w for w in lexicon.tokens(text) if w not in lexicon.DETERMINERS | _OTHERS | {"or", "and"}]
-    new = {lexicon.root(w) for w in words if w not in lexicon.STOP} - around
-    return len(words) > 1 and bool(new or _BEING.search(text))
-
-
-def _place(path: str) -> tuple[Path, tuple[str, ...]]:
-    """A field as facts read it, and the tools whose calls it is an argument of."""
-    owner, *names = path.split(".")
-    return (Path(("state", *names)), ()) if owner == "state" else (Path(("call", *names)), (owner,))
-
-
-_DESCRIBED = 0.1  # what words of its description alone make a field fit better than another one
-
-
-def _flag(
-    words: list[str],
-    signs: frozenset[str],
-    candidates: list[tuple[str, Field]],
-    around: frozenset[str],
-    says: bool = True,
-) -> Literal | None:
-    """A boolean field whose text takes up all the words, and whose name or a keyword they hold: of a phrase that says
-    something of a thing half of the name, of a thing alone all of it; none where two fit as well.
-
-    A field that is true of what is not there ("no_card") decides a positive phrase negated; one with
-    other signs than the phrase ("consent withdrawn", "opted out") does not decide it.
-    """
-    found: list[tuple[float, str, Field, bool]] = []
-    for path, field in candidates:
-        if field.type != "boolean" or not words:
-            continue
+def _fits(
+    leaf: Leaf, words: frozenset[str], candidates: Sequence[_Candidate], used: frozenset[str]
+) -> Iterator[tuple[float, Predicate]]:
+    """The tests that take up all of the words, and how well each does."""
+    for path, owners, field in candidates:
         known = field_words(field)
-        if any(w not in known.strong and w not in known.weak and w not in around for w in words):
+        shared = words & known.every
+        values = [value for value in field.values if roots(value) and roots(value) <= words]
+        if field.type == "string" and len(values) == 1 and words <= known.every | roots(values[0]) | used | _HOLDING:
+            name = lexicon.name(f"{predicate_name(field.name)} is {values[0]}")
+            text = lexicon.sentence(f"{field.name} is {values[0]}")
+            test = Comparison("==", path, Scalar(values[0]))
+            yield 1 + len(shared), Predicate(name, "state", text, lexicon.keywords(leaf.words), owners, test)
+        if field.type != "boolean" or words != shared or _negative(field, leaf):
             continue
-        denied = _signs(field)
-        absent = bool(denied) and denied <= negation.ABSENCE and not signs and negation.denied(field.name) <= {*words}
-        score = _fit(set(words), known)
-        enough = score >= 0.5 and (says or _named_in_full(field, {*words} | around))
-        if enough and (denied == signs or absent):
-            found.append((score, path, field, not absent))
-    best = max(found, key=lambda one: one[0], default=None)
-    rivals = [one for one in found if one is not best and best is not None and best[0] - one[0] <= _DESCRIBED]
-    if best is None or (rivals and not _named_in_full(best[2], {*words} | around)):
-        return None
-    _, path, field, positive = best
-    read, owners = _place(path)
-    return Literal(
-        Predicate(
-            field_name(field),
-            "state",
-            field.description or sentence(field.name),
-            keywords(f"{field.name} {' '.join(field.keywords)}"),
-            tools=owners,
-            test=read,
-        ),
-        positive,
-    )
+        spoken = max((len(k) for k in known.keywords if k <= words | used and k & words), default=0)
+        whole = known.name <= words | used and bool(known.name & words)
+        if spoken or whole:
+            told = lexicon.keywords(f"{field.name} {' '.join(field.keywords)}")
+            text = field.description or lexicon.sentence(field.name)
+            score = whole + spoken + len(words & known.name) / len(known.name) + 0.1 * len(shared)
+            yield round(score, 6), Predicate(predicate_name(field.name), "state", text, told, owners, path)
 
 
-def _named_in_full(field: Field, said: Set[str]) -> bool:
-    """Whether all words of a field's name, or of a keyword, are said."""
-    return lexicon.roots(field.name) <= said or any(keyword <= said for keyword in field_words(field).phrases)
+def _negative(field: Field, leaf: Leaf) -> bool:
+    """Whether a field is true of what is not there, or not so, and the words are not: it says the opposite of them."""
+    first = re.split(r"[,;.:(]", field.description)[0]
+    said = {*map(root, lexicon.tokens(leaf.words))}
+    return any(word in _NEGATIVE and root(word) not in said for word in lexicon.tokens(f"{field.name} {first}"))
 
 
-def _signs(field: Field) -> frozenset[str]:
-    """The signs of a field: of its name and of the first clause of its description."""
-    first = re.split(r"[,;.(]|\b(?:and|or|that|which|who)\b", field.description)[0]
-    return negation.signs(f"{field.name} {first}")
-
-
-def _fit(words: set[str], known: Roots) -> float:
-    """How much of a field the words name: the part of its name, or 1 and more for a whole keyword."""
-    spoken = max((len(k) for k in known.phrases if k <= words), default=0)
-    named = len(words & known.strong) / len(known.strong)
-    return named + spoken + _DESCRIBED * len(words & known.weak) / len(words)
-
-
-def field_name(field: Field) -> str:
-    """The name of a field as that of a predicate."""
-    plain = re.sub(r"\W+", "_", field.name).strip("_").lower()
+def predicate_name(name: str) -> str:
+    """The name of a tool or field as that of a predicate."""
+    plain = re.sub(r"\W+", "_", name).strip("_").lower()
     return plain if plain[:1].isalpha() else f"f_{plain}"
 
 
-def _enumerated(phrase: Phrase, candidates: list[tuple[str, Field]], around: frozenset[str]) -> Literal | None:
-    """A field one or more of whose values the phrase names; of several the one whose own name is said, else none."""
-    about = lexicon.roots(phrase.about)
-    found: list[tuple[int, Literal]] = []
-    for path, field in candidates:
-        words = {*map(lexicon.root, lexicon.content(phrase.text)), *about}
-        if one := _valued(phrase, path, field, around):
-            found.append((len(field_words(field).strong & (words | around)), one))
-    best = max((score for score, _ in found), default=0)
-    fits = [one for score, one in found if score == best]
-    return fits[0] if len(fits) == 1 else None
-
-
-def _valued(phrase: Phrase, path: str, field: Field, around: frozenset[str]) -> Literal | None:
-    """That a field has one of its values that the phrase names, or, of one that is yes or no, that it is yes."""
-    text = " ".join(lexicon.tokens(phrase.text.replace("/", " ")))
-    named, rest = [], f" {text} "
-    for value in sorted(field.values, key=len, reverse=True):
-        spelled = " ".join(lexicon.tokens(value))
-        if len(spelled) > 1 and spelled not in ("yes", "no") and f" {spelled} " in rest:
-            named.append(value)
-            rest = rest.replace(f" {spelled} ", " ")
-    known = field_words(field)
-    light = _HOLDING | (_CHOOSES if (known.strong | known.weak) & _CHOSEN else frozenset())
-    said = known.strong | known.weak | around | light
-    if named and not [r for r in map(lexicon.root, lexicon.content(rest)) if r not in said]:
-        options = tuple(Scalar(v) for v in field.values if v in named)
-        read, owners = _place(path)
-        test = Comparison("==", read, options[0]) if len(options) == 1 else OneOf(read, options)
-        name = f"{field_name(field)} is {' or '.join(v for v in field.values if v in named)}"
-    elif {"yes", "no"} == set(field.values) and not named:
-        words = [r for r in map(lexicon.root, lexicon.content(text)) if r not in _HOLDING]
-        if not words or not all(w in known.strong | around for w in words) or not {*words} & known.strong:
-            return None
-        read, owners = _place(path)
-        test, name = Comparison("==", read, Scalar("yes")), f"{field_name(field)} is yes"
-    else:
-        return None
-    return Literal(
-        Predicate(lexicon.name(name), "state", sentence(phrase.text), keywords(phrase.text), tools=owners, test=test)
-    )
-
-
-def _listed(phrase: Phrase, candidates: list[tuple[str, Field]]) -> Predicate | None:
-    """That a number is one of those that a phrase lists and nothing else, "30, 50 or 80 km/h": of the one field whose
-    text has the words of their unit; None where none, or several, have."""
-    found = _LIST.fullmatch(phrase.text.strip())
-    unit = lexicon.roots(found["unit"]) if found else frozenset()
-    fits = []
-    for path, field in candidates if unit else ():
-        known = field_words(field)
-        fits += [(path, field)] if field.type in ("integer", "number") and unit <= known.strong | known.weak else []
+def _numeric(leaf: Leaf, limit: Limit, candidates: Sequence[_Candidate], used: frozenset[str]) -> Literal:
+    """The test of a limit; below and above are turned into at least and at most, negated."""
+    words, about = lexicon.nouns(limit.words), roots(leaf.about)
+    head = [word for word in lexicon.tokens(leaf.about) if word != "aged"][-1:]  # "a user under 18", "aged 12"
+    aged = not limit.unit and words <= _AGE and bool(words or about & _AGE or {*head} & lexicon.PERSONS)
+    found = []
+    for path, owners, field in candidates:
+        score = _measures(field, words, about, used, limit, aged=aged)
+        found += [(score, path, owners, field)] if score else []
+    best = max((score for score, *_ in found), default=0)
+    fits = [each for each in found if each[0] == best]
     if len(fits) != 1:
-        return None
-    ((path, field),) = fits
-    read, owners = _place(path)
-    numbers = tuple(dict.fromkeys(lexicon.number(one) for one in re.findall(r"\d+", found["numbers"])))
-    name = f"{field_name(field)}_is_{'_or_'.join(map(str, numbers))}"
-    told = (sentence(phrase.text), keywords(phrase.text))
-    return Predicate(name, "state", *told, tools=owners, test=OneOf(read, tuple(map(Scalar, numbers))))
+        raise Unbound(f"one field that {limit.op} {limit.value:g} {limit.words} measures was required; got {len(fits)}")
+    ((_, path, owners, field),) = fits
+    if isinstance(limit.value, int) and not abs(limit.value) < 2**63:
+        raise Unbound("a number of 64 bits was required")
+    op, positive = {"<": (">=", False), ">": ("<=", False)}.get(limit.op, (limit.op, True))
+    relation = "at most" if op == "<=" else "at least"
+    number = re.sub(r"\W", "_", f"{limit.value:g}")
+    name = f"{predicate_name(field.name)}_{relation.replace(' ', '_')}_{number}"
+    text = f"{(field.description or field.name).rstrip('.')}: {relation} {limit.value:g}"
+    told = lexicon.keywords(f"{field.name} {' '.join(field.keywords)}")
+    test = Comparison(op, Size(path) if field.type == "array" else path, Scalar(limit.value))
+    return Literal(Predicate(name, "state", text, told, owners, test), positive)
 
 
-def _numeric(
-    phrase: Phrase, quantity: Quantity, candidates: list[tuple[str, Field]], around: frozenset[str]
-) -> Literal:
-    """The test that a comparison stands for; negated forms are turned into at least / at most."""
-    unit = "" if quantity.unit in ("$", "%") else quantity.unit
-    rest = f"{phrase.text[: quantity.start]} {phrase.text[quantity.end :]} {unit}"
-    words = {lexicon.root(w) for w in lexicon.content(rest)}
-    person = quantity.person or (words and words <= _IMPLIED and not phrase.about)
-    wanted = (words - _IMPLIED) | (_AGE if person else frozenset())
-    about = lexicon.roots(phrase.about)
-    best: tuple[float, str, Field] | None = None
-    for path, field in candidates:
-        score = _numeric_score(field, wanted, about, around, quantity, person)
-        if score > 0 and abs(quantity.value) < 2**63 and (best is None or score > best[0]):
-            best = (score, path, field)
-    op, positive = {"<": (">=", False), ">": ("<=", False), "<=": ("<=", True), ">=": (">=", True), "==": ("==", True)}[
-        quantity.op
-    ]
-    relation = {"<=": "at_most", ">=": "at_least", "==": "exactly"}[op]
-    number = f"{quantity.value:g}".replace(".", "_") if quantity.value < 1e6 else str(quantity.value)
-    if best is None:
-        unit = {"$": " usd", "%": " percent"}.get(quantity.unit, "")
-        noun = (
-            "age" if person else " ".join(lexicon.content(rest)) or " ".join(lexicon.content(phrase.about)) or "value"
-        )
-        name = lexicon.name(f"{noun} {relation.replace('_', ' ')} {number}{unit}", most=14)
-        return Literal(
-            Predicate(
-                name,
-                "state",
-                sentence(f"{phrase.about} {phrase.text}".strip()),
-                keywords(f"{phrase.about} {phrase.text}"),
-            ),
-            positive,
-        )
-    _, path, field = best
-    read, owners = _place(path)
-    measured = Size(read) if field.type == "array" else read
-    name = f"{field_name(field)}_{relation}_{number}"
-    description = f"{(field.description or field.name).rstrip('.')}: {relation.replace('_', ' ')} {quantity.value:g}"
-    return Literal(
-        Predicate(
-            name,
-            "state",
-            description,
-            keywords(f"{field.name} {' '.join(field.keywords)}"),
-            tools=owners,
-            test=Comparison(op, measured, Scalar(quantity.value)),
-        ),
-        positive,
-    )
-
-
-def _numeric_score(
-    field: Field,
-    wanted: frozenset[str] | set[str],
-    about: frozenset[str],
-    around: frozenset[str],
-    quantity: Quantity,
-    person: bool,
+def _measures(
+    field: Field, words: frozenset[str], about: frozenset[str], used: frozenset[str], limit: Limit, *, aged: bool
 ) -> float:
-    """How well a number or a list fits; 0 where a word is left over or no word speaks for it."""
-    if field.type not in ("integer", "number", "array") or (field.type == "array" and (quantity.unit or person)):
-        return 0.0
+    """How well a number or a list fits a limit; 0 where a word is left over or none speaks for it."""
     known = field_words(field)
-    strong, every = known.strong, known.strong | known.weak
-    if person:
-        return 2.0 if strong & _AGE and not (wanted - _AGE - every - around) else 0.0
-    if quantity.unit == "$" and not every & _MONEY:
-        return 0.0
-    money = 1.0 if quantity.unit == "$" else 0.0
-    if [w for w in wanted if w not in every and w not in around and not (money and w in _MONEY)]:
-        return 0.0
-    hits = len(wanted & strong) + 0.4 * len(wanted & (known.weak - strong)) + 0.3 * len(about & every)
-    return hits + money if (wanted & every or money) else 0.0
-
-
-def sentence(text: str) -> str:
-    """A phrase as a sentence, for a description."""
-    plain = re.sub(r"\s+", " ", text).strip(" .,;")
-    return f"{plain[:1].upper()}{plain[1:]}." if plain else ""
-
-
-def keywords(text: str) -> tuple[str, ...]:
-    """The lemmas of a phrase, at most eight, for the keywords of a predicate."""
-    return tuple(dict.fromkeys(lexicon.lemma(w) for w in lexicon.content(text)))[:8]
+    if field.type not in ("integer", "number", "array") or (field.type == "array" and (limit.unit or aged)):
+        return 0
+    if aged:
+        return 2.0 if known.name & {"age", "aged"} else 0
+    money = limit.unit in _SIGNS and bool(known.every & _MONEY) and known.every & _COINS <= _SIGNS[limit.unit]
+    if (limit.unit and not money) or not words <= known.every | used | (_MONEY if money else frozenset()):
+        return 0
+    if not (words & known.every or (money and not words - used)):
+        return 0
+    spare = about - known.every - used
+    own = words | about if not words - _MONEY else words
+    score = len(own & known.name) + 0.4 * len(own & known.every) + money
+    return score if not spare or words - used - _MONEY else 0

@@ -159,12 +159,6 @@ def _fires(rules: Iterable[Rule], tried: int) -> dict[str, Formula]:
     }
 
 
-def together(*asked: Mapping[str, str]) -> dict[str, str]:
-    """The questions about each rule, those of several checks in one."""
-    names = dict.fromkeys(name for some in asked for name in some)
-    return {name: "; ".join(some[name] for some in asked if name in some) for name in names}
-
-
 def questions(report: Report, ruleset: RuleSet) -> dict[str, str]:
     """What a person has to decide about a rule, by its id: a suspicion that it says something else than its sentence,
     or rules that cannot all be kept.  Rules that say the same as others, or follow from them, are no question; nor is a

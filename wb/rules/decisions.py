@@ -15,12 +15,9 @@
         rules:
           - {formula: ALWAYS (refund IMPLIES manager), modality: permit_only_if}
 
-A draft holds what was read of an open sentence as well, under `read`, as predicates and rules, and above them what they
-say, made from the formulas and tests alone, unless an act in it has no tool or it says the opposite
-(`sentences.offered`): `decision: accept` takes
-these for a person's own, unchanged; every other decision leaves them aside.  `part: WORDS` waives these
-words of the sentence alone: beside `waive` the rules that account for the rest stay in force, beside `accept` and
-`rule` those that are written, but for the ones of `read` that lack a tool or a field for words of the part alone.
+A draft holds the readings of an open sentence as well, under `readings`, as predicates and rules, and above each what
+it says, made from the formulas and tests alone: `decision: accept` takes the first for a person's own, unchanged,
+`accept 2` the second; every other decision leaves them aside.
 
 An entry without a decision changes nothing; one that rejects what was read leaves its sentence open.  The id is made
 of the words and of what they are read with, titles, list openings, row and columns, and what an answer, a step or a
@@ -40,7 +37,6 @@ wrong: they are tests no more and speak against no rule.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -51,14 +47,14 @@ from typing import Any, Literal, Protocol
 import pydantic
 
 from wb import paths
-from wb.domain.clauses import named, pieces
-from wb.domain.document import Sentence
+from wb.domain.clauses import named
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Toolbox, schemas
-from wb.logic import cel, facts, formula, syntax, types
+from wb.logic import facts, syntax, types
 from wb.logic.formula import windows
-from wb.rules import accounting, called, operators, rulefile, words
-from wb.rules.rule import Predicate, RuleSet, rename
+from wb.rules import rulefile
+from wb.rules.rule import Predicate, Rule, RuleSet, rename
+from wb.rules.rule import toolbox as with_questions
 from wb.rules.rulefile import Form, Loc, PredicateForm, RuleForm, Written, decoded, read
 
 ACCEPTED = "accepted as it was read"
@@ -69,75 +65,53 @@ class DecisionError(ValueError):
 
 
 class Reading(Form):
-    """What was read of a sentence: predicates and rules as in a rule file, what the reader left undecided beside them,
-    and their digest as a draft wrote them."""
+    """One reading of a sentence: who read it so, predicates and rules as in a rule file, and their digest as a draft
+    wrote them."""
 
+    by: str = ""
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
-    undecided: list[str] = []
     digest: str = ""
 
     def drafted(self, id: str, text: str) -> str:
         """The digest of what stands here, as read of that sentence."""
-        said = self.model_dump(mode="json", exclude={"digest"} if self.undecided else {"digest", "undecided"})
+        said = self.model_dump(mode="json", exclude={"digest"})
         return paths.digest(json.dumps([id, _folded(text), said], sort_keys=True))[:12]
 
 
+Decision = Literal["waive", "not a constraint", "reject", "rule", "accept", "accept 1", "accept 2", "accept 3"]
+
+
 class Ruling(Form):
-    """What a person decided about one sentence, or about a `part` of it, and why; `predicates` and `rules` as in a rule
-    file, `read` as a draft offers it, word for word."""
+    """What a person decided about one sentence, and why; `predicates` and `rules` as in a rule file, `readings` as a
+    draft offers them, word for word."""
 
     id: str = pydantic.Field(default="", pattern=r"^[0-9a-f]{12}(-[2-9]|-[1-9]\d+)?$")
     text: str = pydantic.Field(min_length=1)
-    decision: Literal["waive", "not a constraint", "reject", "rule", "accept"] | None = None
+    decision: Decision | None = None
     why: str | None = None
-    part: str | None = pydantic.Field(default=None, min_length=1)
     predicates: dict[str, PredicateForm] = {}
     rules: list[RuleForm] = []
-    read: Reading | None = None
+    readings: list[Reading] = []
 
     def speaks_of(self, text: str) -> bool:
         """Whether the decision was made about these words, blanks folded."""
         return self.text.split() == text.split()
 
     @property
-    def partly(self) -> bool:
-        """Whether a part of the sentence is waived, and the rest stands as it was read."""
-        return self.decision == "waive" and self.part is not None
+    def accepted(self) -> Reading | None:
+        """The reading that is accepted; None where none is, or there is no such one."""
+        if self.decision is None or not self.decision.startswith("accept"):
+            return None
+        number = int(self.decision.removeprefix("accept") or 1)
+        return self.readings[number - 1] if number <= len(self.readings) else None
 
     def taken(self) -> Ruling:
-        """The same with the rules that are accepted as its own; of a sentence that is waived in part, without those
-        that lack a tool or a field for words of that part alone."""
-        if self.decision != "accept" or self.read is None:
+        """The same with the rules that are accepted as its own."""
+        if (read := self.accepted) is None:
             return self
-        kept = [rule for rule in self.read.rules if self.part is None or not self._of_part(rule)]
-        names = {name for rule in kept for name in _names(rule)}
-        own = {name: row for name, row in self.read.predicates.items() if self.part is None or name in names}
-        new = {"decision": "rule", "why": self.why or ACCEPTED, "predicates": own, "rules": kept, "read": None}
-        return self.model_copy(update=new)
-
-    def _of_part(self, rule: RuleForm) -> bool:
-        """Whether a rule lacks a tool or a field, and whatever lacks one is called by words of the part alone."""
-        rows = {name: self.read.predicates.get(name) for name in _names(rule)}
-        lacking = [name for name, row in rows.items() if row and not (row.tools if row.kind == "action" else row.test)]
-        return within(self.part or "", self.text, lacking)
-
-
-def within(part: str, text: str, names: Iterable[str]) -> bool:
-    """Whether there are names, and what each has of the words of a sentence stands in that part of it, and some of them
-    nowhere else."""
-    before, _, behind = _folded(text).partition(_folded(part))
-    mine, others = set(words.stems(part)), {*words.stems(before), *words.stems(behind)}
-    called = [set(words.stems(name)) & (mine | others) for name in names]
-    return bool(called) and all(those <= mine and those - others for those in called)
-
-
-def _names(rule: RuleForm) -> tuple[str, ...]:
-    """The predicates of a rule; none where its formula cannot be read, which is told elsewhere."""
-    try:
-        return formula.predicates(syntax.parse(rule.formula))
-    except syntax.FormulaError:
-        return ()
+        new = {"decision": "rule", "why": self.why or ACCEPTED, "predicates": read.predicates, "rules": read.rules}
+        return self.model_copy(update={**new, "readings": []})
 
 
 class Struck(Form):
@@ -150,7 +124,6 @@ class Struck(Form):
 
 class _File(Form):
     decisions: list[Any] = []  # each a `Ruling`
-    words: list[Any] = []  # each a `wording.Word`
     struck: list[Any] = []  # each a `Struck`
 
 
@@ -164,6 +137,7 @@ class Read(Protocol):
     cls: str
     reason: str
     tools: tuple[str, ...]
+    apart: tuple[str, ...]
 
 
 def place(policy: Path) -> Path:
@@ -190,15 +164,22 @@ def loads(text: str, policy: Policy, *, source: str = "decisions.yaml") -> tuple
     if written.data is None:
         return ()
     texts, wrong = named(policy), []
-    every = dict(zip(texts, pieces(policy), strict=True))
+    if isinstance(written.data, dict) and "words" in written.data:
+        raise DecisionError(f"{source}: no key 'words' was required: what words mean is said in vocabulary.yaml now")
     found: dict[int, Ruling] = {}
     for i, row in enumerate(written.checked(_File).decisions):
+        if isinstance(row, dict) and row.keys() & {"part", "read"}:
+            old = sorted(row.keys() & {"part", "read"})
+            wrong.append(
+                f"{written.where(('decisions', i))}: an entry of today's form was required; got {old}: take it from a "
+                "new draft (`readings`), or write the whole rule"
+            )
+            continue
         one, mistakes = written.form(Ruling, row, ("decisions", i))
         if one is not None:
             one, mistakes = _identified(one, texts, written, ("decisions", i))
             mistakes += [f"{written.where(('decisions', i))}: {lacking}" for lacking in _unexplained(one)]
             mistakes += [f"{written.where(('decisions', i))}: {odd}" for odd in _unaccepted(one)]
-            mistakes += [f"{written.where(('decisions', i))}: {why}" for why in _unfit(one, every, policy.toolbox)]
             one = one.taken()
             mistakes += _mistakes(one, policy, texts, written, ("decisions", i))
             if one.id and one.id in {other.id for other in found.values()}:
@@ -249,153 +230,79 @@ FORM = """\
 #     decision: waive              # it stays a constraint, but no guard keeps it: say who does
 #     decision: not a constraint   # it demands nothing of any call
 #     decision: reject             # what was read of it is wrong: it stays open until its rule is written
-#     decision: accept             # what stands under `read`, unchanged, is what it says; needs no reason
+#     decision: accept             # the first of `readings`, unchanged, is what it says; needs no reason
+#     decision: accept 2           # the second is
 #     decision: rule               # then write it, as in a rule file:
 #     predicates:
 #       does_it: {kind: action, tools: [...]}
 #       may_do_it: {kind: state, test: state.age >= 18}
+#       wants_it: {kind: state, question: Did the user ask for it?, of: [user]}
 #     rules:
 #       - {formula: ALWAYS (does_it IMPLIES may_do_it), modality: permit_only_if}
-# With `part: WORDS` of the sentence beside waive, accept or rule, these words alone are waived.
 # A test is CEL over state.FIELD and call.ARGUMENT, nested as they are: limits, lists, sums, times and text.
-# `read as` is what stands under `read` in English, made from its formulas and tests: compare it with the sentence.
+# `1 says` is the first of `readings` in English, made from its formulas and tests: compare it with the sentence.
 """
 
 
-def draft(
-    readings: Iterable[Read], toolbox: Toolbox, read: Mapping[str, RuleSet] = {}, words: Sequence[str] = ()
-) -> str:
+def draft(accounts: Iterable[Read], toolbox: Toolbox, offered: Mapping[str, Sequence[tuple[str, RuleSet]]] = {}) -> str:
     """The open sentences as a file of decisions to fill in, those that block most tools first.
 
-    `read` is what was read of some, by their ids; `words` are the lines of `wording.lines`, each commented out.  It is
-    a valid file that decides nothing.  Write it beside the artifacts, never over a person's file.
+    `offered` are the readings of some, by their ids: who read it so, and the rules.  It is a valid file that decides
+    nothing.  Write it beside the artifacts, never over a person's file.
     """
-    waiting = sorted((r for r in readings if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
+    waiting = sorted((r for r in accounts if r.cls == "open"), key=lambda r: (-len(r.tools), r.start))
     total = len(toolbox.tools)
-    head = f"# {len(waiting)} sentences are open: a tool that one of them bears on is not allowed.\n{FORM}"
-    head += "\n".join(("words:", *(f"  # {line}" for line in words), "")) if words else ""
+    head = f"# {len(waiting)} sentences are open: a tool that one of them holds is not allowed.\n{FORM}"
     if not waiting:
         return f"{head}decisions: []\n"
-    return f"{head}decisions:\n" + "\n".join(_entry(r, total, read.get(r.id)) for r in waiting)
+    return f"{head}decisions:\n" + "\n".join(_entry(r, total, offered.get(r.id, ())) for r in waiting)
 
 
-def _entry(reading: Read, total: int, read: RuleSet | None) -> str:
+def _entry(account: Read, total: int, offered: Sequence[tuple[str, RuleSet]]) -> str:
     """One open sentence of the draft: what it blocks, why, where it stands, what is to be filled in, what was read."""
     import yaml  # here, not above: whoever loads guards writes no draft
 
     from wb.rules import understood
 
-    said = " ".join(reading.text.split())
-    quoted = yaml.safe_dump(said, default_style='"', allow_unicode=True, width=10**9).strip()
+    quoted = yaml.safe_dump(_folded(account.text), default_style='"', allow_unicode=True, width=10**9).strip()
     notes = [
         f"blocks all {total} tools"
-        if len(reading.tools) == total
-        else f"blocks {len(reading.tools)} of {total} tools: {', '.join(reading.tools) or 'none'}",
-        f"open because: {reading.reason}",
-        *([f"stands {reading.place}"] if reading.place else []),
-        *([f"read as: {understood.words(rule, read)}" for rule in read.rules] if read is not None else []),
+        if len(account.tools) == total
+        else f"blocks {len(account.tools)} of {total} tools: {', '.join(account.tools) or 'none'}",
+        f"open because: {account.reason}",
+        *([f"stands {account.place}"] if account.place else []),
+        *([f"the readings part where: {' | '.join(account.apart)}"] if account.apart else []),
+        *(
+            f"{k} says ({by}): {understood.words(rule, read)}"
+            for k, (by, read) in enumerate(offered, 1)
+            for rule in read.rules
+        ),
     ]
-    toolless = _toolless(read) if read is not None else []
-    notes += _without_field(said, read) if read is not None and not toolless else []
-    notes += (
-        [f"read, but to be accepted it needs a tool that does {', '.join(map(repr, toolless))}"] if toolless else []
-    )
-    if read is not None and read.rules and not toolless:
-        notes += [f"to accept the rest, {_left(said, one.reason)}: {one.reason}" for one in read.undecided]
     rows = [f"  # {''.join(c if c.isprintable() else ' ' for c in ' '.join(note.split()))}" for note in notes]
-    rows += [f'  - id: "{reading.id}"', f"    text: {quoted}", "    decision:", "    why:"]
-    if read is not None and read.rules and not toolless:
-        offered = rulefile.written({"read": offer(read, reading.id, reading.text)})
-        rows += [f"    {line}" for line in offered.rstrip("\n").split("\n")]
+    rows += [f'  - id: "{account.id}"', f"    text: {quoted}", "    decision:", "    why:"]
+    if offered:
+        made = {"readings": [offer(by, read, account.id, account.text) for by, read in offered]}
+        rows += [f"    {line}" for line in rulefile.written(made).rstrip("\n").split("\n")]
     return "\n".join(rows) + "\n"
-
-
-def _without_field(said: str, read: RuleSet) -> list[str]:
-    """What it takes to accept rules with facts that no field decides: a part that holds the words of these facts, and
-    rules beside them; or that none will do."""
-    from wb.rules import understood
-
-    untold = _untold(read)
-    lacking = {rule.id: names for rule in read.rules if (names := [n for n in rule.predicates if n in untold])}
-    notes = []
-    for rule in read.rules:
-        if rule.id in lacking:
-            part = holding(said, lacking[rule.id]) if len(lacking) < len(read.rules) else ""
-            how = f"accepted with a `part` that holds “{part}”, no guard keeps this"
-            other = "`accept` leaves it open: declare such a field, write the rule or waive the sentence"
-            notes.append(
-                f"no field decides {', '.join(map(repr, lacking[rule.id]))}: {how if part else other}: "
-                f"{understood.words(rule, read)}"
-            )
-    return notes
-
-
-def holding(text: str, names: Iterable[str]) -> str:
-    """The shortest words of a sentence that a waived part has to hold so that facts of these names are of it alone
-    (`within`); empty where no part will do."""
-    names, said = list(names), _folded(text)
-    wanted = {one for name in names for one in words.stems(name)} & {*words.stems(said)}
-    tokens = [(*m.span(), {*words.stems(m.group())}) for m in re.finditer(r"[^\s.,;:]+(?:[.,;:][^\s.,;:]+)*", said)]
-    found = []
-    for i, (start, _, mine) in enumerate(tokens):
-        left, end = set(wanted) if mine & wanted else set(), start
-        for _, behind, own in tokens[i:] if left else ():
-            left, end = left - own, behind
-            if not left:
-                break
-        part = "" if left else said[start:end]
-        rest = words.stems(said.replace(part, " ")) if part else ()
-        if rest and within(part, said, names) and not _unaccepted(Ruling(text=said, decision="waive", part=part)):
-            found.append(part)
-    return min(found, key=len, default="")
-
-
-def acceptable(read: RuleSet) -> bool:
-    """Whether the one word `accept` brings what was read into force: it has a rule, each act of it is a tool's, a field
-    decides each fact, and nothing was left undecided."""
-    return bool(read.rules) and not (_toolless(read) or _untold(read) or read.undecided)
-
-
-def counted(read: Mapping[str, RuleSet], decided: Iterable[Ruling]) -> dict[str, int]:
-    """How many sentences that nobody decided have a reading that one word accepts (`read`), and how many one whose acts
-    are all a tool's, but which lacks a field or leaves a part undecided (`lacking`)."""
-    names = {one.id for one in decided}
-    waiting = [one for name, one in read.items() if name not in names and one.rules and not _toolless(one)]
-    found = sum(map(acceptable, waiting))
-    return {"read": found, "lacking": len(waiting) - found}
-
-
-def _untold(read: RuleSet) -> set[str]:
-    """The facts that no field decides."""
-    return {p.name for p in read.predicates if p.kind == "state" and p.test is None}
-
-
-def _toolless(read: RuleSet) -> list[str]:
-    """The acts that no tool performs."""
-    return [p.name for p in read.predicates if p.kind == "action" and not p.tools]
 
 
 def form(ruleset: RuleSet) -> dict[str, object]:
     """Predicates and rules as an entry says them."""
     return {
-        "predicates": {p.name: _said(p) for p in ruleset.predicates},
+        "predicates": {p.name: _row(p) for p in ruleset.predicates},
         "rules": [{"formula": syntax.render(one.formula), "modality": one.modality} for one in ruleset.rules],
     }
 
 
-def offer(ruleset: RuleSet, id: str, text: str) -> dict[str, object]:
-    """Predicates and rules as a draft says what was read of a sentence: with their digest, so that they are accepted as
-    they were."""
-    said = form(ruleset)
-    said |= {"undecided": [one.reason for one in ruleset.undecided]} if ruleset.undecided else {}
-    return {**said, "digest": Reading(**said).drafted(id, text)}
+def offer(by: str, ruleset: RuleSet, id: str, text: str) -> dict[str, object]:
+    """A reading as a draft says it: with its digest, so that it is accepted as it was."""
+    row = {"by": by, **form(ruleset)}
+    return {**row, "digest": Reading(**row).drafted(id, text)}
 
 
-def _said(one: Predicate) -> dict[str, object]:
-    said: dict[str, object] = {"kind": one.kind}
-    said |= {"tools": list(one.tools)} if one.tools else {}
-    said |= {"test": cel.render(one.test)} if one.test is not None else {}
-    return said | ({"objects": [cel.render(path) for path in one.objects]} if one.objects else {})
+def _row(one: Predicate) -> dict[str, object]:
+    row = rulefile.predicate_row(one)
+    return {key: row[key] for key in ("kind", "tools", "test", "objects", "question", "of") if row[key]}
 
 
 DECIDED = "decided-"
@@ -411,19 +318,11 @@ def decided(clause: str) -> bool:
     return clause.startswith(DECIDED)
 
 
-def join(ruleset: RuleSet, decisions: Iterable[Ruling], toolbox: Toolbox) -> RuleSet:
-    """The rule set with the rules that a person wrote, each quoting its sentence.
+def joined(ruleset: RuleSet, own: RuleSet, toolbox: Toolbox) -> tuple[RuleSet, list[Rule]]:
+    """The rule set with the predicates of a person's rules, and these rules over them.
 
     Predicates of the same name and binding are one; another of a name that is taken gets a number.
     """
-    for decision in decisions:
-        if decision.decision == "rule":
-            ruleset = _joined(ruleset, decision, toolbox)
-    return ruleset
-
-
-def _joined(ruleset: RuleSet, decision: Ruling, toolbox: Toolbox) -> RuleSet:
-    own = fragment(decision)
     predicates, names = list(ruleset.predicates), {}
     for p in (_told(p, toolbox) for p in own.predicates):
         same = next((q for q in predicates if q.name == p.name and _binding(q) == _binding(p)), None)
@@ -433,8 +332,17 @@ def _joined(ruleset: RuleSet, decision: Ruling, toolbox: Toolbox) -> RuleSet:
                 name, number = f"{p.name}_{number}", number + 1
             predicates.append(replace(p, name=name))
             names[p.name] = name
-    rules = tuple(replace(rule, formula=rename(rule.formula, names)) for rule in own.rules)
-    return replace(ruleset, predicates=tuple(predicates), rules=(*ruleset.rules, *rules))
+    rules = [replace(rule, formula=rename(rule.formula, names)) for rule in own.rules]
+    return replace(ruleset, predicates=tuple(predicates)), rules
+
+
+def own(rulings: Iterable[Ruling], toolbox: Toolbox) -> RuleSet:
+    """The rules that persons wrote or took, over predicates as the toolbox tells them."""
+    ruleset, rules = RuleSet(), []
+    for ruling in rulings:
+        ruleset, fresh = joined(ruleset, fragment(ruling), toolbox)
+        rules += fresh
+    return replace(ruleset, rules=tuple(rules))
 
 
 def _told(predicate: Predicate, toolbox: Toolbox) -> Predicate:
@@ -469,10 +377,8 @@ def decide(
     policy: Policy,
     *,
     source: str = "the rule",
-    part: str = "",
 ) -> Ruling:
-    """A decision about a sentence, or beside a `part` of it that is waived; `rules` is a text as of an entry, with its
-    keys `predicates` and `rules`, or empty.
+    """A decision about a sentence; `rules` is a text as of an entry, with its keys `predicates` and `rules`, or empty.
 
     Raises:
         DecisionError: it could not stand in a file of decisions about the policy; the lines are those of `rules`.
@@ -484,7 +390,6 @@ def decide(
         raise DecisionError(f"{source}: a mapping with the keys ['predicates', 'rules'] was required; got {got}")
     row = {"id": reading.id, "text": reading.text, "why": why or None, **given}
     row |= {"decision": decision} if decision is not None else {}
-    row |= {"part": part} if part else {}
     one, wrong = written.form(Ruling, row)
     if one is not None:
         wrong += [*_unexplained(one), *_unaccepted(one), *_mistakes(one, policy, named(policy), written, ())]
@@ -512,96 +417,25 @@ def _identified(one: Ruling, texts: Mapping[str, str], written: Written, loc: Lo
 
 def _unexplained(one: Ruling) -> list[str]:
     """That a decision has no reason, if it has none."""
-    explained = one.decision in (None, "accept") or any(letter.isalnum() for letter in one.why or "")
+    free = one.decision is None or one.decision.startswith("accept")
+    explained = free or any(letter.isalnum() for letter in one.why or "")
     return [] if explained else [f"a reason 'why' was required for {one.decision!r}; got none"]
 
 
 def _unaccepted(one: Ruling) -> list[str]:
-    """What of the reading or the part that an entry names does not go with its decision."""
-    wrong = []
-    if one.decision == "accept" and (one.read is None or not one.read.rules):
-        wrong.append("what was read was required under 'read' for 'accept'; got no rules")
-    if one.decision == "accept" and (one.rules or one.predicates):
-        wrong.append("no rules beside 'read' were required for 'accept'; got some: write 'rule' to use them")
-    if one.decision == "accept" and one.read is not None and one.read.rules:
-        if one.read.digest != one.read.drafted(one.id, one.text):
-            wrong.append(
-                "what stands under 'read' was required as a draft wrote it of this sentence, with its digest; it was "
-                "changed: write 'rule' with a reason for rules of your own"
-            )
-        if not one.taken().rules:
-            wrong.append("with this part nothing is left of what was read: write 'rule' with what the rest says")
-    if one.part is None:
-        return wrong
-    if one.decision not in ("waive", "accept", "rule"):
-        wrong.append(f"a part goes with 'waive', 'accept' or 'rule'; got {one.decision!r}")
-    elif len(standing := _places(one.part, one.text)) != 1:
-        several = f", which stand there {len(standing)} times" if standing else ""
-        wrong.append(f"a part was required in the words of the sentence, once; got {one.part!r}{several}")
-    elif _folded(one.part).strip(" .,;:") == _folded(one.text).strip(" .,;:"):
-        wrong.append("less than the whole sentence was required as a part; waive it without one")
-    elif signs := operators.loose(_folded(one.part), _folded(one.text)):
-        wrong.append(f"a part that negates or excepts was required to be a clause with its verb; got {signs!r} alone")
-    return wrong
-
-
-def _unfit(one: Ruling, every: Mapping[str, Sentence], toolbox: Toolbox) -> list[str]:
-    """Why a reading that is accepted does not say its sentence: it says half of it, or the opposite."""
-    said = every.get(one.id)
-    if one.decision != "accept" or one.read is None or said is None or not one.speaks_of(said.text):
+    """What of the reading that an entry accepts does not go with its decision."""
+    if one.decision is None or not one.decision.startswith("accept"):
         return []
-    try:
-        own = fragment(one.taken())
-    except DecisionError:
-        return []  # its mistakes are told elsewhere
-    around = (*said.stems, *(cell for _, cell in said.row))
-    why = accounting.turned(said.said, around, own.rules, own.predicates, toolbox) if own.rules else ()
-    wrong = [f"a reading that a draft offers was required for 'accept'; got one that is turned round: {w}" for w in why]
-    return [*unsettled(said.said, one.read.undecided, one.part, own, toolbox), *wrong]
-
-
-def unsettled(text: str, undecided: Iterable[str], part: str | None, read: RuleSet, toolbox: Toolbox) -> list[str]:
-    """What keeps a reading of half a sentence from being accepted: what was left undecided, unless a part is waived
-    that holds all words of the sentence that the reason for it quotes, and some that no rule carries.  No part does
-    where the reason quotes none."""
-    said, mine = _folded(text).lower(), _folded(part or "")
-    beside = called.unspent(words.plain(mine), called.carried(read.predicates, toolbox))
-    return [
-        "a `part` of the sentence that holds what the reader left undecided was required to accept the rest; got "
-        f"{repr(part) if part else 'none'}: {why}; waive that part, or write 'rule' with all that the sentence says"
-        for why in undecided
-        for told in [_quoted(said, why)]
-        if not told or not beside or any(quoted not in mine.lower() for quoted in told)
-    ]
-
-
-def _quoted(said: str, why: str) -> list[str]:
-    """The words of a sentence that a reason quotes."""
-    return [quoted for quoted in map(str.lower, quotes(why)) if quoted in said.lower()]
-
-
-def _left(said: str, why: str) -> str:
-    """What has to be done about what was left undecided of a sentence, for that reason."""
-    if _quoted(said, why):
-        return "name the `part` that holds what is undecided"
-    return "write its rules: it is not said of which words it is undecided"
-
-
-def _places(part: str, text: str) -> list[re.Match[str]]:
-    """Where a part stands in a text, blanks folded, each as whole words."""
-    return list(re.finditer(rf"(?:\b|(?=\W)){re.escape(_folded(part))}(?:\b|(?<=\W))", _folded(text)))
-
-
-def without(text: str, part: str) -> str:
-    """A text without a part of it, blanks folded; the same where the part does not stand in it as whole words."""
-    found = _places(part, text)
-    said = _folded(text)
-    return _folded(f"{said[: found[0].start()]} {said[found[0].end() :]}") if found else said
-
-
-def quotes(reason: str) -> tuple[str, ...]:
-    """The words that a reason quotes, blanks folded."""
-    return tuple(map(_folded, re.findall(r"(?<!\w)['\"“]([^'\"“”]{2,})['\"”](?!\w)", reason)))
+    if (read := one.accepted) is None or not read.rules:
+        return [f"a reading under 'readings' was required for {one.decision!r}; got {len(one.readings)}"]
+    if one.rules or one.predicates:
+        return [f"no rules beside 'readings' were required for {one.decision!r}; got some: write 'rule' to use them"]
+    if read.digest != read.drafted(one.id, one.text):
+        return [
+            "a reading was required as a draft wrote it of this sentence, with its digest; it was changed: write "
+            "'rule' with a reason for rules of your own"
+        ]
+    return []
 
 
 def _folded(text: str) -> str:
@@ -623,11 +457,11 @@ def _mistakes(one: Ruling, policy: Policy, texts: Mapping[str, str], written: Wr
     broken = [*_unreadable(one, written, loc)]
     if not broken and one.decision == "rule":
         try:
-            own = fragment(one, written, loc)
+            whole = fragment(one, written, loc)
         except DecisionError as error:
             return [*wrong, str(error)]
         if one.id in texts and one.speaks_of(texts[one.id]):
-            broken += _undeclared(own, policy.toolbox, written, loc)
+            broken += _undeclared(whole, with_questions(policy.toolbox, whole), written, loc)
     return wrong + broken
 
 

@@ -23,8 +23,8 @@ from wb.domain.policy import Policy
 from wb.models.client import LLM, Unanswered
 from wb.rules import edits as editing
 from wb.rules import items
+from wb.rules.binding import tool_row
 from wb.rules.edits import ItemEdit
-from wb.rules.extract import tool_row
 from wb.rules.items import Item, Maker, Reference
 from wb.rules.sentences import Account
 
@@ -359,7 +359,7 @@ class _Desk:
             return "an item of this tool, once, was required"
         if item.by == "person":
             return PERSONS
-        return items.misnamed("-", one.why) or items.staying(item, self.policy, self.accounts)
+        return items.misnamed("-", one.why) or items.staying(item, self.accounts)
 
     def _take(self, step: str, told: Mapping[str, ItemsReply]) -> list[str]:
         """The items of replies, as far as they may be taken; the tools that got a new one."""

@@ -8,13 +8,13 @@ predicate implies another when its tools are among the other's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations, product
 
 from wb.domain.tools import Field, Toolbox
 from wb.logic.evaluation import holds
-from wb.logic.facts import Size, terms
+from wb.logic.facts import Path, Size, terms
 from wb.logic.formula import (
     Always,
     And,
@@ -54,6 +54,45 @@ def rules(predicates: Iterable[Predicate], toolbox: Toolbox | None = None) -> tu
                 )
             )
     return tuple(found)
+
+
+def enumerated(predicates: Iterable[Predicate], toolbox: Toolbox) -> tuple[Formula, ...]:
+    """What the declared values of a field leave possible, all its predicates together: a value that is not declared
+    makes each of them unknown, so that it tells no readings apart."""
+    groups: dict[object, list[Predicate]] = {}
+    for one in predicates:
+        if one.kind == "state" and isinstance(one.term, Path):
+            groups.setdefault((one.term, frozenset(one.tools)), []).append(one)
+    found = []
+    for (term, _), rows in groups.items():
+        fields = bound(rows[0], toolbox)
+        values = fields[0].schema.get("enum") or fields[0].values if fields else _within(rows[0], toolbox)
+        if len(rows) < 2 or not values or any(one.schema.get("enum") != fields[0].schema.get("enum") for one in fields):
+            continue
+        each = [[holds(one.test, assigned(term, value)) for one in rows] for value in values if value is not None]
+        states = {tuple(truths) for truths in each if None not in truths}
+        options = [
+            conjunction(tuple(_signed(p, t) for p, t in zip(rows, truths, strict=True))) for truths in sorted(states)
+        ]
+        if options and len(states) < 2 ** len(rows):
+            found.append(Always(disjunction(tuple(options))))
+    return tuple(found)
+
+
+def _signed(predicate: Predicate, truth: bool) -> Formula:
+    return Atom(predicate.name) if truth else Not(Atom(predicate.name))
+
+
+def _within(predicate: Predicate, toolbox: Toolbox) -> Sequence[object]:
+    """The declared values of a field that lies within an object of the state; none where they are not declared."""
+    term = predicate.term
+    if not isinstance(term, Path) or term.names[0] != "state":
+        return ()
+    schema: object = {"properties": {field.name: field.schema for field in toolbox.state}}
+    for name in term.names[1:]:
+        inside = schema.get("properties") if isinstance(schema, Mapping) else None
+        schema = inside.get(name) if isinstance(inside, Mapping) else None
+    return schema.get("enum", ()) if isinstance(schema, Mapping) else ()
 
 
 def beside(ruleset: RuleSet, toolbox: Toolbox | None = None) -> RuleSet:

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from wb.domain.tools import NAME
+from wb.domain.tools import AGENT, NAME, SESSION, Toolbox, with_questions
 from wb.logic import facts, formula, objects
 from wb.logic.facts import Fact, Path, Size
 from wb.logic.formula import Atom, Formula, atoms, predicates, substitute, variables
+
+if TYPE_CHECKING:
+    from wb.domain.policy import Policy
 
 Kind = Literal["action", "state"]
 VARIABLES = 3  # of one rule
@@ -33,7 +36,8 @@ class Predicate:
 
     `tools` are those that carry out an action predicate.  Of a state predicate they say whose calls its test reads as
     `call`; without any, it reads the call that is judged, whatever its tool.  `objects` are the arguments of those
-    calls that tell which objects the predicate is true of, in the order in which a rule names them.
+    calls that tell which objects the predicate is true of, in the order in which a rule names them.  A `question` about
+    what the `speakers` said in the conversation tells the field of its name where nothing else does (`toolbox`).
     """
 
     name: str
@@ -43,12 +47,23 @@ class Predicate:
     tools: tuple[str, ...] = ()
     test: Fact | None = None
     objects: tuple[Path, ...] = ()
+    question: str = ""
+    speakers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not formula.NAME.match(self.name):
             raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*; got {self.name!r}")
         if self.kind not in ("action", "state"):
             raise ValueError(f"kind must be 'action' or 'state'; got {self.kind!r}")
+        if self.question:
+            if self.kind == "action" or self.test not in (None, Path(("state", self.name))):
+                raise ValueError(
+                    f"a question tells a state predicate without a test; {self.name!r} has a test or is an act"
+                )
+            object.__setattr__(self, "test", Path(("state", self.name)))
+            object.__setattr__(self, "speakers", self.speakers or ("user",))
+            if own := [one for one in self.speakers if one in AGENT or not one]:
+                raise ValueError(f"speakers other than the agent, whose calls are judged, were required; got {own}")
         if self.test is not None and not isinstance(self.test, Fact):
             raise ValueError(f"a test is a fact, such as cel.parse('state.age >= 18'); got {self.test!r:.80}")
         if self.kind == "action" and self.test is not None:
@@ -182,6 +197,27 @@ class RuleSet:
         """The same rules with only the predicates that they use."""
         used = {name for rule in self.rules for name in rule.predicates}
         return replace(self, predicates=tuple(p for p in self.predicates if p.name in used))
+
+
+def toolbox(given: Toolbox, ruleset: RuleSet) -> Toolbox:
+    """The toolbox with a field of the state for each question of the rule set's predicates, and for what they ask of
+    the present step."""
+    known = {field.name for field in given.state}
+    read = {path.names[1] for p in ruleset.predicates if p.test is not None for path in facts.paths(p.test)}
+    rows = [question(p) for p in ruleset.predicates if p.question and p.name not in known]
+    rows += [row for row in SESSION if row["name"] in read - known]
+    return with_questions(given, rows)
+
+
+def asking(policy: Policy, ruleset: RuleSet) -> Policy:
+    """The policy with the rule set's questions among the fields of its toolbox."""
+    return replace(policy, toolbox=toolbox(policy.toolbox, ruleset))
+
+
+def question(predicate: Predicate) -> dict[str, object]:
+    """The field of the state that a question tells, as `tools.json` has it: whether it is so."""
+    asked = {"question": predicate.question, "of": list(predicate.speakers)}
+    return {"name": predicate.name, "type": "boolean", "description": predicate.description, "from": asked}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@
 A rule's modality is forbid, permit_only_if or oblige.  A test is CEL (`logic.facts`); where it reads `call`, the
 predicate's tools say whose calls.  `objects: [call.id]` of a predicate lists the arguments that tell its objects, and a
 rule names them by variables, `ALWAYS (cancel(r) IMPLIES ONCE get(r))`, meaning all of them.  `ONCE[<= 24h]` and
-`COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of each step.  Further keys: `keywords` of
-a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
+`COUNT[<= 3, 24h]` look back for a time, which the state's field `now` tells of each step.  A state predicate
+may have a `question` about the conversation in place of a test, and `of`, whose words count.  Further keys: `keywords`
+of a predicate; `type` (action or physical), `clause`, `quote` and `parents` of a rule; the list `undecided` has entries
 with `clause`, `quote` and `reason`.
 
 Every scalar is text as it is written (`yes`, `1e3`, `2026-01-01`), a key without a value is absent.  Keys that stand
@@ -68,6 +69,8 @@ class PredicateForm(Form):
     tools: list[str] = []
     test: str | None = None
     objects: list[str] = []
+    question: str = ""
+    of: list[str] = []
 
 
 class RuleForm(Form):
@@ -153,17 +156,7 @@ def written(data: object) -> str:
 
 def _form(ruleset: RuleSet) -> _File:
     return _File(
-        predicates={
-            p.name: PredicateForm(
-                kind=p.kind,
-                description=p.description,
-                keywords=list(p.keywords),
-                tools=list(p.tools),
-                test=cel.render(p.test) if p.test is not None else None,
-                objects=[cel.render(path) for path in p.objects],
-            )
-            for p in ruleset.predicates
-        },
+        predicates={p.name: PredicateForm(**predicate_row(p)) for p in ruleset.predicates},
         rules=[
             _Rule(
                 id=r.id,
@@ -179,6 +172,20 @@ def _form(ruleset: RuleSet) -> _File:
         ],
         undecided=[_Undecided(**asdict(u)) for u in ruleset.undecided],
     )
+
+
+def predicate_row(predicate: Predicate) -> dict[str, Any]:
+    """A predicate without its name as it stands in a file, every key."""
+    return {
+        "kind": predicate.kind,
+        "description": predicate.description,
+        "keywords": list(predicate.keywords),
+        "tools": list(predicate.tools),
+        "test": cel.render(predicate.test) if predicate.test is not None and not predicate.question else None,
+        "objects": [cel.render(path) for path in predicate.objects],
+        "question": predicate.question,
+        "of": list(predicate.speakers),
+    }
 
 
 class Written:
@@ -249,7 +256,8 @@ class Written:
             self.refuse((*loc, "test"), error)
         objects = tuple(self._object(text, (*loc, "objects", i)) for i, text in enumerate(row.objects))
         try:
-            return Predicate(name, row.kind, row.description, tuple(row.keywords), tuple(row.tools), test, objects)
+            words = tuple(row.keywords), tuple(row.tools), test, objects, row.question, tuple(row.of)
+            return Predicate(name, row.kind, row.description, *words)
         except ValueError as error:
             self.refuse(loc, error)
 

@@ -1,36 +1,28 @@
-"""Every sentence of a document has one class, and an open one bears on tools: nothing passes in silence.
+"""Every sentence of a document has one class, and an open one holds the tools that it is about.
 
-ShieldAgent extracts policies from a document (Sec. 3.2.2) and says nothing of what it did not read.  Here
-each sentence ends as one of five: *rule* (read completely), *open* (undecided, unread, or grounded in part),
-*not a constraint* (for a reason that can be seen in its words), *duty* (read completely, but no call can
-break it), *waived* (by a person).  Both engines share this: only the document, the clauses, the rules and
-the undecided are looked at, and the closed lists of English words for force, exception and limit in `words`.
+ShieldAgent extracts policies from a document (Sec. 3.2.2) and says nothing of what it did not read.  Here each one
+ends as one of five: *rule* (in force), *open* (readers differ, or none could read it), *not a constraint* (readers
+agree that no call can break it), *duty* (it asks for something later), *waived* (by a person).  What a person decides
+of a sentence wins over all readers.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from typing import NamedTuple
 
-from wb.domain import visible
 from wb.domain.clauses import following, identities, named, pieces, standing
-from wb.domain.document import Sentence
-from wb.domain.policy import Clause, Policy
+from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
-from wb.domain.visible import HIDDEN
-from wb.rules import accounting, fates, neighbours, operators, wording, words
+from wb.logic import automaton, decide
+from wb.logic import formula as f
+from wb.logic.syntax import render
+from wb.rules import decisions, extract, physical, residual, understood
 from wb.rules.decisions import Ruling
-from wb.rules.extract import negative
-from wb.rules.fates import CLASSES, Class, Fate
-from wb.rules.rule import RuleSet
-from wb.rules.wording import Word
-from wb.rules.words import Bearing
-
-_LATER = re.compile(r"\b(?:before|prior to|until)\b(.*)", re.I | re.S)
+from wb.rules.extract import CLASSES, PERSON, Class, Extract, Extracted
+from wb.rules.rule import Rule, RuleSet, toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +31,9 @@ class Account:
 
     `id` names the sentence by its text and what it is read with (`clauses.identities`): twelve hexadecimal digits,
     "-2" for the second of the same words in the same context.  `place` says in words where it stands.  `reason` says
-    why it is in its class.  `tools` are, for `open`, those that the sentence bears on; for `rule` those that its rules
-    can forbid; for `duty` those that it asks for.  `part` is what of its words a person waived, while the rest stands.
+    why it is in its class, `grade` what that rests on: *parsed*, *agreed 2 of 2*, *read once*, *assumed*, *person*.
+    `tools` are, for `open`, those that the sentence holds; for `rule` those that its rules can forbid; for `duty` those
+    that it asks for.  `apart` is, in words, a run on which two readings part.
     """
 
     id: str
@@ -53,119 +46,187 @@ class Account:
     rules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     place: str = ""
-    part: str = ""
+    grade: str = ""
+    apart: tuple[str, ...] = ()
 
 
-def classify(
-    policy: Policy,
-    clauses: Sequence[Clause],
-    ruleset: RuleSet,
-    decisions: Sequence[Ruling] = (),
-    lines: Sequence[Word] = (),
-) -> tuple[Account, ...]:
-    """The class of every sentence of the document, in order.
+class Classified(NamedTuple):
+    """The class of every sentence of a document, in order, and the rules in force."""
 
-    The rule set may be as extracted or refined: a rule counts for the clauses of its parents too.  A
-    decision counts for the sentence of its id if the text is the same; its own rules must have been joined
-    (`decisions.join`).  `lines` say which words a person lets sentences use of
-    a tool or a field.
+    accounts: tuple[Account, ...]
+    ruleset: RuleSet
+
+
+def classify(policy: Policy, found: Extracted, rulings: Sequence[Ruling] = ()) -> Classified:
+    """What becomes of every sentence, by a person's decision about it, else by what was extracted.
+
+    A decision counts for the sentence of its id if the text is the same.
     """
     every = pieces(policy)
-    ids = identities(every)
-    decided = {d.id: d for d in decisions}
-    of_words = {name: [one for one in lines if name in one.of] for line in lines for name in line.of}
-    of_clause = fates.by_clause(clauses, ruleset)
-    bearing = Bearing(policy.toolbox)
-    lost: dict[str, list[str]] = {}
-    for undecided in ruleset.undecided:
-        if not undecided.clause:
-            lost.setdefault(" ".join(undecided.quote.split()), []).append(undecided.reason)
-    ruled = {
-        k for k, (i, s) in enumerate(zip(ids, every, strict=True)) if i in decided and decided[i].speaks_of(s.text)
-    }
-    seen = [k for k, s in enumerate(every) if not _hidden(s)]
-    shown = [every[k] for k in seen]
-    mine = dict(zip(seen, _covering(shown, clauses), strict=True))
-    behind = {k: _behind(every[k], every[j]) for k, j in pairwise(seen)}
-    first = [
-        replace(fates.decided(decided[ids[k]], of_clause, ruleset, policy.toolbox), decided=True)
-        if k in ruled and decided[ids[k]].decision != "reject" and not decided[ids[k]].partly
-        else fates.gap(s)
-        if k not in mine
-        else fates.read(
-            s,
-            mine[k],
-            of_clause,
-            bearing,
-            lost.get(" ".join(s.text.split()), ()),
-            of_words.get(ids[k], ()),
-            behind.get(k, ""),
-        )
-        for k, s in enumerate(every)
-    ]
-    for k in ruled:
-        if decided[ids[k]].decision == "reject":
-            first[k] = fates.rejected(first[k], decided[ids[k]])
-        elif decided[ids[k]].partly and k in mine:
-            first[k] = fates.partly(every[k], decided[ids[k]], mine[k], of_clause, bearing, of_words.get(ids[k], ()))
-    rows = neighbours.labels(shown, neighbours.rows(shown, [first[k] for k in seen]), bearing)
-    rows = neighbours.answers(shown, neighbours.under(shown, neighbours.enumerated(shown, rows)), bearing)
-    told = dict(zip(seen, neighbours.stems(shown, rows), strict=True))
-    final = [told.get(k, fate) for k, fate in enumerate(first)]
-    readings = [
-        Account(
-            i,
-            s.text,
-            s.start,
-            s.end,
-            s.headings,
-            fate.cls,
-            fate.reason + _left_out(s),
-            () if fate.refused else tuple(r.id for r in fate.rules),
-            place=standing(s, before),
-            part=(decided[i].part or "") if k in ruled and fate.cls != "open" else "",
-        )
-        for k, (i, s, fate, before) in enumerate(zip(ids, every, final, following(every), strict=True))
-    ]
-    return _with_tools(readings, every, final, bearing)
+    made = {one.id: one for one in rulings}
+    rows, rules = [], []
+    ruleset = RuleSet(found.predicates)
+    for k, (name, piece, before) in enumerate(zip(identities(every), every, following(every), strict=True)):
+        clause, one = found.clauses[k], found.extracts[k]
+        ruling = made.get(name)
+        if ruling is not None and ruling.speaks_of(piece.text):
+            one, own = _decided(one, ruling, clause.id, found)
+            ruleset, fresh = decisions.joined(ruleset, own, found.toolbox)
+        else:
+            fresh = extract.rules_of(one.formulas, clause)
+        rules += fresh
+        place = standing(piece, before)
+        row = Account(name, piece.text, piece.start, piece.end, piece.headings, one.cls, one.reason, place=place)
+        apart = _apart(one, found)
+        rows.append((replace(row, rules=tuple(r.id for r in fresh), grade=one.grade, apart=apart), one.tools))
+    whole = RuleSet(ruleset.predicates, tuple(rules)).without_unused()
+    box = toolbox(found.toolbox, whole)
+    return Classified(tuple(_with_tools(row, tools, whole, box) for row, tools in rows), whole)
 
 
-def settled(policy: Policy, decisions: Sequence[Ruling]) -> tuple[tuple[Ruling, ...], tuple[Ruling, ...]]:
+def offered(policy: Policy, found: Extracted, accounts: Sequence[Account]) -> dict[str, list[tuple[str, RuleSet]]]:
+    """The readings that a person may choose from for each open sentence, by its id: who read it so, and the rules."""
+    made: dict[str, list[tuple[str, RuleSet]]] = {}
+    for account, clause, one in zip(accounts, found.clauses, found.extracts, strict=True):
+        if account.cls != "open":
+            continue
+        choices = one.choices or ((extract.Choice(one.grade, one.formulas),) if one.formulas else ())
+        for choice in choices:
+            whole = RuleSet(found.predicates, tuple(extract.rules_of(choice.formulas, clause)))
+            made.setdefault(account.id, []).append((choice.by, whole.without_unused()))
+    return made
+
+
+def _decided(one: Extract, ruling: Ruling, clause: str, found: Extracted) -> tuple[Extract, RuleSet]:
+    """What a person made of a sentence, and the rules that they wrote or chose for it."""
+    if ruling.decision == "waive":
+        return Extract("waived", ruling.why or "", PERSON), RuleSet()
+    if ruling.decision == "not a constraint":
+        return Extract("not a constraint", f"decided by a person: {ruling.why}", PERSON), RuleSet()
+    if ruling.decision == "reject":
+        why = f"what was read of it is wrong, as a person says: {ruling.why}"
+        return replace(_opened(one, found), reason=why), RuleSet()
+    own = decisions.own([ruling], found.toolbox)
+    box = toolbox(found.toolbox, own)
+    if idle := _idle(own, box):
+        tools = [tool for p in own.predicates for tool in p.tools]
+        opened = _opened(one, found, tools)
+        return replace(opened, reason=f"a person's rule for it guards nothing: {idle}"), RuleSet()
+    cls: Class = "rule" if any(_guards(rule, own, box) for rule in own.rules) else "duty"
+    return Extract(cls, f"decided by a person: {ruling.why or decisions.ACCEPTED}", PERSON), own
+
+
+def _opened(one: Extract, found: Extracted, more: Iterable[str] = ()) -> Extract:
+    """What was read, no more in force: it holds the tools that its rules were about."""
+    names = {name for formula in one.formulas for name in f.predicates(formula)}
+    about = [tool for p in found.predicates if p.name in names for tool in p.tools]
+    held = mutating(found.toolbox) if one.tools is None and not about else one.tools or ()
+    tools = tuple(dict.fromkeys((*held, *about, *more)))
+    return replace(one, cls="open", grade="", formulas=(), tools=tools)
+
+
+def _idle(own: RuleSet, box: Toolbox) -> str:
+    """Why some of a person's rules does nothing for its sentence; empty where each guards, or asks for what follows."""
+    for one in own.predicates:
+        if not one.tools if one.kind == "action" else one.test is None:
+            return f"no tool performs {one.name!r}" if one.kind == "action" else f"no field decides {one.name!r}"
+    unguarded = {one.rule: one.reason for one in residual.unguarded(box, own)}
+    for rule in own.rules:
+        if isinstance(rule.formula, f.Implies | f.Or | f.Iff | f.Xor) and isinstance(rule.formula.left, f.Always):
+            return "it asks something only where its left side always holds; write ALWAYS ( … ) around the whole"
+        if _always(rule, own, box):
+            return f"{render(rule.formula)} holds whatever happens"
+        if rule.id in unguarded and _breakable(rule):
+            return unguarded[rule.id]
+    return ""
+
+
+def _always(rule: Rule, own: RuleSet, box: Toolbox) -> bool:
+    """Whether nothing can ever break a rule, by its form and by what its predicates' tests say; no where unknown."""
+    fixed = {p.name: value for p in own.predicates if (value := physical.constant(p, box)) is not None}
+    known = [f.Always(f.Atom(name) if value else f.Not(f.Atom(name))) for name, value in fixed.items()]
+    try:
+        between = physical.relevant(physical.rules(own.predicates, box), rule.formula)
+        return bool(decide.valid(rule.formula, f.conjunction((*known, between))))
+    except automaton.AutomatonError:
+        return False
+
+
+def _guards(rule: Rule, ruleset: RuleSet, box: Toolbox) -> bool:
+    return any(residual.bearing(rule, tool.name, ruleset) is not None for tool in box.tools)
+
+
+def _breakable(rule: Rule) -> bool:
+    """Whether some steps break the rule for ever, so that a call can be the one that does; yes where unknown."""
+    try:
+        return False in automaton.compile(rule.formula).settled
+    except automaton.AutomatonError:
+        return True
+
+
+def _apart(one: Extract, found: Extracted) -> tuple[str, ...]:
+    """The run on which two readings part, a text for each step."""
+    if one.apart is None:
+        return ()
+    formulas = [formula for choice in one.choices for formula in choice.formulas]
+    return understood.steps(one.apart, formulas, RuleSet(found.predicates))
+
+
+def _with_tools(row: Account, tools: tuple[str, ...] | None, ruleset: RuleSet, box: Toolbox) -> Account:
+    """The account with its tools; an open sentence of which nobody says what it is about holds all that change
+    something."""
+    if row.cls == "open":
+        return replace(row, tools=mutating(box) if tools is None else tools)
+    own = [rule for rule in ruleset.rules if rule.id in row.rules]
+    if row.cls == "rule":
+        bound = dict.fromkeys(
+            tool.name for rule in own for tool in box.tools if residual.bearing(rule, tool.name, ruleset) is not None
+        )
+        return replace(row, tools=tuple(bound))
+    asked = dict.fromkeys(tool for rule in own for act in ruleset.actions(rule) for tool in act.tools)
+    return replace(row, tools=tuple(asked))
+
+
+def mutating(box: Toolbox) -> tuple[str, ...]:
+    """The tools that change something, as far as is known: all but those that are declared not to."""
+    return tuple(tool.name for tool in box.tools if tool.mutating is not False)
+
+
+def settled(policy: Policy, rulings: Sequence[Ruling]) -> tuple[tuple[Ruling, ...], tuple[Ruling, ...]]:
     """The decisions about sentences as they now are, and the stale ones, whose sentence is gone or was changed."""
     texts = named(policy)
-    current = tuple(d for d in decisions if d.id in texts and d.speaks_of(texts[d.id]))
-    return current, tuple(d for d in decisions if d not in current)
+    current = tuple(d for d in rulings if d.id in texts and d.speaks_of(texts[d.id]))
+    return current, tuple(d for d in rulings if d not in current)
 
 
 def questioned(
-    readings: Iterable[Account], questions: Mapping[str, str], decisions: Sequence[Ruling], toolbox: Toolbox
+    accounts: Iterable[Account], questions: Mapping[str, str], rulings: Sequence[Ruling], box: Toolbox
 ) -> tuple[Account, ...]:
-    """The readings, open where a rule of theirs has a question (`check.questions`) and no person decided the sentence.
+    """The accounts, open where a rule of theirs has a question (`check.questions`) and no person decided the sentence.
 
     Its rules stay in force.
     """
-    settled = {decision.id for decision in decisions if not decision.partly}
-    bearing, found = Bearing(toolbox), []
-    for reading in readings:
-        asked = [questions[name] for name in reading.rules if name in questions]
-        if asked and reading.cls in ("rule", "duty") and reading.id not in settled:
+    decided, found = {ruling.id for ruling in rulings}, []
+    for account in accounts:
+        asked = [questions[name] for name in account.rules if name in questions]
+        if asked and account.cls in ("rule", "duty") and account.id not in decided:
             why = f"it was read, and has to be decided: {'; '.join(dict.fromkeys(asked))}"
-            reading = replace(reading, cls="open", reason=why, tools=reading.tools or bearing.mutating())
-        found.append(reading)
+            account = replace(account, cls="open", reason=why, tools=account.tools or mutating(box))
+        found.append(account)
     return tuple(found)
 
 
-def open_on(readings: Iterable[Account]) -> dict[str, tuple[Account, ...]]:
-    """The open sentences that bear on each tool, in the order of the document; tools without any are absent."""
+def open_on(accounts: Iterable[Account]) -> dict[str, tuple[Account, ...]]:
+    """The open sentences that hold each tool, in the order of the document; tools without any are absent."""
     found: dict[str, list[Account]] = {}
-    for reading in readings:
-        for tool in reading.tools if reading.cls == "open" else ():
-            found.setdefault(tool, []).append(reading)
-    return {tool: tuple(those) for tool, those in found.items()}
+    for account in accounts:
+        for tool in account.tools if account.cls == "open" else ():
+            found.setdefault(tool, []).append(account)
+    return {tool: tuple(rows) for tool, rows in found.items()}
 
 
-def refined(readings: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...]:
-    """The readings with the rules that a refinement made of theirs: those that they are parents of, or stayed.
+def refined(accounts: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...]:
+    """The accounts with the rules that a refinement made of theirs: those that they are parents of, or stayed.
 
     A sentence none of whose rules is left is open.
     """
@@ -174,183 +235,28 @@ def refined(readings: Iterable[Account], ruleset: RuleSet) -> tuple[Account, ...
         for name in dict.fromkeys((rule.id, *rule.parents)):
             heirs.setdefault(name, []).append(rule.id)
     found = []
-    for reading in readings:
-        rules = tuple(dict.fromkeys(new for old in reading.rules for new in heirs.get(old, ())))
-        gone = reading.rules and not rules and reading.cls in ("rule", "duty")
-        kept = replace(reading, cls="open", reason="none of its rules is left after refinement") if gone else reading
-        found.append(replace(kept, rules=rules))
+    for account in accounts:
+        rules = tuple(dict.fromkeys(new for old in account.rules for new in heirs.get(old, ())))
+        gone = account.rules and not rules and account.cls in ("rule", "duty")
+        left = replace(account, cls="open", reason="none of its rules is left after refinement") if gone else account
+        found.append(replace(left, rules=rules))
     return tuple(found)
 
 
-def enforced(ruleset: RuleSet, readings: Iterable[Account]) -> RuleSet:
-    """The rules in force: without those of waived sentences, of no constraints and of readings that were refused; an
-    open sentence keeps those that only lack a tool or a field, if they may be all that it says (`partial.withheld`).
-    Rules of no clause stay."""
-    named = {rule for reading in readings for rule in reading.rules}
-    rules = tuple(r for r in ruleset.rules if r.type == "physical" or not r.clause or r.id in named)
-    return replace(ruleset, rules=rules).without_unused()
-
-
-def counted(readings: Iterable[Account]) -> dict[str, int]:
+def counted(accounts: Iterable[Account]) -> dict[str, int]:
     """How many sentences are in each class, all classes named."""
-    found = Counter(reading.cls for reading in readings)
+    found = Counter(account.cls for account in accounts)
     return {cls: found[cls] for cls in CLASSES}
 
 
-def to_json(readings: Iterable[Account]) -> list[dict[str, object]]:
-    """Readings as JSON values, for `sentences.json`."""
-    return [{**asdict(r), **{k: list(getattr(r, k)) for k in ("headings", "rules", "tools")}} for r in readings]
+LISTS = ("headings", "rules", "tools", "apart")
+
+
+def to_json(accounts: Iterable[Account]) -> list[dict[str, object]]:
+    """Accounts as JSON values, for `sentences.json`."""
+    return [{**asdict(one), **{k: list(getattr(one, k)) for k in LISTS}} for one in accounts]
 
 
 def from_json(rows: Iterable[Mapping[str, object]]) -> tuple[Account, ...]:
-    """Readings from what `to_json` gave."""
-    lists = ("headings", "rules", "tools")
-    return tuple(Account(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows)
-
-
-def _covering(every: Sequence[Sentence], clauses: Sequence[Clause]) -> list[list[Clause]]:
-    """The clauses that share characters with each sentence."""
-    found: list[list[Clause]] = [[] for _ in every]
-    ends = [s.end for s in every]
-    for clause in clauses:
-        k = bisect_right(ends, clause.start)
-        while k < len(every) and every[k].start < clause.end:
-            found[k].append(clause)
-            k += 1
-    return found
-
-
-def _hidden(piece: Sentence) -> bool:
-    """Whether no reader sees the piece: it is told, and changes nothing of what is said of the others."""
-    return piece.kind == "gap" and piece.label.startswith(HIDDEN)
-
-
-def _behind(piece: Sentence, following: Sentence) -> str:
-    """The words of the piece behind another one where it goes on from there: under the same headings, no new item."""
-    apart = following.headings != piece.headings or following.kind in ("heading", "cell", "gap")
-    return "" if apart or following.row else following.said
-
-
-def _left_out(sentence: Sentence) -> str:
-    """What of a sentence is not seen and was not read, as an addition to its reason."""
-    if sentence.said == sentence.text:
-        return ""
-    kinds = dict.fromkeys(edit.reason for edit in visible.read(sentence.text, markup=False).left)
-    return f"; read without what is not seen in it ({', '.join(kinds)})" if kinds else ""
-
-
-def refused(
-    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
-) -> dict[str, RuleSet]:
-    """What was read of each open sentence, in force or not: its rules with their predicates and the parts that
-    the reader left undecided beside them, by its id."""
-    every = pieces(policy)
-    of_clause, ids = fates.by_clause(clauses, ruleset), identities(every)
-    waiting = {one.id for one in readings if one.cls == "open"}
-    found = {}
-    for name, mine in zip(ids, _covering(every, clauses), strict=True):
-        made = [of_clause[c.id] for c in mine] if name in waiting else []
-        if rules := tuple(dict.fromkeys(r for m in made for r in m.rules)):
-            predicates = tuple(dict.fromkeys(p for m in made for p in m.predicates))
-            left = tuple(u for u in ruleset.undecided if u.part and u.clause in {c.id for c in mine})
-            found[name] = RuleSet(predicates, rules, left)
-    return found
-
-
-def offered(
-    policy: Policy, clauses: Sequence[Clause], ruleset: RuleSet, readings: Iterable[Account]
-) -> dict[str, RuleSet]:
-    """What a draft offers a person to accept: what was read of each open sentence, but for what says its opposite or
-    has its acts in another order (`accounting.turned`), or asks to turn something down and forbids nothing."""
-    texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
-    return {
-        name: read
-        for name, read in refused(policy, clauses, ruleset, readings).items()
-        for said in [texts[name]]
-        for around in [(*said.stems, *(cell for _, cell in said.row))]
-        if not accounting.turned(said.said, around, read.rules, read.predicates, policy.toolbox)
-        and not fates.turning_down(said.said, read.rules, read.predicates)
-    }
-
-
-def drafted(
-    policy: Policy,
-    clauses: Sequence[Clause],
-    ruleset: RuleSet,
-    readings: Sequence[Account],
-    decisions: Sequence[Ruling] = (),
-    lines: Sequence[Word] = (),
-) -> wording.Draft:
-    """The lines of words that a person may accept, each about sentences that all of them together bring into force."""
-    texts = dict(zip(identities(pieces(policy)), pieces(policy), strict=True))
-    unread = [
-        wording.Unread(
-            name,
-            texts[name].said,
-            (*texts[name].stems, *(cell for _, cell in texts[name].row)),
-            texts[name].headings,
-            read.predicates,
-        )
-        for name, read in refused(policy, clauses, ruleset, readings).items()
-        if not fates.incomplete(read.predicates)
-    ]
-    draft = wording.lines(unread, policy.toolbox)
-    if not draft.lines:
-        return draft
-    after = classify(policy, clauses, ruleset, decisions, (*lines, *wording.taken(draft)))
-    brought = {one.id for one in after if one.cls in ("rule", "duty")} & set(draft.brought)
-    return wording.lines([one for one in unread if one.id in brought], policy.toolbox)
-
-
-def _with_tools(
-    readings: Sequence[Account], every: Sequence[Sentence], final: Sequence[Fate], bearing: Bearing
-) -> tuple[Account, ...]:
-    """The readings with the tools they bear on.
-
-    An open sentence bears on the tools whose acts it names and on all that share a word with it.  One that forbids or
-    limits an act that no tool is known by may mean what any tool does: it bears on all that change something.  A
-    heading bears on all that the sentences below it bear on.
-    """
-    rows = zip(readings, every, final, following(every), strict=True)
-    own = [_own(reading, sentence, fate, bearing, before) for reading, sentence, fate, before in rows]
-    by_section: dict[tuple[str, ...], set[str]] = {}
-    for reading, sentence, tools in zip(readings, every, own, strict=True):
-        if reading.cls != "not a constraint" and not _hidden(sentence):
-            by_section.setdefault(reading.headings, set()).update(tools)
-    found = []
-    for reading, sentence, tools in zip(readings, every, own, strict=True):
-        if reading.cls == "open" and sentence.kind == "heading":  # what it says of those below may be a ban
-            here = (*reading.headings, reading.text)
-            below = {tool for title, those in by_section.items() if title[: len(here)] == here for tool in those}
-            tools = bearing.ordered({*tools, *below})
-        found.append(replace(reading, tools=tools or bearing.mutating() if reading.cls == "open" else tools))
-    return tuple(found)
-
-
-def _own(reading: Account, sentence: Sentence, fate: Fate, bearing: Bearing, before: str = "") -> tuple[str, ...]:
-    """The tools that a sentence itself names, by its rules, its words and those that it is not understood without; none
-    for an open one of no known act, and all that change something beside such as only tell what shares its words."""
-    used = [(rule, p) for rule in fate.rules for p in fate.predicates if p.name in rule.predicates]
-    acts = [(rule, p) for rule, p in used if p.kind == "action"]
-    restricted = {
-        tool for rule, p in acts if reading.cls != "rule" or negative(rule.formula, p.name) for tool in p.tools
-    }
-    if reading.cls != "open":
-        return bearing.ordered(restricted)
-    text = " ".join((before, sentence.said, *sentence.stems, sentence.label, *(cell for _, cell in sentence.row)))
-    named = bearing.named(text, whole=False)
-    known = acts and all(p.tools for _, p in acts)
-    meant = any(not p.tools and negative(rule.formula, p.name) for rule, p in acts)  # an act that no tool is known by
-    if not acts and (later := _LATER.search(words.plain(sentence.said))):  # what comes first may be all that is named
-        meant = bool(words.stems(later[1])) and not bearing.named(later[1], whole=False)
-    if words.refuses(text):  # what is turned down is what another tool may do
-        down = [tool for _, p in acts for tool in p.tools if words.refuses(tool)]
-        others = () if known else bearing.touching(text)
-        return bearing.ordered({*(bearing.beside(down) or bearing.mutating()), *restricted, *named, *others})
-    fact = fate.worded and bearing.tested(sentence.said)  # a fact of no tool may be asked for by any
-    if meant or (not named and not known and (fact or operators.bans(text) or words.limit(text))):
-        return bearing.ordered({*bearing.mutating(), *restricted, *named, *bearing.touching(text)})
-    shaped = bearing.sharing(" ".join(" ".join((p.name.replace("_", " "), *p.keywords)) for p in fate.predicates))
-    found = {*restricted, *named, *bearing.touching(text), *shaped}
-    telling = not named and not restricted and found.isdisjoint(bearing.mutating())
-    return bearing.ordered({*found, *bearing.mutating()} if found and telling else found)
+    """Accounts from what `to_json` gave."""
+    return tuple(Account(**{k: tuple(v) if k in LISTS else v for k, v in row.items()}) for row in rows)

@@ -45,6 +45,8 @@ FROM = {  # where a field of the state comes from, by the kind of its source
     "result": "the newest result of {}",
     "lookup": "looked up by {}",
     "done": "told by the newest {} that was done",
+    "question": "answered from what the {} said",
+    "step": "of the present step",
 }
 COMPOUND = facts.Conjunction | facts.Disjunction | facts.Negation | facts.Choice | facts.Macro
 
@@ -214,8 +216,12 @@ def _found(rule: Rule, ruleset: RuleSet, wanted: Sequence[Formula], given: Formu
 
 
 def _steps(trace: Word, rule: Rule, ruleset: RuleSet) -> tuple[str, ...]:
-    """Each step in English: what is called, and what is known then, as it holds or does not."""
-    names = [n for one in _copies(rule.formula) for n in f.atoms(one)]
+    return steps(trace, (rule.formula,), ruleset)
+
+
+def steps(trace: Word, formulas: Sequence[Formula], ruleset: RuleSet) -> tuple[str, ...]:
+    """A run in English, a text for each step: what is called, and what is known then, as it holds or does not."""
+    names = [n for formula in formulas for one in _copies(formula) for n in f.atoms(one)]
     atoms = [(f.Atom(name), ruleset.predicate(f.Atom(name).predicate)) for name in dict.fromkeys(names)]
     numbers: dict[str, str] = {}  # of the objects, in the order in which they come
 

@@ -1,55 +1,31 @@
 """Tables and cards: values that a notebook, a page and a terminal each show in their own way.
 
-Each knows three ways to be seen: HTML (JupyterLab, nbconvert, the report), Markdown (a plain viewer) and
-text (`repr`).  Texts that came from documents, models or agents are data: they are escaped and never become
-markup.  Coloured words stand on a ground of their own, so that they read in light and dark themes.
+HTML (JupyterLab, nbconvert, the report) is made by the macros of `cards.html`, plain text (`repr`, the terminal)
+by rich.  Texts that came from documents, models or agents are data: every value passes `to_html`, which escapes it.
+No table library: pandas' Styler and great_tables lose their style, or the click that sorts, where a page is not
+trusted; the macro has 20 lines.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+    from jinja2.environment import TemplateModule
+    from markupsafe import Markup
     from pandas import DataFrame
+    from rich.console import RenderableType
 
-# What must hold stands in the elements, since a viewer that does not trust the page drops style sheets and scripts.
-GROUND = "background:#f2f4f7;color:#1f2328"
-CELL = "text-align:left;vertical-align:top;white-space:"
-CELLS = {
-    "": f"{CELL}nowrap",
-    "number": "text-align:right;vertical-align:top;white-space:nowrap",
-    "prose": f"{CELL}normal;min-width:20em;max-width:46em",
-}
-WIDE, TALL = "overflow-x:auto;max-width:100%", "overflow-x:auto;overflow-y:auto;max-width:100%;max-height:30em"
-CAPTION = "text-align:left;font-weight:bold;padding:3px 8px;white-space:nowrap"
-FRAME = f"{WIDE};border:1px solid #8a8f98;border-radius:6px;margin:4px 0;padding:4px"
-BADGE = "color:#ffffff;border-radius:4px;padding:1px 6px;font-size:12px;font-weight:bold;white-space:nowrap"
-HEADS = {"": CELLS[""], "number": CELLS["number"], "prose": CELLS[""]}
 PROGRAM = (
-    f"{GROUND};line-height:1.4;font-size:12px;font-family:monospace;padding:8px;margin:2px 0;"
+    "background:#f2f4f7;color:#1f2328;line-height:1.4;font-size:12px;font-family:monospace;padding:8px;margin:2px 0;"
     "overflow-x:auto;white-space:pre"
 )
-STYLE = """<style>
-.wb{font-size:13px;line-height:1.45;margin:.4em 0}
-.wb table{border-collapse:collapse;margin:0;table-layout:auto;font-size:inherit}
-.wb th,.wb td{padding:.25em .7em;border-bottom:1px solid rgba(128,128,128,.35)}
-.wb thead th{border-bottom:2px solid rgba(128,128,128,.6);cursor:pointer}
-.wb td.number,.wb th.number{font-variant-numeric:tabular-nums}.wb td.prose{overflow-wrap:anywhere}
-.wb code{border-radius:4px;padding:.1em .35em;font-size:12px}
-.wb.card{max-width:62em!important}.wb.card th{font-weight:500;opacity:.75}.wb.card td{overflow-wrap:anywhere;width:100%}
-.wb.card th,.wb.card td{border-bottom:none}.wb q{quotes:"“" "”"}.wb ul{margin:0;padding-left:1.2em}
-</style>"""
-# a column is sorted by a click on its head: numbers by value, unknown ones last
-SORT = """<script>window.wbSort=window.wbSort||function(head){
-const at=head.cellIndex,body=head.closest('table').tBodies[0],down=head.dataset.down!=='1';
-const of=row=>{const cell=row.cells[at],n=parseFloat(cell.dataset.value);return isNaN(n)?cell.textContent:n};
-const order=(x,y)=>typeof x!==typeof y?(typeof x==='number'?-1:1):(x<y?-1:x>y?1:0)*(down?1:-1);
-head.dataset.down=down?'1':'';
-[...body.rows].sort((a,b)=>order(of(a),of(b))).forEach(row=>body.append(row))}</script>"""
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#1a7f37", "#b42318", "#8a5a00", "#0b5cad", "#6e40c9", "#57606a"
 COLOURS = {
     **dict.fromkeys(("allow", "proved", "rule", "refuted", "guarded"), GREEN),
@@ -59,8 +35,10 @@ COLOURS = {
     **dict.fromkeys(("waived", "oblige"), VIOLET),
 }
 NUMBER = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?( \[.*\])?\Z|-\Z")  # also a rate with its interval, and "-" for none
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # what moves or recolours a terminal
 PROSE = 48  # letters from which a cell may be broken into lines of its own
-ROWS = 12  # rows from which a table scrolls inside its cell
+ROWS = 12  # rows from which a table scrolls inside its cell, and is cut as plain text
+WIDTH = 200  # of plain text, in letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,127 +67,107 @@ Content = str | Source | Quote | Badge | tuple
 
 
 class _Shown:
-    """Anything with `html` and `markdown` texts, as Jupyter asks for them."""
+    """Anything that `cards.html` has a macro for, by the name of its class, and that has a plain text."""
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
-        return self.html()
+    def html(self) -> str:
+        """The value as HTML, with the style and the script that it needs."""
+        return str(_macros().head() + self.inner())
 
-    def _repr_markdown_(self) -> str:
-        return self.markdown()
+    def inner(self) -> Markup:
+        """The value alone, for a page that has style and script already."""
+        return getattr(_macros(), type(self).__name__.lower())(self)
+
+    _repr_html_ = html
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table(_Shown):
-    """Named columns. `frame` is the pandas DataFrame; a click on a head sorts. Without rows, `none` is said."""
+    """Named columns; a click on a head sorts. Without rows, `none` is said."""
 
-    frame: DataFrame
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
     title: str = ""
     none: str = "nothing to show"
 
-    def html(self) -> str:
-        """The table as HTML; wide ones scroll inside it, and a row is never broken."""
-        if self.frame.empty:
-            return f"<em>{html.escape(': '.join(filter(None, (self.title, self.none))))}</em>"
-        columns = [(name, self._kind(name)) for name in self.frame.columns]
-        heads = "".join(
-            f'<th scope="col" onclick="wbSort(this)" class="{kind}" style="{HEADS[kind]}">{html.escape(str(name))}</th>'
-            for name, kind in columns
-        )
-        body = "".join(
-            "<tr>" + "".join(_td(value, kind) for value, (_, kind) in zip(row, columns, strict=True)) + "</tr>"
-            for row in self.frame.itertuples(index=False, name=None)
-        )
-        caption = f'<caption style="{CAPTION}">{html.escape(self.title)}</caption>' if self.title else ""
-        box = TALL if len(self.frame) > ROWS else WIDE
-        table = f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-        return f'{STYLE}{SORT}<div class="wb" style="{box}">{table}</div>'
+    @property
+    def frame(self) -> DataFrame:
+        """The table as a pandas DataFrame."""
+        from pandas import DataFrame
 
-    def markdown(self) -> str:
-        """The table as Markdown, its first rows."""
-        lines = [f"**{_safe(self.title)}**", ""] if self.title else []
-        if self.frame.empty:
-            return "\n".join([*lines, f"*{_safe(self.none)}*"])
-        lines += [_line(self.frame.columns), _line("---" for _ in self.frame.columns)]
-        lines += [_line(to_text(v) for v in row) for row in self.frame.head(ROWS).itertuples(index=False, name=None)]
-        more = len(self.frame) - ROWS
-        return "\n".join([*lines, *(["", f"… and {more} more rows"] if more > 0 else [])])
+        return DataFrame(list(self.rows), columns=list(self.columns), dtype=object)
+
+    @property
+    def tall(self) -> bool:
+        """Whether it scrolls."""
+        return len(self.rows) > ROWS
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """How each column is set: "number" to the right, "prose" broken inside its cell, "" on one line."""
+        return tuple(_kind(column) for column in zip(*self.rows, strict=True))
+
+    def __rich__(self) -> RenderableType:
+        return self._rendered(self.rows)
 
     def __repr__(self) -> str:
-        texts = self.none if self.frame.empty else self.frame.map(to_text).to_string(index=False, max_rows=ROWS)
-        return "\n".join(filter(None, (self.title, texts)))
+        from rich.console import Console
 
-    def _kind(self, name: str) -> str:
-        """How a column is set: numbers to the right, long texts broken inside their cell."""
-        values = [v for v in self.frame[name] if not _missing(v)]
-        texts = [to_text(v) for v in values]
-        if any(len(text) > PROSE for text in texts):
-            return "prose"
-        return "number" if values and all(map(NUMBER.match, texts)) else ""
+        console = Console(width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+        with console.capture() as text:
+            console.print(self._rendered(self.rows[:ROWS]))
+        lines = [line.rstrip() for line in text.get().splitlines()]
+        return "\n".join([*lines, f"… and {len(self.rows) - ROWS} more rows"] if self.tall else lines)
+
+    def _rendered(self, rows: Sequence[Sequence[object]]) -> RenderableType:
+        """Title and rows for rich; what is short is always whole, and published rows are dim."""
+        from rich.console import Group
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        title = [Text(f"{shown(self.title)}:")] if self.title else []
+        if not rows:
+            return Group(*title, Text(shown(self.none)))
+        grid = Grid(box=None, pad_edge=False)
+        for name, kind, *values in zip(self.columns, self.kinds, *rows, strict=True):
+            widest = None if kind == "prose" else max(len(shown(value)) for value in (name, *values))
+            side = "right" if kind == "number" else "left"
+            grid.add_column(Text(shown(name)), justify=side, no_wrap=kind != "prose", min_width=widest, overflow="fold")
+        for row in rows:
+            grid.add_row(*(Text(shown(v)) for v in row), style="dim" if "published" in shown(row[0]) else None)
+        return Group(*title, grid)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Card(_Shown):
-    """One thing, told in named parts; parts without anything to say are left out."""
+    """One thing in named parts; parts without a text are left out."""
 
     title: str
     badge: str = ""
     parts: tuple[tuple[str, Content], ...] = ()
 
-    def html(self) -> str:
-        """The card as HTML."""
-        return f'{STYLE}<div class="wb card" style="{FRAME}">{self.inner()}</div>'
-
-    def inner(self) -> str:
-        """The card's table alone, for a page that has the style already."""
-        badge = f" {to_html(Badge(self.badge))}" if self.badge else ""
-        rows = "".join(
-            f'<tr><th scope="row" style="{CELLS[""]}">{html.escape(name)}</th>'
-            f'<td style="{CELL}normal">{to_html(part)}</td></tr>'
-            for name, part in self._said()
-        )
-        caption = f'<caption style="{CAPTION}">{html.escape(self.title)}{badge}</caption>'
-        return f"<table>{caption}<tbody>{rows}</tbody></table>"
-
-    def markdown(self) -> str:
-        """The card as Markdown."""
-        head = f"**{_safe(self.title)}**" + (f" *{_safe(self.badge)}*" if self.badge else "")
-        return "\n\n".join([head, *(f"{name}: {_markdown(part)}" for name, part in self._said())])
+    @property
+    def filled(self) -> list[tuple[str, Content]]:
+        """The parts that have a text."""
+        return [(name, part) for name, part in self.parts if to_text(part)]
 
     def __repr__(self) -> str:
         head = f"{self.title} [{self.badge}]" if self.badge else self.title
-        return "\n".join([head, *(f"  {name}: {to_text(part)}" for name, part in self._said())])
-
-    def _said(self) -> list[tuple[str, Content]]:
-        return [(name, part) for name, part in self.parts if to_text(part)]
+        return shown("\n".join([head, *(f"  {name}: {to_text(part)}" for name, part in self.filled)]))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cards(_Shown):
-    """Several cards, one under the other; `more` says how many were left out."""
+    """Several cards, one under the other; `more` is how many were left out."""
 
     cards: tuple[Card, ...]
     more: int = 0
     none: str = "nothing to show"
 
-    def html(self) -> str:
-        """The cards as HTML."""
-        if not self.cards:
-            return f"<em>{html.escape(self.none)}</em>"
-        more = f"<em>and {self.more} more</em>" if self.more else ""
-        return (
-            STYLE + "".join(f'<div class="wb card" style="{FRAME}">{card.inner()}</div>' for card in self.cards) + more
-        )
-
-    def markdown(self) -> str:
-        """The cards as Markdown."""
-        texts = [card.markdown() for card in self.cards] or [f"*{self.none}*"]
-        return "\n\n---\n\n".join([*texts, *([f"*and {self.more} more*"] if self.more else [])])
-
     def __repr__(self) -> str:
-        texts = [repr(card) for card in self.cards] or [self.none]
-        return "\n\n".join([*texts, *([f"and {self.more} more"] if self.more else [])])
+        more = [f"and {self.more} more"] if self.more else []
+        return "\n\n".join([*(map(repr, self.cards) if self.cards else [shown(self.none)]), *more])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -217,14 +175,6 @@ class Stack(_Shown):
     """Several things that belong together, one under the other."""
 
     parts: tuple[_Shown, ...]
-
-    def html(self) -> str:
-        """The parts as HTML."""
-        return "\n".join(f"<div>{part.html()}</div>" for part in self.parts)
-
-    def markdown(self) -> str:
-        """The parts as Markdown."""
-        return "\n\n".join(part.markdown() for part in self.parts)
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.parts))
@@ -236,51 +186,56 @@ class Note(_Shown):
 
     text: str
 
-    def html(self) -> str:
-        """The sentence as HTML."""
-        return f"<p>{html.escape(self.text)}</p>"
-
-    def markdown(self) -> str:
-        """The sentence as Markdown."""
-        return _safe(self.text)
-
     def __repr__(self) -> str:
-        return self.text
+        return shown(self.text)
 
 
 def table(rows: Iterable[object], *columns: str, title: str = "", none: str = "nothing to show", **named: str) -> Table:
     """Rows (mappings or dataclasses) as a table. `columns` picks and orders them, `named` gives other heads."""
-    from pandas import DataFrame
-
     given = [mapping(row) for row in rows]
-    wanted = list(columns) or list(dict.fromkeys(name for row in given for name in row))
-    data = {named.get(name, name): [row.get(name) for row in given] for name in wanted}
-    return Table(DataFrame(data, dtype=object), title, none)
+    picked = list(columns) or list(dict.fromkeys(name for row in given for name in row))
+    heads = tuple(named.get(name, name) for name in picked)
+    return Table(heads, tuple(tuple(row.get(name) for name in picked) for row in given), title, none)
+
+
+def listed(heads: str, rows: Iterable[Sequence[object]], title: str = "", none: str = "nothing to show") -> Table:
+    """Rows in the order of the heads, which are separated by ", "."""
+    return Table(tuple(heads.split(", ")), tuple(map(tuple, rows)), title, none)
+
+
+def first(cards: Sequence[Card], most: int, none: str) -> Cards:
+    """At most `most` cards, and how many more there are."""
+    return Cards(tuple(cards[:most]), max(len(cards) - most, 0), none)
 
 
 def badge_colour(text: str) -> str:
     """The colour of a grade, decision or class, by its first word; open sentences tell more than a proof; else grey."""
-    if text.endswith(" open"):
-        return AMBER
-    return COLOURS.get(text.partition(" ")[0], GREY)
+    return AMBER if text.endswith(" open") else COLOURS.get(text.partition(" ")[0], GREY)
 
 
 def mapping(row: object) -> Mapping[str, object]:
     """A row, given as a mapping, a named tuple or a dataclass, by the names of its parts."""
     if isinstance(row, Mapping):
         return row
-    if hasattr(row, "_asdict"):
-        return row._asdict()
-    return {f.name: getattr(row, f.name) for f in fields(row)}
+    return row._asdict() if hasattr(row, "_asdict") else {f.name: getattr(row, f.name) for f in fields(row)}
 
 
-def _missing(value: object) -> bool:
-    return value is None or value != value or value == ""
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` letters on one line; it ends between words, never inside a word or a number, unless
+    the first alone is longer."""
+    words = " ".join(text.split())
+    ends = [separator.start() for separator in re.finditer("[ _]", words[:most])]
+    return words if len(words) <= most else f"{words[: ends[-1] if ends else most - 1]}…"
 
 
-def _td(value: object, kind: str) -> str:
-    number = f' data-value="{value!r}"' if isinstance(value, int | float) and not _missing(value) else ""
-    return f'<td class="{kind}" style="{CELLS[kind]}"{number}>{to_html(value)}</td>'
+def count(number: int, noun: str) -> str:
+    """A number with its noun, such as "1 call" or "2 calls"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def shown(value: object) -> str:
+    """Any value as plain text that a terminal only prints: its control characters are replaced."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", to_text(value))
 
 
 def to_text(value: object) -> str:
@@ -291,7 +246,7 @@ def to_text(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case tuple() | list():
-            return "; ".join(to_text(part) for part in value)
+            return "; ".join(map(to_text, value))
         case Mapping():
             return ", ".join(f"{name}={part!r}" for name, part in value.items())
         case float() if value == value:
@@ -299,26 +254,59 @@ def to_text(value: object) -> str:
     return "" if _missing(value) else str(value)
 
 
-def to_html(value: object) -> str:
-    """Any part of a table or card as HTML, escaped."""
+def to_html(value: object) -> Markup:
+    """Any part of a table or card as HTML; what is filled into a `Markup` is escaped."""
+    from markupsafe import Markup, escape
+
     match value:
         case Source(text, "python"):
-            return _highlighted(text)
+            return Markup(_highlighted(text))  # pygments escapes the program
         case Source(text):
             space = "normal" if len(text) > PROSE else "nowrap"
-            return f'<code style="{GROUND};white-space:{space}">{html.escape(text)}</code>' if text else ""
+            code = Markup('<code style="background:#f2f4f7;color:#1f2328;white-space:{}">{}</code>')
+            return code.format(space, text) if text else Markup("")
         case Quote(text):
-            return f"<q>{html.escape(text)}</q>" if text else ""
+            return Markup("<q>{}</q>").format(text) if text else Markup("")
         case Badge(text):
-            style = f"background-color:{badge_colour(text)};{BADGE}"
-            return f'<span class="wb-badge" style="{style}">{html.escape(text)}</span>'
+            return _macros().badge(text, badge_colour(text))
         case (str() as name, Quote() as quote):
-            return f"{html.escape(name)} {to_html(quote)}"
-        case tuple() if len(value) > 1:
-            return "<ul>" + "".join(f"<li>{to_html(part)}</li>" for part in value) + "</ul>"
+            return Markup("{} {}").format(name, to_html(quote))
         case tuple():
-            return "".join(map(to_html, value))
-    return html.escape(to_text(value))
+            parts = [to_html(part) for part in value]
+            return Markup("<ul>{}</ul>").format(_macros().items(parts)) if len(parts) > 1 else Markup("").join(parts)
+    return escape(to_text(value))
+
+
+@cache
+def templates() -> Environment:
+    """The HTML templates of this folder; they escape whatever is filled in."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(Path(__file__).parent)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {"html": to_html, "anchor": anchor, "colour": badge_colour}
+    return made
+
+
+def anchor(name: str) -> str:
+    """A name as part of an address within a page."""
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+
+
+@cache
+def _macros() -> TemplateModule:
+    return templates().get_template("cards.html").module
+
+
+def _kind(column: Iterable[object]) -> str:
+    texts = [to_text(value) for value in column if not _missing(value)]
+    if any(len(text) > PROSE for text in texts):
+        return "prose"
+    return "number" if texts and all(map(NUMBER.match, texts)) else ""
+
+
+def _missing(value: object) -> bool:
+    return value is None or value != value or value == ""
 
 
 def _highlighted(source: str) -> str:
@@ -328,30 +316,3 @@ def _highlighted(source: str) -> str:
     from pygments.lexers import PythonLexer
 
     return highlight(source, PythonLexer(), HtmlFormatter(noclasses=True, prestyles=PROGRAM, style="friendly"))
-
-
-def _markdown(value: object) -> str:
-    match value:
-        case Source(text, "python"):
-            return f"\n\n```python\n{text.replace('```', '` ` `').rstrip()}\n```"
-        case Source(text):
-            return f"`{text.replace('`', 'ˋ')}`"
-        case Quote(text):
-            return f"“{_safe(text)}”"
-        case (str() as name, Quote() as quote):
-            return f"{_safe(name)} {_markdown(quote)}"
-        case tuple():
-            return "; ".join(map(_markdown, value))
-    return _safe(to_text(value))
-
-
-def _safe(text: str) -> str:
-    """A text that Markdown shows as it is."""
-    escaped = html.escape(" ".join(text.split()), quote=False)
-    for sign in "\\`*_[]|#~!$":
-        escaped = escaped.replace(sign, "\\" + sign)
-    return escaped
-
-
-def _line(cells: Iterable[object]) -> str:
-    return "| " + " | ".join(cell if cell == "---" else _safe(str(cell)) for cell in cells) + " |"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from wb.bench.recorded import Judged
@@ -17,9 +17,9 @@ from wb.logic import cel
 from wb.logic.syntax import render
 from wb.rules.rule import Rule, RuleSet
 from wb.rules.sentences import Account
+from wb.runs.cards import Table, count, listed, shortened
 
 What = Literal["new", "gone", "changed", "in another place", "read otherwise"]
-Rows = tuple[tuple[str, ...], ...]
 LIKE = 0.6  # of the characters in common, from which on two sentences are versions of one
 PAIRS = 40_000  # of sentences that are compared with each other
 SHOWN = 100  # characters of a sentence in a table
@@ -35,8 +35,8 @@ class Side:
     def of(self, account: Account | None) -> tuple[str, ...]:
         """The rules of a sentence as text."""
         heirs = {parent: rule for rule in self.rules.rules for parent in (*rule.parents, rule.id)}
-        found = [heirs[name] for name in (account.rules if account is not None else ()) if name in heirs]
-        return tuple(dict.fromkeys(said(rule, self.rules) for rule in found))
+        names = account.rules if account is not None else ()
+        return tuple(dict.fromkeys(rendered(heirs[name], self.rules) for name in names if name in heirs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Otherwise(NamedTuple):
     new: Judged
 
 
-def said(rule: Rule, ruleset: RuleSet) -> str:
+def rendered(rule: Rule, ruleset: RuleSet) -> str:
     """A rule as text, its predicates' tests with it."""
     tests = [(p.name, p.test) for p in map(ruleset.predicate, rule.predicates) if p.test is not None]
     where = "; ".join(f"{name}: {cel.render(test)}" for name, test in tests)
@@ -78,45 +78,44 @@ def said(rule: Rule, ruleset: RuleSet) -> str:
 def sentences(old: Side, new: Side) -> tuple[Change, ...]:
     """The sentences that are not as they were, in the order of the new document, those that are gone last."""
     before = {account.id: account for account in old.sentences}
-    kept = {account.id for account in new.sentences} & before.keys()
-    gone = [account for account in old.sentences if account.id not in kept]
-    came = [account for account in new.sentences if account.id not in kept]
-    was = {one.id: before[one.id] for one in new.sentences if one.id in kept} | _pairs(gone, came)
-    found: list[Change] = []
+    same = {account.id for account in new.sentences} & before.keys()
+    gone = [account for account in old.sentences if account.id not in same]
+    earlier = {name: before[name] for name in same}
+    earlier |= _pairs(gone, [account for account in new.sentences if account.id not in same])
+    changes: list[Change] = []
     for account in new.sentences:
-        earlier = was.get(account.id)
-        rules = old.of(earlier), new.of(account)
-        same = earlier is not None and earlier.cls == account.cls and rules[0] == rules[1]
-        if earlier is None:
+        was = earlier.get(account.id)
+        rules = old.of(was), new.of(account)
+        if was is None:
             what: What = "new"
-        elif earlier.text != account.text:
+        elif was.text != account.text:
             what = "changed"
-        elif not same:
+        elif was.cls != account.cls or rules[0] != rules[1]:
             what = "read otherwise"
-        elif account.id not in kept:
+        elif account.id not in same:
             what = "in another place"
         else:
             continue
-        found.append(Change(what, earlier, account, *rules))
-    paired = {account.id for account in was.values()}
-    return (*found, *(Change("gone", one, None, old.of(one)) for one in gone if one.id not in paired))
+        changes.append(Change(what, was, account, *rules))
+    paired = {account.id for account in earlier.values()}
+    return (*changes, *(Change("gone", each, None, old.of(each)) for each in gone if each.id not in paired))
 
 
 def _pairs(gone: Sequence[Account], came: Sequence[Account]) -> dict[str, Account]:
     """By id of a sentence that came: the one that it is a version of."""
-    found: dict[str, Account] = {}
-    left: list[tuple[Sequence[Account], Sequence[Account]]] = []
-    match = difflib.SequenceMatcher(None, [one.text for one in gone], [one.text for one in came], autojunk=False)
+    paired: dict[str, Account] = {}
+    blocks: list[tuple[Sequence[Account], Sequence[Account]]] = []
+    match = difflib.SequenceMatcher(None, [a.text for a in gone], [a.text for a in came], autojunk=False)
     for what, i, j, k, m in match.get_opcodes():
         if what == "equal":
-            found |= {new.id: old for old, new in zip(gone[i:j], came[k:m], strict=True)}
+            paired |= {new.id: old for old, new in zip(gone[i:j], came[k:m], strict=True)}
         elif what == "replace":
-            left.append((gone[i:j], came[k:m]))
-    for some, others in left:
-        for ratio, new, old in sorted(_alike(some, others), key=lambda row: -row[0]):
-            if ratio >= LIKE and new.id not in found and old not in found.values():
-                found[new.id] = old
-    return found
+            blocks.append((gone[i:j], came[k:m]))
+    for block in blocks:
+        for ratio, new, old in sorted(_alike(*block), key=lambda row: -row[0]):
+            if ratio >= LIKE and new.id not in paired and old not in paired.values():
+                paired[new.id] = old
+    return paired
 
 
 def _alike(gone: Sequence[Account], came: Sequence[Account]) -> Iterator[tuple[float, Account, Account]]:
@@ -132,80 +131,72 @@ def _alike(gone: Sequence[Account], came: Sequence[Account]) -> Iterator[tuple[f
 
 def guards(old: CallGuard, new: CallGuard) -> tuple[Followed, ...]:
     """The tools whose guard or claim is not what it was, by name."""
-    found = []
-    before, after, was, now = old.claims(), new.claims(), _bearing(old), _bearing(new)
-    for tool in sorted({*before, *after}):
-        mine, yours = was.get(tool, {}), now.get(tool, {})
-        gone, came = (tuple(a[key] for key in a if key not in b) for a, b in ((mine, yours), (yours, mine)))
-        row = Followed(tool, before.get(tool, "no such tool"), after.get(tool, "no such tool"), gone, came)
-        if row.before != row.after or gone or came:
-            found.append(row)
-    return tuple(found)
+    rows = []
+    claims, bearing = (old.claims(), new.claims()), (_bearing(old), _bearing(new))
+    for tool in sorted({*claims[0], *claims[1]}):
+        was, now = (side.get(tool, {}) for side in bearing)
+        gone, came = (tuple(a[key] for key in a if key not in b) for a, b in ((was, now), (now, was)))
+        before, after = (side.get(tool, "no such tool") for side in claims)
+        if before != after or gone or came:
+            rows.append(Followed(tool, before, after, gone, came))
+    return tuple(rows)
 
 
 def _bearing(guard: CallGuard) -> dict[str, dict[str, str]]:
     """By tool: the sentences that bear on it, by what their rules say of it; open ones by their words."""
-    found: dict[str, dict[str, str]] = {}
-    rules = {rule.id: rule for rule in guard.ruleset.rules}
-    for tool, one in guard.loaded.items():
-        items = one.entry.contract.items
-        found[tool] = {said(rules[item.rule], guard.ruleset): one.quotes[item.rule] for item in items}
-        found[tool] |= {f"open: {each.text}": f"{each.text} (open)" for each in guard.open.get(tool, ())}
-    return found
+    rules = {rule.id: rendered(rule, guard.ruleset) for rule in guard.ruleset.rules}
+    return {
+        tool: {rules[item.rule]: loaded.quotes[item.rule] for item in loaded.entry.contract.items}
+        | {f"open: {each.text}": f"{each.text} (open)" for each in guard.open.get(tool, ())}
+        for tool, loaded in guard.loaded.items()
+    }
 
 
 def calls(old: Iterable[Judged], new: Iterable[Judged]) -> tuple[Otherwise, ...]:
     """The calls of the same recording that are decided otherwise, those that are allowed now first."""
     before = {judged.id: judged for judged in old}
-    found = [
-        Otherwise(before[judged.id], judged)
-        for judged in new
-        if judged.id in before and before[judged.id].verdict.decision != judged.verdict.decision
-    ]
-    return tuple(sorted(found, key=lambda row: row.new.verdict.decision != "allow"))
+    both = (Otherwise(before[judged.id], judged) for judged in new if judged.id in before)
+    rows = [row for row in both if row.old.verdict.decision != row.new.verdict.decision]
+    return tuple(sorted(rows, key=lambda row: row.new.verdict.decision != "allow"))
 
 
 def tables(
-    changes: Sequence[Change], followed: Sequence[Followed], otherwise: Sequence[Otherwise] = ()
-) -> tuple[tuple[str, Rows], ...]:
-    """What changed, as tables with titles; none where nothing did."""
-    found: list[tuple[str, Rows]] = []
-    if changes:
-        head = ("sentence", "what", "was", "is", "text")
-        rows = [_row(change) for change in changes]
-        found.append((f"{len(changes)} {_many(changes, 'sentence')} not as before", (head, *rows)))
-    rules = [(f"{sign} {rule}",) for c in changes for sign, rule in _changed(c)]
-    if rules:
-        found.append(("Rules that went (-) and came (+)", (("rule",), *dict.fromkeys(rules))))
-    if followed:
-        head = ("tool", "was", "is", "sentences that no longer bear on it", "sentences that do now")
-        rows = [(f.tool, f.before, f.after, _short("; ".join(f.gone)), _short("; ".join(f.new))) for f in followed]
-        found.append((f"{len(followed)} {_many(followed, 'guard')} not as before", (head, *rows)))
-    if otherwise:
-        head = ("call", "tool", "was", "is", "label", "reason")
-        rows = [
-            (o.new.id, o.new.tool, o.old.verdict.decision, o.new.verdict.decision, o.new.label or "", _reason(o))
-            for o in otherwise
-        ]
-        found.append((f"{len(otherwise)} {_many(otherwise, 'call')} decided otherwise", (head, *rows)))
-    return tuple(found)
+    changes: Sequence[Change], followed: Sequence[Followed], otherwise: Sequence[Otherwise] = (), policies: str = ""
+) -> tuple[Table, ...]:
+    """What changed, as tables that name both policies; none where nothing did."""
+    sentences = [
+        (each.id, c.what, c.old.cls if c.old else "", c.new.cls if c.new else "", shortened(each.text, SHOWN))
+        for c in changes
+        if (each := c.new or c.old)
+    ]
+    rules = [f"- {rule}" for c in changes for rule in c.before if rule not in c.after]
+    rules += [f"+ {rule}" for c in changes for rule in c.after if rule not in c.before]
+    guards = [(f.tool, f.before, f.after, *(shortened("; ".join(texts), SHOWN) for texts in f[3:])) for f in followed]
+    calls = [
+        (o.new.id, o.new.tool, *(j.verdict.decision for j in o), o.new.label, shortened(o.new.verdict.reason, SHOWN))
+        for o in otherwise
+    ]
+    bearing = "sentences that no longer bear on it, sentences that do now"
+    made = (
+        listed("sentence, what, was, is, text", sentences, f"{count(len(changes), 'sentence')} not as before"),
+        listed("rule", ((rule,) for rule in dict.fromkeys(rules)), "Rules that went (-) and came (+)"),
+        listed(f"tool, was, is, {bearing}", guards, f"{count(len(followed), 'guard')} not as before"),
+        listed("call, tool, was, is, label, reason", calls, f"{count(len(otherwise), 'call')} decided otherwise"),
+    )
+    of = f"{policies}: " if policies else ""
+    return tuple(replace(table, title=f"{of}{table.title}") for table in made if table.rows)
 
 
 def to_json(
     changes: Sequence[Change], followed: Sequence[Followed], otherwise: Sequence[Otherwise] = ()
 ) -> Mapping[str, object]:
     """The same as JSON values."""
+
+    def side(account: Account | None, rules: tuple[str, ...]) -> dict[str, object] | None:
+        return account and {"id": account.id, "text": account.text, "class": account.cls, "rules": rules}
+
     return {
-        "sentences": [
-            {
-                "what": c.what,
-                **{
-                    side: None if one is None else {"id": one.id, "text": one.text, "class": one.cls, "rules": rules}
-                    for side, one, rules in (("old", c.old, c.before), ("new", c.new, c.after))
-                },
-            }
-            for c in changes
-        ],
+        "sentences": [{"what": c.what, "old": side(c.old, c.before), "new": side(c.new, c.after)} for c in changes],
         "guards": [row._asdict() for row in followed],
         "calls": [
             {"run": o.new.run, "index": o.new.index, "tool": o.new.tool, "label": o.new.label}
@@ -213,27 +204,3 @@ def to_json(
             for o in otherwise
         ],
     }
-
-
-def _row(change: Change) -> tuple[str, ...]:
-    old, new = change.old, change.new
-    one = new or old
-    return (one.id, change.what, old.cls if old else "", new.cls if new else "", _short(one.text))
-
-
-def _changed(change: Change) -> Iterator[tuple[str, str]]:
-    for sign, mine, other in (("-", change.before, change.after), ("+", change.after, change.before)):
-        yield from ((sign, rule) for rule in mine if rule not in other)
-
-
-def _reason(row: Otherwise) -> str:
-    return _short(row.new.verdict.reason)
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-
-
-def _many(rows: Sequence[object], what: str) -> str:
-    return f"{what}{'s' * (len(rows) != 1)}"

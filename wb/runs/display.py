@@ -1,38 +1,31 @@
-"""What a person sees of a run: one line that moves in a terminal, plain lines elsewhere, and tables."""
+"""What a person sees of a run that goes on: one line that moves in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
 from wb.runs.pipeline import Notice
 
 COLOURS = {
-    "made": "green",
-    "kept": "dim",
-    "taken": "yellow",
-    "waiting": "yellow",
-    "damaged": "red",
-    "changed": "yellow",
+    **{"made": "green", "kept": "dim", "damaged": "red"},
+    **dict.fromkeys(("taken", "waiting", "changed"), "yellow"),
 }
-
-
 PIPED_COLUMNS = 200  # a table that nobody's terminal cuts
-SHORT = 40  # characters of a cell that is never cut or folded
 QUIET_S = 4.0  # where nothing moves, a line says after this time that the work goes on
 
 
 def console(*, error: bool = False) -> Console:
     """Standard output, or standard error, as wide as the terminal or wide enough for a file."""
-    found = Console(stderr=error)
-    return found if found.is_terminal else Console(stderr=error, width=PIPED_COLUMNS)
+    made = Console(stderr=error)
+    return made if made.is_terminal else Console(stderr=error, width=PIPED_COLUMNS)
 
 
 class Display:
@@ -47,7 +40,7 @@ class Display:
         self._running: Notice | None = None
         self._began = 0.0
         self._closed = threading.Event()
-        self._beat = threading.Thread(target=self._say_that_it_goes_on, daemon=True)
+        self._beat = threading.Thread(target=self._report_progress, daemon=True)
         self._width = max(map(len, stages), default=0)
         columns = (
             SpinnerColumn(),
@@ -79,17 +72,12 @@ class Display:
         if event.what in ("made", "kept", "taken") and self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
-        line = (
-            Text(f"{event.stage:{self._width}}  ")
-            .append(f"{event.what:7}", COLOURS[event.what])
-            .append(f"  {event.note}")
-        )
-        self._console.print(line, soft_wrap=True, highlight=False)
+        words = (f"{event.stage:{self._width}}  ", (f"{event.what:7}", COLOURS[event.what]), f"  {event.note}")
+        self._console.print(Text.assemble(*words), soft_wrap=True, highlight=False)
 
-    def _say_that_it_goes_on(self) -> None:
+    def _report_progress(self) -> None:
         while not self._closed.wait(self._quiet):
-            event = self._running
-            if event is not None:
+            if (event := self._running) is not None:
                 where = f"cell {event.cell} of {event.cells}, " if event.cells else "" if event.note else "starting, "
                 doing = f": {event.note}" if event.note else ""
                 line = f"{event.stage:{self._width}}  ...      {where}{time.monotonic() - self._began:.0f} s{doing}"
@@ -102,32 +90,7 @@ class Display:
         if self._task is None:
             self._task = self._progress.add_task(event.stage, total=None, where="", doing="")
         where = f"cell {event.cell}/{event.cells}" if event.cells else ""
-        of = event.cells or None
-        self._progress.update(self._task, completed=event.cell, total=of, where=where, doing=event.note)
+        self._progress.update(
+            self._task, completed=event.cell, total=event.cells or None, where=where, doing=event.note
+        )
         self._progress.refresh()
-
-
-def table(rows: Sequence[Sequence[str]]) -> Table:
-    """A table whose first row is its head; numbers stand to the right, and what is short is always whole."""
-    made = Table(box=None, pad_edge=False)
-    for number, name in enumerate(rows[0]):
-        widest = max(len(row[number]) for row in rows)
-        long = widest > SHORT
-        side = "left" if number < 2 or long else "right"
-        made.add_column(name, justify=side, no_wrap=not long, min_width=None if long else widest, overflow="fold")
-    for row in rows[1:]:
-        made.add_row(*map(Text, row), style="dim" if "published" in row[0] else None)
-    return made
-
-
-def versions(rows: Iterable[dict[str, object]]) -> Table:
-    """The versions of a stage, one a line."""
-    rows = list(rows)
-    made = Table(box=None, pad_edge=False)
-    for name in rows[0]:  # what names a version is always whole
-        widest = max(len(str(row[name])) for row in (*rows, {name: name}))
-        long = name == "summary"
-        made.add_column(name, no_wrap=not long, min_width=None if long else widest, overflow="fold")
-    for row in rows:
-        made.add_row(*[Text(str(value)) for value in row.values()])
-    return made

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 from wb.domain.tools import Toolbox
 from wb.guards import examples, parts, runtime, synthesis
+from wb.guards import scenes as examples_of_models
 from wb.guards.contract import Contract
 from wb.guards.examples import Example
 from wb.guards.faults import JudgedMutant, Planted
-from wb.guards.parts import Part
 from wb.guards.runtime import CallGuard, Guarded
-from wb.guards.scenes import Refusal, Tried, row, said
+from wb.guards.scenes import Refusal, Tried
 from wb.guards.synthesis import Complaint, Draft
 from wb.logic.syntax import render
 from wb.rules.decisions import Struck
@@ -21,322 +21,222 @@ from wb.rules.items import Item
 from wb.rules.mapper import Map
 from wb.rules.residual import Unguarded
 from wb.rules.rule import RuleSet
-from wb.runs.cards import Badge, Card, Cards, Content, Quote, Source, Stack, Table, mapping, table
+from wb.runs import cards
+from wb.runs.cards import Badge, Card, Cards, Content, Quote, Source, Stack, Table, listed, mapping, table
 
 NONE: Mapping[str, Sequence[object]] = MappingProxyType({})
-UNCHECKED = "not checked yet"
-# What tells a field of the state, in the columns of a table.
-TOLD = (
-    ("to be told", ("told", "clock")),
-    ("from other tools", ("result", "lookup")),
-    ("from what is said", ("said",)),
-    ("from what was done", ("done",)),
-)
+# The columns of `inputs`, each with the sources of a field that it lists.
+INPUTS = {
+    "to be told": ("told", "clock"),
+    "from other tools": ("result", "lookup"),
+    "from what is said": ("said",),
+    "from what was done": ("done",),
+}
 
 
 def guard(entry: Guarded, complaints: Sequence[Complaint] = (), *, claim: str = "") -> Card:
     """A tool's guard: what is claimed of it, its rules, its code, and what speaks against it."""
-    said = tuple(dict.fromkeys(f"{item.rule}: {item.text}" for item in entry.contract.items))
-    return Card(
-        entry.contract.tool,
-        claim or entry.grade,
-        (
-            ("rules", said or ("no rule",)),
-            ("code", Source(entry.source, "python")),
-            ("taken on trust", tuple(one for p in entry.contract.trusted for one in p.trusts)),
-            ("why not better", entry.reason),
-            *((f"found by {c.check}", _complaint(c)) for c in complaints),
-        ),
-    )
+    rules = tuple(dict.fromkeys(f"{item.rule}: {item.text}" for item in entry.contract.items))
+    trusted = tuple(assumption for parameter in entry.contract.trusted for assumption in parameter.trusts)
+    rows: list[tuple[str, Content]] = [("rules", rules or ("no rule",)), ("code", Source(entry.source, "python"))]
+    rows += [("taken on trust", trusted), ("why not better", entry.reason)]
+    rows += [(f"found by {each.check}", _complaint(each)) for each in complaints]
+    return Card(entry.contract.tool, claim or entry.grade, tuple(rows))
 
 
-def draft(one: Draft, open: int = 0) -> Card:
-    """A guard in the making: what may be said of it, its newest code, how often it was written, what is wrong with it.
+def draft(made: Draft, open: int = 0) -> Card:
+    """A guard in the making: what may be claimed of it, its newest code, its attempts, what is wrong with it.
 
-    `open` is how many open sentences bear on its tool.  Before any check there is nothing to say.
+    `open` is how many open sentences bear on its tool.  Before any check nothing may be claimed.
     """
-    made = synthesis.guarded(one)
-    said = runtime.claimed(made, open) if one.passed or one.complaints else UNCHECKED
-    card = guard(made, one.complaints, claim=said)
-    return Card(card.title, card.badge, (*card.parts, ("attempts", str(len(one.attempts)))))
+    entry = synthesis.guarded(made)
+    checked = made.passed or made.complaints
+    card = guard(entry, made.complaints, claim=runtime.claimed(entry, open) if checked else "not checked yet")
+    return Card(card.title, card.badge, (*card.parts, ("attempts", str(len(made.attempts)))))
 
 
-def drafts(found: Iterable[Draft], most: int = 2, open: Mapping[str, Sequence[object]] = NONE) -> Cards:
+def drafts(made: Iterable[Draft], most: int = 2, open: Mapping[str, Sequence[object]] = NONE) -> Cards:
     """Guards in the making, at most `most` of them; `open` holds the open sentences that bear on each tool."""
-    found = list(found)
-    shown = tuple(draft(one, len(open.get(one.contract.tool, ()))) for one in found[:most])
-    return Cards(shown, max(len(found) - most, 0), "there is no guard")
+    shown = [draft(each, len(open.get(each.contract.tool, ()))) for each in made]
+    return cards.first(shown, most, "there is no guard")
 
 
-def contracts(found: Iterable[Contract]) -> Cards:
+def contracts(required: Iterable[Contract]) -> Cards:
     """What guards must satisfy: signature, statements, and the rules that they come from."""
-    return Cards(
-        tuple(
-            Card(
-                one.tool,
-                "",
-                (
-                    (
-                        "contract",
-                        Source("\n".join((one.signature, *(f"    {line}" for line in one.lines()))), "python"),
-                    ),
-                    ("rules", tuple(f"{item.rule} from {item.clause}: {item.text}" for item in one.items)),
-                ),
-            )
-            for one in found
-        ),
-        none="no tool has a rule",
-    )
+    shown = []
+    for each in required:
+        source = Source("\n".join((each.signature, *(f"    {line}" for line in each.lines()))), "python")
+        rules = tuple(f"{item.rule} from {item.clause}: {item.text}" for item in each.items)
+        shown.append(Card(each.tool, "", (("contract", source), ("rules", rules))))
+    return Cards(tuple(shown), none="no tool has a rule")
 
 
-def inputs(found: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox) -> Table:
+def inputs(required: Iterable[Contract], ruleset: RuleSet, toolbox: Toolbox) -> Table:
     """Where each guard's inputs come from, beside the call itself: what the agent's program has to tell, other tools,
     the conversation, what was done before (ToolGuard, Sec. 3.2: dependent tools)."""
     sources = {field.name: field.source for field in toolbox.state}
     rows = []
-    for one in found:
+    for each in required:
         needed: dict[str, tuple[str, str]] = {}
-        waiting = [*runtime.fields(one, ruleset)]
+        waiting = [*runtime.fields(each, ruleset)]
         while waiting:
             name = waiting.pop(0)
             source = sources.get(name)
             if name not in needed:
                 needed[name] = ("told", name) if source is None else (source.kind, f"{name} ({source.called})")
                 waiting += () if source is None else source.reads
-        told = {column: ", ".join(said for kind, said in needed.values() if kind in kinds) for column, kinds in TOLD}
-        past = "; ".join(render(p.past) for p in one.parameters if p.past is not None)
-        rows.append({"tool": one.tool, **told, "earlier steps": past and Source(past)})
-    return table(rows, none="no tool has a rule")
+        columns = (", ".join(text for kind, text in needed.values() if kind in kinds) for kinds in INPUTS.values())
+        past = "; ".join(render(p.past) for p in each.parameters if p.past is not None)
+        rows.append((each.tool, *columns, past and Source(past)))
+    return listed(", ".join(("tool", *INPUTS, "earlier steps")), rows, none="no tool has a rule")
 
 
-def items(found: Iterable[Item], changes: Mapping[str, bool | None]) -> Table:
+def items(mapped: Iterable[Item], changes: Mapping[str, bool | None]) -> Table:
     """The policy items of each tool, with what the document says of them, and why those in the archive are there.
 
     `changes` says of each tool whether it changes anything, None where nobody knows.
     """
     kind = {True: "", False: " (reads only)", None: " (may change something)"}
-    rows = (
-        {
-            "tool": f"{one.tool}{kind[changes.get(one.tool)]}",
-            "item": one.name,
-            "by": one.by,
-            "references": Quote(" … ".join(said.text for said in one.references)),
-            "rules": ", ".join(one.rules),
-            "complies": Source("; ".join(one.compliance)) if one.compliance else "",
-            "violates": Source("; ".join(one.violations)) if one.violations else "",
-            "archived": one.archived,
-        }
-        for one in found
-    )
-    return table(rows, none="no sentence is policy of a tool")
+    rows = []
+    for item in mapped:
+        quote, rules = Quote(" … ".join(each.text for each in item.references)), ", ".join(item.rules)
+        complies, violates = (Source("; ".join(each)) if each else "" for each in (item.compliance, item.violations))
+        tool = f"{item.tool}{kind[changes.get(item.tool)]}"
+        rows.append((tool, item.name, item.by, quote, rules, complies, violates, item.archived))
+    heads = "tool, item, by, references, rules, complies, violates, archived"
+    return listed(heads, rows, none="no sentence is policy of a tool")
 
 
-def mapped(every: Iterable[Item], found: Map, doubts: Mapping[str, Sequence[str]]) -> Stack:
+def mapped(every: Iterable[Item], made: Map, doubts: Mapping[str, Sequence[str]]) -> Stack:
     """What came of mapping sentences onto tools: the items, what a person has to decide, what was refused, and edits
     without effect."""
+    doubtful = ((tool, doubt) for tool, doubts_of in doubts.items() for doubt in doubts_of)
+    clear = "every item that a model or a person mapped is held to by a rule, or open"
     return Stack(
         (
-            items(every, found.changes),
-            table(
-                ({"tool": tool, "has to be decided": said} for tool, those in doubts.items() for said in those),
-                title="Findings",
-                none="every item that a model or a person mapped is held to by a rule, or open",
-            ),
-            table(found.refused, title="Refused", none="nothing was refused"),
-            table(({"edit": one} for one in found.stale), title="Edits without effect", none="no edit is stale"),
+            items(every, made.changes),
+            listed("tool, has to be decided", doubtful, "Findings", clear),
+            table(made.refused, title="Refused", none="nothing was refused"),
+            listed("edit", ((edit,) for edit in made.stale), "Edits without effect", "no edit is stale"),
         )
     )
 
 
-def unguarded(found: Iterable[Unguarded], ruleset: RuleSet) -> Table:
+def unguarded(outside: Iterable[Unguarded], ruleset: RuleSet) -> Table:
     """The rules that no guard of a tool can decide, with their sentences and why."""
-    said = {one.id: one.quote or one.text for one in ruleset.rules}
-    rows = ({"rule": one.rule, "sentence": said[one.rule], "why no guard": one.reason} for one in found)
-    return table(rows, none="every rule is in a guard")
+    texts = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
+    rows = ((each.rule, texts[each.rule], each.reason) for each in outside)
+    return listed("rule, sentence, why no guard", rows, none="every rule is in a guard")
 
 
-def cases(found: Iterable[Example], title: str = "") -> Table:
+def cases(given: Iterable[Example], title: str = "") -> Table:
     """The examples of a contract: arguments, and the decision that they must get."""
-    rows = (
-        {
-            "kind": one.kind,
-            "decision": Badge("allow" if one.allowed else "deny"),
-            "arguments": Source(_call(one.arguments)),
-            "breaks": one.rule,
-        }
-        for one in found
-    )
-    return table(rows, title=title, none="there is no example")
+    rows = ((e.kind, Badge("allow" if e.allowed else "deny"), Source(_call(e.arguments)), e.rule) for e in given)
+    return listed("kind, decision, arguments, breaks", rows, title, "there is no example")
 
 
 def scenes(judged: Iterable[Tried], refused: Iterable[Refusal] = (), stale: Iterable[Struck] = ()) -> Table:
     """The examples that a model wrote of sentences: what each says and the rules say, those against the rules first;
     then those that were refused, and what a person struck that is not there any more."""
     order = ("disagrees", "unknown", "open", "agrees")
-    rows = [
-        {
-            "tool": one.scene.tool,
-            "example": one.scene.id,
-            "fate": Badge(one.fate),
-            "decision": Badge(one.scene.expect),
-            "sentence": Quote(one.scene.sentence),
-            "example says": Source(json.dumps(row(one.scene)["given"], ensure_ascii=False)),
-            "rules say": said(one.verdict),
-        }
-        for one in sorted(judged, key=lambda one: order.index(one.fate))
-    ]
-    rows += [{"tool": one.tool, "fate": Badge("refused"), "rules say": f"{one.item}: {one.reason}"} for one in refused]
-    rows += [
-        {"example": one.id, "fate": Badge("stale"), "sentence": Quote(one.text), "rules say": f"struck: {one.why}"}
-        for one in stale
-    ]
-    return table(rows, none="no model was asked for examples, or it gave none")
+    rows: list[tuple[object, ...]] = []
+    for tried in sorted(judged, key=lambda tried: order.index(tried.fate)):
+        scene, rules_say = tried.scene, examples_of_models.said(tried.verdict)
+        given = Source(json.dumps(examples_of_models.row(scene)["given"], ensure_ascii=False))
+        badges = Badge(tried.fate), Badge(scene.expect)
+        rows.append((scene.tool, scene.id, *badges, Quote(scene.sentence), given, rules_say))
+    rows += [(r.tool, None, Badge("refused"), None, None, None, f"{r.item}: {r.reason}") for r in refused]
+    rows += [(None, s.id, Badge("stale"), None, Quote(s.text), None, f"struck: {s.why}") for s in stale]
+    heads = "tool, example, fate, decision, sentence, example says, rules say"
+    return listed(heads, rows, none="no model was asked for examples, or it gave none")
 
 
-def disputed(found: Iterable[Draft]) -> Table:
+def disputed(made: Iterable[Draft]) -> Table:
     """What the authors of guards say against what was asked of them, for a person to decide."""
-    rows = (
-        {"tool": one.contract.tool, "its author says": said, "sentences": Quote(" … ".join(_quotes(one)))}
-        for one in found
-        for said in one.dissent
-    )
-    return table(rows, none="no author disputes a test or a sentence")
-
-
-def _quotes(one: Draft) -> Iterable[str]:
-    """The sentences that a guard is about."""
-    return dict.fromkeys(said for part in one.parts for said in part.sentences)
+    rows = []
+    for each in made:
+        quotes = Quote(" … ".join(dict.fromkeys(text for part in each.parts for text in part.sentences)))
+        rows += [(each.contract.tool, objection, quotes) for objection in each.dissent]
+    return listed("tool, its author says, sentences", rows, none="no author disputes a test or a sentence")
 
 
 def candidates(rows: Iterable[Mapping[str, object]], open: Mapping[str, Sequence[object]] = NONE) -> Table:
-    """Candidates as they are kept: what may be said of each, and why not better; those with rules first."""
-    shown = [
-        {
-            "tool": row["tool"],
-            "claim": Badge(
-                runtime.claim(
-                    str(row["grade"]),
-                    len(row["rules"]),
-                    len(open.get(str(row["tool"]), ())),
-                    _items(row),
-                    bool(row.get("findings")),
-                )
-            ),
-            "items": parts.said(_items(row)),
-            **{name: len(row[name]) for name in ("rules", "examples", "attempts")},
-            "why not better": row["reason"],
-        }
-        for row in rows
-    ]
-    return table(sorted(shown, key=lambda row: not row["rules"]), none="the policy has no tools")
+    """Candidates as they are stored: what may be claimed of each, and why not better; those with rules first."""
+    shown = []
+    for row in sorted(rows, key=lambda row: not row["rules"]):
+        waiting, own = len(open.get(str(row["tool"]), ())), parts.from_json(row.get("items", ()))
+        claim = runtime.claim(str(row["grade"]), len(row["rules"]), waiting, own, bool(row.get("findings")))
+        numbers = (len(row[name]) for name in ("rules", "examples", "attempts"))
+        shown.append((row["tool"], Badge(claim), parts.said(own), *numbers, row["reason"]))
+    heads = "tool, claim, items, rules, examples, attempts, why not better"
+    return listed(heads, shown, none="the policy has no tools")
 
 
 def parted(entries: Iterable[Guarded]) -> Table:
     """The policy items of all guards, a row each, with what each is worth; those that are not proved come first."""
-    rows = [
-        {
-            "tool": entry.contract.tool,
-            "item": one.name,
-            "grade": Badge(parts.WORDS[one.grade]),
-            "sentences": Quote(" … ".join(one.sentences)),
-            "rules": ", ".join(one.rules),
-            "why not better": one.reason,
-        }
-        for entry in entries
-        for one in entry.parts
-    ]
-    return table(sorted(rows, key=lambda row: row["grade"].text == "proved"), none="no tool has a policy item")
+    rows = []
+    for entry in entries:
+        for part in entry.parts:
+            grade, quote = Badge(parts.WORDS[part.grade]), Quote(" … ".join(part.sentences))
+            rows.append((entry.contract.tool, part.name, grade, quote, ", ".join(part.rules), part.reason))
+    rows.sort(key=lambda row: row[2].text == "proved")
+    heads = "tool, item, grade, sentences, rules, why not better"
+    return listed(heads, rows, none="no tool has a policy item")
 
 
 def claims(guard: CallGuard) -> Table:
-    """What may be said of each tool's guard."""
-    return table(({"tool": tool, "claim": Badge(claim)} for tool, claim in guard.claims().items()), none="no tools")
+    """What may be claimed of each tool's guard."""
+    return listed("tool, claim", ((tool, Badge(claim)) for tool, claim in guard.claims().items()), none="no tools")
 
 
 def abilities(tools: Iterable[object]) -> Table:
     """What each tool's guard can decide (`summary.Tool`): its fate, what bears on it, whether it can allow and deny."""
-    rows = [mapping(one) for one in tools]
-    shown = (
-        {
-            "tool": row["tool"],
-            "fate": Badge(str(row["fate"])),
-            "claim": Badge(str(row["grade"])),
-            "items": row.get("items", ""),
-            "rules": len(row["rules"]),
-            "open": len(row["open"]),
-            "allows": row["allows"],
-            "denies": row["denies"],
-            "needs to be told": ", ".join(row["needs"]),
-        }
-        for row in rows
-    )
-    return table(shown, none="the policy has no tools")
+    rows = []
+    for row in map(mapping, tools):
+        badges = Badge(str(row["fate"])), Badge(str(row["grade"]))
+        numbers = row.get("items", ""), len(row["rules"]), len(row["open"])
+        rows.append((row["tool"], *badges, *numbers, row["allows"], row["denies"], ", ".join(row["needs"])))
+    heads = "tool, fate, claim, items, rules, open, allows, denies, needs to be told"
+    return listed(heads, rows, none="the policy has no tools")
 
 
 def grades(entries: Iterable[Guarded], title: str = "", open: Mapping[str, Sequence[object]] = NONE) -> Table:
-    """All guards, a row each, with what may be said of them; those that are proved come last."""
-    rows = [
-        {
-            "tool": one.contract.tool,
-            "claim": Badge(runtime.claimed(one, len(open.get(one.contract.tool, ())))),
-            "items": parts.said(one.parts),
-            "rules": len(one.contract.items),
-            "trusted": len(one.contract.trusted),
-            "why not better": one.reason,
-        }
-        for one in entries
-    ]
-    return table(sorted(rows, key=lambda row: row["claim"].text == "proved"), title=title, none="there is no tool")
+    """All guards, a row each, with what may be claimed of them; those that are proved come last."""
+    rows = []
+    for entry in entries:
+        claim = Badge(runtime.claimed(entry, len(open.get(entry.contract.tool, ()))))
+        numbers = parts.said(entry.parts), len(entry.contract.items), len(entry.contract.trusted)
+        rows.append((entry.contract.tool, claim, *numbers, entry.reason))
+    rows.sort(key=lambda row: row[1].text == "proved")
+    return listed("tool, claim, items, rules, trusted, why not better", rows, title, "there is no tool")
 
 
 def fault(planted: Planted | None, broken: Draft | None = None) -> Card:
     """A planted fault and what the verifier says of it, with the values on which the code was run to confirm it."""
     if planted is None:
         return Card("planted fault", "", (("not shown", "there is no proved guard to break"),))
-    found = next(iter(broken.complaints), None) if broken else None
-    shown = dict(found.arguments) if found else {}
-    return Card(
-        planted.contract.tool,
-        "not proved" if found else "proved",
-        (
-            ("planted", Source(planted.mutant.change)),
-            ("code", Source(planted.mutant.source, "python")),
-            ("the verifier says", found.said if found else ""),
-            ("so", found.message if found else ""),
-            ("counterexample", Source(_call(found.arguments)) if found and found.arguments else ""),
-            ("must be", "" if not found or found.allowed is None else "allowed" if found.allowed else "denied"),
-            (
-                "the planted guard answers",
-                str(examples.answer(planted.mutant.source, found.arguments)) if shown else "",
-            ),
-            ("the guard as it was answers", str(examples.answer(planted.source, found.arguments)) if shown else ""),
-        ),
-    )
+    mutant, complaint = planted.mutant, next(iter(broken.complaints), None) if broken else None
+    rows: list[tuple[str, Content]] = [("planted", Source(mutant.change)), ("code", Source(mutant.source, "python"))]
+    if complaint is not None:
+        wanted = {True: "allowed", False: "denied", None: ""}[complaint.allowed]
+        values = Source(_call(complaint.arguments))
+        rows += [("the verifier says", complaint.said), ("so", complaint.message)]
+        rows += [("counterexample", values), ("must be", wanted)]
+        if complaint.arguments:
+            answers = (str(examples.answer(code, complaint.arguments)) for code in (mutant.source, planted.source))
+            heads = ("the planted guard answers", "the guard as it was answers")
+            rows += zip(heads, answers, strict=True)
+    return Card(planted.contract.tool, "not proved" if complaint else "proved", tuple(rows))
 
 
 def fates(judged: Iterable[JudgedMutant], title: str = "") -> Table:
     """What became of planted faults, the worst first, with the values that tell each from the guard."""
     order = ("survived", "unsettled", "equivalent", "refuted")
-    rows = sorted(judged, key=lambda one: order.index(one.fate))
-    return table(
-        (
-            {
-                "fate": Badge(one.fate),
-                "fault": one.mutant.operator,
-                "tool": one.tool,
-                "change": Source(one.mutant.change),
-                "differs where": Source(_call(one.witness)) if one.witness else "",
-            }
-            for one in rows
-        ),
-        title=title,
-        none="no fault was planted",
-    )
-
-
-def _items(row: Mapping[str, object]) -> tuple[Part, ...]:
-    """The policy items of a candidate as it is kept."""
-    return parts.from_json(row.get("items", ()))
+    rows = []
+    for each in sorted(judged, key=lambda each: order.index(each.fate)):
+        witness = Source(_call(each.witness)) if each.witness else ""
+        rows.append((Badge(each.fate), each.mutant.operator, each.tool, Source(each.mutant.change), witness))
+    return listed("fate, fault, tool, change, differs where", rows, title, "no fault was planted")
 
 
 def _complaint(complaint: Complaint) -> Content:
@@ -347,6 +247,6 @@ def _complaint(complaint: Complaint) -> Content:
     return (complaint.message, Source(f"{_call(complaint.arguments)}  {wanted}".rstrip()))
 
 
-def _call(arguments: Sequence[tuple[str, object]]) -> str:
+def _call(arguments: Iterable[tuple[str, object]]) -> str:
     """Arguments as they are written in a call."""
     return ", ".join(f"{name}={value!r}" for name, value in arguments)

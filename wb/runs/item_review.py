@@ -104,7 +104,7 @@ def document(desk: Desk, seen: Look, tool: str) -> list[dict[str, object]]:
     one do, and whether it says how to act and is in none (`uncovered`); `breaks` where a new line begins."""
     mine = [one.spans for one in seen.items if one.tool == tool]
     every = [span for one in seen.items for span in one.spans]
-    bare = items.unmapped(desk.policy, desk.accounts, seen.items)
+    bare = items.unmapped(desk.accounts, seen.items)
     found, last = [], None
     for piece in pieces(desk.policy):
         between = desk.policy.text[last.end : piece.start] if last else "\n\n"
@@ -191,8 +191,8 @@ def _touches(spans: object, start: int, end: int) -> bool:
 def open(policy: Policy, accounts: Sequence[Account], made: Map, file: Path) -> object:
     """The view of a policy's items, to be clicked in JupyterLab; in a run, what is in no item as a table."""
     if os.environ.get(store.HANDED_OVER):
-        bare = items.unmapped(policy, accounts, made.items)
-        rows = ({"in no item": cards.Quote(visible(one.said)), "class": cards.Badge(one.account.cls)} for one in bare)
+        bare = items.unmapped(accounts, made.items)
+        rows = ({"in no item": cards.Quote(visible(one.text)), "class": cards.Badge(one.cls)} for one in bare)
         return cards.table(rows, none="every sentence that says how to act is in an item")
     return _page()(Desk(policy, tuple(accounts), made, file))
 

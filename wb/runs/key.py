@@ -74,9 +74,9 @@ RECORDED = ".jsonl"
 def policy(value: str, policies: Path) -> Source:
     """The policy that a parameter names, found as `wb.paths.policy` finds it, like all that reads it.
 
-    Its digest covers the files at the top of the folder, or the document with the `tools.json`, the decisions
-    and the edits of items beside it; not logs, records and recordings (`.jsonl`), which are told apart or none of a
-    policy.
+    Its digest covers the files at the top of the folder, or the document with the `tools.json`, the decisions,
+    the edits of items and the vocabulary beside it; not logs, records and recordings (`.jsonl`), which are told apart
+    or none of a policy.
 
     Raises:
         SourceError: there is none.
@@ -87,7 +87,7 @@ def policy(value: str, policies: Path) -> Source:
         raise SourceError(str(error)) from None
     # a link keeps its own name and what stands beside it, as all that reads the policy has it
     path = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
-    beside = [path, path.with_name("tools.json"), paths.decisions(path), paths.items(path)]
+    beside = [path, path.with_name("tools.json"), paths.decisions(path), paths.items(path), paths.vocabulary(path)]
     files = [p for p in path.iterdir() if p.is_file()] if path.is_dir() else beside
     found = {
         p.name: file_digest(p) for p in files if p.is_file() and not p.name.startswith(".") and p.suffix != RECORDED
@@ -109,7 +109,7 @@ def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
         path = _place(package, name)
         if name not in found and path.is_file():
             text = path.read_text(encoding="utf-8")
-            found[name] = _text_digest(text)
+            found[name] = _text_digest(text + _data(path))
             waiting |= _used(text, name.rpartition(".")[0])
     return dict(sorted(found.items()))
 
@@ -117,7 +117,7 @@ def modules(cells: Iterable[str], package: Path) -> dict[str, str]:
 def digests(names: Iterable[str], package: Path) -> dict[str, str]:
     """The digest of each of these `wb` modules as it is now; those that are gone are left out."""
     paths = {name: _place(package, name) for name in sorted(names)}
-    return {name: digest(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
+    return {n: digest(p.read_text(encoding="utf-8") + _data(p)) for n, p in paths.items() if p.is_file()}
 
 
 def prompts(names: Iterable[str], package: Path, folder: Path) -> dict[str, str]:
@@ -141,6 +141,12 @@ def _place(package: Path, name: str) -> Path:
     """The file of a module by its dotted name: a module, or the `__init__` of a folder."""
     path = package.joinpath(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _data(path: Path) -> str:
+    """The grammar and the word list that a module reads, which are named as it is: they change what it does."""
+    beside = (path.with_suffix(suffix) for suffix in (".lark", ".yaml"))
+    return "".join(one.read_text(encoding="utf-8") for one in beside if one.is_file())
 
 
 @lru_cache(maxsize=1024)

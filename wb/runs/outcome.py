@@ -1,21 +1,19 @@
-"""What a run made of its policy, as parts of a page: the sentences, the rules, and what each tool's guard can do.
-
-Everything is read from the files that the run kept.  Texts of documents and models are escaped.
-"""
+"""What a run made of its policy: the files that it left, and the texts and rows that its report shows of them."""
 
 from __future__ import annotations
 
-import html
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from wb.bench import summary
 from wb.logic import cel
 from wb.rules import rulefile
-from wb.rules.rule import Rule, RuleSet
-from wb.runs import cards, show
+from wb.rules.rule import RuleSet
+from wb.runs import show
 from wb.runs.artifact import Version
-from wb.runs.cards import Badge, Quote, Source
+from wb.runs.cards import Card, Quote, Source, count
 
 CLASSES = ("rule", "open", "duty", "waived", "not a constraint")
 FATES = ("guarded", "blocked", "free")
@@ -24,207 +22,125 @@ Versions = Mapping[str, Version]
 Row = Mapping[str, object]
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a run kept of its policy; None where it kept no such file."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run stored of its policy; None where it stored no such file."""
 
-    rules: RuleSet | None
-    sentences: Sequence[Row] | None
-    summary: Row | None
-    guards: Mapping[str, Row]
-    groups: Sequence[Sequence[str]]
-    findings: tuple[str, ...]
+    rules: RuleSet | None = None
+    sentences: Sequence[Row] | None = None
+    guarding: Row | None = None
+    guards: Mapping[str, Row] | None = None
+    groups: Sequence[Sequence[str]] = ()
+    findings: tuple[str, ...] = ()
+    results: Row = MappingProxyType({})
+    rule_counts: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many sentences each class has; a class without one is left out."""
+        numbers = Counter(str(row["cls"]) for row in self.sentences or ())
+        return {cls: numbers[cls] for cls in CLASSES if numbers[cls]}
+
+    @property
+    def grades(self) -> str:
+        """What the sentences in force rest on, and how many of each: `agreed 2 of 2: 26, person: 3`."""
+        numbers = Counter(str(row.get("grade", "")) for row in self.sentences or () if row.get("rules"))
+        return ", ".join(f"{grade}: {n}" for grade, n in numbers.most_common() if grade)
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """What came of the policy as far as the run came, by heads."""
+        if self.guarding is not None:
+            return summary.lines(self.guarding)
+        stages = zip(self.rule_counts, ("read", "after refinement"), strict=False)
+        rows = {
+            "sentences": summary.classes(self.counts) if self.sentences is not None else "",
+            "rules": ", ".join(f"{n} {stage}" for n, stage in stages),
+        }
+        return tuple((head, text) for head, text in rows.items() if text)
+
+    def document(self) -> Iterator[tuple[str, Row | None]]:
+        """The document in its order: a heading that is no sentence of its own, or a sentence, with "h4" for a title."""
+        rows = self.sentences or ()
+        titles = {title for row in rows for title in row["headings"]}
+        under = ""
+        for row in rows:
+            if row["headings"] and row["headings"][-1] != under and row["text"] not in titles:
+                yield " / ".join(row["headings"]), None
+            under = row["text"] if row["text"] in titles else (row["headings"] or [""])[-1]
+            yield "h4" if row["text"] in titles else "p", row
+
+    def rules_of(self, row: Row) -> list[str]:
+        """The rules that the rules of a sentence live on in."""
+        rules = self.rules.rules if self.rules else ()
+        heirs = {parent: rule.id for rule in rules for parent in rule.parents} | {rule.id: rule.id for rule in rules}
+        return list(dict.fromkeys(heirs.get(name, name) for name in row["rules"]))
+
+    def tools(self) -> Iterator[tuple[Row, str, Card]]:
+        """Each tool, guarded ones first: its row, a line that says what its guard can do, and the guard as a card."""
+        texts = {str(row["id"]): str(row["text"]) for row in self.sentences or ()}
+        quotes = {rule.id: rule.quote or rule.text for rule in (self.rules.rules if self.rules else ())}
+        tools = self.guarding["tools"] if self.guarding else ()
+        for row in sorted(tools, key=lambda row: (FATES.index(row["fate"]), row["tool"])):
+            guard = (self.guards or {}).get(row["tool"], {})
+            parts = {
+                "rules": tuple((name, Quote(quotes[name])) if name in quotes else name for name in row["rules"]),
+                "open": tuple((name, Quote(texts.get(name, ""))) for name in row["open"]),
+                "why not better": str(guard.get("reason", "")),
+                "code": Source(str(guard.get("source", "")), "python"),
+            }
+            yield row, _ability(row), Card(str(row["tool"]), str(row["grade"]), tuple(parts.items()))
+
+    def predicates(self) -> Iterator[tuple[object, object, str, list[str]]]:
+        """Each predicate with the number of its cluster, what it is read from, and the rules that use it."""
+        cluster = {name: number for number, group in enumerate(self.groups, 1) for name in group}
+        for p in self.rules.predicates if self.rules else ():
+            source = ", ".join(p.tools) if p.kind == "action" else cel.render(p.test) if p.test else "no field"
+            source += "".join(f", of {cel.render(path)}" for path in p.objects)
+            users = [rule.id for rule in self.rules.rules if p.name in rule.predicates]
+            yield p, cluster.get(p.name, ""), source, users
+
+    def rule_cards(self) -> Iterator[tuple[str, str, Card]]:
+        """Each rule: its id, its sentence and its card."""
+        for rule in self.rules.rules if self.rules else ():
+            yield rule.id, rule.quote or rule.text, show.rule(rule, self.rules)
 
 
-def read(run: Versions) -> Found:
-    """What a run kept of its policy: the newest stage that wrote a file counts.
+def read(run: Versions) -> Outcome:
+    """What a run stored of its policy: the newest stage that wrote a file counts.
 
     Raises:
         ArtifactError: a file was changed or lost since it was written.
     """
 
-    def newest(name: str, *stages: str) -> object:
-        for number in stages:
-            for stage, version in run.items():
-                if stage.startswith(number) and name in version.digests:
-                    return version.read(name)
-        return None
+    def versions(name: str, *stages: str) -> list[object]:
+        return [v.read(name) for n in stages for stage, v in run.items() if stage.startswith(n) and name in v.digests]
 
-    rules, graph = newest("rules.json", "02", "01"), newest("graph.json", "03")
-    return Found(
-        None if rules is None else rulefile.from_json(rules),
+    def newest(name: str, *stages: str) -> object:
+        return next(iter(versions(name, *stages)), None)
+
+    rules, graph = versions("rules.json", "02", "01"), newest("graph.json", "03")
+    results = next(reversed(versions("results.json", "")), None)
+    findings = ((stage, version.manifest["summary"].get("findings")) for stage, version in run.items())
+    return Outcome(
+        rulefile.from_json(rules[0]) if rules else None,
         newest("sentences.json", "02", "01"),
         newest("summary.json", "06"),
         {row["tool"]: row for row in newest("guards.json", "06") or ()},
         graph["groups"] if graph else (),
-        tuple(
-            f"{stage}: {version.manifest['summary']['findings']}"
-            for stage, version in run.items()
-            if "findings" in version.manifest["summary"]
-        ),
+        tuple(f"{stage}: {text}" for stage, text in findings if text),
+        results if isinstance(results, Mapping) else {},
+        tuple(len(each["rules"]) for each in reversed(rules)),
     )
 
 
-def lines(kept: Found) -> str:
-    """What came of the policy, in a few lines."""
-    rows = []
-    if kept.sentences is not None:
-        counts = Counter(str(row["cls"]) for row in kept.sentences)
-        said = ", ".join(f"{counts[cls]} {cls}" for cls in CLASSES if counts[cls])
-        rows.append(("sentences", f"{len(kept.sentences)}: {said}"))
-    if kept.rules is not None:
-        rows.append(("rules", str(len(kept.rules.rules))))
-    if kept.summary is not None:
-        tools = kept.summary["tools"]
-        fates = Counter(tool["fate"] for tool in tools)
-        rows.append(("tools", f"{len(tools)}: " + ", ".join(f"{fates[fate]} {fate}" for fate in FATES)))
-        ruled = [tool for tool in tools if tool["rules"]]
-        proved = sum(tool["grade"] == "proved" for tool in ruled)
-        rows.append(("proved", f"{proved} of {len(ruled)} tools with rules, no open sentence bearing on them"))
-        for head, key, value in (
-            ("can never allow", "allows", "never"),
-            ("allows only if told", "allows", "only if told"),
-            ("can never deny", "denies", "never"),
-            ("not settled", "allows", "not settled"),
-        ):
-            rows.append((head, _named([tool["tool"] for tool in tools if tool[key] == value])))
-    parts = "".join(
-        f'<tr><th scope="row" style="{cards.CELLS[""]}">{name}</th><td class="prose">{html.escape(text)}</td></tr>'
-        for name, text in rows
-        if text
-    )
-    return f'<div class="wb"><table><tbody>{parts}</tbody></table></div>' if parts else note("No stage was run.")
-
-
-def _named(tools: Sequence[str], most: int = 20) -> str:
-    more = f" and {len(tools) - most} more" if len(tools) > most else ""
-    return f"{len(tools)}: {', '.join(tools[:most])}{more}" if tools else ""
-
-
-def document(kept: Found, anchor: str) -> str:
-    """Every sentence in its place, coloured by class, with its reason and a way to its rules."""
-    if kept.sentences is None:
-        return note("This run kept no classes of sentences (sentences.json): run `wb run` again.")
-    heirs = _heirs(kept.rules)
-    counts = Counter(str(row["cls"]) for row in kept.sentences)
-    legend = " ".join(
-        f'<span class="{_css(cls)}">{html.escape(cls)} ({n})</span>' for cls in CLASSES if (n := counts[cls])
-    )
-    titles = {title for row in kept.sentences for title in row["headings"]}
-    parts, under = [], ""
-    for row in kept.sentences:
-        if row["headings"] and row["headings"][-1] != under and row["text"] not in titles:
-            parts.append(f"<h4>{html.escape(' / '.join(row['headings']))}</h4>")
-        is_title = row["text"] in titles
-        under = row["text"] if is_title else (row["headings"] or [""])[-1]
-        tag = "h4" if is_title else "p"
-        parts.append(f"<{tag}>{_sentence(row, heirs, anchor)}</{tag}>")
-    return f'<div class="document"><p>{legend}</p>{"".join(parts)}</div>'
-
-
-def _sentence(row: Mapping[str, object], heirs: Mapping[str, str], anchor: str) -> str:
-    said = f"{row['cls']}: {row['reason']}" + (f" — bears on {', '.join(row['tools'])}" if row["tools"] else "")
-    rules = dict.fromkeys(heirs.get(name, name) for name in row["rules"])
-    links = "".join(f' <a href="#{anchor}rule-{_id(name)}">{html.escape(name)}</a>' for name in rules)
-    unseen = "<em>[no reader sees this]</em> " if str(row["reason"]).startswith("hidden: ") else ""
-    return (
-        f'{unseen}<span id="{anchor}sentence-{_id(str(row["id"]))}" class="{_css(str(row["cls"]))}" '
-        f'title="{html.escape(said)}">{html.escape(str(row["text"]))}</span>{links}'
-    )
-
-
-def _heirs(rules: RuleSet | None) -> dict[str, str]:
-    """The rule that an extracted rule lives on in, by its id."""
-    found = {parent: one.id for one in (rules.rules if rules else ()) for parent in one.parents}
-    return found | {one.id: one.id for one in (rules.rules if rules else ())}
-
-
-def tools(kept: Found, anchor: str) -> str:
-    """Each tool, to be opened: what bears on it, what its guard can do, the code."""
-    if kept.summary is None:
-        return note("This run made no guards, or did not keep what they can do (summary.json of stage 06).")
-    if not kept.summary["tools"]:
-        return note("The policy has no tools, so there is nothing to guard.")
-    texts = {str(row["id"]): str(row["text"]) for row in kept.sentences or ()}
-    rules = {one.id: one for one in (kept.rules.rules if kept.rules else ())}
-    order = sorted(kept.summary["tools"], key=lambda row: (FATES.index(row["fate"]), row["tool"]))
-    return "".join(_tool(row, kept.guards.get(row["tool"], {}), rules, texts, anchor) for row in order)
-
-
-def _tool(row: Row, guard: Row, rules: Mapping[str, Rule], texts: Mapping[str, str], anchor: str) -> str:
-    """One tool: what bears on it, what its guard can do, and the guard's code."""
-    never = {
-        "never allows": row["allows"] == "never",
-        "never denies": row["denies"] == "never",
-        f"allows only if told {', '.join(row['needs'])}": row["allows"] == "only if told",
-    }
-    grade = str(row["grade"])
-    counted = {f"{len(row['rules'])} rule{'s' * (len(row['rules']) != 1)}": row["rules"]}
-    counted |= {f"{len(row['open'])} open": row["open"]}
-    shown = [words for words, what in counted.items() if what and " for " not in grade]  # which counts them itself
-    told = "; ".join((grade, *filter(None, [", ".join(shown)]), *(words for words, holds in never.items() if holds)))
-    card = cards.Card(
-        str(row["tool"]),
-        str(row["grade"]),
-        (
-            ("rules", tuple((r, Quote(rules[r].quote or rules[r].text)) if r in rules else r for r in row["rules"])),
-            ("open", tuple((name, Quote(texts.get(name, ""))) for name in row["open"])),
-            ("why not better", str(guard.get("reason", ""))),
-            ("code", Source(str(guard.get("source", "")), "python")),
-        ),
-    )
-    head = f"{cards.to_html(Badge(str(row['fate'])))} <b>{html.escape(str(row['tool']))}</b> {html.escape(told)}"
-    return (
-        f'<details id="{anchor}tool-{_id(str(row["tool"]))}"><summary>{head}</summary>'
-        f'<div class="wb card" style="{cards.FRAME}">{card.inner()}</div></details>'
-    )
-
-
-def rules(kept: Found, anchor: str) -> str:
-    """Each rule, to be opened as a card."""
-    if kept.rules is None or not kept.rules.rules:
-        return note("No rule was read from this document.")
-    return "".join(
-        f'<details id="{anchor}rule-{_id(one.id)}"><summary><b>{html.escape(one.id)}</b> '
-        f"{html.escape(one.quote or one.text)}</summary>"
-        f'<div class="wb card" style="{cards.FRAME}">{show.rule(one, kept.rules).inner()}</div></details>'
-        for one in kept.rules.rules
-    )
-
-
-def predicates(kept: Found, anchor: str) -> str:
-    """The vocabulary, with the rules that use each predicate and its cluster."""
-    if kept.rules is None or not kept.rules.predicates:
-        return note("There are no predicates.")
-    cluster = {name: number for number, group in enumerate(kept.groups, 1) for name in group}
-    head = "".join(
-        f'<th style="{cards.CELLS[""]}">{name}</th>'
-        for name in ("predicate", "cluster", "what it says", "read from", "rules")
-    )
-    rows = []
-    for one in kept.rules.predicates:
-        users = [rule.id for rule in kept.rules.rules if one.name in rule.predicates]
-        links = " ".join(f'<a href="#{anchor}rule-{_id(name)}">{html.escape(name)}</a>' for name in users)
-        bound = ", ".join(one.tools) if one.kind == "action" else cel.render(one.test) if one.test else "no field"
-        bound += "".join(f", of {cel.render(path)}" for path in one.objects)
-        rows.append(
-            f'<tr id="{anchor}predicate-{_id(one.name)}"><td>{html.escape(one.name)}</td>'
-            f'<td class="number">{cluster.get(one.name, "")}</td><td class="prose">{html.escape(one.description)}</td>'
-            f'<td><code>{html.escape(bound)}</code></td><td class="prose">{links}</td></tr>'
-        )
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="wb" style="{cards.TALL}"><table>{body}</table></div>'
-
-
-def note(text: str) -> str:
-    """A remark, such as that something is missing."""
-    return f'<p class="note">{html.escape(text)}</p>'
-
-
-def _css(cls: str) -> str:
-    return cls if cls in ("rule", "open", "duty", "waived") else "other"
-
-
-def _id(name: str) -> str:
-    """A name as part of an address within the page."""
-    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+def _ability(row: Row) -> str:
+    """What a tool's guard can do, in a line; a grade that counts its rules says it once."""
+    grade, rules, waiting = str(row["grade"]), len(row["rules"]), len(row["open"])
+    counts = [count(rules, "rule")] * bool(rules) + [f"{waiting} open"] * bool(waiting)
+    limits = [
+        "never allows" if row["allows"] == "never" else "",
+        "never denies" if row["denies"] == "never" else "",
+        f"allows only if told {', '.join(row['needs'])}" if row["allows"] == "only if told" else "",
+    ]
+    return "; ".join(filter(None, (grade, "" if " for " in grade else ", ".join(counts), *limits)))

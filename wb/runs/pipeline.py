@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from wb import paths
 from wb.domain import clauses, policy
 from wb.paths import Project, write_whole
-from wb.rules import decisions, edits, sentences, wording
+from wb.rules import decisions, edits, sentences, vocabulary
 from wb.runs import artifact, key, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
@@ -118,7 +118,8 @@ def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
                 why = "these words are read with other titles, row, list or sentence before them now"
                 said = f"has no effect, for {why if there else 'no such sentence is there'}"
                 found.append(f"{beside}: {one.id or 'a decision'} {said}: “{one.text}”")
-            found += [f"{beside}: {one} have no effect" for one in wording.settled(read, wording.load(beside, read))[1]]
+        if (words := paths.vocabulary(path)).exists():
+            vocabulary.load(words, policy.load(path).toolbox)
     return tuple(found)
 
 

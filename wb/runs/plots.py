@@ -1,4 +1,4 @@
-"""The figures, one function each, drawn with plotly from what the stages wrote.
+"""The figures, one function each, made from what the stages wrote.
 
 Every function takes named runs, `{name: value}`, and overlays them in one figure: the values are the
 JSON of the stages' artifacts, so that figures can be drawn without anything being computed again.
@@ -9,43 +9,102 @@ visible: each has a colour, a dash, a marker and a width of its own, the first t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from wb.runs import cards, show
+from wb.runs.figure import GREY, Axis, Figure, Look, Series
 
 # Okabe & Ito (2008): eight colours that stay apart for colour-blind readers
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-RATES = ("accuracy", "precision", "recall", "fpr")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", GREY)
 DASHES, SYMBOLS = ("solid", "dash", "dashdot", "longdash"), ("circle", "square", "diamond", "cross")
 COLUMN, LETTER, LINE = 330, 6.3, 18  # pixels: a column of the graph, a letter of its labels, a line
+NAMED = 24  # lines of three predicates that are listed at a point of the graph
+PERCENT = Axis(span=(-0.03, 1.03), percent=True)
 Runs = Mapping[str, Sequence[Mapping[str, object]]]
+Place = Mapping[str, tuple[float, float]]
 
 
 def rule_count(runs: Runs) -> Figure:
     """Rules after each refinement round; round 0 is the extracted rule set. Values: lists of rounds."""
-    return _per_round(runs, "rules", "Rules per refinement round", "rules")
+    return _per_round("Rules per refinement round", "rules", _rounds(runs, "rules"))
 
 
 def predicate_count(runs: Runs) -> Figure:
     """Predicates after each refinement round, as `rule_count`."""
-    return _per_round(runs, "predicates", "Predicates per refinement round", "predicates")
+    return _per_round("Predicates per refinement round", "predicates", _rounds(runs, "predicates"))
 
 
 def vagueness(runs: Runs) -> Figure:
     """Mean vagueness V_r of the rules after each round (solid), and the largest (dotted)."""
-    figure = _per_round(runs, "vagueness", "Vagueness of the rules per refinement round", "mean of V_r (cosine)")
-    for look, name, rounds in _laid(runs):
-        figure.add_scatter(
-            x=[r["round"] for r in rounds],
-            y=[r["vagueness_max"] for r in rounds],
-            mode="lines+markers",
-            name=f"{name}, largest",
-            line={"color": look.colour, "dash": "dot", "width": max(look.width - 1, 1)},
-            marker={"size": look.size - 2, "symbol": look.symbol},
-        )
-    return figure
+    largest = []
+    for look, name, rows in _looks(runs):
+        dotted = Look(look.colour, "dot", look.symbol, max(look.width - 1, 1), look.size - 2)
+        values = _column(rows, "round"), _column(rows, "vagueness_max")
+        largest.append(Series(dotted, *values, f"{name}, largest"))
+    series = (*_rounds(runs, "vagueness"), *largest)
+    return _per_round("Vagueness of the rules per refinement round", "mean of V_r (cosine)", series)
+
+
+def loss(runs: Runs) -> Figure:
+    """Training loss per epoch, a line a circuit; those learned from simulated examples are thin and grey.
+
+    Values: lists of `{"action", "losses", "source"}`.
+    """
+    series = []
+    for look, name, circuits in _looks(runs):
+        prefix = f"{name}: " if len(runs) > 1 else ""
+        real = [c for c in circuits if c["source"] == "real"]
+        simulated = [c for c in circuits if c["source"] != "real"]
+        for i, circuit in enumerate(simulated):
+            line, hover = _curve(circuit["losses"]), [circuit["action"]] * len(circuit["losses"])
+            thin = Look("#BBBBBB", look.dash, width=1)
+            series.append(Series(thin, *line, f"{prefix}simulated", "lines", listed=i == 0, hover=hover))
+        for colour, circuit in zip(_colours(), real, strict=False):
+            line, name = _curve(circuit["losses"]), f"{prefix}{circuit['action']}"
+            series.append(Series(look._replace(colour=colour), *line, name, "lines", hover=[name] * len(line[0])))
+    return Figure("Loss while weights are learned", tuple(series), Axis("epoch"), Axis("loss", zero=True))
+
+
+def weights(runs: Runs) -> Figure:
+    """Learned weight of every rule in every circuit; hollow where learned from simulated examples, 1 before learning.
+
+    Values: lists of `{"action", "rules", "weights", "source"}`.
+    """
+    series = []
+    for look, name, circuits in _looks(runs):
+        rows = [(c, *pair) for c in circuits for pair in zip(c["rules"], c["weights"], strict=True)]
+        x, y = [c["action"] for c, _, _ in rows], [weight for *_, weight in rows]
+        hollow, hover = [c["source"] != "real" for c, _, _ in rows], [rule for _, rule, _ in rows]
+        series.append(Series(look, x, y, name, "markers", hover=hover, hollow=hollow))
+    title = "Learned rule weights, by circuit (hollow: simulated examples)"
+    scales = Axis(slanted=True), Axis("weight (softplus, ≥ 0)", zero=True)
+    return Figure(title, tuple(series), *scales, height=560, level=1)
+
+
+def confusion(runs: Runs, *, split: str = "all") -> Figure:
+    """Accuracy, precision, recall and FPR of each method on one split, with 95 % intervals where measured.
+
+    Values: lists of method rows; fractions 0..1; `intervals` maps a rate to (low, high). Published rows
+    are hollow; a method that did not run has no point.
+    """
+    series = []
+    for look, name, methods in _looks(runs):
+        rows = [m for m in methods if m.get("accuracy") is not None and (m["split"] == split or m.get("published"))]
+        labels, hollow = [show.method_name(m) for m in rows], [bool(m.get("published")) for m in rows]
+        for panel, rate in enumerate(show.RATES):
+            values, intervals = [m.get(rate) for m in rows], [(m.get("intervals") or {}).get(rate) for m in rows]
+            shape = {"panel": panel, "listed": panel == 0, "hollow": hollow, "intervals": intervals}
+            series.append(Series(look, values, labels, name, "markers", **shape))
+    panels = tuple("FPR" if rate == "fpr" else rate for rate in show.RATES)
+    title = f"Methods on the {split} cases (hollow: published)"
+    return Figure(title, tuple(series), PERCENT, panels=panels, height=420)
+
+
+def pass_k(runs: Runs) -> Figure:
+    """How likely it is that k trials of a task all succeed (ToolGuard, Fig. 2). Values: lists of `{"k", "pass"}`."""
+    series = (Series(look, _column(rows, "k"), _column(rows, "pass"), name) for look, name, rows in _looks(runs))
+    scales = Axis("k trials of one task", step=1), PERCENT._replace(title="all k done")
+    return Figure("pass^k on wishes that go against the policy", tuple(series), *scales)
 
 
 def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, links: bool = False) -> Figure:
@@ -54,39 +113,23 @@ def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, links: bool = F
 
     The predicates of a component stand in one column, a line each, and edges are arcs beside it, so that no
     name lies on another. Those that nothing ties to another are one line at the end, which lists them.
-    With `links`, a name leads to the place `#predicate-NAME` of the page.
+    With `links`, a name leads to the place `predicate-NAME` of the page.
     """
-    from plotly.subplots import make_subplots
-
     columns = max(3 // max(len(runs), 1), 1)
-    figure = make_subplots(
-        cols=max(len(runs), 1),
-        subplot_titles=[f"{name} ({_sizes(run)})" for name, run in runs.items()],
-        horizontal_spacing=0.02,
-    )
-    depth = 1
-    for number, run in enumerate(runs.values(), 1):
+    series, titles, depth = [], [], 1
+    for panel, (name, run) in enumerate(runs.items()):
         place = _layout(run, columns)
         bottom = 1 - min((y for _, y in place.values()), default=0)
         depth = max(depth, bottom + 1)
-        for together, dash in ((True, "solid"), (False, "dot")):
+        for together, dash, what in ((True, "solid", "in one rule"), (False, "dot", "similar")):
             ends = [(e["a"], e["b"]) for e in run["edges"] if bool(e["together"]) is together]
-            figure.add_scatter(
-                **_arcs(ends, place),
-                mode="lines",
-                line={"color": "#888888", "dash": dash, "width": 1},
-                hoverinfo="skip",
-                name="in one rule" if together else "similar",
-                showlegend=number == 1,
-                row=1,
-                col=number,
-            )
-        mode = {"mode": "markers+text", "showlegend": False, "row": 1, "col": number}
-        figure.add_scatter(**_nodes(run["groups"], place, links), **mode)
-        figure.add_scatter(**_folded(run, place, bottom), **mode)
-    figure.update_xaxes(visible=False, range=[-0.3, columns])
-    figure.update_yaxes(visible=False, range=[-depth - 0.5, 1])
-    return _dressed(figure, "State predicates and their clusters", height=int(150 + LINE * depth), legend=-0.02)
+            lines = Look("#888888", dash, width=1)
+            series.append(Series(lines, *_arcs(ends, place), what, "lines", panel, listed=panel == 0))
+        series += [_nodes(run["groups"], place, panel, links), *_isolated(run, -float(bottom), panel)]
+        titles.append(f"{name} ({sum(map(len, run['groups']))} predicates, {len(run['groups'])} clusters)")
+    scales = Axis(span=(-0.3, columns), visible=False), Axis(span=(-depth - 0.5, 1), visible=False)
+    panels, height = tuple(titles) or ("",), int(150 + LINE * depth)
+    return Figure("State predicates and their clusters", tuple(series), *scales, panels=panels, height=height)
 
 
 def clusters(run: Mapping[str, object]) -> list[dict[str, object]]:
@@ -99,207 +142,37 @@ def clusters(run: Mapping[str, object]) -> list[dict[str, object]]:
     return [{"predicate": name, "cluster": number, "tied to": ", ".join(sorted(tied[name]))} for number, name in rows]
 
 
-def empty(figure: Figure) -> bool:
-    """Whether a figure has no point to show."""
-    return not any(y is not None for trace in figure.data for y in (trace.y if trace.y is not None else ()))
+def _rounds(runs: Runs, key: str) -> tuple[Series, ...]:
+    return tuple(Series(look, _column(rows, "round"), _column(rows, key), name) for look, name, rows in _looks(runs))
 
 
-def loss(runs: Runs) -> Figure:
-    """Training loss per epoch, one line a circuit; those learned from simulated examples are thin and grey.
-
-    Values: lists of `{"action", "losses", "source"}`.
-    """
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    for look, name, circuits in _laid(runs):
-        real = [c for c in circuits if c["source"] == "real"]
-        for circuit in (c for c in circuits if c["source"] != "real"):
-            figure.add_scatter(
-                **_curve(circuit["losses"]),
-                mode="lines",
-                line={"color": "#BBBBBB", "dash": look.dash, "width": 1},
-                name=f"{_prefix(name, runs)}simulated",
-                legendgroup=f"{name} simulated",
-                hovertext=circuit["action"],
-                showlegend=circuit is next(c for c in circuits if c["source"] != "real"),
-            )
-        for colour, circuit in zip(_colours(), real, strict=False):
-            figure.add_scatter(
-                **_curve(circuit["losses"]),
-                mode="lines",
-                line={"color": colour, "dash": look.dash, "width": look.width},
-                name=f"{_prefix(name, runs)}{circuit['action']}",
-            )
-    figure.update_xaxes(title="epoch")
-    figure.update_yaxes(title="loss", rangemode="tozero")
-    return _dressed(figure, "Loss while weights are learned")
-
-
-def weights(runs: Runs) -> Figure:
-    """Learned weight of every rule in every circuit; hollow where learned from simulated examples, 1 before learning.
-
-    Values: lists of `{"action", "rules", "weights", "source"}`.
-    """
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    for look, name, circuits in _laid(runs):
-        rows = [
-            (c["action"], rule, weight, c["source"])
-            for c in circuits
-            for rule, weight in zip(c["rules"], c["weights"], strict=True)
-        ]
-        figure.add_scatter(
-            x=[action for action, *_ in rows],
-            y=[row[2] for row in rows],
-            mode="markers",
-            name=name,
-            hovertext=[rule for _, rule, *_ in rows],
-            marker={
-                "color": look.colour,
-                "size": look.size,
-                "symbol": [look.symbol if row[3] == "real" else f"{look.symbol}-open" for row in rows],
-            },
-        )
-    figure.add_hline(y=1, line={"color": "#999999", "dash": "dot"})
-    figure.update_yaxes(title="weight (softplus, ≥ 0)", rangemode="tozero")
-    figure.update_xaxes(tickangle=-60, tickfont={"size": 9})
-    return _dressed(figure, "Learned rule weights, by circuit (hollow: simulated examples)", height=560, legend=1.06)
-
-
-def confusion(runs: Runs, *, split: str = "all") -> Figure:
-    """Accuracy, precision, recall and FPR of each method on one split, with 95 % intervals where measured.
-
-    Values: lists of method rows; fractions 0..1; `intervals` maps a rate to (low, high). Published rows
-    are hollow; a method that did not run has no bar.
-    """
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    figure = make_subplots(
-        rows=1, cols=len(RATES), shared_yaxes=True, subplot_titles=[r if r != "fpr" else "FPR" for r in RATES]
-    )
-    for look, name, methods in _laid(runs):
-        rows = [m for m in methods if m.get("accuracy") is not None and (m["split"] == split or m.get("published"))]
-        labels = [_label(m) for m in rows]
-        for column, rate in enumerate(RATES, 1):
-            figure.add_trace(
-                go.Scatter(
-                    x=[m.get(rate) for m in rows],
-                    y=labels,
-                    mode="markers",
-                    name=name,
-                    showlegend=column == 1,
-                    legendgroup=name,
-                    marker={
-                        "color": look.colour,
-                        "size": look.size,
-                        "symbol": [f"{look.symbol}-open" if m.get("published") else look.symbol for m in rows],
-                    },
-                    error_x=_bars([m.get(rate) for m in rows], [_interval(m, rate) for m in rows], look.colour),
-                ),
-                row=1,
-                col=column,
-            )
-    figure.update_xaxes(range=[-0.03, 1.03], tickformat=".0%")
-    return _dressed(figure, f"Methods on the {split} cases (hollow: published)", height=420)
-
-
-def pass_k(runs: Runs) -> Figure:
-    """How likely it is that k trials of a task all succeed (ToolGuard, Fig. 2). Values: lists of `{"k", "pass"}`."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    for look, name, points in _laid(runs):
-        figure.add_scatter(
-            x=[point["k"] for point in points],
-            y=[point["pass"] for point in points],
-            mode="lines+markers",
-            name=name,
-            line={"color": look.colour, "dash": look.dash, "width": look.width},
-            marker={"size": look.size, "symbol": look.symbol},
-        )
-    figure.update_xaxes(title="k trials of one task", dtick=1)
-    figure.update_yaxes(title="all k done", range=[-0.03, 1.03], tickformat=".0%")
-    return _dressed(figure, "pass^k on wishes that go against the policy")
-
-
-def _per_round(runs: Runs, key: str, title: str, unit: str) -> Figure:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    for look, name, rounds in _laid(runs):
-        figure.add_scatter(
-            x=[r["round"] for r in rounds],
-            y=[r[key] for r in rounds],
-            mode="lines+markers",
-            name=name,
-            line={"color": look.colour, "dash": look.dash, "width": look.width},
-            marker={"size": look.size, "symbol": look.symbol},
-        )
-    figure.update_xaxes(title="refinement round (0: as extracted)", dtick=1)
-    values = [r[key] for rounds in runs.values() for r in rounds]
+def _per_round(title: str, unit: str, series: tuple[Series, ...]) -> Figure:
+    values = [value for each in series for value in each.y]
     whole = values and all(isinstance(value, int) for value in values)  # no half rules on the axis
     step = max(math.ceil((max(values) - min(values)) / 8), 1) if whole else None
-    figure.update_yaxes(title=unit, dtick=step)
-    return _dressed(figure, title)
+    return Figure(title, series, Axis("refinement round (0: as extracted)", step=1), Axis(unit, step))
 
 
-def _curve(losses: Sequence[float], points: int = 80) -> dict[str, list]:
-    """A curve thinned to about `points` points, its last one kept."""
+def _column(rows: Iterable[Mapping[str, object]], key: str) -> list:
+    return [row[key] for row in rows]
+
+
+def _curve(losses: Sequence[float], points: int = 80) -> tuple[list[int], list[float]]:
+    """A curve thinned to about `points` points, with its last one."""
     at = sorted({*range(0, len(losses), max(len(losses) // points, 1)), *([len(losses) - 1] if losses else [])})
-    return {"x": at, "y": [losses[i] for i in at]}
-
-
-def _dressed(figure: Figure, title: str, height: int = 400, legend: float = -0.2) -> Figure:
-    figure.update_layout(
-        title=title,
-        template="plotly_white",
-        height=height,
-        margin={"l": 70, "r": 20, "t": 70, "b": 60},
-        legend={"orientation": "h", "y": legend},
-        showlegend=True,
-    )
-    return figure
+    return at, [losses[i] for i in at]
 
 
 def _colours() -> tuple[str, ...]:
     return COLOURS * 40
 
 
-class _Look(NamedTuple):
-    """How one run is drawn; widths and sizes in pixels."""
-
-    colour: str
-    dash: str
-    symbol: str
-    width: float
-    size: float
-
-
-def _laid[V](runs: Mapping[str, V]) -> Iterator[tuple[_Look, str, V]]:
+def _looks[V](runs: Mapping[str, V]) -> Iterator[tuple[Look, str, V]]:
     """Each run with its look: the first is the widest, so that it shows beside those drawn over it."""
     for number, (name, value) in enumerate(runs.items()):
-        step = number % len(DASHES)
-        colour = COLOURS[number % len(COLOURS)]
+        step, colour = number % len(DASHES), COLOURS[number % len(COLOURS)]
         width, size = ((5, 3, 2, 1.5)[step], (12, 9, 7, 5)[step]) if len(runs) > 1 else (2, 8)
-        yield _Look(colour, DASHES[step], SYMBOLS[step], width, size), name, value
-
-
-def _prefix(name: str, runs: Mapping[str, object]) -> str:
-    return f"{name}: " if len(runs) > 1 else ""
-
-
-def _sizes(run: Mapping[str, object]) -> str:
-    groups = run["groups"]
-    return f"{sum(map(len, groups))} predicates, {len(groups)} clusters"
-
-
-def _alone(run: Mapping[str, object]) -> set[str]:
-    """The predicates that nothing ties to another: no edge, and a cluster of their own."""
-    tied = {end for edge in run["edges"] for end in (edge["a"], edge["b"])}
-    return {group[0] for group in run["groups"] if len(group) == 1} - tied
+        yield Look(colour, DASHES[step], SYMBOLS[step], width, size), name, value
 
 
 def _layout(run: Mapping[str, object], columns: int) -> dict[str, tuple[float, float]]:
@@ -323,9 +196,9 @@ def _layout(run: Mapping[str, object], columns: int) -> dict[str, tuple[float, f
     return place
 
 
-def _arcs(ends: Sequence[tuple[str, str]], place: Mapping[str, tuple[float, float]]) -> dict[str, list]:
+def _arcs(ends: Sequence[tuple[str, str]], place: Place) -> tuple[list, list]:
     points = [point for a, b in ends for point in (*_arc(place[a], place[b]), (None, None))]
-    return {"x": [x for x, _ in points], "y": [y for _, y in points]}
+    return [x for x, _ in points], [y for _, y in points]
 
 
 def _arc(a: tuple[float, float], b: tuple[float, float], pieces: int = 12) -> Iterator[tuple[float, float]]:
@@ -336,63 +209,25 @@ def _arc(a: tuple[float, float], b: tuple[float, float], pieces: int = 12) -> It
         yield a[0] - out * math.sin(turn), (a[1] + b[1]) / 2 + (a[1] - b[1]) / 2 * math.cos(turn)
 
 
-def _nodes(groups: Sequence[Sequence[str]], place: Mapping[str, tuple[float, float]], links: bool) -> dict[str, object]:
-    joined = [(number, group) for number, group in enumerate(groups, 1) if place.keys() & set(group)]
-    rows = [
-        (name, colour, number) for colour, (number, group) in zip(_colours(), joined, strict=False) for name in group
-    ]
-    letters = int(0.75 * COLUMN / LETTER)
-    texts = [n if len(n) <= letters else n[: letters - 1] + "…" for n, _, _ in rows]
-    if links:
-        texts = [f'<a href="#predicate-{n}" target="_self">{t}</a>' for t, (n, _, _) in zip(texts, rows, strict=True)]
-    return {
-        "x": [place[n][0] for n, _, _ in rows],
-        "y": [place[n][1] for n, _, _ in rows],
-        "hovertext": [f"{n} (cluster {number})" for n, _, number in rows],
-        "hoverinfo": "text",
-        "text": texts,
-        "textposition": "middle right",
-        "textfont": {"size": 10},
-        "marker": {"size": 10, "color": [c for _, c, _ in rows], "line": {"color": "white", "width": 1}},
-    }
+def _nodes(groups: Sequence[Sequence[str]], place: Place, panel: int, links: bool) -> Series:
+    """The predicates that are tied to another, with a colour a cluster."""
+    tied = [(number, group) for number, group in enumerate(groups, 1) if place.keys() & set(group)]
+    rows = [(name, colour, i) for colour, (i, group) in zip(_colours(), tied, strict=False) for name in group]
+    names, colours = [name for name, *_ in rows], [colour for _, colour, _ in rows]
+    texts = [cards.shortened(name, int(0.75 * COLUMN / LETTER)) for name in names]
+    shape = {"colours": colours, "texts": texts, "hover": [f"{name} (cluster {i})" for name, _, i in rows]}
+    shape["links"] = [f"predicate-{cards.anchor(name)}" for name in names] if links else ()
+    x, y = ([place[name][at] for name in names] for at in (0, 1))
+    return Series(Look(COLOURS[0], size=10), x, y, mode="markers+text", panel=panel, listed=False, **shape)
 
 
-def _folded(run: Mapping[str, object], place: Mapping[str, object], bottom: float) -> dict[str, object]:
-    """One line for the predicates that nothing ties to another; it lists them when it is pointed at."""
-    alone = sorted(_alone(run))
-    listed = [", ".join(alone[i : i + 3]) for i in range(0, len(alone), 3)]
-    said = [f"{len(alone)} more predicate{'s' * (len(alone) != 1)} that nothing ties to another"] if alone else []
-    return {
-        "x": [0.0] * len(said),
-        "y": [-float(bottom)] * len(said),
-        "text": said,
-        "hovertext": ["<br>".join(listed[:24] + ["…"] * (len(listed) > 24))] * len(said),
-        "hoverinfo": "text",
-        "textposition": "middle right",
-        "textfont": {"size": 10},
-        "marker": {"size": 10, "color": "#999999", "symbol": "square"},
-    }
-
-
-def _label(method: Mapping[str, object]) -> str:
-    model = method.get("model")
-    return f"{method['method']} ({model})" if method.get("published") and model else str(method["method"])
-
-
-def _interval(method: Mapping[str, object], rate: str) -> tuple[float, float] | None:
-    return (method.get("intervals") or {}).get(rate)
-
-
-def _bars(
-    values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None], colour: str
-) -> dict[str, object]:
-    """Asymmetric error bars; none where there is no value or no interval."""
-    pairs = [(v, i) if v is not None and i else (0.0, (0.0, 0.0)) for v, i in zip(values, intervals, strict=True)]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [i[1] - v for v, i in pairs],
-        "arrayminus": [v - i[0] for v, i in pairs],
-        "color": colour,
-        "thickness": 1.2,
-    }
+def _isolated(run: Mapping[str, object], line: float, panel: int) -> Iterator[Series]:
+    """One point for the predicates that nothing ties to another; it lists them when it is pointed at."""
+    tied = {end for edge in run["edges"] for end in (edge["a"], edge["b"])}
+    alone = sorted({group[0] for group in run["groups"] if len(group) == 1} - tied)
+    if alone:
+        text = f"{cards.count(len(alone), 'more predicate')} that nothing ties to another"
+        lines = [", ".join(alone[i : i + 3]) for i in range(0, len(alone), 3)]
+        names = "\n".join(lines[:NAMED] + ["…"] * (len(lines) > NAMED))
+        shape = {"mode": "markers+text", "panel": panel, "listed": False, "texts": [text], "hover": [names]}
+        yield Series(Look(GREY, symbol="square", size=10), [0.0], [line], **shape)

@@ -18,8 +18,7 @@ function told(pairs) {
   return list;
 }
 
-function rule(one, decided = false) {
-  const kept = decided ? "a person decided otherwise" : "it was read, and a doubt keeps it out of force";
+function rule(one) {
   const denies = make("span", "denies", run(one.denied));
   const allows = make("span", "allows", run(one.allowed));
   return make(
@@ -31,7 +30,7 @@ function rule(one, decided = false) {
       ["told by", make("span", "", one.told.map(([name, by]) => `${name}: ${by}`).join("; "))],
       ["denies", denies],
       ["allows", allows],
-      ["in force", one.in_force ? "" : `no: ${kept}`],
+      ["in force", one.in_force ? "" : "no: nobody chose it yet"],
     ]),
   );
 }
@@ -107,8 +106,6 @@ function render({ model, el }) {
     message.hidden = true;
     const why = make("input", "why");
     why.placeholder = "why: a reason, kept with the decision";
-    const part = make("input", "part");
-    part.placeholder = "a part of the sentence alone, in its words: waived; the rest stays";
     const text = make("textarea", "rules");
     const again = offered?.near === shown.id ? offered : null;
     offered = null;
@@ -117,25 +114,35 @@ function render({ model, el }) {
     text.rows = Math.min(24, text.value.split("\n").length + 1);
     text.spellcheck = false;
     const preview = make("div", "preview");
-    const act = (name) => () => send(name, shown.id, { why: why.value, part: part.value, rules: name === "rule" ? text.value : "" });
-    const but = shown.decision?.part ? ` (a part is waived: ${shown.decision.part})` : "";
-    const now = shown.decision ? `${shown.decision.decision}: ${shown.decision.why}${but}` : "";
+    const act = (name) => () => send(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
+    const choose = (number) => () => send("accept", shown.id, { why: why.value, choice: number });
+    const now = shown.decision ? `${shown.decision.decision}: ${shown.decision.why}` : "";
+    const apart = shown.apart.length ? run({ steps: shown.apart }) : "";
     beside.replaceChildren(
       message,
       make("p", "", make("q", "", shown.text), " ", make("span", "sentence " + colour(shown.cls), shown.cls)),
       told([
         ["where", shown.place],
         ["because", shown.reason],
+        ["by", shown.grade],
+        ["readings part where", apart],
         [shown.cls === "open" ? "holds back" : "tools", shown.tools.join(", ")],
         ["decided", now],
       ]),
-      ...shown.rules.map((one) => rule(one, shown.decision !== null)),
+      ...shown.rules.map((one) => rule(one)),
+      ...shown.choices.map((one, at) =>
+        make(
+          "div",
+          "choice",
+          make("strong", "", `${at + 1}. as read by ${one.by}`),
+          ...one.rules.map((card) => rule(card)),
+          pressed(`Accept reading ${at + 1}`, choose(at + 1)),
+        ),
+      ),
       make("label", "", "Decide: why", why),
-      make("label", "", "But for a part", part),
       make(
         "div",
         "",
-        shown.decision?.decision === "rule" ? null : pressed("Accept as read", act("accept")),
         pressed("Reject the reading", act("reject")),
         pressed("Waive", act("waive")),
         pressed("Not a constraint", act("not a constraint")),

@@ -1,6 +1,6 @@
 """Reviewing a document in JupyterLab: each sentence by its class, what was understood of it, and what is decided.
 
-    review.open(source, clauses, extracted, decisions.place(…))
+    review.open(source, found, decisions.place(…))
 
 What is shown is made here, as values; the page (`review.js`) lays texts out, never as markup, and sends back what a
 person decides.  That goes through the same checks as a file that is written by hand, and into the same file; the
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,12 +20,13 @@ from typing import Literal
 import pydantic
 
 from wb.domain.clauses import pieces
-from wb.domain.policy import Clause, Policy
-from wb.guards import boundaries
+from wb.domain.policy import Policy
+from wb.domain.tools import Toolbox
 from wb.logic import syntax
-from wb.rules import check, decisions, entries, fates, rulefile, sentences, understood, wording
+from wb.rules import check, decisions, entries, rulefile, sentences, understood
 from wb.rules.decisions import DecisionError, Ruling
-from wb.rules.rule import Rule, RuleSet
+from wb.rules.extract import Extracted
+from wb.rules.rule import Rule, RuleSet, toolbox
 from wb.rules.rulefile import Form
 from wb.rules.sentences import Account
 from wb.runs import show, store
@@ -39,11 +40,10 @@ Act = Literal["pick", "preview", "accept", "rule", "reject", "waive", "not a con
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What is reviewed: a policy, its clauses, the rules that were read, and where a person's decisions stand."""
+    """What is reviewed: a policy, what was extracted from it, and where a person's decisions stand."""
 
     policy: Policy
-    clauses: Sequence[Clause]
-    extracted: RuleSet
+    found: Extracted
     file: Path
 
 
@@ -56,6 +56,7 @@ class Look:
     stale: tuple[Ruling, ...]
     ruleset: RuleSet
     readings: tuple[Account, ...]
+    offered: Mapping[str, Sequence[tuple[str, RuleSet]]]
 
     def reading(self, name: str) -> Account:
         """The sentence of that id; `DecisionError` where there is none."""
@@ -71,7 +72,7 @@ class Asked(Form):
     act: Act
     id: str
     why: str = pydantic.Field(default="", max_length=10_000)
-    part: str = pydantic.Field(default="", max_length=10_000)
+    choice: int = pydantic.Field(default=1, ge=1, le=3)
     rules: str = pydantic.Field(default="", max_length=100_000)
 
 
@@ -79,13 +80,11 @@ def look(desk: Desk) -> Look:
     """The document under the decisions that the file holds now; `DecisionError` tells the file's mistakes."""
     stamp = entries.stamp(desk.file)
     made, stale = sentences.settled(desk.policy, decisions.load(desk.file, desk.policy))
-    ruleset = decisions.join(desk.extracted, made, desk.policy.toolbox)
-    lines, _ = wording.settled(desk.policy, wording.load(desk.file, desk.policy))
-    classed = sentences.classify(desk.policy, desk.clauses, ruleset, made, lines)
-    kept = sentences.enforced(ruleset, classed)
-    own = boundaries.questions(classed, kept, desk.policy.toolbox)
-    asked = check.together(check.questions(check.check(kept, seconds=CHECK_S), kept), own)
-    return Look(stamp, made, stale, ruleset, sentences.questioned(classed, asked, made, desk.policy.toolbox))
+    classed = sentences.classify(desk.policy, desk.found, made)
+    asked = check.questions(check.check(classed.ruleset, seconds=CHECK_S), classed.ruleset)
+    accounts = sentences.questioned(classed.accounts, asked, made, desk.found.toolbox)
+    offered = sentences.offered(desk.policy, desk.found, accounts)
+    return Look(stamp, made, stale, classed.ruleset, accounts, offered)
 
 
 def document(desk: Desk, seen: Look) -> list[dict[str, object]]:
@@ -113,41 +112,41 @@ def document(desk: Desk, seen: Look) -> list[dict[str, object]]:
 def sentence(desk: Desk, seen: Look, name: str) -> dict[str, object]:
     """One sentence: its class and why, its rules as understood, what was decided, and a rule to begin with."""
     reading = seen.reading(name)
-    mine = _rules(desk, seen, reading)
+    own = [one for one in seen.ruleset.rules if one.id in reading.rules]
     decision = next((one for one in seen.made if one.id == name), None)
+    choices = seen.offered.get(name, ())
     return {
         "id": reading.id,
         "text": visible(reading.text),
         "cls": reading.cls,
+        "grade": reading.grade,
         "reason": visible(reading.reason),
         "place": visible(reading.place),
         "tools": list(reading.tools),
-        "rules": [rule(one, seen.ruleset, desk.policy, one.id in reading.rules) for one in mine],
-        "decision": {
-            "decision": decision.decision,
-            "why": visible(decision.why or ""),
-            "part": visible(decision.part or ""),
-        }
-        if decision
-        else None,
-        "begin": _begin(decision, mine, seen, reading, desk.policy),
+        "apart": list(map(visible, reading.apart)),
+        "rules": [rule(one, seen.ruleset, desk.found.toolbox) for one in own],
+        "choices": [
+            {
+                "by": visible(by),
+                "rules": [rule(one, read, toolbox(desk.found.toolbox, read), False) for one in read.rules],
+            }
+            for by, read in choices
+        ],
+        "decision": {"decision": decision.decision, "why": visible(decision.why or "")} if decision else None,
+        "begin": _begin(decision, own, seen, reading, desk.policy),
     }
 
 
-def _shown(decision: Ruling) -> dict[str, str]:
-    return {"why": visible(decision.why or ""), "part": visible(decision.part or "")}
-
-
-def rule(one: Rule, ruleset: RuleSet, policy: Policy, in_force: bool = True) -> dict[str, object]:
+def rule(one: Rule, ruleset: RuleSet, box: Toolbox, in_force: bool = True) -> dict[str, object]:
     """A rule as it was understood: in words and in LTLf, what tells it, a run that it denies and one that it allows."""
-    denied = understood.denied(one, ruleset, policy.toolbox)
-    allowed = understood.allowed(one, ruleset, policy.toolbox)
+    denied = understood.denied(one, ruleset, box)
+    allowed = understood.allowed(one, ruleset, box)
     return {
         "id": one.id,
         "in_force": in_force,
         "words": visible(understood.words(one, ruleset)),
         "formula": syntax.render(one.formula),
-        "told": [[name, visible(told)] for name, told in understood.bound(one, ruleset, policy.toolbox)],
+        "told": [[name, visible(told)] for name, told in understood.bound(one, ruleset, box)],
         "denied": {"steps": list(map(visible, denied.steps)), "reason": denied.reason},
         "allowed": {"steps": list(map(visible, allowed.steps)), "reason": allowed.reason},
     }
@@ -180,8 +179,8 @@ def preview(desk: Desk, seen: Look, name: str, rules: str) -> list[dict[str, obj
         DecisionError: they are not rules for that sentence; the lines are those of the text.
     """
     made = decisions.decide(seen.reading(name), "rule", "a preview", rules, desk.policy)
-    ruleset = decisions.join(RuleSet(), (made,), desk.policy.toolbox)
-    return [rule(one, ruleset, desk.policy) for one in ruleset.rules]
+    ruleset = decisions.own([made], desk.found.toolbox)
+    return [rule(one, ruleset, toolbox(desk.found.toolbox, ruleset)) for one in ruleset.rules]
 
 
 def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
@@ -190,37 +189,19 @@ def decide(desk: Desk, seen: Look, asked: Asked) -> Look:
     Raises:
         DecisionError: it is no decision, or the file was changed since it was looked at; nothing is written.
     """
-    reading, why, rules, part = seen.reading(asked.id), asked.why.strip(), "", asked.part.strip()
+    reading, why, rules = seen.reading(asked.id), asked.why.strip(), ""
     decision: str | None = asked.act
     if asked.act == "accept":
-        mine = _rules(desk, seen, reading)
-        if any(decisions.decided(one.clause) for one in mine):
-            raise DecisionError("a rule that was read was required; got one that a person decided: take it back first")
-        if not mine and reading.cls != "not a constraint":
-            raise DecisionError(
-                "a sentence of which something was read was required; got one without any: write a rule"
-            )
-        offered = sentences.offered(desk.policy, desk.clauses, desk.extracted, seen.readings)
-        if mine and reading.cls == "open" and reading.id not in offered:
-            raise DecisionError(
-                "a reading that the draft offers was required to be accepted as read; got one that turns a sign, a "
-                "limit or an order round, or only asks to turn something down: write a rule"
-            )
-        clauses = {one.clause for one in mine}
-        if part:
-            lacking = {p.name for p in seen.ruleset.predicates if fates.incomplete([p])}
-            mine = tuple(one for one in mine if not decisions.within(part, reading.text, lacking & set(one.predicates)))
-        left = [one.reason for one in desk.extracted.undecided if one.part and one.clause in clauses]
-        read = replace(seen.ruleset, rules=mine).without_unused()
-        if wrong := decisions.unsettled(reading.text, left, part, read, desk.policy.toolbox):
-            raise DecisionError("\n".join(wrong))
-        decision, why = "rule" if mine else reading.cls, why or decisions.ACCEPTED
-        rules = written(mine, seen.ruleset) if mine else ""
+        choices = seen.offered.get(reading.id, ())
+        if len(choices) < asked.choice:
+            raise DecisionError(f"one of {len(choices)} readings was required; got number {asked.choice}: write a rule")
+        by, read = choices[asked.choice - 1]
+        decision, why, rules = "rule", why or f"{decisions.ACCEPTED} ({by})", written(read.rules, read)
     elif asked.act == "rule":
         rules = asked.rules
     elif asked.act == "take back":
         decision = None
-    made = decisions.decide(reading, decision, why, rules, desk.policy, part=part)
+    made = decisions.decide(reading, decision, why, rules, desk.policy)
     entries.save(desk.file, made, desk.policy, seen=seen.stamp)
     return look(desk)
 
@@ -245,11 +226,15 @@ def begin(reading: Account, policy: Policy) -> str:
     )
 
 
-def _begin(decision: Ruling | None, mine: Sequence[Rule], seen: Look, reading: Account, policy: Policy) -> str:
+def _begin(decision: Ruling | None, own: Sequence[Rule], seen: Look, reading: Account, policy: Policy) -> str:
     """What is offered to be edited: a person's rules as they wrote them, else those that were read, else a form."""
     if decision is not None and decision.rules:
         return _written(decision)
-    return written(mine, seen.ruleset) if mine else begin(reading, policy)
+    if own:
+        return written(own, seen.ruleset)
+    if choices := seen.offered.get(reading.id):
+        return written(choices[0][1].rules, choices[0][1])
+    return begin(reading, policy)
 
 
 def _written(decision: Ruling) -> str:
@@ -264,22 +249,13 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in " ".join(text.split()))
 
 
-def open(policy: Policy, clauses: Sequence[Clause], extracted: RuleSet, file: Path) -> object:
+def open(policy: Policy, found: Extracted, file: Path) -> object:
     """The view of a document, to be clicked in JupyterLab; in a run, its sentences as a table.
 
-    `extracted` are the rules that were read, without those of a person; `file` is where the decisions stand.
+    `file` is where the decisions stand.
     """
-    desk = Desk(policy, tuple(clauses), extracted, file)
+    desk = Desk(policy, found, file)
     return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _page()(desk)
-
-
-def _rules(desk: Desk, seen: Look, reading: Account) -> tuple[Rule, ...]:
-    """The rules of a sentence: those in force, else those that were read of it and that a doubt keeps out of force."""
-    mine = tuple(one for one in seen.ruleset.rules if one.id in reading.rules)
-    if mine:
-        return mine
-    near = {one.id for one in desk.clauses if one.start < reading.end and reading.start < one.end}
-    return tuple(one for one in desk.extracted.rules if one.clause in near)
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """What a person sees in a notebook, instead of printed text: rules, sentences, verdicts, results.
 
 Each function takes a value of the library and gives a table or a card (`cards`).  Guards are shown by
-`guard_cards`, figures by `picture`, so that a stage depends on no more than it shows.
+`guard_cards`, figures by `plots`, so that a stage depends on no more than it shows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from wb.domain.policy import Clause
 from wb.domain.trace import Verdict
 from wb.logic import cel, syntax
 from wb.rules import understood
-from wb.rules.rule import Rule, RuleSet
-from wb.runs.cards import Badge, Card, Cards, Note, Quote, Source, Stack, Table, mapping, table
+from wb.rules.extract import Extracted
+from wb.rules.rule import Predicate, Rule, RuleSet
+from wb.rules.vocabulary import Vocabulary
+from wb.runs import cards
+from wb.runs.cards import Badge, Card, Cards, Note, Quote, Source, Stack, Table, listed, mapping, table
 
 RATES = ("accuracy", "precision", "recall", "fpr")
+note = Note
 METHOD = ("method", "split", "n", *RATES, "undecided", "queries", "seconds")
 
 
@@ -27,7 +31,7 @@ def counts(title: str = "", **values: object) -> Table:
 
 def tally(values: Iterable[object], name: str, title: str = "") -> Table:
     """How often each value occurs, the most frequent first."""
-    return table(({name: Badge(str(value)), "how many": n} for value, n in Counter(values).most_common()), title=title)
+    return listed(f"{name}, how many", ((Badge(str(v)), n) for v, n in Counter(values).most_common()), title)
 
 
 def methods(rows: Iterable[Mapping[str, object]], title: str = "") -> Table:
@@ -43,178 +47,146 @@ def rate(value: float | None, interval: Sequence[float] | None = None) -> str:
     return f"{100 * value:.1f}" + (f" [{100 * interval[0]:.0f}, {100 * interval[1]:.0f}]" if interval else "")
 
 
-def rule(one: Rule, ruleset: RuleSet, *, grade: str = "", vagueness: float | None = None) -> Card:
-    """A rule: its sentence, its words, what was understood of it, its formula, and what it binds: tools, tests, and
-    facts that no field tells."""
-    predicates = [ruleset.predicate(name) for name in one.predicates]
-    tools = tuple(dict.fromkeys(tool for p in predicates if p.kind == "action" for tool in p.tools))
-    tests = tuple(
-        Source(f"{p.name}: {cel.render(p.test)}") for p in predicates if p.kind == "state" and p.test is not None
-    )
-    facts = tuple(f"{p.name}: {p.description}" for p in predicates if p.kind == "state" and p.test is None)
-    nothing = tuple(p.name for p in predicates if p.kind == "action" and not p.tools)
-    return Card(
-        one.id,
-        grade or one.modality,
-        (
-            ("sentence", Quote(one.quote)),
-            ("words", one.text if one.text != one.quote else ""),
-            ("understood", understood.words(one, ruleset)),
-            ("formula", Source(syntax.render(one.formula))),
-            ("tools", ", ".join(tools)),
-            ("tests", tests),
-            ("objects", tuple(f"{p.name}: {', '.join(map(cel.render, p.objects))}" for p in predicates if p.objects)),
-            ("no field tells", facts),
-            ("no tool does", ", ".join(nothing)),
-            ("made from", ", ".join(one.parents)),
-            ("vagueness", "" if vagueness is None else f"{vagueness:.3f}"),
-        ),
-    )
+def rule(shown: Rule, ruleset: RuleSet) -> Card:
+    """A rule: its sentence, its words, its paraphrase, its formula, and what it binds: tools, tests, and facts that
+    no field gives."""
+    predicates = [ruleset.predicate(name) for name in shown.predicates]
+    actions, states = ([p for p in predicates if p.kind == kind] for kind in ("action", "state"))
+    parts = {
+        "sentence": Quote(shown.quote),
+        "words": shown.text if shown.text != shown.quote else "",
+        "understood": understood.words(shown, ruleset),
+        "formula": Source(syntax.render(shown.formula)),
+        "tools": ", ".join(dict.fromkeys(tool for p in actions for tool in p.tools)),
+        "tests": tuple(Source(f"{p.name}: {cel.render(p.test)}") for p in states if p.test is not None),
+        "objects": tuple(f"{p.name}: {', '.join(map(cel.render, p.objects))}" for p in predicates if p.objects),
+        "no field tells": tuple(f"{p.name}: {p.description}" for p in states if p.test is None),
+        "no tool does": ", ".join(p.name for p in actions if not p.tools),
+        "made from": ", ".join(shown.parents),
+    }
+    return Card(shown.id, shown.modality, tuple(parts.items()))
 
 
 def rules(ruleset: RuleSet, *ids: str, most: int = 3) -> Cards:
     """The rules with these ids, else the first ones, at most `most` of them."""
-    found = [one for one in ruleset.rules if not ids or one.id in ids]
-    return Cards(tuple(rule(one, ruleset) for one in found[:most]), max(len(found) - most, 0), "there is no rule")
+    picked = [rule(each, ruleset) for each in ruleset.rules if not ids or each.id in ids]
+    return cards.first(picked, most, "there is no rule")
 
 
 def rule_table(ruleset: RuleSet, title: str = "") -> Table:
     """All rules, a row each."""
-    rows = [
-        {
-            "rule": one.id,
-            "force": Badge(one.modality),
-            "sentence": one.quote or one.text,
-            "understood": understood.words(one, ruleset),
-            "formula": Source(syntax.render(one.formula)),
-            "tools": ", ".join(dict.fromkeys(tool for p in ruleset.actions(one) for tool in p.tools)) or "-",
-        }
-        for one in ruleset.rules
-    ]
-    return table(rows, "rule", "force", "sentence", "understood", "formula", "tools", title=title)
+    rows = []
+    for each in ruleset.rules:
+        tools = ", ".join(dict.fromkeys(tool for p in ruleset.actions(each) for tool in p.tools)) or "-"
+        formula, paraphrase = Source(syntax.render(each.formula)), understood.words(each, ruleset)
+        rows.append((each.id, Badge(each.modality), each.quote or each.text, paraphrase, formula, tools))
+    return listed("rule, force, sentence, understood, formula, tools", rows, title)
 
 
 def predicates(ruleset: RuleSet, title: str = "") -> Table:
-    """The vocabulary: what each predicate says and what tells its truth; those that nothing tells come first."""
+    """The vocabulary: what each predicate says and what gives its truth; those that nothing gives come first."""
+    rows = []
+    for p in ruleset.predicates:
+        action = p.kind == "action"
+        source = ", ".join(p.tools) if action else Source(cel.render(p.test)) if p.test else ""
+        rows.append((p.name, p.kind, p.description, source or Badge("no tool" if action else "no field")))
+    rows.sort(key=lambda row: not isinstance(row[3], Badge))
+    return listed("predicate, kind, what it says, told by", rows, title)
+
+
+def vocabulary(words: Vocabulary, title: str = "") -> Table:
+    """The acts and facts that all readers share, the disputed first: what each says, what it is bound to, by whom."""
     rows = [
         {
-            "predicate": one.name,
-            "kind": one.kind,
-            "what it says": one.description,
-            "told by": ", ".join(one.tools)
-            if one.kind == "action"
-            else Source(cel.render(one.test))
-            if one.test
-            else None,
+            "name": entry.name,
+            "kind": entry.does
+            if entry.predicate.kind == "action"
+            else "question"
+            if entry.predicate.question
+            else "test",
+            "what it says": entry.predicate.description,
+            "bound to": _bound(entry.predicate),
+            "by": Badge("disputed" if entry.disputed else entry.by),
+            "why": entry.disputed,
         }
-        for one in ruleset.predicates
+        for entry in sorted(words.entries, key=lambda entry: not entry.disputed)
     ]
-    for row in rows:
-        row["told by"] = row["told by"] or Badge("no tool" if row["kind"] == "action" else "no field")
-    return table(sorted(rows, key=lambda row: not isinstance(row["told by"], Badge)), title=title)
+    return table(rows, title=title, none="no reader used any word")
 
 
-def clauses(found: Iterable[Clause], title: str = "") -> Table:
-    """Clauses with the place that they are quoted from."""
-    return table(
-        (
-            {
-                "clause": one.id,
-                "under": (one.headings or ("",))[-1],
-                "sentence": one.text,
-                "place": f"{one.start}–{one.end}",
-            }
-            for one in found
-        ),
-        title=title,
-        none="there is no clause",
+def _bound(predicate: Predicate) -> str | Source:
+    if predicate.kind == "action":
+        return ", ".join(predicate.tools)
+    if predicate.question:
+        return f"{predicate.question} (words of {', '.join(predicate.speakers)})"
+    return Source(cel.render(predicate.test)) if predicate.test is not None else ""
+
+
+def agreements(found: Extracted, title: str = "") -> Table:
+    """How many sentences readers agree on, differ on, or could not read; of the offline engine what was parsed."""
+    grades = [one.grade or one.reason if one.cls != "open" else f"open: {one.reason}" for one in found.extracts]
+    return tally(
+        (grade if len(grade) < 60 else f"{grade[: grade.rfind(' ', 0, 60)]} …" for grade in grades), "came to", title
     )
 
 
-def changes(found: Iterable[object], title: str = "") -> Table:
+def clauses(given: Iterable[Clause], title: str = "") -> Table:
+    """Clauses with the place that they are quoted from."""
+    rows = ((c.id, (c.headings or ("",))[-1], c.text, f"{c.start}–{c.end}") for c in given)
+    return listed("clause, under, sentence, place", rows, title, "there is no clause")
+
+
+def changes(proposed: Iterable[object], title: str = "") -> Table:
     """Proposed changes of a rule set (`certify.Change`), each with its certificate or the reason of its refusal."""
     rows = [
-        {"change": one.kind, "of": ", ".join(one.before), "certificate": one.certificate, "lost": one.loss}
-        for one in found
+        {"change": c.kind, "of": ", ".join(c.before), "certificate": c.certificate, "lost": c.loss} for c in proposed
     ]
-    columns = ("change", "of", "certificate", *(["lost"] if any(row["lost"] for row in rows) else []))
-    return table(rows, *columns, title=title, none="there is none")
-
-
-def sentence(reading: object) -> Card:
-    """A sentence of the document: its class, why, and what follows from it. Takes a `Reading` or its row."""
-    row = mapping(reading)
-    return Card(
-        str(row["id"]),
-        str(row["cls"]),
-        (
-            ("sentence", Quote(str(row["text"]))),
-            ("under", " / ".join(row["headings"])),
-            ("because", str(row["reason"])),
-            ("rules", ", ".join(row["rules"])),
-            ("bears on", ", ".join(row["tools"])),
-        ),
-    )
+    lost = ["lost"] if any(row["lost"] for row in rows) else []
+    return table(rows, "change", "of", "certificate", *lost, title=title, none="there is none")
 
 
 def sentences(readings: Iterable[object], *classes: str, title: str = "") -> Table:
-    """The sentences of a document (all, or of these classes), a row each, with class, reason, rules and tools."""
-    rows = [mapping(reading) for reading in readings]
-    shown = [
-        {
-            "class": Badge(str(row["cls"])),
-            "sentence": row["text"],
-            "because": row["reason"],
-            "rules": ", ".join(row["rules"]),
-            "bears on": _few(row["tools"]),
-        }
-        for row in rows
+    """The sentences of a document (all, or of these classes), a row each, with class, reason, rules and tools; of two
+    readings that differ the run on which they part."""
+    rows = [
+        (
+            Badge(str(row["cls"])),
+            row["text"],
+            " | ".join((row["reason"], *row.get("apart", ()))),
+            ", ".join(row["rules"]),
+            _few(row["tools"]),
+        )
+        for row in map(mapping, readings)
         if not classes or row["cls"] in classes
     ]
-    return table(shown, "class", "sentence", "because", "rules", "bears on", title=title)
+    return listed("class, sentence, because, rules, bears on", rows, title)
 
 
-def verdict(given: Verdict, ruleset: RuleSet | None = None, *, of: str = "", readings: Iterable[object] = ()) -> Card:
+def verdict(given: Verdict, ruleset: RuleSet, *, of: str = "verdict") -> Card:
     """A decision: its reason, the violated rules with their sentences, what is missing, which sentences are open."""
-    known = {one.id: one.quote or one.text for one in (ruleset.rules if ruleset else ())}
-    quoted = dict(zip(given.violated, given.quotes, strict=False))
-    texts = {str(row["id"]): str(row["text"]) for row in map(mapping, readings)}
-    broken = tuple(
-        (name, Quote(text)) if (text := quoted.get(name) or known.get(name)) else name for name in given.violated
-    )
-    unread = tuple((name, Quote(texts[name])) if name in texts else name for name in given.open)
-    return Card(
-        of or "verdict",
-        given.decision,
-        (
-            ("because", given.reason),
-            ("violated", broken),
-            ("missing", ", ".join(given.missing)),
-            ("open", unread),
-            ("evidence", given.grade if given.grade != "none" else ""),
-        ),
-    )
+    quotes = {each.id: each.quote or each.text for each in ruleset.rules}
+    quotes |= dict(zip(given.violated, given.quotes, strict=False))
+    broken = tuple((name, Quote(quotes[name])) if quotes.get(name) else name for name in given.violated)
+    parts = {"because": given.reason, "violated": broken, "missing": ", ".join(given.missing), "open": given.open}
+    parts["evidence"] = given.grade if given.grade != "none" else ""
+    return Card(of, given.decision, tuple(parts.items()))
 
 
 def verdicts(given: Iterable[tuple[str, Verdict]], ruleset: RuleSet, most: int = 3) -> Cards:
     """Decisions, each under the name of its case, at most `most` of them."""
-    found = list(given)
-    shown = tuple(verdict(one, ruleset, of=name) for name, one in found[:most])
-    return Cards(shown, max(len(found) - most, 0), "no case was judged")
+    return cards.first([verdict(each, ruleset, of=name) for name, each in given], most, "no case was judged")
 
 
 def weighed(given: Iterable[tuple[Rule, float]], title: str = "") -> Table:
     """Rules with their weights."""
-    rows = ({"rule": one.id, "weight": weight, "formula": Source(syntax.render(one.formula))} for one, weight in given)
-    return table(rows, title=title, none="there is no rule")
+    rows = ((each.id, weight, Source(syntax.render(each.formula))) for each, weight in given)
+    return listed("rule, weight, formula", rows, title, "there is no rule")
 
 
 def by_rule(counts: Mapping[str, Mapping[str, int]]) -> Table:
     """For each rule, how many of the calls that it stopped were to be stopped (`denied`), and how many not."""
-    rows = (
-        {"rule": name, "stopped rightly": n["denied"], "stopped wrongly": n["allowed"]} for name, n in counts.items()
-    )
-    return table(rows, none="no rule stopped anything")
+    rows = ((name, n["denied"], n["allowed"]) for name, n in counts.items())
+    return listed("rule, stopped rightly, stopped wrongly", rows, none="no rule stopped anything")
 
 
 def pairs(rows: Iterable[Mapping[str, object]]) -> Table:
@@ -225,7 +197,7 @@ def pairs(rows: Iterable[Mapping[str, object]]) -> Table:
 
 def findings(lines: Iterable[str], none: str = "nothing was found") -> Table:
     """What a stage found to be other than it should be, one a row."""
-    return table(({"finding": line} for line in lines), none=none)
+    return listed("finding", ((line,) for line in lines), none=none)
 
 
 def stack(*parts: Table | Cards | Card | Note) -> Stack:
@@ -233,20 +205,19 @@ def stack(*parts: Table | Cards | Card | Note) -> Stack:
     return Stack(parts)
 
 
-def note(text: str) -> Note:
-    """A sentence."""
-    return Note(text)
-
-
 def method_entry(row: Mapping[str, object], column: str) -> object:
-    """What a row of the result table says in a column; None where it says nothing."""
+    """What a row of the result table says in a column; "-" where it says nothing."""
     value = row.get(column)
     if column == "method":
-        model = f" ({row['model']})" if row.get("published") and row.get("model") else ""
-        return f"{value}{model}" + (", published" if row.get("published") else "")
+        return method_name(row) + (", published" if row.get("published") else "")
     if column in RATES:
         return rate(value, (row.get("intervals") or {}).get(column))
-    return round(value, 1) if isinstance(value, float) else value
+    return "-" if value is None else round(value, 1) if isinstance(value, float) else value
+
+
+def method_name(row: Mapping[str, object]) -> str:
+    """A method by its name, a published one with its model."""
+    return f"{row['method']} ({row['model']})" if row.get("published") and row.get("model") else str(row["method"])
 
 
 def _few(names: Sequence[str], most: int = 4) -> str:

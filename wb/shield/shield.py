@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -23,6 +23,7 @@ from wb.domain.validation import Validator
 from wb.logic.objects import Among, Slices, Told, all_of
 from wb.logic.syntax import render
 from wb.rules import rulefile
+from wb.rules.residual import each_step
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.truths import (
     AmongReader,
@@ -70,7 +71,7 @@ class Shield:
     made: Mapping[str, tuple[Predicate, ...]] = field(init=False, repr=False, compare=False)
     tools: frozenset[str] = field(init=False, repr=False)
     validator: Validator = field(init=False, repr=False, compare=False)
-    _reads: frozenset[str] = field(init=False, repr=False, compare=False)
+    _reads: Mapping[str, frozenset[str]] = field(init=False, repr=False, compare=False)
     _minded: frozenset[str] | None = field(init=False, repr=False, compare=False)
     _evidence: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     _seen: dict[tuple, Verdict | tuple] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -84,7 +85,6 @@ class Shield:
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "validator", Validator(box))
-        object.__setattr__(self, "_reads", frozenset(name for p in self.predicates for name in told_by(p)))
         object.__setattr__(self, "_minded", heeded(self.predicates))
         object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
         about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
@@ -95,6 +95,7 @@ class Shield:
         object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
         object.__setattr__(self, "followed", followed)
         known = {p.name: p for p in self.predicates}
+        object.__setattr__(self, "_reads", self._needed(known, spoken))
         for name, found in (("counted", counting), ("sides", sides)):
             minded = {i: what for i, r in rules.items() if (what := found(r.formula, known))}
             object.__setattr__(self, name, minded)
@@ -106,9 +107,24 @@ class Shield:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
         return judging.decide(self, trace)
 
-    def reads(self, tool: str) -> frozenset[str]:
-        """The fields of the state that its rules read: those of all, for they are followed at every step."""
-        return self._reads
+    def _needed(self, known: Mapping[str, Predicate], spoken: Iterable[str]) -> dict[str, frozenset[str]]:
+        """By tool, the fields that the rules of its circuits read, with those of rules that look beyond a step; under
+        "" these alone."""
+
+        def fields(rules: Iterable[Rule]) -> frozenset[str]:
+            names = {name for rule in rules for name in rule.predicates}
+            return frozenset(told for name in names if name in known for told in told_by(known[name]))
+
+        by_tool: dict[str, list[Rule]] = {tool: [] for tool in spoken}
+        for action, one in self.circuits.items():
+            for tool in known[action].tools if action in known else ():
+                by_tool[tool] += one.rules
+        always = fields(r for i, r in self.rules.items() if i in self.followed or each_step(r.formula) is None)
+        return {"": always, **{tool: always | fields(rules) for tool, rules in by_tool.items()}}
+
+    def reads(self, tool: str, before: Collection[str] = ()) -> frozenset[str]:
+        """The fields of the state that its rules read when the tool is called after others in a step."""
+        return frozenset().union(*[self._reads.get(name, self._reads[""]) for name in (tool, *before)])
 
     def minds(self, tool: str) -> bool:
         """Whether its rules speak of calls of the tool."""

@@ -1,0 +1,288 @@
+"""What readers reply is executed into formulas, or its sentence is open with the reason; what it says is data."""
+
+import json
+
+import pytest
+
+from wb.domain import policy as documents
+from wb.domain import tools
+from wb.logic import cel, decide
+from wb.logic.syntax import parse
+from wb.models.client import LLM
+from wb.models.endpoint import Reply
+from wb.models.ledger import ModelError
+from wb.rules import extract, readers, sentences, vocabulary
+from wb.rules.readers import Reader
+from wb.rules.rule import Predicate
+from wb.rules.vocabulary import Entry, of_entries
+
+TEXT = """# Boats
+
+Only adults may rent a boat. A boat must not be rented for more than 7 days, unless the guest is a member.
+
+- Check a boat before you sell it.
+
+The lake is deep.
+"""
+BOX = tools.parse(
+    json.dumps(
+        {
+            "tools": [
+                {"name": "rent", "parameters": {"type": "object", "properties": {"days": {"type": "integer"}}}},
+                {"name": "sell", "parameters": {"type": "object", "properties": {}}},
+                {"name": "check", "mutating": False, "parameters": {"type": "object", "properties": {}}},
+            ],
+            "state": [{"name": "age", "type": "integer"}, {"name": "member", "type": "boolean"}],
+        }
+    )
+)
+SOURCE = documents.of_text(TEXT, BOX)
+ADULTS, DAYS, CHECK, DEEP = "s2", "s3", "s4", "s5"
+
+
+def entry(name: str, kind: str, **more: object) -> Entry:
+    return Entry(Predicate(name, kind, name, **more))
+
+
+WORDS = of_entries(
+    [
+        entry("rent", "action", tools=("rent",)),
+        entry("sell", "action", tools=("sell",)),
+        entry("check", "action", tools=("check",)),
+        entry("adult", "state", test=cel.parse("state.age >= 18")),
+        entry("long", "state", test=cel.parse("call.days > 7"), tools=("rent",)),
+        entry("member", "state", test=cel.parse("state.member")),
+    ],
+    BOX,
+)
+
+
+class Scripted:
+    """An engine that answers each prompt with what it was given; what it was asked is kept."""
+
+    name = "scripted"
+
+    def __init__(self, **replies: object) -> None:
+        self.replies, self.asked = replies, []
+
+    def answer(self, prompt, inputs, schema, **_):
+        self.asked.append((prompt.name, inputs))
+        reply = self.replies.get(prompt.name)
+        if reply is None:
+            raise ModelError(f"no reply to {prompt.name}")
+        return Reply(reply(inputs) if callable(reply) else reply)
+
+
+def statements(**by_id: object) -> dict[str, object]:
+    """A reply with one answer for each statement; empty where none is given."""
+
+    def made(inputs):
+        return {"statements": [{"id": row["id"], **by_id.get(row["id"], {})} for row in inputs["statements"]]}
+
+    return made
+
+
+def read(form: str, **by_id: object) -> dict[str, readers.Reading]:
+    llm = LLM(Scripted(**{f"read_{form}": statements(**by_id)}))
+    return readers.read(SOURCE, WORDS, Reader(llm, form))
+
+
+def case(act: str, verdict: str, *when: str) -> dict[str, object]:
+    return {"act": act, "when": list(when), "verdict": verdict}
+
+
+@pytest.mark.parametrize(
+    ("form", "answer", "formula"),
+    [
+        ("formulas", {"rules": ["ALWAYS (rent IMPLIES adult)"]}, "ALWAYS (rent IMPLIES adult)"),
+        (
+            "cases",
+            {"cases": [case("rent", "allowed", "adult"), case("rent", "forbidden")]},
+            "ALWAYS (rent IMPLIES adult)",
+        ),
+        ("cases", {"cases": [case("rent", "forbidden", "NOT adult")]}, "ALWAYS (rent IMPLIES adult)"),
+        ("conditions", {"conditions": [{"act": "rent", "allowed_if": "adult"}]}, "ALWAYS (rent IMPLIES adult)"),
+        (
+            "cases",
+            {"cases": [case("rent", "allowed", "member"), case("rent", "forbidden", "long")]},
+            "ALWAYS ((rent AND long) IMPLIES member)",
+        ),
+        (
+            "cases",
+            {"cases": [case("rent", "forbidden", "long"), case("rent", "allowed", "member")]},
+            "ALWAYS (rent IMPLIES NOT long)",
+        ),
+        (
+            "conditions",
+            {"conditions": [{"act": "sell", "allowed_if": "ONCE check"}]},
+            "ALWAYS (sell IMPLIES ONCE check)",
+        ),
+        ("conditions", {"conditions": [{"act": "rent", "allowed_if": "false"}]}, "ALWAYS NOT rent"),
+    ],
+)
+def test_each_form_is_executed_into_the_formula_that_it_means(form: str, answer: dict, formula: str) -> None:
+    found = read(form, s2=answer)[ADULTS]
+    assert not found.problem
+    (made,) = found.formulas
+    assert decide.equivalent(made, parse(formula))
+
+
+def test_what_must_follow_forbids_nothing() -> None:
+    for form, answer in (
+        ("cases", {"cases": [case("check", "must follow", "adult")]}),
+        ("conditions", {"must_follow": [case("check", "must follow", "adult")]}),
+    ):
+        (made,) = read(form, s2=answer)[ADULTS].formulas
+        assert decide.equivalent(made, parse("ALWAYS (adult IMPLIES EVENTUALLY check)"))
+
+
+@pytest.mark.parametrize(
+    ("form", "answer", "why"),
+    [
+        ("formulas", {"rules": ["ALWAYS (rent IMPLIES tall)"]}, "tall"),
+        ("formulas", {"rules": ["rent IMPLIES adult"]}, "at every step"),
+        ("formulas", {"rules": ["rent"]}, "at every step"),
+        ("formulas", {"rules": ["ALWAYS ("]}, "cannot be used"),
+        ("formulas", {"rules": ["__import__('os').system('true')"]}, "cannot be used"),
+        ("formulas", {"rules": ["ALWAYS (rent IMPLIES ONCE[<= 24h] check)"]}, "windows"),
+        ("formulas", {"unclear": "two meanings"}, "two meanings"),
+        ("formulas", {"missing": [{"kind": "fact", "description": "the weather"}]}, "lacks"),
+        ("cases", {"cases": [case("rent OR sell", "forbidden")]}, "one act"),
+        ("cases", {"cases": [case("rent", "forbidden", "EVENTUALLY check")]}, "now and earlier"),
+        ("conditions", {"conditions": [{"act": "rent", "allowed_if": "ALWAYS adult"}]}, "now and earlier"),
+    ],
+)
+def test_what_cannot_be_executed_is_open_with_its_reason(form: str, answer: dict, why: str) -> None:
+    found = read(form, s2=answer)[ADULTS]
+    assert not found.formulas and why in found.problem
+
+
+def test_an_answer_that_is_left_out_or_given_twice_is_no_answer() -> None:
+    twice = {"statements": [{"id": "s2"}, {"id": "s2"}, {"id": "s3"}]}
+    found = readers.read(SOURCE, WORDS, Reader(LLM(Scripted(read_formulas=twice)), "formulas"))
+    assert "got 2" in found["s2"].problem and "got 0" in found["s4"].problem and not found["s3"].problem
+
+
+def test_the_second_reader_sees_the_statements_in_another_order_and_no_other_readers_answer() -> None:
+    engines = [Scripted(read_formulas=statements()), Scripted(read_cases=statements())]
+    for engine, form in zip(engines, ("formulas", "cases"), strict=True):
+        readers.read(SOURCE, WORDS, Reader(LLM(engine), form))
+    orders = [[row["id"] for row in engine.asked[0][1]["statements"]] for engine in engines]
+    assert orders[0] == orders[1][::-1] and len(orders[0]) == 5
+    assert not any(
+        "rules" in str(inputs) or "cases" in str(inputs["statements"]) for e in engines for _, inputs in e.asked
+    )
+
+
+# ---- from replies to classes --------------------------------------------------------------------
+
+ENTRIES = {
+    "acts": [{"name": n, "description": n, "tools": [n]} for n in ("rent", "sell", "check")],
+    "facts": [
+        {"name": "adult", "description": "at least 18 years old", "test": "state.age >= 18"},
+        {"name": "long", "description": "for more than 7 days", "test": "call.days > 7", "tools": ["rent"]},
+        {"name": "member", "description": "a member", "test": "state.member"},
+    ],
+}
+FIRST = {
+    "s2": {"about": ["rent"], "rules": ["ALWAYS (rent IMPLIES adult)"]},
+    "s3": {"about": ["rent"], "rules": ["ALWAYS ((rent AND long) IMPLIES member)"]},
+    "s4": {"about": ["sell"], "rules": ["ALWAYS (sell IMPLIES ONCE check)"]},
+}
+SECOND = {
+    "s2": {"about": ["rent"], "cases": [case("rent", "forbidden", "NOT adult")]},
+    "s3": {"about": ["rent"], "cases": [case("rent", "forbidden", "long")]},  # without the exception
+    "s4": {"about": ["sell"], "cases": [case("sell", "forbidden", "NOT ONCE check")]},
+}
+
+
+def scripted(**changes: object) -> LLM:
+    return LLM(
+        Scripted(
+            **{
+                "write_vocabulary": ENTRIES,
+                "bind_vocabulary": ENTRIES,
+                "read_formulas": statements(**FIRST),
+                "read_cases": statements(**SECOND),
+                "read_conditions": statements(
+                    s3={"about": ["rent"], "conditions": [{"act": "rent", "allowed_if": "NOT long OR member"}]}
+                ),
+                **changes,
+            }
+        )
+    )
+
+
+def classes(**options: object) -> dict[str, sentences.Account]:
+    found = extract.asked(SOURCE, [options.pop("llm", None) or scripted()], **options)
+    accounts = sentences.classify(SOURCE, found).accounts
+    return {clause.id: account for clause, account in zip(found.clauses, accounts, strict=True)}
+
+
+def test_what_readers_agree_on_is_in_force_and_what_differs_is_open_with_the_run_that_tells() -> None:
+    by = classes()
+    assert [by[k].cls for k in (ADULTS, DAYS, CHECK, DEEP)] == ["rule", "open", "rule", "not a constraint"]
+    assert by[ADULTS].grade == "agreed 2 of 2" and by[ADULTS].tools == ("rent",)
+    assert by[DAYS].tools == ("rent",) and "rent is called" in by[DAYS].apart[0]
+
+
+@pytest.mark.parametrize(
+    ("trust", "count", "cls", "grade"),
+    [
+        ("agreed", 3, "rule", "agreed 2 of 3"),
+        ("read", 2, "rule", "read once"),
+        ("assumed", 2, "open", "assumed"),
+        ("person", 2, "open", ""),
+    ],
+)
+def test_trust_says_what_is_in_force(trust: str, count: int, cls: str, grade: str) -> None:
+    one = classes(trust=trust, count=count)[DAYS]
+    assert (one.cls, one.grade) == (cls, grade)
+
+
+def test_a_number_that_no_test_has_keeps_an_agreed_sentence_open() -> None:
+    facts = [*ENTRIES["facts"][:1], {"name": "long", "description": "long", "test": "call.days > 6", "tools": ["rent"]}]
+    entries = {**ENTRIES, "facts": [*facts, ENTRIES["facts"][2]]}
+    one = classes(llm=scripted(write_vocabulary=entries, bind_vocabulary=entries), count=3)[DAYS]
+    assert one.cls == "open" and "7" in one.reason
+
+
+def test_what_one_binding_has_otherwise_is_disputed_and_opens_its_sentences() -> None:
+    again = {**ENTRIES, "facts": [{**ENTRIES["facts"][0], "test": "state.age > 18"}, *ENTRIES["facts"][1:]]}
+    llm = scripted(bind_vocabulary=again)
+    by = classes(llm=llm)
+    assert by[ADULTS].cls == "open" and "disputed" in by[ADULTS].reason and by[CHECK].cls == "rule"
+    person = vocabulary.loads("facts:\n  adult: {test: state.age >= 18}\n", BOX)
+    assert classes(llm=llm, own=person)[ADULTS].cls == "rule", "a person settles it"
+
+
+def test_a_missing_entry_is_added_and_only_its_statements_are_read_again() -> None:
+    lacking = {"about": ["rent"], "missing": [{"kind": "fact", "description": "the guest can swim"}]}
+    swim = {"facts": [{"name": "can_swim", "description": "can swim", "question": "Can they swim?", "of": ["user"]}]}
+
+    def first(inputs):
+        known = {row["name"] for row in inputs["facts"]}
+        rules = {"about": ["rent"], "rules": ["ALWAYS (rent IMPLIES can_swim)"]}
+        return statements(**{**FIRST, "s2": rules if "can_swim" in known else lacking})(inputs)
+
+    def second(inputs):
+        known = {row["name"] for row in inputs["facts"]}
+        rows = {"about": ["rent"], "cases": [case("rent", "forbidden", "NOT can_swim")]}
+        return statements(**{**SECOND, "s2": rows if "can_swim" in known else lacking})(inputs)
+
+    def bind(inputs):
+        return swim if [row["name"] for row in inputs["entries"]["facts"]] == ["can_swim"] else ENTRIES
+
+    engine = scripted(read_formulas=first, read_cases=second, add_vocabulary=swim, bind_vocabulary=bind).engine
+    by = classes(llm=LLM(engine))
+    assert by[ADULTS].cls == "rule" and by[CHECK].cls == "rule"
+    asked = [[row["id"] for row in inputs["statements"]] for name, inputs in engine.asked if name == "read_formulas"]
+    assert len(asked) == 2 and asked[1] == ["s2"]
+
+
+def test_an_entry_that_would_ask_what_the_agent_says_is_disputed() -> None:
+    """Whose words count is never the agent, whoever writes it; nothing else of the vocabulary is lost."""
+    asked = {"name": "agrees", "description": "it agrees", "question": "Did it agree?", "of": ["assistant"]}
+    entries = {**ENTRIES, "facts": [*ENTRIES["facts"], asked]}
+    words = extract.asked(SOURCE, [scripted(write_vocabulary=entries, bind_vocabulary=entries)]).words
+    assert "agent" in words.disputed["agrees"] and not {*words.disputed} - {"agrees"}

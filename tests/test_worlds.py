@@ -1,0 +1,109 @@
+"""Facts compared on all values worth trying: two ways to say one thing are the same, and no others are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wb.logic import cel, worlds
+from wb.logic.evaluation import compiled
+
+STATE = {
+    "age": {"type": "integer"},
+    "paid": {"type": "boolean"},
+    "role": {"type": "string", "enum": ["guest", "owner"]},
+    "booked_at": {"type": "string"},
+    "now": {"type": "string"},
+    "user": {
+        "type": "object",
+        "properties": {
+            "level": {"type": "string", "enum": ["plain", "gold"]},
+            "cards": {"type": "array", "items": {"type": "object", "properties": {"kind": {"type": "string"}}}},
+        },
+    },
+    "seats": {
+        "type": "object",
+        "additionalProperties": {"type": "object", "properties": {"free": {"type": "boolean"}}},
+    },
+}
+CALL = {"guests": {"type": "integer"}, "row": {"type": "string"}, "seat": {"type": "string"}}
+
+
+def compare(one: str, other: str) -> worlds.Compared:
+    return worlds.compare(cel.parse(one), cel.parse(other), STATE, CALL)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("state.age >= 18", "!(state.age < 18)", True),
+        ("state.age >= 18", "state.age > 17", True),
+        ("state.age >= 18", "state.age > 18", False),
+        ("state.age >= 18", "state.age <= 18", False),
+        ("state.age >= 18", "state.age >= 21", False),
+        ('state.role == "owner"', 'state.role != "guest"', True),
+        ('state.role == "owner"', 'state.role == "guest"', False),
+        ("state.paid", "!state.paid", False),
+        ("state.paid && state.age >= 18", "state.age > 17 && state.paid == true", True),
+        ("state.paid && state.age >= 18", "state.paid || state.age >= 18", False),
+        ("size(state.user.cards) <= 5", "size(state.user.cards) < 6", True),
+        ("size(state.user.cards) <= 5", "size(state.user.cards) <= 6", False),
+        ('state.user.cards.all(c, c.kind == "x")', '!state.user.cards.exists(c, c.kind != "x")', True),
+        ('state.user.cards.all(c, c.kind == "x")', 'state.user.cards.exists(c, c.kind == "x")', False),
+        ('state.user.level == "gold"', 'state.user.level in ["gold"]', True),
+        ("call.guests <= 8", "call.guests < 8", False),
+        (
+            'state.seats[call.row + "-" + call.seat].free',
+            '!(state.seats[call.row + "-" + call.seat].free == false)',
+            True,
+        ),
+        ('state.seats[call.row + "-" + call.seat].free', '!state.seats[call.row + "-" + call.seat].free', False),
+        (
+            'timestamp(state.now) - timestamp(state.booked_at) <= duration("24h")',
+            'timestamp(state.now) <= timestamp(state.booked_at) + duration("24h")',
+            True,
+        ),
+        (
+            'timestamp(state.now) - timestamp(state.booked_at) <= duration("24h")',
+            'timestamp(state.now) - timestamp(state.booked_at) < duration("24h")',
+            False,
+        ),
+        ("state.age > 3 && state.age < 3", "state.age > 4 && state.age < 4", False),  # never both known and true
+    ],
+)
+def test_facts_are_the_same_where_no_value_tells_them_apart(one: str, other: str, same: bool) -> None:
+    found = compare(one, other)
+    assert found.same is same
+    if found.apart is not None:
+        truths = {compiled(cel.parse(test))(found.apart["state"], found.apart["call"]) for test in (one, other)}
+        assert truths == {True, False}, "the world that is shown tells them apart"
+
+
+def test_of_two_that_agree_the_one_that_is_unknown_more_often_is_kept() -> None:
+    guarded = cel.parse('("a" in state.seats) && state.seats["a"].free')
+    plain = cel.parse('state.seats["a"].free')
+    found = worlds.compare(guarded, plain, STATE, CALL)
+    assert found.same and found.careful == plain, "an unknown seat is no taken one"
+
+
+def test_what_was_not_tried_whole_says_so() -> None:
+    assert compare("state.age >= 18", "state.age > 17").whole
+    assert not compare(
+        "timestamp(state.now) > timestamp(state.booked_at)", "timestamp(state.booked_at) < timestamp(state.now)"
+    ).whole
+
+
+OPS = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+
+
+@given(OPS, st.integers(-3, 3), OPS, st.integers(-3, 3), st.sampled_from(["&&", "||"]))
+def test_comparisons_of_whole_numbers_are_compared_as_enumeration_does(
+    op: str, limit: int, other: str, bound: int, join: str
+) -> None:
+    one, two = f"state.age {op} {limit}", f"state.age {other} {bound} {join} state.age {op} {limit}"
+    truths = [(eval(_python(one, n)), eval(_python(two, n))) for n in range(-6, 7)]  # noqa: S307 - our own text
+    wanted = all(a == b for a, b in truths) and {a for a, _ in truths} == {True, False}
+    assert compare(one, two).same is wanted
+
+
+def _python(text: str, value: int) -> str:
+    return text.replace("state.age", str(value)).replace("&&", "and").replace("||", "or")

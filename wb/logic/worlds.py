@@ -1,0 +1,175 @@
+"""Whether two facts are the same: their truths on all values worth trying, and one value on which they differ.
+
+Between two neighbouring literals of a term no comparison changes its truth, so the literals of both facts, what lies
+right beside them and what is declared (enumerations, truths, what an object holds) are the values that tell facts
+apart.  Lists have up to `ITEMS` items.  Beyond `MOST` worlds a fixed random part of them is tried: what is found to
+differ differs, and what is not is the same *as far as tried*.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from wb.logic import facts as F
+from wb.logic import times, types
+from wb.logic.evaluation import compiled
+from wb.logic.facts import Fact, Node
+from wb.logic.types import Schema
+
+MOST = 20_000  # worlds that are tried
+WIDE = 40  # values of one field that are tried
+ITEMS = 2  # of a list; longer ones hold one item over and over
+LONGEST = 50  # items of a list, for a size that is compared with a literal
+OTHER = "another text"
+BASE = datetime(2024, 5, 15, 15, tzinfo=UTC)  # any moment does: facts compare times with each other or a literal
+
+Schemas = Mapping[str, Schema]
+World = dict[str, dict[str, object]]
+
+
+class Compared(NamedTuple):
+    """How two facts compare on all worlds that were tried.
+
+    `same`: they never contradict each other, and both are known together, true in some worlds and false in others;
+    where one is unknown, such as for a key that a record does not have, the other may be known.  `apart` is a world on
+    which they contradict each other.  `careful` is the one of them that is unknown more often.  `whole`: these were all
+    worlds worth trying.
+    """
+
+    same: bool
+    careful: Fact
+    apart: World | None = None
+    whole: bool = True
+
+
+def compare(one: Fact, other: Fact, state: Schemas, call: Schemas) -> Compared:
+    """How two facts compare in all worlds; `state` and `call` declare the fields."""
+    if one == other:
+        return Compared(True, one)
+    first, second = compiled(one), compiled(other)
+    every, whole = worlds((one, other), state, call)
+    unknown, seen = [0, 0], set()
+    for world in every:
+        truths = first(world["state"], world["call"]), second(world["state"], world["call"])
+        unknown[0] += truths[0] is None
+        unknown[1] += truths[1] is None
+        if None in truths:
+            continue
+        if truths[0] is not truths[1]:
+            return Compared(False, one, world, whole)
+        seen.add(truths[0])
+    return Compared(len(seen) == 2, other if unknown[1] > unknown[0] else one, None, whole)
+
+
+def worlds(tests: Sequence[Fact], state: Schemas, call: Schemas) -> tuple[Iterator[World], bool]:
+    """The values that the facts may be told, each field also left out, and whether these are all worth trying."""
+    nodes = [node for test in tests for node in _nodes(test)]
+    values = _Values(nodes)
+    fields = dict.fromkeys(node.names[:2] for node in nodes if isinstance(node, F.Path))
+    schemas = {"state": state, "call": call}
+    choices = [[values.MISSING, *values.of(schemas[root].get(name, {}))] for root, name in fields]
+    total = prod(map(len, choices))
+
+    def world(chosen: Iterable[object]) -> World:
+        found: World = {"state": {}, "call": {}}
+        for (root, name), value in zip(fields, chosen, strict=True):
+            if value is not values.MISSING:
+                found[root][name] = value
+        return found
+
+    if total <= MOST:
+        return map(world, product(*choices)), values.whole
+    draw = random.Random(0)  # the same worlds each time
+    drawn = ([draw.choice(some) for some in choices] for _ in range(MOST))
+    return map(world, drawn), False
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in F.children(node):
+        yield from _nodes(child)
+
+
+class _Values:
+    """Values worth trying for a schema, by the literals and names of some facts."""
+
+    MISSING = object()
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        keys = {n.key.value for n in nodes if isinstance(n, F.Part) and isinstance(n.key, F.Scalar)}
+        literals = [node for node in nodes if isinstance(node, F.Scalar) and node.value not in keys]
+        self.numbers = sorted({n.value for n in literals if n.type in ("int", "double")})
+        self.texts = sorted({n.value for n in literals if n.type == "string"})
+        listed = {o.value for n in nodes if isinstance(n, F.OneOf) for o in n.options}
+        self.texts = sorted({*self.texts, *(text for text in listed if type(text) is str)})
+        self.numbers = sorted({*self.numbers, *(n for n in listed if type(n) in (int, float))})
+        joins = [text for text in self.texts if any(isinstance(n, F.Arithmetic) for n in nodes)]
+        self.texts += [f"{OTHER}{join}{OTHER}" for join in joins]  # a key that is put together of two texts
+        self.names = {name for n in nodes if isinstance(n, F.Path) for name in n.names[2:]} | set(self.texts) | keys
+        self.spans = [d for text in self.texts if (d := _duration(text)) is not None]
+        self.timed = any(isinstance(n, F.Function) and n.name in ("timestamp", "duration") for n in nodes) or any(
+            isinstance(n, F.Path) and n.names[-1] == "now" for n in nodes
+        )
+        self.whole, self._draw = not self.timed, random.Random(0)  # the same values each time
+
+    def of(self, schema: Schema, depth: int = 4) -> list[object]:
+        """The values worth trying of what is declared so; few, and of each kind where nothing is declared."""
+        kind = types.of_schema(schema, "")
+        if kind.values:
+            return list(kind.values)
+        match kind.name:
+            case "bool":
+                return [False, True]
+            case "int" | "double" | "number":
+                return self._numbers(kind.name == "int")
+            case "string":
+                return self._texts()
+            case "list" if depth:
+                items = self.of(kind.items or {}, depth - 1)[:WIDE]
+                sizes = {n + step for n in self.numbers for step in (-1, 0, 1) if type(n) is int and n < LONGEST}
+                longer = ([item] * size for size in sorted(sizes) for item in items[:3] if size > ITEMS)
+                return [[], *([item] for item in items), *map(list, self._some([items] * ITEMS)), *longer]
+            case "record" if depth:
+                return self._records(kind, depth)
+        self.whole = False
+        return [False, True, *self._numbers(False), *self._texts()]
+
+    def _records(self, kind: types.Type, depth: int) -> list[object]:
+        known = dict(kind.fields or {})
+        others = {name: kind.others for name in self.texts if kind.others and name not in known}
+        used = {name: schema for name, schema in (known | others).items() if name in self.names or not self.names}
+        choices = [[self.MISSING, *self.of(schema, depth - 1)[:WIDE]] for schema in used.values()]
+        return [
+            {name: v for name, v in zip(used, values, strict=True) if v is not self.MISSING}
+            for values in self._some(choices)
+        ]
+
+    def _numbers(self, whole: bool) -> list[object]:
+        near = {n + step for n in self.numbers for step in (-1, 0, 1)} or {0, 1, 2}
+        kept = {int(n) for n in near} if whole else {*near, *(n + 0.5 for n in self.numbers)}
+        return sorted(kept)
+
+    def _texts(self) -> list[object]:
+        if not self.timed:
+            return [*self.texts, "", OTHER]
+        steps = {timedelta(seconds=s + edge) for s in (0, *self.spans) for edge in (-1, 0, 1)}
+        moments = sorted({BASE - step for step in steps} | {BASE + step for step in steps})
+        return [*self.texts, *(moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in moments)]
+
+    def _some(self, choices: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
+        """Every choice of one value each, or as many of them as are tried."""
+        if prod(map(len, choices)) <= WIDE:
+            return list(product(*choices))
+        self.whole = False
+        return [tuple(self._draw.choice(some) for some in choices) for _ in range(WIDE)]
+
+
+def _duration(text: str) -> float | None:
+    """The seconds of a duration such as `36h`; None for another text."""
+    length = times.duration(text)
+    return None if length is None else length.nanoseconds / times.SECOND

@@ -1,0 +1,243 @@
+"""A figure as data, and its two renderings: plotly for a viewer that runs scripts, a PNG for one that does not.
+
+nbconvert's HTML, a code host's view of a notebook and a printed page draw no plotly.  So a figure is handed to the
+notebook twice, both made from the same series.  matplotlib draws the PNG: plotly's own way, kaleido, takes three
+seconds a figure and a browser on the machine.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from wb.runs.cards import Note
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from plotly.graph_objects import Figure as Plotly
+
+PIXELS = 100  # to an inch: plotly's JupyterLab extension shows the picture point by point until it is pointed at
+WIDTH = 860  # pixels: an output of a notebook is about so wide
+DASHES = {"solid": "-", "dot": ":", "dash": "--", "dashdot": "-.", "longdash": (0, (8, 3))}
+SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P"}
+GREY = "#999999"
+Interval = tuple[float, float]
+
+
+class Look(NamedTuple):
+    """How a series is drawn; widths and sizes in pixels, dashes and symbols by plotly's names."""
+
+    colour: str
+    dash: str = "solid"
+    symbol: str = "circle"
+    width: float = 2
+    size: float = 8
+
+
+class Axis(NamedTuple):
+    """A scale: its title, the distance of its ticks, its ends; `zero`: it starts at 0."""
+
+    title: str = ""
+    step: float | None = None
+    span: Interval | None = None
+    zero: bool = False
+    percent: bool = False
+    slanted: bool = False
+    visible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one panel; a point without y breaks the line.
+
+    `listed` says whether the legend names it.  `hover`, `hollow`, `colours`, `texts` and `intervals` (low and high
+    along x) have an entry a point, or none; `links` turn texts into links to places of the page.
+    """
+
+    look: Look
+    x: Sequence[object]
+    y: Sequence[object]
+    name: str = ""
+    mode: str = "lines+markers"
+    panel: int = 0
+    listed: bool = True
+    hover: Sequence[str] = ()
+    hollow: Sequence[bool] = ()
+    colours: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    links: Sequence[str] = ()
+    intervals: Sequence[Interval | None] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Figure:
+    """Series over one or more panels that share their scales; a notebook shows it, or says that it is empty."""
+
+    title: str
+    series: tuple[Series, ...]
+    x: Axis = Axis()
+    y: Axis = Axis()
+    panels: tuple[str, ...] = ("",)
+    height: int = 400
+    level: float | None = None  # y of a dotted line over all
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no point to show."""
+        return not any(y is not None for series in self.series for y in series.y)
+
+    def __repr__(self) -> str:
+        return f"{self.title}: there is nothing to draw." if self.empty else f"figure: {self.title}"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
+        if self.empty:
+            return {"text/html": Note(repr(self)).html(), "text/plain": repr(self)}
+        shown = json.loads(self.plotly().to_json()) | {"config": {"displaylogo": False}}
+        return {"application/vnd.plotly.v1+json": shown, "image/png": self.png(), "text/plain": repr(self)}
+
+    def plotly(self) -> Plotly:
+        """The figure for plotly, which takes texts for HTML: they are escaped."""
+        from plotly.subplots import make_subplots
+
+        titles = [_escaped(panel) for panel in self.panels]
+        gap = 0.05 if self.x.visible else 0.02  # room for the ticks at both ends
+        made = make_subplots(cols=len(titles), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=gap)
+        for series in self.series:
+            look, hollow = series.look, series.hollow or [False]
+            symbols = [f"{look.symbol}-open" if each else look.symbol for each in hollow]
+            texts = [_escaped(text) for text in series.texts]
+            if series.links:
+                pairs = zip(series.links, texts, strict=True)
+                texts = [f'<a href="#{html.escape(to)}" target="_self">{text}</a>' for to, text in pairs]
+            made.add_scatter(
+                x=[_escaped(x) for x in series.x],
+                y=[_escaped(y) for y in series.y],
+                mode=series.mode,
+                name=_escaped(series.name),
+                legendgroup=_escaped(series.name),
+                showlegend=series.listed,
+                line={"color": look.colour, "dash": look.dash, "width": look.width},
+                marker={
+                    "color": list(series.colours) or look.colour,
+                    "size": look.size,
+                    "symbol": symbols if series.hollow else symbols[0],
+                    "line": {"color": "white", "width": 0 if series.hollow else 1},
+                },
+                text=texts or None,
+                textposition="middle right",
+                textfont={"size": 10},
+                hovertext=[_escaped(text) for text in series.hover] or None,
+                hoverinfo="text" if series.texts else "skip" if series.mode == "lines" and not series.hover else "all",
+                error_x=_error_bars(series),
+                row=1,
+                col=series.panel + 1,
+            )
+        for axis, update in ((self.x, made.update_xaxes), (self.y, made.update_yaxes)):
+            update(visible=axis.visible, range=axis.span, dtick=axis.step, tickformat=".0%" if axis.percent else None)
+            update(rangemode="tozero" if axis.zero else None, tickangle=-60 if axis.slanted else None)
+        made.update_xaxes(title=self.x.title)
+        made.update_yaxes(title=self.y.title, col=1)
+        if self.level is not None and self.series:
+            made.add_hline(y=self.level, line={"color": GREY, "dash": "dot"})
+        made.update_layout(title=_escaped(self.title), template="plotly_white", height=self.height, showlegend=True)
+        top = 1 + 24 / max(self.height - 130, 1) if self.x.slanted else None  # slanted labels leave no room below
+        legend = {"orientation": "h", "y": top or -60 / (self.height - 130)}
+        made.update_layout(margin={"l": 70, "r": 20, "t": 70, "b": 60}, legend=legend)
+        return made
+
+    def png(self) -> bytes:
+        """The figure as a picture."""
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Canvas
+
+        size = (WIDTH / PIXELS, self.height / PIXELS)
+        with matplotlib.rc_context({"text.parse_math": False, "font.size": 9}), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing")  # a letter without a shape is a box
+            canvas = Canvas(figsize=size, dpi=PIXELS, layout="constrained", facecolor="white")
+            FigureCanvasAgg(canvas)
+            panels = canvas.subplots(1, len(self.panels), sharey=True, squeeze=False)[0]
+            for series in self.series:
+                _draw(panels[series.panel], series)
+            for title, axes in zip(self.panels, panels, strict=True):
+                axes.set_title(title, fontsize=9)
+                axes.spines[["top", "right"]].set_visible(False)
+                axes.grid(True, color="#E5E5E5", linewidth=0.6)
+                axes.set_axisbelow(True)
+                _scale(axes, self.x, "x")
+                _scale(axes, self.y, "y")
+                axes.set_axis_on() if self.x.visible else axes.set_axis_off()
+                if self.level is not None and self.series:
+                    axes.axhline(self.level, color=GREY, linestyle=":", linewidth=1)
+            panels[0].set_ylabel(self.y.title)
+            canvas.suptitle(self.title, x=0.01, ha="left", fontsize=11)
+            entries = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in panels]
+            if handles := {label: handle for panel in entries for handle, label in panel}:
+                place = {"loc": "outside lower left", "ncols": min(len(handles), 4)}
+                canvas.legend(handles.values(), handles, frameon=False, fontsize=8, **place)
+            file = io.BytesIO()
+            canvas.savefig(file, format="png", metadata={"Software": None})
+        return file.getvalue()
+
+
+def _draw(axes: Axes, series: Series) -> None:
+    look, label = series.look, series.name if series.listed else None
+    points = [i for i, (x, y) in enumerate(zip(series.x, series.y, strict=True)) if x is not None and y is not None]
+    if "lines" in series.mode:
+        gaps = [[float("nan") if value is None else value for value in values] for values in (series.x, series.y)]
+        axes.plot(*gaps, color=look.colour, linestyle=DASHES[look.dash], linewidth=0.75 * look.width, label=label)
+        label = None
+    if "markers" in series.mode and points:
+        x, y = ([values[i] for i in points] for values in (series.x, series.y))
+        edges = [series.colours[i] if series.colours else look.colour for i in points]
+        faces = ["none" if series.hollow and series.hollow[i] else edge for i, edge in zip(points, edges, strict=True)]
+        shape = {"s": 0.5 * look.size**2, "marker": SYMBOLS[look.symbol], "facecolors": faces, "edgecolors": edges}
+        axes.scatter(x, y, zorder=3, label=label, **shape)
+    for i in points if series.texts else ():
+        place = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
+        axes.annotate(series.texts[i], (series.x[i], series.y[i]), (6, 0), fontsize=7.2, color="#333333", **place)
+    for i in points:
+        if series.intervals and series.intervals[i]:
+            low, high = series.intervals[i]
+            spread = [[max(series.x[i] - low, 0)], [max(high - series.x[i], 0)]]
+            axes.errorbar(series.x[i], series.y[i], xerr=spread, color=look.colour, capsize=2, linewidth=1, zorder=2)
+
+
+def _scale(axes: Axes, axis: Axis, letter: str) -> None:
+    from matplotlib.ticker import MultipleLocator
+
+    side, limits = (axes.xaxis, axes.set_xlim) if letter == "x" else (axes.yaxis, axes.set_ylim)
+    if letter == "x":
+        side.set_label_text(axis.title)
+    if axis.span:
+        limits(*axis.span)
+    elif axis.zero:
+        limits(min(*side.get_view_interval(), 0), None)
+    if axis.percent:
+        side.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
+    if axis.step:
+        side.set_major_locator(MultipleLocator(axis.step))
+    if axis.slanted:
+        side.set_tick_params(labelrotation=60, labelsize=7)
+        for label in side.get_ticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+
+
+def _error_bars(series: Series) -> dict[str, object] | None:
+    """Bars from the intervals; no bar where there is no value or no interval."""
+    if not series.intervals:
+        return None
+    pairs = zip(series.x, series.intervals, strict=True)
+    spread = [(x - i[0], i[1] - x) if x is not None and i else (None, None) for x, i in pairs]
+    below, above = zip(*spread, strict=True)
+    bars = {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.2}
+    return bars | {"color": series.look.colour}
+
+
+def _escaped(value: object) -> object:
+    return html.escape(value, quote=False).replace("\n", "<br>") if isinstance(value, str) else value
