@@ -3,17 +3,19 @@
 import json
 
 import pytest
+from bench import airline
 
 from wb.domain import policy as documents
 from wb.domain import tools
-from wb.logic import cel, decide
+from wb.domain.tools import schemas
+from wb.logic import cel, decide, worlds
 from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
 from wb.rules import extract, readers, sentences, vocabulary
 from wb.rules.readers import Reader
-from wb.rules.rule import Predicate
+from wb.rules.rule import Predicate, toolbox
 from wb.rules.vocabulary import Entry, of_entries
 
 TEXT = """# Boats
@@ -220,7 +222,7 @@ def classes(**options: object) -> dict[str, sentences.Account]:
 
 
 def test_what_readers_agree_on_is_in_force_and_what_differs_is_open_with_the_run_that_tells() -> None:
-    by = classes()
+    by = classes(count=2)
     assert [by[k].cls for k in (ADULTS, DAYS, CHECK, DEEP)] == ["rule", "open", "rule", "not a constraint"]
     assert by[ADULTS].grade == "agreed 2 of 2" and by[ADULTS].tools == ("rent",)
     assert by[DAYS].tools == ("rent",) and "rent is called" in by[DAYS].apart[0]
@@ -247,13 +249,119 @@ def test_a_number_that_no_test_has_keeps_an_agreed_sentence_open() -> None:
     assert one.cls == "open" and "7" in one.reason
 
 
-def test_what_one_binding_has_otherwise_is_disputed_and_opens_its_sentences() -> None:
-    again = {**ENTRIES, "facts": [{**ENTRIES["facts"][0], "test": "state.age > 18"}, *ENTRIES["facts"][1:]]}
-    llm = scripted(bind_vocabulary=again)
-    by = classes(llm=llm)
-    assert by[ADULTS].cls == "open" and "disputed" in by[ADULTS].reason and by[CHECK].cls == "rule"
+def bound(*tests: str | None) -> LLM:
+    """A model that binds `adult` so, the k-th time by the k-th test; by a question where that is None."""
+    left = list(tests)
+
+    def bind(inputs):
+        facts = {row["name"]: dict(row) for row in ENTRIES["facts"]}
+        test = left.pop(0)
+        told = {"test": test} if test else {"question": "Are they of age?", "of": ["user"]}
+        facts["adult"] = {"name": "adult", "description": "at least 18 years old", **told}
+        return {**ENTRIES, "facts": list(facts.values())}
+
+    return scripted(write_vocabulary=bind, bind_vocabulary=bind)
+
+
+@pytest.mark.parametrize(
+    ("tests", "by"),
+    [
+        (("state.age >= 18", "!(state.age < 18)"), "agreed"),
+        (("state.age >= 18", "state.age > 18", "18 <= state.age"), "agreed 2 of 3"),
+        (("state.age > 18", "state.age >= 18", "18 <= state.age"), "agreed 2 of 3"),
+        (("state.age >= 18", None, "18 <= state.age"), "agreed 2 of 3"),
+        (("state.age >= 18", "state.age > 18", "state.age > 20"), "bindings differ"),
+        (("state.age >= 18", "state.tall", "state.short"), "one writer"),
+    ],
+)
+def test_a_fact_is_bound_twice_and_where_two_bindings_differ_a_third_time(tests: tuple, by: str) -> None:
+    entry = extract.asked(SOURCE, [bound(*tests)]).words.entry("adult")
+    assert entry.by == by and entry.usable is (by != "one writer")
+    if by.startswith("agreed"):
+        assert worlds.compare(entry.predicate.test, cel.parse("state.age >= 18"), schemas(BOX.state), {}).same
+
+
+def test_an_act_is_done_by_the_tools_that_two_of_three_writers_name() -> None:
+    named = [["rent", "sell"], ["rent"], ["rent", "check"]]
+
+    def bind(inputs):
+        return {**ENTRIES, "acts": [{**ENTRIES["acts"][0], "tools": named.pop(0)}, *ENTRIES["acts"][1:]]}
+
+    words = extract.asked(SOURCE, [scripted(write_vocabulary=bind, bind_vocabulary=bind)]).words
+    assert words.entry("rent").predicate.tools == ("rent",) and words.entry("rent").by == "agreed 2 of 3"
+
+
+@pytest.mark.parametrize(("age", "decision"), [(17, "deny"), (18, "undecided"), (20, "undecided"), (21, "allow")])
+def test_where_three_bindings_differ_a_call_is_decided_on_which_all_say_the_same(age: int, decision: str) -> None:
+    found = extract.asked(SOURCE, [bound("state.age >= 18", "state.age > 18", "state.age > 20")])
+    accounts, ruleset = sentences.classify(SOURCE, found)
+    assert accounts[1].cls == "rule"
+    session = airline.guarded("boats", toolbox(found.toolbox, ruleset), ruleset).session()
+    session.state({"age": age, "member": True})
+    assert session.call("rent", {"days": 1}).decision == decision
+
+
+def test_a_persons_entry_settles_what_bindings_differ_on() -> None:
+    llm = bound("state.age >= 18", "state.tall", "state.short")
     person = vocabulary.loads("facts:\n  adult: {test: state.age >= 18}\n", BOX)
-    assert classes(llm=llm, own=person)[ADULTS].cls == "rule", "a person settles it"
+    assert classes(llm=llm, own=person)[ADULTS].cls == "rule"
+    by = classes(llm=bound("state.age >= 18", "state.tall", "state.short"))
+    assert by[ADULTS].cls == "open" and "disputed" in by[ADULTS].reason and by[CHECK].cls == "rule"
+
+
+def test_a_binding_that_cannot_be_used_is_put_right_once() -> None:
+    right = {"facts": [{**ENTRIES["facts"][0], "description": ""}]}
+    wrong = {**ENTRIES, "facts": [{**ENTRIES["facts"][0], "test": "state.years >= 18"}, *ENTRIES["facts"][1:]]}
+    llm = scripted(write_vocabulary=wrong, correct_bindings=right)
+    words = extract.asked(SOURCE, [llm]).words
+    assert words.entry("adult").by == "agreed" and words.entry("adult").predicate.description == "at least 18 years old"
+    (asked,) = [inputs["entries"] for name, inputs in llm.engine.asked if name == "correct_bindings"]
+    assert [row["name"] for row in asked] == ["adult"] and "years" in asked[0]["problem"]
+
+
+def test_a_reply_that_cannot_be_used_is_asked_for_once_more_with_the_reason() -> None:
+    def first(inputs):
+        refused = any("refused" in row for row in inputs["statements"])
+        return statements(**FIRST if refused else {**FIRST, "s2": {"rules": ["ALWAYS (rent IMPLIES tall)"]}})(inputs)
+
+    llm = scripted(read_formulas=first)
+    assert classes(llm=llm)[ADULTS].grade == "agreed 2 of 2"
+    again = [inputs["statements"] for name, inputs in llm.engine.asked if name == "read_formulas"][1]
+    assert [row["id"] for row in again] == ["s2"] and "tall" in again[0]["refused"]
+
+
+# ---- judges of the run on which readings part -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "cls", "formula"),
+    [
+        (["allowed"], "rule", "ALWAYS ((rent AND long) IMPLIES member)"),
+        (["allowed", "allowed"], "rule", "ALWAYS ((rent AND long) IMPLIES member)"),
+        (["forbidden"], "rule", "ALWAYS (rent IMPLIES NOT long)"),
+        (["unclear"], "open", ""),
+        (["allowed", "forbidden"], "open", ""),
+        (["allowed", "unclear"], "open", ""),
+    ],
+)
+def test_judges_of_the_run_on_which_readings_part_rule_one_of_them_out(verdicts: list, cls: str, formula: str) -> None:
+    """The first reader has the exception and the second has not; the third cannot say."""
+    script = scripted(read_conditions=statements(s3={"unclear": "two meanings"})).engine.replies
+
+    def judge(verdict: str) -> LLM:
+        made = {"runs": [{"id": "s3", "verdict": verdict}]}
+        return LLM(Scripted(**script, judge_runs=made))
+
+    models = [LLM(Scripted(**script))]
+    judging = [judge(one) for one in verdicts]
+    found = extract.asked(SOURCE, extract.Panel(models, models, judging))
+    one = next(e for c, e in zip(found.clauses, found.extracts, strict=True) if c.id == DAYS)
+    assert one.cls == cls
+    if formula:
+        assert one.grade == "agreed by judges" and decide.equivalent(one.formulas[0], parse(formula))
+    ((_, inputs),) = [row for row in judging[0].engine.asked if row[0] == "judge_runs"]
+    assert [row["id"] for row in inputs["runs"]] == ["s3"] and "done: rent [rent]" in inputs["runs"][0]["run"][0]
+    assert "IMPLIES" not in str(inputs), "a judge sees no reading"
 
 
 def test_a_missing_entry_is_added_and_only_its_statements_are_read_again() -> None:

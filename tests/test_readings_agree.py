@@ -99,7 +99,7 @@ def test_readings_agree_where_they_allow_the_same_runs(one: list[str], other: li
         assert found.outcome == outcome
         if found.apart is not None:
             left, right = (f.conjunction(agreement.guarding(r.formulas, WORDS)) for r in (first, second))
-            copies = [f.conjunction(agreement._copies(part)) for part in (left, right)]
+            copies = [f.conjunction(agreement.copies(part)) for part in (left, right)]
             assert holds(copies[0], found.apart) is not holds(copies[1], found.apart), "the run tells them apart"
 
 

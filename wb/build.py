@@ -287,7 +287,8 @@ class _Estimates:
         from wb.models.endpoint import Reply
 
         if prompt.name in ("write_vocabulary", "add_vocabulary", "bind_vocabulary"):
-            return Reply(self.parsed.words.rows())
+            rows = self.parsed.words.rows()
+            return Reply({**rows, "facts": [{**row, "question": "?"} for row in rows["facts"]]})
         if prompt.name.startswith("read_") and "statements" in inputs:
             return Reply({"statements": [{"id": row["id"]} for row in inputs["statements"]]})
         return self.offline.answer(prompt, inputs, schema)

@@ -2,11 +2,12 @@
 
     python tests/bench/readings.py FOLDER [FOLDER …] [--rules]
 
-A folder holds a text as a policy (`policy.md`, `tools.json`), `replies.jsonl` (of two writers and three readers), a
-gold (`gold.json`, `runs.jsonl`: violating and complying runs of each rule, `index.json`: which is which) and
+A folder holds a text as a policy (`policy.md`, `tools.json`), `replies.jsonl` (of writers, readers and judges), a gold
+(`gold.json`, `runs.jsonl`: violating and complying runs of each rule, `index.json`: which is which) and
 `answers.jsonl` (what was answered about each run's conversation).  A gold rule is *in force* if a sentence of its own
-`answers.jsonl` (what was answered about the conversations).  A gold rule is *in force* if a sentence of its own
-do the opposite.  A denial counted is one by a rule of the gold rule's own sentences.
+is, and *right* if its rules alone deny its violating runs and allow its complying ones; *too weak* if they allow a
+violating one, *too strict* if they deny a complying one, *inverted* if both.  A denial counted is one by a rule of the
+gold rule's own sentences.
 """
 
 from __future__ import annotations
@@ -32,18 +33,15 @@ from wb.domain.events import Event, Run
 from wb.domain.policy import Policy
 from wb.guards.runtime import CallGuard
 from wb.models import client
-from wb.models.endpoint import Reply, asked
+from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
 from wb.models.prompt import Prompt
-from wb.rules import agreement, extract, readers, sentences, vocabulary
-from wb.rules.agreement import Agreement
+from wb.rules import extract, sentences
 from wb.rules.extract import Extracted, Trust
-from wb.rules.readers import FORMS, Reader, Reading
 from wb.rules.rule import RuleSet, toolbox
 from wb.rules.sentences import Classified
-from wb.rules.vocabulary import Vocabulary
 
-WHO = {"formulas": "paste:anna", "cases": "paste:bert", "conditions": "paste:cleo"}
+WRITERS, READERS, JUDGES = ("writer", "binder", "third"), ("anna", "bert", "cleo"), ("jo", "kim")
 
 
 @dataclass(frozen=True)
@@ -64,21 +62,20 @@ class Text:
     policy: Policy
     gold: tuple[Gold, ...]
     runs: Mapping[str, Run]
-    words: Vocabulary
-    by: Mapping[str, Mapping[str, Reading]]
+    replies: Path
 
 
 class Recorded:
-    """An engine that gives the recorded replies of one writer or reader: `replies.jsonl` holds a line a question, with
-    who was asked, the digest of all that was asked, and the reply."""
+    """An engine that gives the recorded replies of one writer, reader or judge: `replies.jsonl` holds a line a
+    question, with who was asked, the digest of the prompt's name and all its inputs, and the reply."""
 
     def __init__(self, name: str, replies: Path) -> None:
         rows = map(json.loads, replies.read_text("utf-8").splitlines())
-        self.name, self.replies = name, {row["digest"]: row["reply"] for row in rows if row["who"] == name}
+        self.name, self.replies = name, {row["key"]: row["reply"] for row in rows if row["who"] == name}
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, **_: bool) -> Reply:
         """The recorded reply to just this question."""
-        key = paths.digest(asked(prompt, inputs, schema, self.name, {"temperature": 0.0}))[:32]
+        key = paths.digest([prompt.name, inputs])[:32]
         if key not in self.replies:
             raise NotRecorded(f"{self.name} has no recorded reply to this question of {prompt.name}: read it again")
         return Reply(self.replies[key], engine=self.name)
@@ -90,47 +87,25 @@ class NotRecorded(ModelError):
     fatal = True
 
 
-def record(folder: Path, replies: Path) -> None:
-    """Write the recordings of a folder of replies as `replies.jsonl`, without the questions."""
-    rows = []
-    for path in sorted(folder.glob("*.json")):
-        kept = json.loads(path.read_text("utf-8"))
-        reply, key = json.loads(kept["reply"]["text"]), path.name.split(".")[1]
-        rows.append(
-            {"who": kept["request"]["model"], "prompt": kept["request"]["prompt"], "digest": key, "reply": reply}
-        )
-    replies.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
-
-
-def text(folder: Path, gold: Path | None = None, rounds: int = vocabulary.ROUNDS) -> Text:
+def text(folder: Path, gold: Path | None = None) -> Text:
     """A text, its recorded replies and its gold."""
     source = documents.load(folder)
-    words, by = replayed(source, (gold or folder) / "replies.jsonl", rounds)
     rules, runs = golden(gold or folder)
-    return Text(folder.name, source, rules, runs, words, by)
+    return Text(folder.name, source, rules, runs, (gold or folder) / "replies.jsonl")
 
 
-def replayed(
-    source: Policy, replies: Path, rounds: int = vocabulary.ROUNDS
-) -> tuple[Vocabulary, dict[str, dict[str, Reading]]]:
-    """The vocabulary and the readings of each form, from recorded replies alone."""
+def panel(replies: Path) -> extract.Panel:
+    """Those who wrote, read and judged, each as recorded."""
 
     def llm(name: str) -> client.LLM:
-        return client.LLM(Recorded(name, replies))
+        return client.LLM(Recorded(f"paste:{name}", replies))
 
-    writers = [llm("paste:writer"), llm("paste:binder")]
-    words = vocabulary.write(source, readers.statements(source), writers)
-    by = {form: readers.read(source, words, Reader(llm(name), form)) for form, name in WHO.items()}
-    for _ in range(rounds):
-        lacking = [m for reading in by.values() for one in reading.values() for m in one.missing]
-        longer = vocabulary.add(words, lacking, writers)
-        if len(longer.entries) == len(words.entries):
-            break
-        words = longer
-        again = {name for reading in by.values() for name, one in reading.items() if one.missing}
-        for form, name in WHO.items():
-            by[form] |= readers.read(source, words, Reader(llm(name), form), again)
-    return words, by
+    return extract.Panel([llm(n) for n in WRITERS], [llm(n) for n in READERS], [llm(n) for n in JUDGES])
+
+
+def extracted(one: Text, count: int, trust: Trust) -> Extracted:
+    """What so many readers come to at a level of trust."""
+    return extract.asked(one.policy, panel(one.replies), count=count, trust=trust)
 
 
 def golden(folder: Path) -> tuple[tuple[Gold, ...], dict[str, Run]]:
@@ -145,7 +120,16 @@ def golden(folder: Path) -> tuple[tuple[Gold, ...], dict[str, Run]]:
         }
         numbers = row["n"] if isinstance(row["n"], list) else [row["n"]]
         found.append(Gold(row["id"], tuple(texts[n] for n in numbers), of["deny"], of["allow"]))
-    return tuple(found), {run.id: run for run in events.read(folder / "runs.jsonl")}
+    return tuple(found), {run.id: _timed(run) for run in events.read(folder / "runs.jsonl")}
+
+
+def _timed(run: Run) -> Run:
+    """The run with the time that a state tells as `now`, where the author wrote it there and not beside the events."""
+    times = [e.what.values["now"] for e in run.events if isinstance(e.what, events.State) and "now" in e.what.values]
+    if not times or run.events[-1].time is not None:
+        return run
+    now = str(times[0]) + "Z" * (not str(times[0]).endswith("Z"))
+    return Run(run.id, tuple(replace(event, time=now) for event in run.events))
 
 
 def answers(path: Path) -> dict[str, dict[str, object]]:
@@ -156,22 +140,6 @@ def answers(path: Path) -> dict[str, dict[str, object]]:
             row = json.loads(line)
             found.setdefault(row["run"], {})[row["field"]] = row
     return found
-
-
-def extracted(one: Text, forms: Sequence[str], trust: Trust) -> Extracted:
-    """What these readers come to at a level of trust; a third is heard where the first two differ."""
-    first = {form: one.by[form] for form in forms[:2]}
-    names = list(one.by[FORMS[0]])
-    if len(forms) == 1:
-        found = {name: Agreement("unusable", readings=1, reason="one reading alone") for name in names}
-    else:
-        found = {name: agreement.settle([r[name] for r in first.values()], one.words) for name in names}
-    by = dict(first)
-    if len(forms) > 2:
-        apart = [name for name in names if found[name].outcome != "agreed"]
-        by[forms[2]] = {name: one.by[forms[2]][name] for name in apart}
-        found |= {name: agreement.settle([one.by[form][name] for form in forms], one.words) for name in apart}
-    return extract.settled(one.policy, one.words, by, found, trust)
 
 
 def places(one: Text, classed: Classified) -> dict[str, list[str]]:
@@ -216,11 +184,9 @@ def decided(judge: CallGuard, run: Run, known: Mapping[str, object]) -> events.A
     return judge.session().replay(told(run, known))[-1]
 
 
-def measure(
-    one: Text, forms: Sequence[str], trust: Trust, said: Mapping[str, Mapping[str, object]]
-) -> dict[str, object]:
-    """The figures of a text for these readers at a level of trust."""
-    found = extracted(one, forms, trust)
+def measure(one: Text, count: int, trust: Trust, said: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """The figures of a text for so many readers at a level of trust."""
+    found = extracted(one, count, trust)
     classed = sentences.classify(one.policy, found)
     at = places(one, classed)
     accounts = {row.id: row for row in classed.accounts}
@@ -252,7 +218,7 @@ def measure(
     in_force = [row for row in classed.accounts if row.cls == "rule"]
     return {
         "text": one.name,
-        "readers": len(forms),
+        "readers": count,
         "trust": trust,
         "gold rules": len(one.gold),
         **dict(rows),
@@ -279,8 +245,8 @@ def main() -> None:
     for folder in folders:
         one = text(folder)
         said = answers(folder / "answers.jsonl")
-        for forms, trust in ((FORMS[:2], "agreed"), (FORMS, "agreed"), (FORMS[:1], "read"), (FORMS[:2], "assumed")):
-            row = measure(one, forms, trust, said)
+        for count, trust in ((2, "agreed"), (3, "agreed"), (1, "read"), (3, "assumed")):
+            row = measure(one, count, trust, said)
             detail = row.pop("detail")
             print(json.dumps(row))
             if "--rules" in sys.argv:

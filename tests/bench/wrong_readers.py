@@ -12,14 +12,16 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from bench.readings import Text, text
+from bench.readings import extracted, text
 
 from wb.domain.clauses import pieces
+from wb.domain.policy import Policy
 from wb.domain.tools import arguments_of, schemas
 from wb.logic import facts, worlds
 from wb.logic import formula as f
@@ -66,9 +68,27 @@ def wrong(formula: Formula, words: Vocabulary) -> Iterator[tuple[str, Formula]]:
             yield kind, bad
 
 
-def replies(one: Text, draw: random.Random, count: int) -> Counter[tuple[str, str]]:
+@dataclass(frozen=True)
+class Read:
+    """A text, its vocabulary and what the first two readers said of each statement."""
+
+    policy: Policy
+    words: Vocabulary
+    first: Mapping[str, Reading]
+    second: Mapping[str, Reading]
+
+
+def read(folder: Path) -> Read:
+    """What the first two readers made of a text."""
+    one = text(folder)
+    found = extracted(one, 2, "agreed")
+    first, second = found.readings.values()
+    return Read(one.policy, found.vocabulary, first, second)
+
+
+def replies(one: Read, draw: random.Random, count: int) -> Counter[tuple[str, str]]:
     """What comes of readings that one reader has wrong: by kind, in force or not."""
-    first, second = one.by["formulas"], one.by["cases"]
+    first, second = one.first, one.second
     agreed = [name for name in first if _rule(agreement.settle([first[name], second[name]], one.words), one.words)]
     found: Counter[tuple[str, str]] = Counter()
     while agreed and sum(found.values()) < count:
@@ -91,10 +111,12 @@ def _rule(settled: agreement.Agreement, words: Vocabulary) -> bool:
     return settled.outcome == "agreed" and bool(agreement.guarding(settled.formulas, words))
 
 
-def entries(one: Text, draw: random.Random, count: int) -> Counter[str]:
+def entries(one: Read, draw: random.Random, count: int) -> Counter[str]:
     """What comes of wrong tests in the writer's bindings: *disputed* by the second, or not seen."""
     box = one.words.toolbox
-    tested = [e for e in one.words.entries if e.predicate.test is not None and not e.predicate.question]
+    tested = [
+        e for e in one.words.entries if e.predicate.test is not None and not e.predicate.question and not e.others
+    ]
     made = [(entry, bad) for entry in tested for bad in _mistakes(entry.predicate.test)]
     found: Counter[str] = Counter()
     for entry, bad in draw.sample(made, min(count, len(made))):
@@ -114,22 +136,22 @@ def _mistakes(test: Fact) -> Iterator[Fact]:
             yield from others if node is test else ()
 
 
-def omissions(one: Text, draw: random.Random, count: int) -> Counter[str]:
+def omissions(one: Read, draw: random.Random, count: int) -> Counter[str]:
     """What comes of a condition or exception that both readers leave out: caught by the numbers, or in force."""
     rows, found = [], Counter()
     by_id = {clause.id: piece for clause, piece in zip(extract.clauses(one.policy), pieces(one.policy), strict=True)}
-    for name, reading in one.by["formulas"].items():
+    for name, reading in one.first.items():
         for formula in reading.formulas:
             kinds = [bad for kind, bad in wrong(formula, one.words) if kind in ("condition", "exception")]
             rows += [(name, formula, bad) for bad in kinds]
     for name, _, bad in draw.sample(rows, min(count, len(rows))):
-        odd = quantities.strange(by_id[name], [bad], one.words.predicates)
+        odd = quantities.compared(by_id[name], [bad], one.words.predicates).swapped
         found["caught by the numbers" if odd else "in force"] += 1
     return found
 
 
 def main() -> None:
-    texts = [text(Path(folder)) for folder in sys.argv[1:]]
+    texts = [read(Path(folder)) for folder in sys.argv[1:]]
     draw, share = random.Random(1), -(-COUNT // max(len(texts), 1))
     total, tests, both = Counter(), Counter(), Counter()
     for one in texts:

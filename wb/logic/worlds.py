@@ -8,6 +8,7 @@ differ differs, and what is not is the same *as far as tried*.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -49,7 +50,7 @@ class Compared(NamedTuple):
 
 def compare(one: Fact, other: Fact, state: Schemas, call: Schemas) -> Compared:
     """How two facts compare in all worlds; `state` and `call` declare the fields."""
-    if one == other:
+    if canonical(one) == canonical(other):
         return Compared(True, one)
     first, second = compiled(one), compiled(other)
     every, whole = worlds((one, other), state, call)
@@ -89,6 +90,26 @@ def worlds(tests: Sequence[Fact], state: Schemas, call: Schemas) -> tuple[Iterat
     return map(world, drawn), False
 
 
+def canonical(node: Node, names: Mapping[str, F.Variable] | None = None, depth: int = 0) -> Node:
+    """The node with each macro's variable named by its depth: two nodes that differ in such names alone become one."""
+    names = names or {}
+    if isinstance(node, F.Variable):
+        return names.get(node.name, node)
+    if isinstance(node, F.Macro):
+        variable = F.Variable(f"v{depth}")
+        over = canonical(node.over, names, depth)
+        body = canonical(node.body, {**names, node.variable.name: variable}, depth + 1)
+        return F.Macro(node.name, over, variable, body)
+    changed: dict[str, object] = {}
+    for field in dataclasses.fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Node):
+            changed[field.name] = canonical(value, names, depth)
+        elif isinstance(value, tuple) and value and all(isinstance(part, Node) for part in value):
+            changed[field.name] = tuple(canonical(part, names, depth) for part in value)
+    return dataclasses.replace(node, **changed) if changed else node
+
+
 def _nodes(node: Node) -> Iterator[Node]:
     yield node
     for child in F.children(node):
@@ -111,7 +132,9 @@ class _Values:
         joins = [text for text in self.texts if any(isinstance(n, F.Arithmetic) for n in nodes)]
         self.texts += [f"{OTHER}{join}{OTHER}" for join in joins]  # a key that is put together of two texts
         self.names = {name for n in nodes if isinstance(n, F.Path) for name in n.names[2:]} | set(self.texts) | keys
+        self.keys = sorted(key for key in keys if type(key) is str)  # names of records of which nothing is declared
         self.spans = [d for text in self.texts if (d := _duration(text)) is not None]
+        self.dated = any(text.startswith("T") for text in self.texts)  # a time of day is put behind a date
         self.timed = any(isinstance(n, F.Function) and n.name in ("timestamp", "duration") for n in nodes) or any(
             isinstance(n, F.Path) and n.names[-1] == "now" for n in nodes
         )
@@ -130,24 +153,33 @@ class _Values:
             case "string":
                 return self._texts()
             case "list" if depth:
-                items = self.of(kind.items or {}, depth - 1)[:WIDE]
+                items = self._first(self.of(kind.items or {}, depth - 1))
                 sizes = {n + step for n in self.numbers for step in (-1, 0, 1) if type(n) is int and n < LONGEST}
                 longer = ([item] * size for size in sorted(sizes) for item in items[:3] if size > ITEMS)
                 return [[], *([item] for item in items), *map(list, self._some([items] * ITEMS)), *longer]
             case "record" if depth:
                 return self._records(kind, depth)
         self.whole = False
-        return [False, True, *self._numbers(False), *self._texts()]
+        plain = [*self._texts(), False, True, *(self._numbers(False) if self.numbers else ())]
+        return [*self._made(dict.fromkeys(self.keys, plain)), *plain] if depth and self.keys else plain
 
     def _records(self, kind: types.Type, depth: int) -> list[object]:
         known = dict(kind.fields or {})
         others = {name: kind.others for name in self.texts if kind.others and name not in known}
         used = {name: schema for name, schema in (known | others).items() if name in self.names or not self.names}
-        choices = [[self.MISSING, *self.of(schema, depth - 1)[:WIDE]] for schema in used.values()]
+        return self._made({name: self._first(self.of(schema, depth - 1)) for name, schema in used.items()})
+
+    def _made(self, fields: Mapping[str, Sequence[object]]) -> list[object]:
+        """Records of such fields, each also left out."""
+        choices = [[self.MISSING, *values] for values in fields.values()]
         return [
-            {name: v for name, v in zip(used, values, strict=True) if v is not self.MISSING}
+            {name: v for name, v in zip(fields, values, strict=True) if v is not self.MISSING}
             for values in self._some(choices)
         ]
+
+    def _first(self, values: list[object]) -> list[object]:
+        self.whole = self.whole and len(values) <= WIDE
+        return values[:WIDE]
 
     def _numbers(self, whole: bool) -> list[object]:
         near = {n + step for n in self.numbers for step in (-1, 0, 1)} or {0, 1, 2}
@@ -159,7 +191,10 @@ class _Values:
             return [*self.texts, "", OTHER]
         steps = {timedelta(seconds=s + edge) for s in (0, *self.spans) for edge in (-1, 0, 1)}
         moments = sorted({BASE - step for step in steps} | {BASE + step for step in steps})
-        return [*self.texts, *(moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in moments)]
+        days = {moment + timedelta(days=k) for moment in moments for k in (-1, 0, 1)} if self.dated else ()
+        dates = sorted({day.strftime("%Y-%m-%d") for day in days})
+        times_of_day = [moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in moments]
+        return [*dates[:: len(dates) // 8 or 1], *times_of_day, *self.texts]
 
     def _some(self, choices: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
         """Every choice of one value each, or as many of them as are tried."""

@@ -35,7 +35,7 @@ _MARKER = re.compile(r"\A\s*(?:[-*+•–—‣◦]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,
 
 
 def extracted(
-    policy: Policy, models: Sequence[LLM] = (), *, count: int = 2, trust: Trust = "agreed", own: Words | None = None
+    policy: Policy, models: Sequence[LLM] = (), *, count: int = 3, trust: Trust = "agreed", own: Words | None = None
 ) -> Extracted:
     """What each sentence of a policy demands: by `count` blind readers of the models, or, without any, by the grammar.
 

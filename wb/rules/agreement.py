@@ -29,7 +29,7 @@ from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.vocabulary import Vocabulary
 
 OBJECTS = 2  # that rules about objects are decided for
-Outcome = Literal["agreed", "differ", "unusable"]
+Outcome = Literal["agreed", "differ", "unusable", "doubted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Agreement:
     `agreed` readings are numbered by `by` (positions); `formulas` are those of the first of them.  `bounded`: decided
     for few objects, or over entries whose tests were compared on part of all values.  `apart` is a shortest run that
     one of two readings, `parts`, allows and the other does not; `reason` says in words why there is no agreement.
+    `judged` is on how many such runs judges ruled out all other readings (`judges`).
     """
 
     outcome: Outcome
@@ -49,12 +50,15 @@ class Agreement:
     apart: Word | None = None
     parts: tuple[int, int] | None = None
     reason: str = ""
+    judged: int = 0
 
     @property
     def grade(self) -> str:
-        """`agreed 2 of 2`, `agreed 2 of 3`, `agreed 2 of 2 (bounded)`; else the outcome."""
+        """`agreed 2 of 2`, `agreed 2 of 3`, `agreed 2 of 2 (bounded)`, `agreed by judges`; else the outcome."""
         if self.outcome != "agreed":
             return self.outcome
+        if self.judged:
+            return "agreed by judges" + " (bounded)" * self.bounded
         return f"agreed {len(self.by)} of {self.readings}" + " (bounded)" * self.bounded
 
 
@@ -131,6 +135,20 @@ def compare(one: Reading, other: Reading, vocabulary: Vocabulary) -> Agreement:
     return Agreement("differ", apart=found.witness, reason="the readings part on a run")
 
 
+def plainer(one: Reading, other: Reading, vocabulary: Vocabulary) -> Word | None:
+    """A shortest run on which two readings part with at most one act at a step; None where there is none."""
+    mine, others = (guarding(reading.formulas, vocabulary) for reading in (one, other))
+    left, right = (f.conjunction(copies(f.conjunction(formulas))) for formulas in (mine, others))
+    known = {p.name: p for p in vocabulary.predicates}
+    acts = dict.fromkeys(n for n in (*f.atoms(left), *f.atoms(right)) if known[f.Atom(n).predicate].kind == "action")
+    pairs = tuple(f.Not(f.And(f.Atom(a), f.Atom(b))) for a, b in combinations(acts, 2))
+    given = f.And(_given(vocabulary, left, right), f.Always(f.conjunction(pairs)))
+    try:
+        return decide.equivalent(left, right, given).witness
+    except AutomatonError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Partly:
     """What readings that differ agree on, tool by tool: `formulas` of tools of which most say the same, and the `tools`
@@ -146,7 +164,7 @@ def by_tool(readings: Sequence[Reading], vocabulary: Vocabulary) -> Partly:
     What is left of a reading at a call of one tool (`residual.bearing`) is compared.  It can be put in force for that
     tool alone where an act of the vocabulary is done by just this tool, and nothing is said of objects.
     """
-    entries = [e.predicate for e in vocabulary.entries if e.predicate.kind == "action" and not e.disputed]
+    entries = [e.predicate for e in vocabulary.entries if e.predicate.kind == "action" and e.usable]
     acts = {p.tools: p.name for p in sorted(entries, key=lambda p: not p.objects)}  # one without objects where there is
     formulas: list[Formula] = []
     held: list[str] = []
@@ -185,18 +203,19 @@ def _same(one: Sequence[Formula], other: Sequence[Formula], vocabulary: Vocabula
     """Whether two lists of formulas, each all together, hold on the same runs of the vocabulary."""
     left, right = f.conjunction(tuple(one)), f.conjunction(tuple(other))
     given = _given(vocabulary, left, right)
-    return decide.equivalent(f.conjunction(_copies(left)), f.conjunction(_copies(right)), given)
+    return decide.equivalent(f.conjunction(copies(left)), f.conjunction(copies(right)), given)
 
 
 def _idle(formulas: Sequence[Formula], vocabulary: Vocabulary) -> bool:
     """Whether formulas can never be broken, all together."""
     whole = f.conjunction(tuple(formulas))
-    return bool(decide.valid(f.conjunction(_copies(whole)), _given(vocabulary, whole)))
+    return bool(decide.valid(f.conjunction(copies(whole)), _given(vocabulary, whole)))
 
 
 def _given(vocabulary: Vocabulary, *formulas: Formula) -> Formula:
     names = {name for one in formulas for name in f.predicates(one)}
-    return background([p for p in vocabulary.predicates if p.name in names], vocabulary.toolbox, *formulas)
+    firm = [e.predicate for e in vocabulary.entries if e.name in names and not e.others]  # what all bindings say
+    return background(firm, vocabulary.toolbox, *formulas)
 
 
 def guarding(formulas: Sequence[Formula], vocabulary: Vocabulary) -> tuple[Formula, ...]:
@@ -221,7 +240,7 @@ def background(used: Sequence[Predicate], toolbox: Toolbox, *formulas: Formula) 
     return f.conjunction(tuple(parts))
 
 
-def _copies(formula: Formula) -> tuple[Formula, ...]:
+def copies(formula: Formula) -> tuple[Formula, ...]:
     """The formula about each choice of a few objects; itself where it is about none."""
     return tuple(
         copy
@@ -234,19 +253,21 @@ def assumed(readings: Sequence[Sequence[Formula]], name: str) -> tuple[tuple[For
     """Rules that deny what all readings deny and allow what all allow; on the rest they are unknown, for their
     predicate `name`, which says which reading is meant, is never known.
 
-    What each reading asks of a step, in past form, is joined to (A and B) or (name and A) or (not name and B): with
-    name unknown this is true, false or unknown just so.  Readings of other forms have no such joint, and no rule.
+    What each reading asks of a step, in past form, is joined to (all of them) or (name and any of them): with name
+    unknown this is true, false or unknown just so.  A reading without formulas asks for nothing.  Readings of other
+    forms have no such joint, and no rule.
     """
     meant = Predicate(name, "state", "the first of the readings is meant")
     asked = [[residual.each_step(one) for one in reading] for reading in readings]
-    if any(None in steps or not steps for steps in asked):
+    if any(None in steps for steps in asked):
         return (), meant
-    first, *rest = [f.conjunction(tuple(steps)) for steps in asked]
-    second = f.conjunction(tuple(rest))
-    atom = f.Atom(name)
-    parts = (f.And(first, second), f.And(atom, first), f.And(f.Not(atom), second))
-    whole = f.Always(f.disjunction(parts))
-    return () if objects.unsafe(whole) else (whole,), meant
+    each = tuple(f.conjunction(tuple(steps)) for steps in asked)
+    if f.TRUE in each:
+        rest = tuple(one for one in each if one != f.TRUE)
+        whole = f.Always(f.Or(f.conjunction(rest), f.Atom(name))) if rest else f.TRUE
+    else:
+        whole = f.Always(f.Or(f.conjunction(each), f.And(f.Atom(name), f.disjunction(each))))
+    return () if whole == f.TRUE or objects.unsafe(whole) else (whole,), meant
 
 
 def modality(formula: Formula) -> Literal["forbid", "permit_only_if", "oblige"]:

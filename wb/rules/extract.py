@@ -19,7 +19,7 @@ from wb.domain.visible import HIDDEN
 from wb.logic import formula as f
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
-from wb.rules import agreement, quantities, readers, vocabulary
+from wb.rules import agreement, judges, quantities, readers, vocabulary
 from wb.rules.agreement import Agreement
 from wb.rules.readers import FORMS, Reader, Reading
 from wb.rules.rule import Predicate, Rule, RuleDraft, RuleSet, collect, toolbox
@@ -123,17 +123,33 @@ def unread(piece: Sentence) -> Extract | None:
 # ---- by models ----------------------------------------------------------------------------------
 
 
+class Panel(NamedTuple):
+    """Who takes part: writers of the vocabulary (the second and third bind again), readers, and judges of runs."""
+
+    writers: Sequence[LLM]
+    readers: Sequence[LLM]
+    judges: Sequence[LLM]
+
+
+JUDGES = 2  # at most: more models than that do not judge
+
+
+def panel(models: Sequence[LLM]) -> Panel:
+    """The same models for all parts, in turns where they are fewer than the parts."""
+    return Panel(models, models, models[:JUDGES])
+
+
 def asked(
     policy: Policy,
-    models: Sequence[LLM],
+    models: Sequence[LLM] | Panel,
     *,
-    count: int = 2,
+    count: int = 3,
     trust: Trust = "agreed",
     own: Vocabulary | None = None,
 ) -> Extracted:
     """What `count` blind readers make of every sentence: the k-th reads in the k-th form, by the k-th of the models (in
-    turns, where they are fewer).  With 3, the third is asked about the sentences alone on which two differ.  `own` are
-    a person's entries of the vocabulary.
+    turns, where they are fewer).  With 3, the third is asked about the sentences alone on which two differ, and where
+    they still do, judges about the runs on which they part.  `own` are a person's entries of the vocabulary.
 
     Raises:
         ModelError: the vocabulary could not be asked for, or a request failed in a way that all further ones would.
@@ -143,13 +159,14 @@ def asked(
         raise ValueError(f"readers: a number from 1 to {len(FORMS)} was required; got {count}")
     if trust not in TRUST:
         raise ValueError(f"trust: one of {list(TRUST)} was required; got {trust!r}")
-    words = vocabulary.write(policy, readers.statements(policy), models)
+    part = models if isinstance(models, Panel) else panel(models)
+    words = vocabulary.write(policy, readers.statements(policy), part.writers)
     words = vocabulary.merged(words, own) if own is not None else words
-    who = [Reader(models[k % len(models)], FORMS[k]) for k in range(count)]
+    who = [Reader(part.readers[k % len(part.readers)], FORMS[k]) for k in range(count)]
     by = {one.name: readers.read(policy, words, one) for one in who[:2]}
     for _ in range(vocabulary.ROUNDS):
         lacking = [m for reading in by.values() for one in reading.values() for m in one.missing]
-        longer = vocabulary.add(words, lacking, models)
+        longer = vocabulary.add(words, lacking, part.writers)
         if len(longer.entries) == len(words.entries):
             break
         words = longer
@@ -159,6 +176,8 @@ def asked(
     if count > 2 and (apart := [name for name, one in found.items() if one.outcome != "agreed"]):
         by[who[2].name] = readers.read(policy, words, who[2], apart)
         found |= {name: agreement.settle([by[one.name][name] for one in who], words) for name in apart}
+        found = judges.settled(policy, words, list(by.values()), found, part.judges)
+    found = judges.doubted(policy, words, found, part.judges)
     return settled(policy, words, by, found, trust)
 
 
@@ -177,14 +196,15 @@ def settled(
             continue
         readings = {who: reading[clause.id] for who, reading in by.items() if clause.id in reading}
         made = _extract(piece, readings, found[clause.id], words, trust)
+        made = replace(made, formulas=tuple(map(words.meant, made.formulas)))
         if made.grade == ASSUMED:
-            whole, meant = agreement.assumed(
-                [choice.formulas for choice in made.choices], f"first_reading_of_{clause.id}"
-            )
-            made = replace(made, formulas=whole, grade=ASSUMED if whole else "")
+            each = [[words.meant(one) for one in reading.formulas] for reading in _usable(readings, words).values()]
+            whole, meant = agreement.assumed(each, f"first_reading_of_{clause.id}")
+            held = () if whole else made.tools  # a rule that is unknown where the readings part holds by itself
+            made = replace(made, formulas=whole, grade=ASSUMED if whole else "", tools=held)
             extra += [meant] if whole else []
         extracts.append(made)
-    predicates = (*words.predicates, *extra)
+    predicates = (*words.bindings, *extra)
     box = toolbox(words.toolbox, RuleSet(predicates))
     return Extracted(tuple(extracts), predicates, box, every, words, by, found)
 
@@ -192,7 +212,7 @@ def settled(
 def _extract(
     piece: Sentence, readings: Mapping[str, Reading], found: Agreement, words: Vocabulary, trust: Trust
 ) -> Extract:
-    usable = {who: one for who, one in readings.items() if not agreement.problem(one, words)}
+    usable = _usable(readings, words)
     choices = _distinct(usable)
     about = (
         tuple(agreement.mentioned(list(readings.values()), words))
@@ -204,19 +224,24 @@ def _extract(
         why = agreement.problem(first, words)
         return Extract("open", why, "", (), choices, about) if why else _in_force(first.formulas, READ, READ, words)
     if found.outcome == "agreed":
-        strange = quantities.strange(piece, [*found.formulas], words.predicates)
-        if trust == "person" or strange:
-            return Extract("open", strange or f"{found.grade}: a person has to accept it", "", (), choices, about)
-        return _in_force(found.formulas, found.grade, found.grade, words)
+        numbers = quantities.compared(piece, found.formulas, words.predicates)
+        if trust == "person" or numbers.swapped:
+            why = numbers.swapped or f"{found.grade}: a person has to accept it"
+            return Extract("open", why, "", (), choices, about)
+        return _in_force(found.formulas, found.grade, "; ".join(filter(None, (found.grade, numbers.note))), words)
     if trust in ("agreed", "assumed") and found.outcome == "differ" and len(usable) == len(readings):
         partly = agreement.by_tool(list(usable.values()), words)
-        if partly.formulas and not quantities.added(piece, partly.formulas, words.predicates):
+        if partly.formulas and not quantities.compared(piece, partly.formulas, words.predicates).swapped:
             reason = f"{found.reason}; of {', '.join(_tools_of(partly.formulas, words))} they agree"
             return Extract("open", reason, PARTLY, partly.formulas, choices, partly.tools, found.apart)
         about = partly.tools if about is not None else None
-    if trust == "assumed" and found.outcome == "differ" and len(choices) > 1:
+    if trust == "assumed" and found.outcome == "differ" and len(usable) > 1:
         return Extract("open", f"readings differ: {found.reason}", ASSUMED, (), choices, about, found.apart)
     return Extract("open", found.reason, "", (), choices, about, found.apart)
+
+
+def _usable(readings: Mapping[str, Reading], words: Vocabulary) -> dict[str, Reading]:
+    return {who: one for who, one in readings.items() if not agreement.problem(one, words)}
 
 
 def _tools_of(formulas: Iterable[Formula], words: Vocabulary) -> list[str]:

@@ -101,13 +101,14 @@ class Reading:
 
     `formulas` are what it demands, none where it demands nothing; `about` the acts that it speaks of either way.
     `problem` says why the reading cannot be used, such as a name that is not in the vocabulary; `missing` what the
-    reader asked to be added.
+    reader asked to be added.  `refused`: its form was wrong, so that the reader is asked once more.
     """
 
     formulas: tuple[Formula, ...] = ()
     about: tuple[str, ...] = ()
     problem: str = ""
     missing: tuple[Missing, ...] = ()
+    refused: bool = False
 
     @property
     def acts(self) -> tuple[str, ...]:
@@ -145,19 +146,27 @@ def read(
     told, document = vocabulary.rows(), [f"{row['id']}: {row['text']}" for row in statements(policy)]
     if reader.form != "formulas":
         told = {kind: entries[::-1] for kind, entries in told.items()}
-    batch = [{**told, "document": _around(document, group), "statements": group} for group in groups]
     reply_type, prompt, executed = _FORMS[reader.form]
-    found: dict[str, Reading] = {}
-    for group, reply in zip(groups, reader.llm.ask_all(prompt, reply_type, batch), strict=True):
-        for row in group:
-            found[str(row["id"])] = _reading(str(row["id"]), reply, executed, vocabulary)
-    return found
+
+    def asked(groups: Sequence[Sequence[Mapping[str, object]]]) -> dict[str, Reading]:
+        batch = [{**told, "document": around(document, group), "statements": group} for group in groups]
+        return {
+            str(row["id"]): _reading(str(row["id"]), reply, executed, vocabulary)
+            for group, reply in zip(groups, reader.llm.ask_all(prompt, reply_type, batch), strict=True)
+            for row in group
+        }
+
+    found = asked(groups)
+    refused = [{**row, "refused": found[row["id"]].problem} for row in rows if found[row["id"]].refused]
+    again = asked([refused[k : k + BATCH] for k in range(0, len(refused), BATCH)])
+    return found | {name: one for name, one in again.items() if not one.refused}
 
 
 WINDOW = 24  # statements around those asked about that a reader sees of a long document
 
 
-def _around(document: Sequence[str], group: Sequence[Mapping[str, object]]) -> str:
+def around(document: Sequence[str], group: Sequence[Mapping[str, object]]) -> str:
+    """The statements asked about and those near them, of a document that may be long."""
     places = [k for k, line in enumerate(document) if any(line.startswith(f"{row['id']}:") for row in group)]
     first, last = max(0, min(places) - WINDOW), max(places) + WINDOW + 1
     return "\n".join(document[first:last])
@@ -203,7 +212,7 @@ def _reading[R: Answer](
         return Reading(problem=f"no reply: {reply.reason}")
     answers = [one for one in reply.statements if one.id == name]
     if len(answers) != 1:
-        return Reading(problem=f"one answer for this statement was required; got {len(answers)}")
+        return Reading(problem=f"one answer for this statement was required; got {len(answers)}", refused=True)
     (answer,) = answers
     known = {p.name for p in vocabulary.predicates}
     about = tuple(one for one in dict.fromkeys(answer.about) if one in known)
@@ -216,7 +225,7 @@ def _reading[R: Answer](
         for formula in made:
             declared(formula, vocabulary)
     except ValueError as error:
-        return Reading((), about, f"the reply cannot be used: {error}")
+        return Reading((), about, f"the reply cannot be used: {error}", refused=True)
     return Reading(made, about)
 
 

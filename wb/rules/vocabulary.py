@@ -17,15 +17,20 @@ descriptions, bindings.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pydantic
 
 from wb.domain.tools import SESSION, Toolbox, arguments_of, schemas, with_questions
+from wb.logic import formula as f
 from wb.logic import worlds
+from wb.logic.formula import Formula
+from wb.models.ledger import Unanswered
 from wb.rules import binding, rule, rulefile
 from wb.rules.rule import Predicate, RuleSet
 from wb.rules.rulefile import Form
@@ -80,8 +85,11 @@ class NamedFact(FactForm):
     name: str
 
 
+Row = NamedAct | NamedFact
+
+
 class Entries(pydantic.BaseModel):
-    """The reply to `write_vocabulary`, `add_vocabulary` and `bind_vocabulary`."""
+    """The reply to `write_vocabulary`, `add_vocabulary`, `bind_vocabulary` and `correct_bindings`."""
 
     acts: list[NamedAct] = []
     facts: list[NamedFact] = []
@@ -98,13 +106,22 @@ class Missing(pydantic.BaseModel):
 class Entry:
     """One act or fact.
 
-    `disputed` says why it cannot be relied on; empty where two bindings agree or a person wrote it.
-    `by` is "agreed", "agreed (bounded)" where not all values could be tried, "person" or "one writer"."""
+    `by` is "agreed", "agreed 2 of 3", with " (bounded)" where not all values could be tried, "bindings differ",
+    "person" or "one writer".  `disputed` says how the bindings differ; empty where they agree or a person wrote it.
+    Where two or three of them can be used, `others` are those beside `predicate`: the fact is then known of a call on
+    which all say the same, and unknown of any other (`Vocabulary.meant`).  Without them no sentence may rest on it.
+    """
 
     predicate: Predicate
     does: Does = "tools"
     by: str = "agreed"
     disputed: str = ""
+    others: tuple[Predicate, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether a sentence may rest on it."""
+        return not self.disputed or bool(self.others)
 
     @property
     def name(self) -> str:
@@ -124,9 +141,30 @@ class Vocabulary(NamedTuple):
         return tuple(entry.predicate for entry in self.entries)
 
     @property
+    def bindings(self) -> tuple[Predicate, ...]:
+        """The predicates that rules in force are made of: for an entry whose bindings differ, each of them."""
+        return tuple(
+            p for entry in self.entries for p in (_alternatives(entry) if entry.others else (entry.predicate,))
+        )
+
+    @property
     def disputed(self) -> dict[str, str]:
         """Why entries cannot be relied on, by name."""
-        return {entry.name: entry.disputed for entry in self.entries if entry.disputed}
+        return {entry.name: entry.disputed for entry in self.entries if not entry.usable}
+
+    def meant(self, formula: Formula) -> Formula:
+        """The formula over `bindings`: what differing bindings all say of a step is so, and the rest unknown.
+
+        A fact becomes (all of them) OR (first AND (any of them)), where nothing ever tells `first`.
+        """
+        differing = {entry.name: entry for entry in self.entries if entry.others}
+        replaced: dict[Formula, Formula] = {}
+        for atom in map(f.Atom, f.atoms(formula)):
+            if atom.predicate in differing:
+                *each, first = (p.name for p in _alternatives(differing[atom.predicate]))
+                said = tuple(f.Atom(name + atom.name.removeprefix(atom.predicate)) for name in each)
+                replaced[atom] = f.Or(f.conjunction(said), f.And(f.Atom(first), f.disjunction(said)))
+        return f.substitute(formula, replaced)
 
     def entry(self, name: str) -> Entry:
         """The entry of that name; `KeyError` where there is none."""
@@ -158,7 +196,8 @@ def _objects(predicate: Predicate) -> dict[str, object]:
 
 
 def write(policy: Policy, statements: Sequence[Mapping[str, object]], writers: Sequence[LLM]) -> Vocabulary:
-    """The vocabulary of a policy: entries by the first writer, each bound again, blind, by the last one.
+    """The vocabulary of a policy: entries by the first writer, each bound again, blind, by the second one,
+    and where these differ by a third.
 
     One writer binds again what it wrote, in another question; with `writers` of two models the second binding is the
     other model's.  A person's entries (`vocabulary.yaml` beside the policy) replace those of the same name.
@@ -191,21 +230,46 @@ def in_session(toolbox: Toolbox) -> Toolbox:
 
 
 def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vocabulary:
-    """The vocabulary with new entries, after a second binding of each; names that are taken are left out."""
+    """The vocabulary with new entries, after a second binding of each, and a third where two differ; names that are
+    taken are left out."""
     taken = {entry.name for entry in vocabulary.entries}
-    acts = {act.name: act for act in entries.acts if act.name not in taken}
-    facts = {fact.name: fact for fact in entries.facts if fact.name not in taken | acts.keys()}
-    if not acts and not facts:
+    rows: dict[str, Row] = {row.name: row for row in (*entries.facts, *entries.acts) if row.name not in taken}
+    if not rows:
         return vocabulary
+    box, first = vocabulary.toolbox, _corrected(rows, rows, vocabulary.toolbox, writers[0])
+    second = _bound_again(rows, box, writers[1 % len(writers)])
+    found = {name: _entry(row, [first[name], second.get(name)], box) for name, row in rows.items()}
+    if apart := {name: rows[name] for name in reversed(rows) if found[name].disputed}:
+        third = _bound_again(apart, box, writers[2 % len(writers)])
+        found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box) for k, row in apart.items()}
+    return of_entries((*vocabulary.entries, *found.values()), box)
+
+
+def _bound_again(rows: Mapping[str, Row], toolbox: Toolbox, writer: LLM) -> dict[str, Row]:
+    """What a writer who sees names and descriptions alone binds each entry to."""
     asked = {
-        "acts": [{"name": a.name, "description": a.description} for a in acts.values()],
-        "facts": [{"name": f.name, "description": f.description} for f in facts.values()],
+        "acts": [{"name": r.name, "description": r.description} for r in rows.values() if isinstance(r, NamedAct)],
+        "facts": [{"name": r.name, "description": r.description} for r in rows.values() if isinstance(r, NamedFact)],
     }
-    again = writers[-1].ask("bind_vocabulary", Entries, **binding.described(vocabulary.toolbox), entries=asked)
-    second = {row.name: row for row in (*again.acts, *again.facts)}
-    found = [_act(act, second.get(name), vocabulary.toolbox) for name, act in acts.items()]
-    found += [_fact(fact, second.get(name), vocabulary.toolbox) for name, fact in facts.items()]
-    return of_entries((*vocabulary.entries, *found), vocabulary.toolbox)
+    (reply,) = writer.ask_all("bind_vocabulary", Entries, [{**binding.described(toolbox), "entries": asked}])
+    given = () if isinstance(reply, Unanswered) else (*reply.acts, *reply.facts)
+    return _corrected({row.name: row for row in given}, rows, toolbox, writer)
+
+
+def _corrected(given: Mapping[str, Row], rows: Mapping[str, Row], toolbox: Toolbox, writer: LLM) -> dict[str, Row]:
+    """The bindings, those that cannot be used asked for once more of the same writer, with what is wrong."""
+    wrong = []
+    for name, row in given.items():
+        problem = _bound(row, rows[name], toolbox).problem if name in rows else ""
+        if problem and (not isinstance(row, NamedFact) or row.test or row.question):
+            own = row.model_dump(exclude_defaults=True) | {"description": rows[name].description, "problem": problem}
+            wrong.append({"kind": "fact" if isinstance(row, NamedFact) else "act", **own})
+    if not wrong:
+        return dict(given)
+    (reply,) = writer.ask_all("correct_bindings", Entries, [{**binding.described(toolbox), "entries": wrong}])
+    named = {row["name"] for row in wrong}
+    again = () if isinstance(reply, Unanswered) else (*reply.acts, *reply.facts)
+    return {**given, **{row.name: row for row in again if row.name in named}}
 
 
 def of_entries(entries: Sequence[Entry], toolbox: Toolbox) -> Vocabulary:
@@ -214,68 +278,126 @@ def of_entries(entries: Sequence[Entry], toolbox: Toolbox) -> Vocabulary:
     return Vocabulary(tuple(entries), rule.toolbox(toolbox, RuleSet(predicates)))
 
 
-def _act(act: NamedAct, again: NamedAct | NamedFact | None, toolbox: Toolbox) -> Entry:
-    bare = Predicate(act.name, "action", act.description)
+class _Bound(NamedTuple):
+    """What one writer binds an entry to, or why that cannot be used."""
+
+    predicate: Predicate
+    does: Does = "tools"
+    problem: str = ""
+
+
+def _bound(row: Row | None, entry: Row, toolbox: Toolbox) -> _Bound:
+    """A writer's binding of an entry, whose description and objects are those of its own writer."""
+    kind = "action" if isinstance(entry, NamedAct) else "state"
+    bare = Predicate(entry.name, kind, entry.description)
+    if not isinstance(row, type(entry)):
+        return _Bound(bare, problem=f"no binding as {'an act' if kind == 'action' else 'a fact'} came")
     try:
-        objects = tuple(binding.argument(text, act.tools, toolbox) for text in act.objects)
-        bound = replace(bare, tools=binding.tools(act.tools, toolbox), objects=objects if act.tools else ())
+        if isinstance(row, NamedAct):
+            tools = binding.tools(row.tools, toolbox)
+            objects = tuple(binding.argument(text, tools, toolbox) for text in entry.objects) if tools else ()
+            return _Bound(replace(bare, tools=tools, objects=objects), "tools" if tools else _idle(row.does))
+        if not row.test and not row.question:
+            return _Bound(bare, problem="no test and no question tells it")
+        return _Bound(_tested(row, bare, toolbox))
     except ValueError as error:
-        return Entry(bare, act.does, disputed=str(error))
-    does: Does = "tools" if bound.tools else "nothing" if act.does == "tools" else act.does
-    if not isinstance(again, NamedAct):
-        return Entry(bound, does, by="one writer", disputed="no second binding as an act came")
-    if {*again.tools} != {*act.tools}:
-        return Entry(bound, does, disputed=f"one writer has it done by {act.tools}, the other by {again.tools}")
-    return Entry(bound, does)
+        return _Bound(bare, problem=f"its {'test' if kind == 'state' else 'tools'} cannot be used: {error}")
 
 
-def _fact(fact: NamedFact, again: NamedAct | NamedFact | None, toolbox: Toolbox) -> Entry:
-    bare = Predicate(fact.name, "state", fact.description)
-    asked = (fact.question or "") if not fact.test else ""
-    if not fact.test and not asked:
-        return Entry(bare, disputed="no test and no question tells it")
-    try:
-        bound = _tested(fact, bare, toolbox)
-    except ValueError as error:
-        return Entry(bare, disputed=f"its test cannot be used: {error}")
-    entry = Entry(bound)
-    if not isinstance(again, NamedFact):
-        return replace(entry, by="one writer", disputed="no second binding as a fact came")
-    if bool(again.test) != bool(fact.test):
-        ways = {True: "a test", False: "a question"}
-        return replace(
-            entry, disputed=f"one writer tells it by {ways[bool(fact.test)]}, the other by {ways[bool(again.test)]}"
-        )
-    if asked:
-        other = tuple(dict.fromkeys(again.of)) or ("user",)
-        said = f"one writer asks what {', '.join(bound.speakers)} said, the other what {', '.join(other)} said"
-        return entry if {*other} == {*bound.speakers} else replace(entry, disputed=said)
-    try:
-        other = _tested(again, bare, toolbox)
-    except ValueError as error:
-        return replace(entry, disputed=f"the second test cannot be used: {error}")
-    return _compared(entry, bound, other, toolbox)
+def _idle(does: Does) -> Does:
+    return "nothing" if does == "tools" else does
 
 
-def _compared(entry: Entry, bound: Predicate, other: Predicate, toolbox: Toolbox) -> Entry:
-    """The entry after its two tests are compared, for each tool whose calls they read."""
-    if {*bound.tools} != {*other.tools}:
-        both = f"one writer reads calls of {list(bound.tools)}, the other of {list(other.tools)}"
-        return replace(entry, disputed=both)
-    whole, careful = True, bound.test
-    for name in bound.tools or ("",):
+def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox) -> Entry:
+    """What an entry's two bindings come to, or three of which two must be alike."""
+    every = [_bound(row, entry, toolbox) for row in rows]
+    usable = [one for one in every if not one.problem]
+    grade = "agreed" if len(rows) == 2 else f"agreed 2 of {len(rows)}"
+    if len(usable) < 2:
+        why = next(one.problem for one in every if one.problem)
+        return Entry(every[0].predicate, every[0].does, "one writer", why)
+    if isinstance(entry, NamedAct):
+        return _act(usable, len(rows), grade)
+    why = ""
+    for one, other in combinations(usable, 2):
+        found = _compared(one.predicate, other.predicate, toolbox)
+        if found.test is None:
+            why = why or found.why
+            continue
+        tools = _tools([b.predicate for b in usable], len(rows)) if found.test.reads_call else ()
+        if found.test.reads_call and not tools:
+            why = why or "no two writers read calls of the same tool"
+            continue
+        return Entry(replace(found.test, tools=tools), by=grade + " (bounded)" * found.bounded)
+    if len(rows) == 2:
+        return Entry(usable[0].predicate, by="bindings differ", disputed=why)
+    return Entry(usable[0].predicate, "tools", "bindings differ", why, tuple(one.predicate for one in usable[1:]))
+
+
+def _act(usable: Sequence[_Bound], count: int, grade: str) -> Entry:
+    """An act is done by the tools that most writers name."""
+    first = usable[0]
+    if len({frozenset(one.predicate.tools) for one in usable}) == 1 and len(usable) == count:
+        return Entry(first.predicate, first.does)
+    if count == 2:
+        both = " and ".join(str(list(one.predicate.tools)) for one in usable)
+        return Entry(first.predicate, first.does, "bindings differ", f"writers have it done by {both}")
+    tools = _tools([one.predicate for one in usable], count)
+    objects = next((one.predicate.objects for one in usable if one.predicate.objects), ()) if tools else ()
+    does = "tools" if tools else next((one.does for one in usable if one.does != "tools"), "nothing")
+    return Entry(replace(first.predicate, tools=tools, objects=objects), does, grade)
+
+
+def _tools(bound: Sequence[Predicate], count: int) -> tuple[str, ...]:
+    """The tools that more than half of the writers name."""
+    named = Counter(tool for one in bound for tool in one.tools)
+    return tuple(tool for tool, votes in named.items() if 2 * votes > count)
+
+
+class _Same(NamedTuple):
+    """The one of two bindings of a fact that is unknown more often, None where they differ, and why they do."""
+
+    test: Predicate | None
+    bounded: bool = False
+    why: str = ""
+
+
+def _compared(one: Predicate, other: Predicate, toolbox: Toolbox) -> _Same:
+    """Whether two bindings of a fact are the same, for each tool whose calls both read."""
+    if bool(one.question) != bool(other.question):
+        return _Same(None, why="one writer tells it by a test, the other by a question")
+    if one.question:
+        both = tuple(speaker for speaker in one.speakers if speaker in other.speakers)
+        if both:
+            return _Same(replace(one, speakers=both))
+        return _Same(None, why=f"one writer asks what {one.speakers} said, the other what {other.speakers} said")
+    if one.reads_call != other.reads_call:
+        return _Same(None, why="one writer reads the call, the other the state alone")
+    shared = [name for name in one.tools if name in other.tools]
+    if one.reads_call and not shared:
+        return _Same(None, why=f"one writer reads calls of {list(one.tools)}, the other of {list(other.tools)}")
+    whole, careful = True, one.test
+    for name in shared or ("",):
         call = arguments_of(toolbox.tool(name)) if name else {}
-        found = worlds.compare(bound.test, other.test, schemas(toolbox.state), call)
+        found = worlds.compare(one.test, other.test, schemas(toolbox.state), call)
         if not found.same:
             where = f"differ where {found.apart}" if found.apart else "are never both known"
-            return replace(entry, disputed=f"the two tests {where}")
+            return _Same(None, why=f"two tests {where}")
         whole, careful = whole and found.whole, found.careful
-    by = "agreed" if whole else "agreed (bounded)"
-    return replace(entry, predicate=replace(bound, test=careful), by=by)
+    return _Same(replace(one, test=careful), not whole)
+
+
+def _alternatives(entry: Entry) -> tuple[Predicate, ...]:
+    """Each binding of an entry under a name of its own, and last what would say that the first is meant."""
+    each = [
+        replace(one, name=f"{entry.name}__{k}", description=f"{one.description} (binding {k})")
+        for k, one in enumerate((entry.predicate, *entry.others), 1)
+    ]
+    return (*each, Predicate(f"{entry.name}__first", "state", f"the first binding of {entry.name} is meant"))
 
 
 def _tested(fact: FactForm, bare: Predicate, toolbox: Toolbox) -> Predicate:
-    """The predicate of a fact: of its test, or of the field that its question fills."""
+    """The predicate of a fact: of its test, or of the field that its question fills; `ValueError`: it cannot be."""
     if not fact.test:
         return replace(bare, question=fact.question or "", speakers=tuple(dict.fromkeys(fact.of)))
     return binding.state(bare, fact.test, fact.tools, toolbox)

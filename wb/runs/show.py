@@ -106,7 +106,7 @@ def vocabulary(words: Vocabulary, title: str = "") -> Table:
             else "test",
             "what it says": entry.predicate.description,
             "bound to": _bound(entry.predicate),
-            "by": Badge("disputed" if entry.disputed else entry.by),
+            "by": Badge(entry.by if entry.usable else "disputed"),
             "why": entry.disputed,
         }
         for entry in sorted(words.entries, key=lambda entry: not entry.disputed)

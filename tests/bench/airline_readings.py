@@ -1,0 +1,144 @@
+"""τ-bench's airline from its document alone: what blind readers agree on, on the strict recorded calls.
+
+    python tests/bench/airline_readings.py [--calls]
+
+No rule is written by hand.  Replies of writers, readers and judges, and what was answered about the conversations, are
+recorded in `tests/fixtures/readings/airline`; who gave them saw neither labels nor this project.  The labels leave out
+whether the user agreed, so the sentence on that is left out of the first table (`CONSENT`, chosen before any reading)
+and has one of its own.  `--calls` tells of each call that is not decided as labelled why.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: E402
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+
+from bench import airline, read_airline, readings
+
+from wb.bench import recorded
+from wb.domain import policy as documents
+from wb.domain.events import Answer, Asked, Event, Run
+from wb.domain.policy import Policy
+from wb.domain.trace import Verdict
+from wb.guards.runtime import CallGuard
+from wb.rules import extract, sentences
+from wb.rules.extract import Extracted, Trust
+from wb.rules.rule import RuleSet
+from wb.rules.sentences import Account
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "readings" / "airline"
+CONSENT = "explicit user confirmation"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A strict call, whether the labels want it denied, and what the guard says."""
+
+    id: str
+    denied: bool
+    verdict: Verdict
+
+
+@cache
+def policy() -> Policy:
+    """The benchmark's policy with its tools, and the state fields of `tools.json`."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "airline"
+        folder.mkdir()
+        for name, source in (("policy.md", read_airline.POLICY), ("tools.json", FOLDER)):
+            (folder / name).write_text((source / name).read_text("utf-8"), "utf-8")
+        return documents.load(folder)
+
+
+@cache
+def extracted(count: int, trust: Trust) -> Extracted:
+    """What so many readers come to."""
+    return extract.asked(policy(), readings.panel(FOLDER / "replies.jsonl"), count=count, trust=trust)
+
+
+def guard(found: Extracted, *, consent: bool = False, open: bool = True) -> tuple[CallGuard, Sequence[Account]]:
+    """Guards of what is in force, held by open sentences or not, with or without the sentence on consent."""
+    accounts, ruleset = sentences.classify(policy(), found)
+    kept = [row for row in accounts if consent or CONSENT not in row.text]
+    rules = {name for row in kept for name in row.rules}
+    some = RuleSet(ruleset.predicates, tuple(rule for rule in ruleset.rules if rule.id in rules)).without_unused()
+    judge = airline.guarded("airline", extract.toolbox(found.toolbox, some), some)
+    return (replace(judge, open=sentences.open_on(kept)) if open else judge), kept
+
+
+@cache
+def answers() -> Mapping[str, Sequence[Answer]]:
+    """What was answered about the conversation before each strict call, by the call's id."""
+    found: dict[str, list[Answer]] = {}
+    for line in (FOLDER / "answers.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        made = Answer(row["field"], row["value"], row["quotation"], "answerer")
+        found.setdefault(row["id"], []).append(made)
+    return found
+
+
+def told(run: Run) -> tuple[Event, ...]:
+    """The events of a run with what was answered before each strict call."""
+    made: list[Event] = []
+    for event in run.events:
+        if isinstance(event.what, Asked):
+            made += [replace(event, what=one) for one in answers().get(str(event.what.call_id), ())]
+        made.append(event)
+    return tuple(made)
+
+
+def judged(judge: CallGuard, *, answered: bool = True) -> Iterator[Row]:
+    """The verdicts on the strict calls; without `answered` nobody is asked about a conversation."""
+    strict = airline.labels()
+    for run in airline.runs():
+        ids = iter([event.what.call_id for event in run.events if isinstance(event.what, Asked)])
+        for one in recorded.judge(judge, told(run) if answered else run.events):
+            if (row := strict.get(next(ids))) is not None:
+                yield Row(row["id"], row["label"] == "violating", one.verdict)
+
+
+def counted(rows: Sequence[Row]) -> dict[str, int]:
+    """How many violating and compliant calls are decided how."""
+    return dict(
+        sorted(Counter(f"{'violating' if r.denied else 'compliant'} {r.verdict.decision}" for r in rows).items())
+    )
+
+
+ROWS: tuple[tuple[str, int, Trust, dict[str, bool], bool], ...] = (
+    ("agreed, two readers", 2, "agreed", {}, True),
+    ("agreed", 3, "agreed", {}, True),
+    ("agreed, open sentences not counted", 3, "agreed", {"open": False}, True),
+    ("assumed", 3, "assumed", {}, True),
+    ("read", 1, "read", {}, True),
+    ("person (nobody decides)", 3, "person", {}, True),
+    ("agreed, nobody asked at run time", 3, "agreed", {}, False),
+    ("agreed, with consent", 3, "agreed", {"consent": True}, True),
+)
+
+
+def main() -> None:
+    for title, count, trust, options, answered in ROWS:
+        judge, accounts = guard(extracted(count, trust), **options)
+        rows = tuple(judged(judge, answered=answered))
+        print(f"{title}: {counted(rows)}; sentences {sentences.counted(accounts)}", flush=True)
+        if "--calls" in sys.argv and title == "agreed":
+            for row in rows:
+                if (row.verdict.decision == "deny") is not row.denied:
+                    label = "violating" if row.denied else "compliant"
+                    print(f"    {row.id} {label}: {row.verdict.decision}: {row.verdict.reason}")
+            for one in accounts:
+                if one.cls == "open":
+                    print(f"    open {one.id} holds {one.tools}: {one.text[:90]!r}: {one.reason[:200]}")
+
+
+if __name__ == "__main__":
+    main()
