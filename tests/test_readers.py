@@ -291,6 +291,12 @@ def test_an_act_is_done_by_the_tools_that_two_of_three_writers_name() -> None:
     assert words.entry("rent").predicate.tools == ("rent",) and words.entry("rent").by == "agreed 2 of 3"
 
 
+def test_a_test_and_a_question_that_differ_have_to_say_the_same() -> None:
+    found = extract.asked(SOURCE, [bound("state.age >= 18", None, "state.tall")])
+    assert found.words.entry("adult").by == "bindings differ"
+    assert [field.name for field in found.toolbox.state if field.source] == ["adult__2"]
+
+
 @pytest.mark.parametrize(("age", "decision"), [(17, "deny"), (18, "undecided"), (20, "undecided"), (21, "allow")])
 def test_where_three_bindings_differ_a_call_is_decided_on_which_all_say_the_same(age: int, decision: str) -> None:
     found = extract.asked(SOURCE, [bound("state.age >= 18", "state.age > 18", "state.age > 20")])

@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from bench import airline, read_airline, readings
+from bench.readings import Mode
 
 from wb.bench import recorded
 from wb.domain import policy as documents
@@ -30,9 +31,9 @@ from wb.domain.events import Answer, Asked, Event, Run
 from wb.domain.policy import Policy
 from wb.domain.trace import Verdict
 from wb.guards.runtime import CallGuard
-from wb.rules import extract, sentences
-from wb.rules.extract import Extracted, Trust
-from wb.rules.rule import RuleSet
+from wb.rules import sentences
+from wb.rules.extract import Extracted
+from wb.rules.rule import RuleSet, toolbox
 from wb.rules.sentences import Account
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "readings" / "airline"
@@ -60,9 +61,9 @@ def policy() -> Policy:
 
 
 @cache
-def extracted(count: int, trust: Trust) -> Extracted:
-    """What so many readers come to."""
-    return extract.asked(policy(), readings.panel(FOLDER / "replies.jsonl"), count=count, trust=trust)
+def extracted(mode: Mode) -> Extracted:
+    """What the readers come to."""
+    return readings.extracted(readings.Text("airline", policy(), (), {}, FOLDER / "replies.jsonl"), mode)
 
 
 def guard(found: Extracted, *, consent: bool = False, open: bool = True) -> tuple[CallGuard, Sequence[Account]]:
@@ -71,7 +72,7 @@ def guard(found: Extracted, *, consent: bool = False, open: bool = True) -> tupl
     kept = [row for row in accounts if consent or CONSENT not in row.text]
     rules = {name for row in kept for name in row.rules}
     some = RuleSet(ruleset.predicates, tuple(rule for rule in ruleset.rules if rule.id in rules)).without_unused()
-    judge = airline.guarded("airline", extract.toolbox(found.toolbox, some), some)
+    judge = airline.guarded("airline", toolbox(found.toolbox, some), some)
     return (replace(judge, open=sentences.open_on(kept)) if open else judge), kept
 
 
@@ -81,8 +82,9 @@ def answers() -> Mapping[str, Sequence[Answer]]:
     found: dict[str, list[Answer]] = {}
     for line in (FOLDER / "answers.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        made = Answer(row["field"], row["value"], row["quotation"], "answerer")
-        found.setdefault(row["id"], []).append(made)
+        if row["value"] is not None:
+            made = Answer(row["field"], row["value"], row["quotation"], "answerer")
+            found.setdefault(row["id"], []).append(made)
     return found
 
 
@@ -113,26 +115,26 @@ def counted(rows: Sequence[Row]) -> dict[str, int]:
     )
 
 
-ROWS: tuple[tuple[str, int, Trust, dict[str, bool], bool], ...] = (
-    ("agreed, two readers", 2, "agreed", {}, True),
-    ("agreed", 3, "agreed", {}, True),
-    ("agreed, open sentences not counted", 3, "agreed", {"open": False}, True),
-    ("assumed", 3, "assumed", {}, True),
-    ("read", 1, "read", {}, True),
-    ("person (nobody decides)", 3, "person", {}, True),
-    ("agreed, nobody asked at run time", 3, "agreed", {}, False),
-    ("agreed, with consent", 3, "agreed", {"consent": True}, True),
+ROWS: tuple[tuple[str, Mode, dict[str, bool], bool], ...] = (
+    ("agreed, two readers alone", Mode("", 2, judged=False), {}, True),
+    ("agreed", Mode("", 3), {}, True),
+    ("agreed, open sentences not counted", Mode("", 3), {"open": False}, True),
+    ("assumed", Mode("", 3, "assumed"), {}, True),
+    ("read", Mode("", 2, "read", judged=False), {}, True),
+    ("person (nobody decides)", Mode("", 3, "person"), {}, True),
+    ("agreed, nobody asked at run time", Mode("", 3), {}, False),
+    ("agreed, with consent", Mode("", 3), {"consent": True}, True),
 )
 
 
 def main() -> None:
-    for title, count, trust, options, answered in ROWS:
-        judge, accounts = guard(extracted(count, trust), **options)
+    for title, mode, options, answered in ROWS:
+        judge, accounts = guard(extracted(mode), **options)
         rows = tuple(judged(judge, answered=answered))
         print(f"{title}: {counted(rows)}; sentences {sentences.counted(accounts)}", flush=True)
         if "--calls" in sys.argv and title == "agreed":
             for row in rows:
-                if (row.verdict.decision == "deny") is not row.denied:
+                if row.verdict.decision != ("deny" if row.denied else "allow"):
                     label = "violating" if row.denied else "compliant"
                     print(f"    {row.id} {label}: {row.verdict.decision}: {row.verdict.reason}")
             for one in accounts:

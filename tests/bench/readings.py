@@ -1,6 +1,8 @@
 """What readers make of documents whose gold and calls were written before: in force, right, allowed and denied.
 
-    python tests/bench/readings.py FOLDER [FOLDER …] [--rules]
+    python tests/bench/readings.py FOLDER [FOLDER …] [--rules] [--csv FILE --texts NAME]
+
+`--csv` writes the counts for the figure of notebook 01, under a NAME for these texts, after those that FILE has.
 
 A folder holds a text as a policy (`policy.md`, `tools.json`), `replies.jsonl` (of writers, readers and judges), a gold
 (`gold.json`, `runs.jsonl`: violating and complying runs of each rule, `index.json`: which is which) and
@@ -13,6 +15,8 @@ gold rule's own sentences.
 from __future__ import annotations
 
 # ruff: noqa: E402
+import argparse
+import csv
 import difflib
 import json
 import re
@@ -21,12 +25,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from bench import airline
 
 from wb import paths
+from wb.bench.evaluate import wilson
 from wb.domain import events
 from wb.domain import policy as documents
 from wb.domain.events import Event, Run
@@ -103,9 +109,30 @@ def panel(replies: Path) -> extract.Panel:
     return extract.Panel([llm(n) for n in WRITERS], [llm(n) for n in READERS], [llm(n) for n in JUDGES])
 
 
-def extracted(one: Text, count: int, trust: Trust) -> Extracted:
-    """What so many readers come to at a level of trust."""
-    return extract.asked(one.policy, panel(one.replies), count=count, trust=trust)
+class Mode(NamedTuple):
+    """Who is heard, and what is in force."""
+
+    name: str
+    count: int
+    trust: Trust = "agreed"
+    judged: bool = True
+
+
+MODES = (
+    Mode("1 reader", 2, "read", judged=False),
+    Mode("2 readers", 2, judged=False),
+    Mode("3 readers", 3, judged=False),
+    Mode("3 readers and judges", 3),
+    Mode("3 readers and judges, assumed", 3, "assumed"),
+)
+
+
+def extracted(one: Text, mode: Mode) -> Extracted:
+    """What the readers of a text come to."""
+    heard = panel(one.replies)
+    return extract.asked(
+        one.policy, heard if mode.judged else heard._replace(judges=()), count=mode.count, trust=mode.trust
+    )
 
 
 def golden(folder: Path) -> tuple[tuple[Gold, ...], dict[str, Run]]:
@@ -184,9 +211,9 @@ def decided(judge: CallGuard, run: Run, known: Mapping[str, object]) -> events.A
     return judge.session().replay(told(run, known))[-1]
 
 
-def measure(one: Text, count: int, trust: Trust, said: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
-    """The figures of a text for so many readers at a level of trust."""
-    found = extracted(one, count, trust)
+def measure(one: Text, mode: Mode, said: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """The figures of a text."""
+    found = extracted(one, mode)
     classed = sentences.classify(one.policy, found)
     at = places(one, classed)
     accounts = {row.id: row for row in classed.accounts}
@@ -218,14 +245,16 @@ def measure(one: Text, count: int, trust: Trust, said: Mapping[str, Mapping[str,
     in_force = [row for row in classed.accounts if row.cls == "rule"]
     return {
         "text": one.name,
-        "readers": count,
-        "trust": trust,
+        "mode": mode.name,
         "gold rules": len(one.gold),
         **dict(rows),
         "sentences": sentences.counted(classed.accounts),
         "rules in force": sum(len(row.rules) for row in in_force),
         "detail": detail,
     }
+
+
+GRADES = ("right", "undecided", "too weak", "too strict", "inverted")
 
 
 def _verdict(bad: Sequence[str], good: Sequence[str]) -> str:
@@ -240,18 +269,68 @@ def _verdict(bad: Sequence[str], good: Sequence[str]) -> str:
     return "undecided"
 
 
+COLUMNS = ("gold rules", "not in force", *GRADES, "cleared") + tuple(
+    f"{kind} {decision}{how}"
+    for kind in ("violating", "complying")
+    for decision in ("deny", "allow", "undecided")
+    for how in ("", ", open sentences not counted")
+)
+
+
+def keep(rows: Sequence[Mapping[str, object]], file: Path, texts: str) -> None:
+    """Write the counts of these texts to a CSV, in place of those that it has under their name."""
+    before = list(csv.DictReader(file.open(encoding="utf-8"))) if file.exists() else []
+    made = [
+        {"texts": texts, "text": row["text"], "mode": row["mode"], **{name: row.get(name, 0) for name in COLUMNS}}
+        for row in rows
+    ]
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, ("texts", "text", "mode", *COLUMNS), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([row for row in before if row["texts"] != texts] + made)
+
+
 def main() -> None:
-    folders = [Path(one) for one in sys.argv[1:] if not one.startswith("--")]
-    for folder in folders:
+    options = argparse.ArgumentParser()
+    options.add_argument("folders", nargs="+", type=Path)
+    options.add_argument("--rules", action="store_true")
+    options.add_argument("--csv", type=Path)
+    options.add_argument("--texts", default="")
+    given, every = options.parse_args(), []
+    total: dict[str, Counter[str]] = {}
+    for folder in given.folders:
         one = text(folder)
         said = answers(folder / "answers.jsonl")
-        for count, trust in ((2, "agreed"), (3, "agreed"), (1, "read"), (3, "assumed")):
-            row = measure(one, count, trust, said)
+        for mode in MODES:
+            row = measure(one, mode, said)
             detail = row.pop("detail")
-            print(json.dumps(row))
-            if "--rules" in sys.argv:
+            print(json.dumps(row), flush=True)
+            every.append(row)
+            if given.rules and mode == MODES[3]:
                 for line in detail:
                     print("   ", *line)
+            total.setdefault(mode.name, Counter()).update({k: v for k, v in row.items() if type(v) is int})
+    if given.csv:
+        keep(every, given.csv, given.texts)
+    for name, row in total.items():
+        force = row["gold rules"] - row["not in force"]
+        parts = [f"in force {share(force, row['gold rules'])}", f"right of these {share(row['right'], force)}"]
+        parts += [f"{grade} {row[grade]}" for grade in GRADES[1:]] + [f"cleared {row['cleared']}"]
+        for kind in ("violating", "complying"):
+            runs = sum(row[f"{kind} {decision}"] for decision in ("deny", "allow", "undecided"))
+            for decision in ("deny", "allow"):
+                key = f"{kind} {decision}"
+                bare = row[f"{key}, open sentences not counted"]
+                parts.append(f"{key} {share(row[key], runs)} ({bare} without open sentences)")
+        print(f"{name}: {'; '.join(parts)}")
+
+
+def share(hits: int, n: int) -> str:
+    """So many of so many, with the Wilson interval of 95 %."""
+    if not n:
+        return "0 of 0"
+    rate = wilson(hits, n)
+    return f"{hits} of {n} ({rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}])"
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
-from bench.readings import extracted, text
+from bench.readings import MODES, extracted, panel, text
 
 from wb.domain.clauses import pieces
 from wb.domain.policy import Policy
@@ -27,7 +27,7 @@ from wb.logic import facts, worlds
 from wb.logic import formula as f
 from wb.logic.facts import Comparison, Fact, Negation, Scalar
 from wb.logic.formula import Formula
-from wb.rules import agreement, extract, quantities, readers
+from wb.rules import agreement, extract, judges, quantities, readers
 from wb.rules.readers import Reading
 from wb.rules.vocabulary import Vocabulary
 
@@ -76,14 +76,15 @@ class Read:
     words: Vocabulary
     first: Mapping[str, Reading]
     second: Mapping[str, Reading]
+    replies: Path
 
 
 def read(folder: Path) -> Read:
     """What the first two readers made of a text."""
     one = text(folder)
-    found = extracted(one, 2, "agreed")
+    found = extracted(one, MODES[1])
     first, second = found.readings.values()
-    return Read(one.policy, found.vocabulary, first, second)
+    return Read(one.policy, found.vocabulary, first, second, one.replies)
 
 
 def replies(one: Read, draw: random.Random, count: int) -> Counter[tuple[str, str]]:
@@ -136,35 +137,61 @@ def _mistakes(test: Fact) -> Iterator[Fact]:
             yield from others if node is test else ()
 
 
-def omissions(one: Read, draw: random.Random, count: int) -> Counter[str]:
-    """What comes of a condition or exception that both readers leave out: caught by the numbers, or in force."""
-    rows, found = [], Counter()
+def omitted(one: Read, draw: random.Random) -> tuple[dict[str, agreement.Agreement], set[str], Counter[str]]:
+    """What all readers agree on, with a condition or exception left out in each sentence that has one (an agreement by
+    statement, and which were changed), and what the numbers of the sentences say of that."""
     by_id = {clause.id: piece for clause, piece in zip(extract.clauses(one.policy), pieces(one.policy), strict=True)}
+    made, changed, found = {}, set(), Counter()
     for name, reading in one.first.items():
-        for formula in reading.formulas:
-            kinds = [bad for kind, bad in wrong(formula, one.words) if kind in ("condition", "exception")]
-            rows += [(name, formula, bad) for bad in kinds]
-    for name, _, bad in draw.sample(rows, min(count, len(rows))):
-        odd = quantities.compared(by_id[name], [bad], one.words.predicates).swapped
-        found["caught by the numbers" if odd else "in force"] += 1
-    return found
+        settled = agreement.settle([reading, one.second[name]], one.words)
+        rows = [
+            tuple(bad if formula is other else other for other in settled.formulas)
+            for formula in settled.formulas
+            for kind, bad in wrong(formula, one.words)
+            if kind in ("condition", "exception") and _weaker(formula, bad, one.words)
+        ]
+        made[name] = settled
+        if settled.outcome == "agreed" and rows:
+            formulas = draw.choice(rows)
+            made[name] = replace(settled, formulas=formulas)
+            changed.add(name)
+            swapped = quantities.compared(by_id[name], formulas, one.words.predicates).swapped
+            found["caught by the numbers" if swapped else "not caught by the numbers"] += 1
+    return made, changed, found
+
+
+def _weaker(formula: Formula, bad: Formula, words: Vocabulary) -> bool:
+    """Whether the rule with its mistake allows other runs than before."""
+    return agreement.compare(Reading((formula,)), Reading((bad,)), words).outcome != "agreed"
+
+
+def judged(one: Read, made: Mapping[str, agreement.Agreement], changed: set[str]) -> Counter[str]:
+    """What the judges say of rules of which some have a part left out."""
+    found = judges.doubted(one.policy, one.words, made, panel(one.replies).judges)
+    return Counter(
+        f"{'wrong' if name in changed else 'right'} {'doubted' if found[name].outcome == 'doubted' else 'passed'}"
+        for name, before in made.items()
+        if before.outcome == "agreed"
+    )
 
 
 def main() -> None:
     texts = [read(Path(folder)) for folder in sys.argv[1:]]
     draw, share = random.Random(1), -(-COUNT // max(len(texts), 1))
-    total, tests, both = Counter(), Counter(), Counter()
+    total, tests, both, heard = Counter(), Counter(), Counter(), Counter()
     for one in texts:
         total += replies(one, draw, share)
         tests += entries(one, draw, share // 2)
-        both += omissions(one, draw, share // 2)
+        made, changed, numbers = omitted(one, random.Random(1))
+        both += numbers
+        heard += judged(one, made, changed)
     print(
         f"one reader wrong: {sum(total.values())}, in force {sum(n for (_, c), n in total.items() if c == 'in force')}"
     )
     for kind in sorted({kind for kind, _ in total}):
         print(f"  {kind}: {total[kind, 'open']} open, {total[kind, 'in force']} in force")
     print(f"a test of the vocabulary wrong in one of two bindings: {dict(tests)}")
-    print(f"a condition or exception left out by both readers: {dict(both)}")
+    print(f"a condition or exception left out by both readers: {dict(both)}; by the judges {dict(heard)}")
 
 
 if __name__ == "__main__":

@@ -194,7 +194,8 @@ class _Values:
         days = {moment + timedelta(days=k) for moment in moments for k in (-1, 0, 1)} if self.dated else ()
         dates = sorted({day.strftime("%Y-%m-%d") for day in days})
         times_of_day = [moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in moments]
-        return [*dates[:: len(dates) // 8 or 1], *times_of_day, *self.texts]
+        some = dates[:: len(dates) // 8 or 1]  # and when they begin, for what is just so long ago
+        return [*some, *(f"{day}T00:00:00Z" for day in some), *times_of_day, *self.texts]
 
     def _some(self, choices: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
         """Every choice of one value each, or as many of them as are tried."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 AGREED = "agreed"
 ROUNDS = 2  # runs that are judged of one sentence: enough for three readings that all differ
-BATCH = 12  # runs, or statements, a question
+BATCH = 24  # runs, or statements with their rules, a question
 
 
 class Judged(pydantic.BaseModel):

@@ -390,7 +390,12 @@ def _compared(one: Predicate, other: Predicate, toolbox: Toolbox) -> _Same:
 def _alternatives(entry: Entry) -> tuple[Predicate, ...]:
     """Each binding of an entry under a name of its own, and last what would say that the first is meant."""
     each = [
-        replace(one, name=f"{entry.name}__{k}", description=f"{one.description} (binding {k})")
+        replace(
+            one,
+            name=f"{entry.name}__{k}",
+            description=f"{one.description} (binding {k})",
+            test=None if one.question else one.test,  # a question tells the field of its own name
+        )
         for k, one in enumerate((entry.predicate, *entry.others), 1)
     ]
     return (*each, Predicate(f"{entry.name}__first", "state", f"the first binding of {entry.name} is meant"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from wb.bench.evaluate import wilson
 from wb.runs import cards, show
 from wb.runs.figure import GREY, Axis, Figure, Look, Series
 
@@ -98,6 +99,42 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
     panels = tuple("FPR" if rate == "fpr" else rate for rate in show.RATES)
     title = f"Methods on the {split} cases (hollow: published)"
     return Figure(title, tuple(series), PERCENT, panels=panels, height=420)
+
+
+def readers(runs: Runs) -> Figure:
+    """How many readers buy how much: of texts with a gold, the share of its rules in force, of these the share that is
+    right, and of calls on either side of them the shares allowed, with 95 % intervals.
+
+    Values: lists of counts, a row a text and `mode` (who is heard), as `tests/bench/readings.py --csv` writes them.
+    """
+    series = []
+    for look, name, rows in _looks(runs):
+        modes = list(dict.fromkeys(str(row["mode"]) for row in rows))[::-1]
+        for panel, (_, hits, of) in enumerate(READ):
+            counts = [
+                tuple(sum(int(row[key]) for row in rows if row["mode"] == mode for key in keys) for keys in (hits, of))
+                for mode in modes
+            ]
+            rates = [wilson(min(many, n), n) for many, n in counts]
+            shape = {
+                "panel": panel,
+                "listed": panel == 0,
+                "intervals": [rate[1:] if rate.value is not None else None for rate in rates],
+            }
+            series.append(Series(look, [rate.value for rate in rates], modes, name, "markers", **shape))
+    panels = tuple(title for title, *_ in READ)
+    return Figure("What more readers buy", tuple(series), PERCENT, panels=panels, height=420)
+
+
+_FORCE = ("right", "undecided", "too weak", "too strict", "inverted")  # grades of gold rules that are in force
+READ: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (  # a panel: title, what is counted, and of what
+    ("gold rules in force", _FORCE, ("gold rules",)),
+    ("right, of these", ("right",), _FORCE),
+    *(
+        (f"{kind} allowed", (f"{kind} allow",), tuple(f"{kind} {one}" for one in ("deny", "allow", "undecided")))
+        for kind in ("complying", "violating")
+    ),
+)
 
 
 def pass_k(runs: Runs) -> Figure:
