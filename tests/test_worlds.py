@@ -44,12 +44,32 @@ def compare(one: str, other: str) -> worlds.Compared:
         ("state.age >= 18", "state.age > 18", False),
         # the names of macros' variables say nothing, and lists of which nothing is declared are tried as well
         ("state.user.cards.exists(c, c.kind == 'a')", "state.user.cards.exists(x, x.kind == 'a')", True),
-        ("state.staff.exists(s, s.id == call.row && s.team == 'a')", "state.staff.exists(p, p.team == 'a' && p.id == call.row)", True),
-        ("state.staff.exists(s, s.id == call.row && s.team == 'a')", "state.staff.exists(s, s.id == call.row && s.team == 'b')", False),
-        ("state.staff.exists(s, s.team == 'a' && state.staff.all(t, t.id != s.id))", "state.staff.exists(s, state.staff.all(s, s.id == 'a'))", False),
+        (
+            "state.staff.exists(s, s.id == call.row && s.team == 'a')",
+            "state.staff.exists(p, p.team == 'a' && p.id == call.row)",
+            True,
+        ),
+        (
+            "state.staff.exists(s, s.id == call.row && s.team == 'a')",
+            "state.staff.exists(s, s.id == call.row && s.team == 'b')",
+            False,
+        ),
+        (
+            "state.staff.exists(s, s.team == 'a' && state.staff.all(t, t.id != s.id))",
+            "state.staff.exists(s, state.staff.all(s, s.id == 'a'))",
+            False,
+        ),
         # dates without a time of day
-        ("now - timestamp(state.day + 'T00:00:00Z') < duration('48h')", "timestamp(state.day + 'T00:00:00Z') > now - duration('48h')", True),
-        ("now - timestamp(state.day + 'T00:00:00Z') < duration('48h')", "now - timestamp(state.day + 'T00:00:00Z') <= duration('48h')", False),
+        (
+            "now - timestamp(state.day + 'T00:00:00Z') < duration('48h')",
+            "timestamp(state.day + 'T00:00:00Z') > now - duration('48h')",
+            True,
+        ),
+        (
+            "now - timestamp(state.day + 'T00:00:00Z') < duration('48h')",
+            "now - timestamp(state.day + 'T00:00:00Z') <= duration('48h')",
+            False,
+        ),
         ("state.age >= 18", "state.age <= 18", False),
         ("state.age >= 18", "state.age >= 21", False),
         ('state.role == "owner"', 'state.role != "guest"', True),

@@ -14,7 +14,7 @@ clauses are joined into one set over one vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -201,12 +201,45 @@ class RuleSet:
 
 def toolbox(given: Toolbox, ruleset: RuleSet) -> Toolbox:
     """The toolbox with a field of the state for each question of the rule set's predicates, and for what they ask of
-    the present step."""
-    known = {field.name for field in given.state}
+    the present step.
+
+    An answer needs a quotation where it may let a call through: of a fact that all rules need to be so, only a yes.
+    """
+    own = {p.name: p for p in ruleset.predicates if p.question}
+    kept = tuple(
+        one for one in given.state if one.name not in own or one.source is None or one.source.kind != "question"
+    )
+    known = {field.name for field in kept}
     read = {path.names[1] for p in ruleset.predicates if p.test is not None for path in facts.paths(p.test)}
-    rows = [question(p) for p in ruleset.predicates if p.question and p.name not in known]
+    helping = helpful(rule.formula for rule in ruleset.rules)
+    rows = [question(p, helping.get(name, ())) for name, p in own.items() if name not in known]
     rows += [row for row in SESSION if row["name"] in read - known]
-    return with_questions(given, rows)
+    return with_questions(replace(given, state=kept), rows)
+
+
+def helpful(formulas: Iterable[Formula]) -> dict[str, frozenset[bool]]:
+    """By predicate, which of its truths may help the formulas to hold."""
+    found: dict[str, set[bool]] = {}
+
+    def walk(node: Formula, helps: bool, either: bool) -> None:
+        match node:
+            case Atom():
+                found.setdefault(node.predicate, set()).update((True, False) if either else (helps,))
+            case formula.Not(body):
+                walk(body, not helps, either)
+            case formula.Implies(left, right):
+                walk(left, not helps, either)
+                walk(right, helps, either)
+            case formula.Iff() | formula.Xor() | formula.Recently():
+                for child in formula.children(node):
+                    walk(child, helps, True)
+            case _:
+                for child in formula.children(node):
+                    walk(child, helps, either)
+
+    for one in formulas:
+        walk(one, True, False)
+    return {name: frozenset(signs) for name, signs in found.items()}
 
 
 def asking(policy: Policy, ruleset: RuleSet) -> Policy:
@@ -214,9 +247,11 @@ def asking(policy: Policy, ruleset: RuleSet) -> Policy:
     return replace(policy, toolbox=toolbox(policy.toolbox, ruleset))
 
 
-def question(predicate: Predicate) -> dict[str, object]:
-    """The field of the state that a question tells, as `tools.json` has it: whether it is so."""
-    asked = {"question": predicate.question, "of": list(predicate.speakers)}
+def question(predicate: Predicate, permits: Collection[bool] = ()) -> dict[str, object]:
+    """The field of the state that a question tells, as `tools.json` has it: whether it is so; which answers may let a
+    call through, where that is known."""
+    asked: dict[str, object] = {"question": predicate.question, "of": list(predicate.speakers)}
+    asked |= {"permits": sorted(permits)} if len(permits) == 1 else {}
     return {"name": predicate.name, "type": "boolean", "description": predicate.description, "from": asked}
 
 

@@ -8,8 +8,10 @@ visible: each has a colour, a dash, a marker and a width of its own, the first t
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from wb.bench.evaluate import wilson
 from wb.runs import cards, show
@@ -99,6 +101,16 @@ def confusion(runs: Runs, *, split: str = "all") -> Figure:
     panels = tuple("FPR" if rate == "fpr" else rate for rate in show.RATES)
     title = f"Methods on the {split} cases (hollow: published)"
     return Figure(title, tuple(series), PERCENT, panels=panels, height=420)
+
+
+def of_csv(path: Path) -> dict[str, list[dict[str, str]]]:
+    """The rows of a CSV by their first column, as runs to be drawn."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    runs: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        runs.setdefault(next(iter(row.values())), []).append(row)
+    return runs
 
 
 def readers(runs: Runs) -> Figure:
