@@ -27,9 +27,9 @@ from wb.bench import recorded
 from wb.domain import policy as documents
 from wb.domain import tools
 from wb.guards import runtime
+from wb.offline import reader
 from wb.paths import Project, digest
 from wb.rules import sentences
-from wb.rules.rule import RuleSet
 from wb.runs import artifact, key
 from wb.runs.artifact import Version
 
@@ -92,7 +92,8 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
 
 def decided() -> dict[str, object]:
     """What a person says of the sentence about bills."""
-    read = sentences.classify(documents.of_text(POLICY, tools.parse(json.dumps(TOOLS))), (), RuleSet())
+    policy = documents.of_text(POLICY, tools.parse(json.dumps(TOOLS)))
+    read, _ = sentences.classify(policy, reader.extracted(policy))
     acts = {
         name: {"kind": "action", "tools": [tool], "objects": ["call.berth"]}
         for name, tool in (("logs", "log_boat"), ("bills", "bill_boat"))

@@ -26,7 +26,7 @@ from wb.logic.objects import Slices
 from wb.logic.semantics import KLEENE, Past, at, holds, table
 from wb.logic.syntax import STYLES, FormulaError, parse, render
 from wb.logic.times import SECOND, duration, written
-from wb.rules import check, decisions, extract, rulefile
+from wb.rules import check, decisions, rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.shield import circuit
 from wb.shield.shield import Shield
