@@ -29,9 +29,10 @@ FACTORS = (1, 7, 12, 24, 30, 60, 100, 168, 365, 1000, 1440, 3600, 86400)  # betw
 
 
 @cache
-def numbers(text: str) -> frozenset[float]:
-    """The quantities of a text, in digits or words."""
-    digits = alpha2digit(_ORDINAL.sub(" ", text), "en")
+def numbers(text: str, least: int = 3) -> frozenset[float]:
+    """The quantities of a text, in digits or words; words below `least` count in a larger number alone, for "one" and
+    "two" are often none."""
+    digits = alpha2digit(_ORDINAL.sub(" ", text), "en", least)
     return frozenset(float(found.replace(",", "")) for found in _NUMBER.findall(digits))
 
 
@@ -50,7 +51,7 @@ def added(piece: Sentence, formulas: Sequence[Formula], predicates: Iterable[Pre
     """Which number of a test stands neither in the sentence nor in what it is read with; empty for none."""
     tested, told = _of_rules(formulas, predicates)
     around = " ".join((piece.said, *piece.stems, piece.label, *piece.headings, *(cell for _, cell in piece.row)))
-    odd = sorted(number for number in tested - {0.0, 1.0} if not _among(number, numbers(around) | told))
+    odd = sorted(number for number in tested - {0.0, 1.0} if not _among(number, numbers(around, 0) | told))
     return f"a number of the sentence was required; a test has {odd[0]:g}" if odd else ""
 
 
