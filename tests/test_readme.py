@@ -128,13 +128,17 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
     shown = [one for cell in cells for one in re.findall(r"`(.*?)`", cell)]
     told = {"name": "old", "type": "string"}
     sources = [json.loads(text) for text in shown]
+    typed = {'{"step": "calls"}': "integer"} | {text: "boolean" for text in shown if text.startswith('{"question"')}
     fields = [
-        {"name": f"f{i}", "type": "object" if "to" in source else "string", "from": source}
-        for i, source in enumerate(sources)
+        {"name": f"f{i}", "type": typed.get(text, "string"), "from": source}
+        for i, (text, source) in enumerate(zip(shown, sources, strict=True))
     ]
     box = tools.parse(json.dumps({"tools": listed, "state": [told, *fields]}))
     kinds = [field.source.kind for field in box.state if field.source is not None]
-    assert set(kinds) == set(get_args(get_type_hints(tools.Source)["kind"])) and kinds.count("said") == 3
+    assert (
+        set(kinds) == set(get_args(get_type_hints(tools.Source)["kind"]))
+        and kinds.count("said") == kinds.count("step") == 2
+    )
     assert [[*dict(field.source.objects)] for field in box.state[1:]].count(["lend_book"]) == 1
     with pytest.raises(tools.ToolError, match="declared before"):
         tools.parse(json.dumps({"tools": listed, "state": fields}))
