@@ -152,9 +152,9 @@ def server() -> Iterator[Scripted]:
         yield one
 
 
-def read(server: Scripted, folder: object, **bad: Reply | list[Reply]) -> dict[str, tuple[str, bool]]:
-    """The class of each sentence, and whether its rule is the right one, where prompts are answered so, one reply after
-    the other; what is not named is answered rightly."""
+def read(server: Scripted, folder: object, **bad: Reply | list[Reply]) -> dict[str, tuple[str, str]]:
+    """The class of each sentence, and whether the *right* rule of it is in force, *none* or a *wrong* one, where
+    prompts are answered so, one reply after the other; what is not named is answered rightly."""
     said = {"write_vocabulary": WORDS, "bind_vocabulary": WORDS, "add_vocabulary": {}}
     said |= {"read_formulas": formulas(), "read_cases": cases(), **bad}
 
@@ -176,17 +176,17 @@ def read(server: Scripted, folder: object, **bad: Reply | list[Reply]) -> dict[s
             bound = [known[name] for rule in one.rules for name in rules[rule].predicates]
             hoped = [p for p in of_right() if p.name in {q.name for q in bound}]
             same = {(p.name, p.tools, p.test) for p in bound} == {(p.name, p.tools, p.test) for p in hoped}
-            out[one.text] = (one.cls, told == [RIGHT[one.text]] and same)
+            out[one.text] = (one.cls, ("right" if told == [RIGHT[one.text]] and same else "wrong") if told else "none")
     return out
 
 
 def of_right() -> tuple[Predicate, ...]:
-    facts = [Predicate(row["name"], "state", test=cel.parse(row["test"])) for row in FACTS]
-    return (*(Predicate(row["name"], "action", tools=tuple(row["tools"])) for row in WORDS["acts"]), *facts)
+    facts = [Predicate(row["name"], "state", "", test=cel.parse(row["test"])) for row in FACTS]
+    return (*(Predicate(row["name"], "action", "", tools=tuple(row["tools"])) for row in WORDS["acts"]), *facts)
 
 
 def test_good_replies_give_the_right_rules(server: Scripted, tmp_path) -> None:
-    assert read(server, tmp_path) == {AGE: ("rule", True), GOLD: ("rule", True)}
+    assert read(server, tmp_path) == {AGE: ("rule", "right"), GOLD: ("rule", "right")}
 
 
 WRONG = {
@@ -195,19 +195,23 @@ WRONG = {
     **{f"bound again: {name}": ("bind_vocabulary", one) for name, one in (MALFORMED | BINDINGS).items()},
     **{f"bound first: {name}": ("write_vocabulary", one) for name, one in BINDINGS.items()},
 }
+# a reply without entries is one that binds nothing again
+EMPTY = [("bind_vocabulary", MALFORMED[name]) for name in ("empty object", "wrong language", "a text for a list")]
 
 
 @pytest.mark.parametrize(("prompt", "reply"), WRONG.values(), ids=WRONG.keys())
 def test_a_sentence_of_which_one_reader_or_writer_is_wrong_is_open(
     server: Scripted, tmp_path, prompt: str, reply: Reply
 ) -> None:
-    if prompt == "bind_vocabulary" and reply in MALFORMED.values():
+    malformed = reply in MALFORMED.values() and (prompt, reply) not in EMPTY
+    if prompt == "bind_vocabulary" and malformed:
         with pytest.raises(ModelError):
             read(server, tmp_path / "always", **{prompt: reply})
     else:
         found = read(server, tmp_path / "always", **{prompt: reply})
-        assert found[AGE] == ("open", False) and found[GOLD] in {("open", False), ("rule", True)}
-    if reply in MALFORMED.values():
+        of_age = "right" if reply is FORMULAS["every tool"] else "none"  # of the gate the readers agree
+        assert found[AGE] == ("open", of_age) and found[GOLD] in {("open", "none"), ("rule", "right")}
+    if malformed:
         once = read(
             server,
             tmp_path / "once",
@@ -218,14 +222,14 @@ def test_a_sentence_of_which_one_reader_or_writer_is_wrong_is_open(
                 ]
             },
         )
-        assert once == {AGE: ("rule", True), GOLD: ("rule", True)}, "asked once more, and answered rightly"
+        assert once == {AGE: ("rule", "right"), GOLD: ("rule", "right")}, "asked once more, and answered rightly"
 
 
 @pytest.mark.parametrize("case", SOUND)
 def test_a_right_answer_is_found_in_what_stands_around_it(server: Scripted, tmp_path, case: str) -> None:
     before, behind = SOUND[case]
     found = read(server, tmp_path, read_formulas=f"{before}{GOOD}{behind}")
-    assert found == {AGE: ("rule", True), GOLD: ("rule", True)}
+    assert found == {AGE: ("rule", "right"), GOLD: ("rule", "right")}
 
 
 def test_what_an_agent_said_and_the_model_quotes_is_not_what_the_model_says(server: Scripted, tmp_path) -> None:

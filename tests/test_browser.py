@@ -334,7 +334,7 @@ def test_a_click_a_decision_and_another_verdict_on_a_call(hire):
         markup = view.locator("img, script, iframe, a").count()
         text = view.locator(".document").inner_text()
     assert verdicts == ["allow", "allow", "allow", "deny"]
-    assert "Whenever paint_boat is called, “in haste” does not hold" in shown and "no field decides" in shown
+    assert "no field decides 'haste'" in shown and "rent_boat, paint_boat" in shown
     assert used[:2] == used[3:5] and used[0] == "the painter is slow" and "ALWAYS (slow IMPLIES rested)" in used[1]
     assert "slow" not in used[2] + used[6] and used[5] == "", "what is offered is used once"
     assert "last year" not in stale and "Never paint a boat in a great haste." in stale and "in haste" in stale

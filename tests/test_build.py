@@ -27,16 +27,16 @@ from wb.bench import recorded
 from wb.domain import policy as documents
 from wb.domain import tools
 from wb.guards import runtime
+from wb.offline import reader
 from wb.paths import Project, digest
 from wb.rules import sentences
-from wb.rules.rule import RuleSet
 from wb.runs import artifact, key
 from wb.runs.artifact import Version
 
 POLICY = """# Boat hire
 
-Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a boat in haste.
-The harbour is old.
+Never rent a boat to a visitor who cannot swim. Never end a rental before you rent a boat. Do not paint a hull in haste.
+Never paint a hull before you rent a boat. The harbour is old.
 
 Bill a boat as the clerk would.
 """
@@ -44,7 +44,7 @@ TOOLS = {
     "tools": [
         {"name": "rent_boat", "description": "Rent a boat to a visitor.", "keywords": ["rent a boat"]},
         {"name": "end_rental", "description": "End a rental.", "keywords": ["end a rental"]},
-        {"name": "paint_boat", "description": "Paint a boat.", "keywords": ["paint a boat"]},
+        {"name": "paint_hull", "description": "Paint a hull.", "keywords": ["paint a hull"]},
         *(
             {
                 "name": name,
@@ -73,7 +73,7 @@ CALLS = {
     "learning": [
         ("rent_boat", "allow", "allow"),
         ("end_rental", "allow", "allow"),
-        ("paint_boat", "allow", "undecided"),
+        ("paint_hull", "allow", "undecided"),
         ("no_such_tool", "deny", "deny"),
     ],
     "held out": [("rent_boat", "deny", "deny"), ("end_rental", "deny", "deny")],
@@ -92,7 +92,8 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
 
 def decided() -> dict[str, object]:
     """What a person says of the sentence about bills."""
-    read = sentences.classify(documents.of_text(POLICY, tools.parse(json.dumps(TOOLS))), (), RuleSet())
+    policy = documents.of_text(POLICY, tools.parse(json.dumps(TOOLS)))
+    read, _ = sentences.classify(policy, reader.extracted(policy))
     acts = {
         name: {"kind": "action", "tools": [tool], "objects": ["call.berth"]}
         for name, tool in (("logs", "log_boat"), ("bills", "bill_boat"))
@@ -150,7 +151,7 @@ def test_a_run_ends_with_what_came_of_the_policy_as_counted_again_from_its_files
     folder, done = ran
     said = [re.sub(r" \([^)]*\)", "", line) for line in done.stdout.splitlines()]
     assert [line for line in recount.recount(folder / "artifacts") if line not in said] == [], done.stdout
-    assert "sentences        6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
+    assert "sentences        7: 4 rule, 1 open, 2 not a constraint, 0 duty, 0 waived" in said
     assert Path(re.search(r"^report +(\S+)", done.stdout, re.MULTILINE).group(1)).is_file()
 
 
@@ -164,9 +165,10 @@ def test_a_run_that_ends_early_says_what_came_so_far(ran: tuple, last: str) -> N
     found = recount.stages(folder / "artifacts")
     read, refined = (len(recount.read(found[stage], "rules.json")["rules"]) for stage in ("01", "02"))
     wanted = {
-        "sentences": "6: 3 rule, 1 open, 2 not a constraint, 0 duty, 0 waived",
+        "policy": "hire",
+        "sentences": "7: 4 rule, 1 open, 2 not a constraint",
         "rules": f"{read} read" + f", {refined} after refinement" * (last[:2] != "01"),
-        "open sentences": "of 1 something was read that lacks a field or a part, the draft says what each needs",
+        "in force by": "parsed: 3, person: 1",
         "to decide": str(found["01"] / "decisions.draft.yaml"),
         "last stage": str(found[last[:2]]),
     }
@@ -204,7 +206,7 @@ def test_a_session_decides_as_the_sentences_say_and_logs_it(built: wb.build.Buil
     session.state({"can_swim": False})
     verdicts.append(session.call("rent_boat", {}))
     session.state({"can_swim": True})
-    verdicts += [session.call(tool, {}) for tool in ("rent_boat", "end_rental", "paint_boat", "no_such_tool")]
+    verdicts += [session.call(tool, {}) for tool in ("rent_boat", "end_rental", "paint_hull", "no_such_tool")]
     decisions = ["undecided", "deny", "deny", "allow", "allow", "undecided", "deny"]
     assert [v.decision for v in verdicts] == decisions
     assert [json.loads(line)["decision"] for line in log.getvalue().splitlines()] == decisions
@@ -281,7 +283,7 @@ def test_finished_guards_are_loaded_without_running_anything(built: wb.build.Bui
         "import sys, wb\n"
         f"session = wb.load({str(folder / 'hire')!r}, {key_[:6]!r}).session()\n"
         "session.state({'can_swim': True})\n"
-        "print([session.call(tool, {}).decision for tool in ('rent_boat', 'paint_boat', 'no_such_tool')])\n"
+        "print([session.call(tool, {}).decision for tool in ('rent_boat', 'paint_hull', 'no_such_tool')])\n"
         f"print([n for n in {(*HEAVY, *LIGHT)} if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tiny.ROOT, capture_output=True, text=True)
@@ -484,7 +486,7 @@ def test_verify_proves_every_guard_again_and_finds_the_one_that_was_forged(folde
     assert all(row["holds"] and row["kept"] == row["again"] == "proved" for row in rows)
     claims = {row["tool"]: row["claim"] for row in rows}
     assert claims == dict.fromkeys(("rent_boat", "end_rental"), "proved") | {
-        "paint_boat": "proved for 1 rule, 1 sentence open",
+        "paint_hull": "proved for 1 rule, 1 sentence open",
         "log_boat": "free",
         "bill_boat": "proved",
     }

@@ -353,7 +353,8 @@ def test_a_curve_names_n_and_ends_there() -> None:
     assert [row["pass"] for row in found["original, m (n = 2)"]] == [pytest.approx(7 / 12), pytest.approx(1 / 6)]
     assert list(trials.curves(SOME, "complying")) == ["original, m (n = 1)"]
     drawn = plots.pass_k(found)
-    assert [list(line.x) for line in drawn.data] == [[1, 2], [1]] and plots.empty(plots.pass_k({}))
+    drawn = plots.pass_k(found)
+    assert [list(line.x) for line in drawn.series] == [[1, 2], [1]] and plots.pass_k({}).empty
 
 
 @pytest.mark.parametrize(

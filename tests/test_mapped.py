@@ -1,7 +1,7 @@
 """A model's own replies to the mapper's questions about a retail policy: what they are worth beside its gold, pinned.
 
-At first contact the exact figures were lower (LOG.md): quotations of several sentences were one reference each.  The
-mapping without a model was developed when this gold was known.
+At first contact the exact figures were lower (LOG.md): quotations of several sentences were one reference each.
+Without a model a sentence is in an item only where it names what a tool's name does, so that few are found.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_another_wording_of_a_prompt_loses_no_reply_and_other_items_have_none() 
 
 def test_what_the_replies_are_worth_beside_the_mapping_without_a_model() -> None:
     without, model = (mapped.figures(found) for found in (mapped.read(), mapped.mapped().items))
-    assert {by: rounded(one) for by, one in without.items()} == dict.fromkeys(model, (0.932, 0.333, 0.386, 0.892))
+    assert {by: rounded(one) for by, one in without.items()} == dict.fromkeys(model, (0.455, 0.066, 0.1, 1.0))
     assert {by: rounded(one) for by, one in model.items()} == {
         "exact": (0.869, 0.843, 0.828, 0.822),
         "overlap": (0.869, 0.843, 0.828, 0.822),
@@ -68,9 +68,9 @@ def test_what_the_replies_are_worth_beside_the_mapping_without_a_model() -> None
         for by in model
     }
     assert parts == {
-        "exact": [0.772, 0.0, 0.879, 0.777],
-        "overlap": [0.772, 0.0, 0.879, 0.777],
-        "sentence": [0.772, 0.0, 0.879, 0.777],
+        "exact": [0.116, 0.083, 0.879, 0.777],
+        "overlap": [0.116, 0.083, 0.879, 0.777],
+        "sentence": [0.116, 0.083, 0.879, 0.777],
     }
 
 

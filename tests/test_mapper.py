@@ -73,7 +73,7 @@ MADE = {  # what readers may have made of it
     YES: ("open", ("rent_boat", "end_rental", "find_visitor"), ()),
 }
 READ = tuple(
-    replace(one, cls=cls, tools=tools, rules=rules)
+    replace(one, cls=cls, tools=tools, rules=rules, unknown=one.text == YES)
     for one in UNREAD
     for cls, tools, rules in [MADE.get(one.text, ("not a constraint", (), ()))]
 )

@@ -240,6 +240,22 @@ def test_what_a_sentence_is_read_with(text: str, expected: list[str]) -> None:
     assert found == expected
 
 
+GAPS = {
+    "a page's code": ("<script>never()</script><style>a {}</style><!-- Never rent. --><title>Never</title>", None),
+    "an image": ("<img src='a.png'>", None),
+    "an image with words": ("<img src='a.png' alt='Never rent a boat.'>", "hidden: alt of img: what the reader"),
+    "words that are hidden": ("<p hidden>Never rent a boat.</p>", "hidden: hidden: what the reader"),
+}
+
+
+@pytest.mark.parametrize(("markup", "why"), GAPS.values(), ids=GAPS)
+def test_what_no_reader_sees_demands_nothing_and_other_gaps_are_open(tmp_path, markup: str, why: str | None) -> None:
+    path = tmp_path / "policy.html"
+    path.write_text(f"<body><p>The lake is old.</p>{markup}", "utf-8")
+    found = [one for one in reader.read(policy.load(path)) if one.cls != "not a constraint"]
+    assert [one.cls for one in found] == ["open"] * bool(why) and all(one.reason.startswith(why) for one in found)
+
+
 def test_an_open_sentence_names_the_tools_that_it_may_speak_of() -> None:
     ((_, one),) = parsed("No more than 30 guests may be admitted to the boathouse.")
     assert set(one.tools) == {"open_boathouse", "admit_guests"}

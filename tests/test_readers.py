@@ -144,6 +144,7 @@ def test_what_must_follow_forbids_nothing() -> None:
         ("formulas", {"rules": ["ALWAYS (rent IMPLIES tall)"]}, "tall"),
         ("formulas", {"rules": ["rent IMPLIES adult"]}, "at every step"),
         ("formulas", {"rules": ["rent"]}, "at every step"),
+        ("formulas", {"rules": ["ALWAYS (rent IMPLIES adult) AND member"]}, "'member' at the first"),
         ("formulas", {"rules": ["ALWAYS ("]}, "cannot be used"),
         ("formulas", {"rules": ["__import__('os').system('true')"]}, "cannot be used"),
         ("formulas", {"rules": ["ALWAYS (rent IMPLIES ONCE[<= 24h] check)"]}, "windows"),
@@ -229,17 +230,18 @@ def test_what_readers_agree_on_is_in_force_and_what_differs_is_open_with_the_run
 
 
 @pytest.mark.parametrize(
-    ("trust", "count", "cls", "grade"),
+    ("trust", "count", "name", "cls", "grade"),
     [
-        ("agreed", 3, "rule", "agreed 2 of 3"),
-        ("read", 2, "rule", "read once"),
-        ("assumed", 2, "open", "assumed"),
-        ("person", 2, "open", ""),
+        ("agreed", 3, DAYS, "rule", "agreed 2 of 3"),
+        ("read", 2, DAYS, "rule", "read once"),
+        ("assumed", 2, DAYS, "open", "assumed"),
+        ("person", 2, DAYS, "open", ""),
+        ("person", 2, ADULTS, "open", ""),
     ],
 )
-def test_trust_says_what_is_in_force(trust: str, count: int, cls: str, grade: str) -> None:
-    one = classes(trust=trust, count=count)[DAYS]
-    assert (one.cls, one.grade) == (cls, grade)
+def test_trust_says_what_is_in_force(trust: str, count: int, name: str, cls: str, grade: str) -> None:
+    one = classes(trust=trust, count=count)[name]
+    assert (one.cls, one.grade, bool(one.rules)) == (cls, grade, bool(grade))
 
 
 def test_a_number_that_no_test_has_keeps_an_agreed_sentence_open() -> None:

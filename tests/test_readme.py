@@ -69,7 +69,7 @@ def test_recordings_are_replayed_by_readme_s_commands(tmp_path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     ledgers = [json.loads(path.read_text("utf-8")) for path in (tree / "artifacts").glob("0*/*/ledger.json")]
     told = [(row["total"]["calls"], row["total"]["replayed"]) for row in ledgers]
-    assert [sum(column) for column in zip(*told, strict=True)] == [0, 15], "every question is answered from a recording"
+    assert [sum(column) for column in zip(*told, strict=True)] == [0, 18], "every question is answered from a recording"
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,22 @@ def test_each_source_that_readme_shows_is_one_that_is_read() -> None:
         {"name": "get_reader", "mutating": False, "parameters": given},
         *[{"name": name, "parameters": given} for name in ("lend_book", "set_level")],
     ]
-    shown = re.findall(r'^\| `((?!"from")".*?"|\{.*?\})` \|', readme.README.read_text("utf-8"), re.MULTILINE)
+    text = readme.README.read_text("utf-8")
+    cells = re.findall(r'^\| (`(?:(?!"from")"|\{).*?`) \|', text, re.MULTILINE)  # one source in each, or several
+    shown = [one for cell in cells for one in re.findall(r"`(.*?)`", cell)]
     told = {"name": "old", "type": "string"}
     sources = [json.loads(text) for text in shown]
+    typed = {'{"step": "calls"}': "integer"} | {text: "boolean" for text in shown if text.startswith('{"question"')}
     fields = [
-        {"name": f"f{i}", "type": "object" if "to" in source else "string", "from": source}
-        for i, source in enumerate(sources)
+        {"name": f"f{i}", "type": typed.get(text, "string"), "from": source}
+        for i, (text, source) in enumerate(zip(shown, sources, strict=True))
     ]
     box = tools.parse(json.dumps({"tools": listed, "state": [told, *fields]}))
     kinds = [field.source.kind for field in box.state if field.source is not None]
-    assert set(kinds) == set(get_args(get_type_hints(tools.Source)["kind"])) and kinds.count("said") == 3
+    assert (
+        set(kinds) == set(get_args(get_type_hints(tools.Source)["kind"]))
+        and kinds.count("said") == kinds.count("step") == 2
+    )
     assert [[*dict(field.source.objects)] for field in box.state[1:]].count(["lend_book"]) == 1
     with pytest.raises(tools.ToolError, match="declared before"):
         tools.parse(json.dumps({"tools": listed, "state": fields}))

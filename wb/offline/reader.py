@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wb.models.client import LLM
     from wb.rules.vocabulary import Vocabulary as Words
 
-_UNSEEN = ("comment", "page title", "tag characters", "declaration")
+_UNSEEN = ("comment", "page title", "tag characters", "declaration", "script", "style sheet")
 _ENDLESS = frozenset("IF ONLYIF UNLESS AFTER ONLYAFTER BEFORE UNTIL WITHOUT AND OR".split())
 _BOLD = re.compile(r"\*\*[^*]+\*\*[.:]?")
 _MARKER = re.compile(r"\A\s*(?:[-*+•–—‣◦]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])\s+", re.I)
@@ -157,6 +157,8 @@ def _gap(piece: Sentence) -> Parse:
     """What is in no sentence, by the reason why it was skipped."""
     if piece.label.removeprefix(HIDDEN) in _UNSEEN:
         return _none(f"{piece.label}: no reader of the document sees it")
+    if piece.label == "image" and not piece.text:
+        return _none("an image: what it shows is not read")
     if piece.label in ("label", "column title") and not force.forbids([piece.text]):
         return _none(f"the {piece.label}, read with what stands there")
     return Parse("open", f"{piece.label or 'no sentence'}: what the reader of documents skipped is not read")

@@ -14,7 +14,7 @@ from typing import Literal
 from wb.domain.clauses import identities, near, occurrences, pieces
 from wb.domain.document import Sentence
 from wb.domain.policy import Policy
-from wb.rules.sentences import Account, mutating
+from wb.rules.sentences import Account
 
 NAME, DESCRIPTION = 120, 4_000  # characters of each, at most
 Maker = Literal["reading", "model", "person"]
@@ -76,11 +76,10 @@ def items(policy: Policy, accounts: Sequence[Account]) -> tuple[Item, ...]:
             f"the accounts of the {len(ids)} sentences of {policy.name!r} were required; got {len(accounts)} "
             "of others: classify the sentences of this policy first"
         )
-    held_by_all, found = mutating(policy.toolbox), []
+    found = []
     for tool in policy.toolbox.tools:
         for one in accounts:
-            known = one.cls in ("rule", "duty") or (one.cls == "open" and one.tools != held_by_all)
-            if known and tool.name in one.tools:
+            if one.cls in ("rule", "open", "duty") and not one.unknown and tool.name in one.tools:
                 found.append(_item(tool.name, one))
     return tuple(found)
 

@@ -32,9 +32,10 @@ SPANS = ((28, 32), (28 * 24, 32 * 24), (365, 367), (365 * 24, 367 * 24))  # a mo
 
 
 @cache
-def numbers(text: str) -> frozenset[float]:
-    """The quantities of a text, in digits or words."""
-    digits = alpha2digit(_ORDINAL.sub(" ", _REFERENCE.sub(" ", text)), "en")
+def numbers(text: str, least: int = 3) -> frozenset[float]:
+    """The quantities of a text, in digits or words; words below `least` count in a larger number alone, for "one" and
+    "two" are often none."""
+    digits = alpha2digit(_ORDINAL.sub(" ", _REFERENCE.sub(" ", text)), "en", least)
     return frozenset(float(found.replace(",", "")) for found in _NUMBER.findall(digits))
 
 
@@ -69,7 +70,7 @@ def compared(piece: Sentence, formulas: Sequence[Formula], predicates: Iterable[
     tested, named = _of_rules(formulas, predicates)
     around = " ".join((piece.said, *piece.stems, piece.label, *piece.headings, *(cell for _, cell in piece.row)))
     lost = sorted(number for number in numbers(piece.said) if not _among(number, tested | named))
-    added = sorted(number for number in tested - {0.0, 1.0} if not _among(number, numbers(around) | named))
+    added = sorted(number for number in tested - {0.0, 1.0} if not _among(number, numbers(around, 0) | named))
     return Numbers(tuple(lost), tuple(added))
 
 

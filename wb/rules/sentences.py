@@ -32,8 +32,9 @@ class Account:
     `id` names the sentence by its text and what it is read with (`clauses.identities`): twelve hexadecimal digits,
     "-2" for the second of the same words in the same context.  `place` says in words where it stands.  `reason` says
     why it is in its class, `grade` what that rests on: *parsed*, *agreed 2 of 2*, *read once*, *assumed*, *person*.
-    `tools` are, for `open`, those that the sentence holds; for `rule` those that its rules can forbid; for `duty` those
-    that it asks for.  `apart` is, in words, a run on which two readings part.
+    `tools` are, for `open`, those that the sentence holds, all that change something where it is `unknown` which it is
+    about; for `rule` those that its rules can forbid; for `duty` those that it asks for.  `apart` is, in words, a run
+    on which two readings part.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Account:
     place: str = ""
     grade: str = ""
     apart: tuple[str, ...] = ()
+    unknown: bool = False
 
 
 class Classified(NamedTuple):
@@ -120,8 +122,9 @@ def _opened(one: Extract, found: Extracted, more: Iterable[str] = ()) -> Extract
     """What was read, no more in force: it holds the tools that its rules were about."""
     names = {name for formula in one.formulas for name in f.predicates(formula)}
     about = [tool for p in found.predicates if p.name in names for tool in p.tools]
-    held = mutating(found.toolbox) if one.tools is None and not about else one.tools or ()
-    tools = tuple(dict.fromkeys((*held, *about, *more)))
+    tools = tuple(dict.fromkeys((*(one.tools or ()), *about, *more)))
+    if one.tools is None and not about:
+        tools = tuple(dict.fromkeys((*mutating(found.toolbox), *tools))) if tools else None
     return replace(one, cls="open", grade="", formulas=(), tools=tools)
 
 
@@ -176,7 +179,7 @@ def _with_tools(row: Account, tools: tuple[str, ...] | None, ruleset: RuleSet, b
     """The account with its tools; an open sentence of which nobody says what it is about holds all that change
     something."""
     if row.cls == "open":
-        return replace(row, tools=mutating(box) if tools is None else tools)
+        return replace(row, tools=mutating(box) if tools is None else tools, unknown=tools is None)
     own = [rule for rule in ruleset.rules if rule.id in row.rules]
     if row.cls == "rule":
         bound = dict.fromkeys(
@@ -211,7 +214,9 @@ def questioned(
         asked = [questions[name] for name in account.rules if name in questions]
         if asked and account.cls in ("rule", "duty") and account.id not in decided:
             why = f"it was read, and has to be decided: {'; '.join(dict.fromkeys(asked))}"
-            account = replace(account, cls="open", reason=why, tools=account.tools or mutating(box))
+            account = replace(
+                account, cls="open", reason=why, tools=account.tools or mutating(box), unknown=not account.tools
+            )
         found.append(account)
     return tuple(found)
 

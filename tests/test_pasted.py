@@ -1,0 +1,32 @@
+"""Replies that a person pastes in: the question waits in a file, its reply is checked, and kept as a recording."""
+
+import pytest
+from test_endpoint import COUNT, SCHEMA
+
+from wb.models.endpoint import MalformedReply, Replies
+from wb.models.pasted import NotPasted, Pasted
+
+
+def test_a_question_waits_for_its_reply_and_is_asked_once(tmp_path) -> None:
+    model = Pasted("paste:me", tmp_path / "asked", Replies(tmp_path / "replies"))
+
+    def answer(text: str = "three words"):
+        return model.answer(COUNT, {"text": text}, SCHEMA)
+
+    for _ in range(2):
+        with pytest.raises(NotPasted, match=r"paste the reply to .*\.md into .*\.reply\.json"):
+            answer()
+    (question,) = (tmp_path / "asked").iterdir()
+    assert "three words" in question.read_text("utf-8") and "Count." in question.read_text("utf-8")
+    place = question.with_name(f"{question.stem}.reply.json")
+    place.write_text("I cannot say.", "utf-8")
+    with pytest.raises(MalformedReply):
+        answer()
+    place.write_text('Here you are:\n```json\n{"n": true}\n```\n', "utf-8")
+    first = answer()
+    assert first.value == {"n": True} and (first.usage.calls, first.engine) == (1, "paste:me")
+    place.unlink()
+    again = answer()
+    assert again.value == {"n": True} and (again.usage.calls, again.usage.replayed) == (0, 1)
+    with pytest.raises(NotPasted):
+        answer("other words")
