@@ -1,5 +1,6 @@
 """What readers reply is executed into formulas, or its sentence is open with the reason; what it says is data."""
 
+import copy
 import json
 
 import pytest
@@ -266,18 +267,22 @@ def bound(*tests: str | None) -> LLM:
 
 
 @pytest.mark.parametrize(
-    ("tests", "by"),
+    ("tests", "third", "by"),
     [
-        (("state.age >= 18", "!(state.age < 18)"), "agreed"),
-        (("state.age >= 18", "state.age > 18", "18 <= state.age"), "agreed 2 of 3"),
-        (("state.age > 18", "state.age >= 18", "18 <= state.age"), "agreed 2 of 3"),
-        (("state.age >= 18", None, "18 <= state.age"), "agreed 2 of 3"),
-        (("state.age >= 18", "state.age > 18", "state.age > 20"), "bindings differ"),
-        (("state.age >= 18", "state.tall", "state.short"), "one writer"),
+        (("state.age >= 18", "!(state.age < 18)"), "another", "agreed"),
+        (("state.age >= 18", "state.age > 18", "18 <= state.age"), "scripted", "agreed 2 of 3"),
+        (("state.age > 18", "state.age >= 18", "18 <= state.age"), "another", "agreed 2 of 3"),
+        (("state.age > 18", "state.age >= 18", "18 <= state.age"), "scripted", "bindings differ"),  # of one model
+        (("state.age >= 18", None, "18 <= state.age"), "scripted", "agreed 2 of 3"),
+        (("state.age >= 18", "state.age > 18", "state.age > 20"), "another", "bindings differ"),
+        (("state.age >= 18", "state.tall", "state.short"), "another", "one writer"),
     ],
 )
-def test_a_fact_is_bound_twice_and_where_two_bindings_differ_a_third_time(tests: tuple, by: str) -> None:
-    entry = extract.asked(SOURCE, [bound(*tests)]).words.entry("adult")
+def test_a_fact_is_bound_twice_and_where_two_bindings_differ_a_third_time(tests: tuple, third: str, by: str) -> None:
+    model = bound(*tests)
+    engine = copy.copy(model.engine)
+    engine.name = third
+    entry = extract.asked(SOURCE, extract.Panel([model, model, LLM(engine)], [model], [])).words.entry("adult")
     assert entry.by == by and entry.usable is (by != "one writer")
     if by.startswith("agreed"):
         assert worlds.compare(entry.predicate.test, cel.parse("state.age >= 18"), schemas(BOX.state), {}).same
@@ -289,7 +294,9 @@ def test_an_act_is_done_by_the_tools_that_two_of_three_writers_name() -> None:
     def bind(inputs):
         return {**ENTRIES, "acts": [{**ENTRIES["acts"][0], "tools": named.pop(0)}, *ENTRIES["acts"][1:]]}
 
-    words = extract.asked(SOURCE, [scripted(write_vocabulary=bind, bind_vocabulary=bind)]).words
+    models = [scripted(write_vocabulary=bind, bind_vocabulary=bind) for _ in range(3)]
+    models[2].engine.name = "another"
+    words = extract.asked(SOURCE, models).words
     assert words.entry("rent").predicate.tools == ("rent",) and words.entry("rent").by == "agreed 2 of 3"
 
 

@@ -241,7 +241,8 @@ def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vo
     found = {name: _entry(row, [first[name], second.get(name)], box) for name, row in rows.items()}
     if apart := {name: rows[name] for name in reversed(rows) if found[name].disputed}:
         third = _bound_again(apart, box, writers[2 % len(writers)])
-        found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box) for k, row in apart.items()}
+        twins = writers[1 % len(writers)].name == writers[2 % len(writers)].name
+        found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box, twins) for k, row in apart.items()}
     return of_entries((*vocabulary.entries, *found.values()), box)
 
 
@@ -308,8 +309,9 @@ def _idle(does: Does) -> Does:
     return "nothing" if does == "tools" else does
 
 
-def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox) -> Entry:
-    """What an entry's two bindings come to, or three of which two must be alike."""
+def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, twins: bool = False) -> Entry:
+    """What an entry's two bindings come to, or three of which two must be alike; `twins` says that the second and third
+    are one model's, asked alike, so that the two of them are one voice."""
     every = [_bound(row, entry, toolbox) for row in rows]
     usable = [one for one in every if not one.problem]
     grade = "agreed" if len(rows) == 2 else f"agreed 2 of {len(rows)}"
@@ -317,9 +319,11 @@ def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox) -> Entry:
         why = next(one.problem for one in every if one.problem)
         return Entry(every[0].predicate, every[0].does, "one writer", why)
     if isinstance(entry, NamedAct):
-        return _act(usable, len(rows), grade)
+        return _act(usable, len(rows), grade, twins)
     why = ""
     for one, other in combinations(usable, 2):
+        if twins and every[0] not in (one, other):
+            continue
         found = _compared(one.predicate, other.predicate, toolbox)
         if found.test is None:
             why = why or found.why
@@ -334,12 +338,13 @@ def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox) -> Entry:
     return Entry(usable[0].predicate, "tools", "bindings differ", why, tuple(one.predicate for one in usable[1:]))
 
 
-def _act(usable: Sequence[_Bound], count: int, grade: str) -> Entry:
+def _act(usable: Sequence[_Bound], count: int, grade: str, twins: bool) -> Entry:
     """An act is done by the tools that most writers name."""
-    first = usable[0]
-    if len({frozenset(one.predicate.tools) for one in usable}) == 1 and len(usable) == count:
-        return Entry(first.predicate, first.does)
-    if count == 2:
+    first, *others = usable
+    alike = [one for one in others if {*one.predicate.tools} == {*first.predicate.tools}]
+    if len(alike) == count - 1 or (twins and alike):
+        return Entry(first.predicate, first.does, grade)
+    if count == 2 or twins:
         both = " and ".join(str(list(one.predicate.tools)) for one in usable)
         return Entry(first.predicate, first.does, "bindings differ", f"writers have it done by {both}")
     tools = _tools([one.predicate for one in usable], count)
