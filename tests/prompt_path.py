@@ -44,7 +44,7 @@ from wb.models.endpoint import (
     Replies,  # noqa: E402
 )
 from wb.models.ledger import Ledger  # noqa: E402
-from wb.rules import agreement, extract, items, mapper, readers, refine, sentences
+from wb.rules import extract, items, mapper, refine, sentences
 from wb.rules.agreement import Agreement
 from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
@@ -111,18 +111,11 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         examples,
         recognise(OBSERVATIONS, source.toolbox, llm),
         {g.name: g.decide_all(traces) for g in guards},
-        agreements(source, found, llm),
+        tuple(found.agreements.values()),
         talk(source, llm),
         answers.about(llm)(AGREED).value is True,
         mapper.mapped(source, accounts, llm, rounds=2),
     )
-
-
-def agreements(source: policy.Policy, found: extract.Extracted, llm: LLM) -> tuple[Agreement, ...]:
-    """What a third reader, who is asked about every sentence, agrees on with the two."""
-    third = readers.read(source, found.words, readers.Reader(llm, "conditions"))
-    by = (*found.readings.values(), third)
-    return tuple(agreement.settle([one[name] for one in by], found.words) for name in third)
 
 
 ASKED = "Has the reader agreed to lend?"
@@ -154,6 +147,9 @@ def scripted(request: dict):
     if name in ("read_formulas", "read_cases", "read_conditions"):
         known = " ".join(row["name"] for row in json.loads(blocks["facts"]))
         key, rows = "statements", [{**row, "known": known} for row in json.loads(blocks["statements"])]
+    elif name in ("judge_rules", "judge_runs"):
+        key = "statements" if name == "judge_rules" else "runs"
+        rows = json.loads(blocks[key])
     elif name == "refine_predicates":
         key, known = "answers", {p["name"]: p for p in json.loads(blocks["predicates"])}
         rows = [

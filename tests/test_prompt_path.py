@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 
 import prompt_path
 import pytest
@@ -73,7 +74,7 @@ def test_every_constraint_of_the_document_became_a_rule_with_its_verbatim_text(w
     text = (prompt_path.FOLDER / "policy.md").read_text("utf-8")
     assert len(walk.clauses) == 12 and all(text[c.start : c.end] == c.text for c in walk.clauses)
     assert [rule.quote for rule in walk.rules.rules] == [c.text for c in walk.clauses[3:11]]
-    assert [one.grade for one in walk.agreements] == ["agreed 3 of 3"] * 12
+    assert Counter(one.grade for one in walk.agreements) == {"agreed 2 of 2": 11, "agreed by judges": 1}
     assert parse("ALWAYS (waive_fee IMPLIES ONCE ask_librarian)") in [rule.formula for rule in walk.rules.rules]
 
 
