@@ -42,7 +42,7 @@ from wb.models import client
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
 from wb.models.prompt import Prompt
-from wb.rules import extract, sentences
+from wb.rules import decisions, extract, sentences
 from wb.rules.extract import Extracted, Trust
 from wb.rules.rule import RuleSet, toolbox
 from wb.rules.sentences import Classified
@@ -116,6 +116,7 @@ class Mode(NamedTuple):
     count: int
     trust: Trust = "agreed"
     judged: bool = True
+    decided: bool = False  # by a person, in `decisions.yaml` beside the text
 
 
 MODES = (
@@ -124,6 +125,7 @@ MODES = (
     Mode("3 readers", 3, judged=False),
     Mode("3 readers and judges", 3),
     Mode("3 readers and judges, assumed", 3, "assumed"),
+    Mode("the same as agreed, and 3 minutes of a person", 3, decided=True),
 )
 
 
@@ -214,7 +216,8 @@ def decided(judge: CallGuard, run: Run, known: Mapping[str, object]) -> events.A
 def measure(one: Text, mode: Mode, said: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     """The figures of a text."""
     found = extracted(one, mode)
-    classed = sentences.classify(one.policy, found)
+    rulings = decisions.load(one.replies.with_name("decisions.yaml"), one.policy) if mode.decided else ()
+    classed = sentences.classify(one.policy, found, rulings)
     at = places(one, classed)
     accounts = {row.id: row for row in classed.accounts}
     rows: Counter[str] = Counter()
@@ -301,7 +304,7 @@ def main() -> None:
     for folder in given.folders:
         one = text(folder)
         said = answers(folder / "answers.jsonl")
-        for mode in MODES:
+        for mode in MODES if (folder / "decisions.yaml").exists() else MODES[:-1]:
             row = measure(one, mode, said)
             detail = row.pop("detail")
             print(json.dumps(row), flush=True)

@@ -204,7 +204,8 @@ def settled(
             made = replace(made, formulas=whole, grade=ASSUMED if whole else "", tools=held)
             extra += [meant] if whole else []
         extracts.append(made)
-    predicates = (*words.bindings, *extra)
+    several = tuple(one for one in words.bindings if one not in words.predicates)  # of entries whose bindings differ
+    predicates = (*words.predicates, *several, *extra)
     box = toolbox(words.toolbox, RuleSet(predicates))
     return Extracted(tuple(extracts), predicates, box, every, words, by, found)
 
