@@ -379,6 +379,29 @@ def test_judges_of_the_run_on_which_readings_part_rule_one_of_them_out(verdicts:
     assert "IMPLIES" not in str(inputs), "a judge sees no reading"
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "cls"),
+    [
+        (["complete", "complete"], "rule"),
+        (["leaves out", "complete"], "rule"),
+        (["leaves out", "adds"], "open"),
+        ([], "rule"),
+    ],
+)
+def test_what_all_judges_object_to_is_open(verdicts: list, cls: str) -> None:
+    def judge(verdict: str) -> LLM:
+        return LLM(Scripted(judge_rules={"statements": [{"id": "s2", "verdict": verdict, "problem": "not all"}]}))
+
+    judging = [judge(one) for one in verdicts]
+    found = extract.asked(SOURCE, extract.Panel([scripted()], [scripted()], judging))
+    one = next(e for c, e in zip(found.clauses, found.extracts, strict=True) if c.id == ADULTS)
+    assert one.cls == cls and ("not all" in one.reason) is (cls == "open")
+    if judging:
+        (shown,) = [inputs for name, inputs in judging[0].engine.asked if name == "judge_rules"]
+        rows = {row["id"]: row["rules"] for row in shown["statements"]}
+        assert rows[ADULTS] == ["ALWAYS (rent IMPLIES adult)"] and "nothing" in rows[DEEP][0] and "s1" not in rows
+
+
 def test_a_missing_entry_is_added_and_only_its_statements_are_read_again() -> None:
     lacking = {"about": ["rent"], "missing": [{"kind": "fact", "description": "the guest can swim"}]}
     swim = {"facts": [{"name": "can_swim", "description": "can swim", "question": "Can they swim?", "of": ["user"]}]}
