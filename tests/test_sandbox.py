@@ -130,10 +130,10 @@ def test_what_is_taken_off_before_a_guard_runs() -> None:
 
 def test_the_bounds_of_a_source_are_kept_to_the_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     bounds = (sandbox.LONGEST, sandbox.WIDEST, sandbox.DEEPEST, sandbox.LARGEST, sandbox.INTEGER, sandbox.READS)
-    assert bounds == (100_000, 20_000, 100, 5_000, 2**63, 20)
-    sandbox.parse("#" * 100_000), sandbox.parse(f"x = {2**63}")
-    with pytest.raises(UnsafeSource, match="at most 100000 characters were required; got 100001"):
-        sandbox.parse("#" * 100_001)
+    assert bounds == (300_000, 60_000, 100, 5_000, 2**63, 20)
+    sandbox.parse("#" * 300_000), sandbox.parse(f"x = {2**63}")
+    with pytest.raises(UnsafeSource, match="at most 300000 characters were required; got 300001"):
+        sandbox.parse("#" * 300_001)
     with pytest.raises(UnsafeSource, match=rf"line 2: numbers up to {2**63} were required; got a larger one"):
         sandbox.parse(f"y = 1\nx = {2**63 + 1}")
     sandbox.parse("x = True\ny = 1.5e300\nz = 'a'")

@@ -66,14 +66,23 @@ def extracted(mode: Mode) -> Extracted:
     return readings.extracted(readings.Text("airline", policy(), (), {}, FOLDER / "replies.jsonl"), mode)
 
 
-def guard(found: Extracted, *, consent: bool = False, open: bool = True) -> tuple[CallGuard, Sequence[Account]]:
-    """Guards of what is in force, held by open sentences or not, with or without the sentence on consent."""
+def guard(
+    found: Extracted, *, consent: bool = False, open: bool = True, labelled: bool = False
+) -> tuple[CallGuard, Sequence[Account]]:
+    """Guards of what is in force, held by open sentences or not, with or without the sentence on consent; `labelled`:
+    without what the labels do not look at (`waived.yaml`, which is older than any reading)."""
     accounts, ruleset = sentences.classify(policy(), found)
+    left = [_flat(row["text"]) for row in airline.waived()] if labelled else []
     kept = [row for row in accounts if consent or CONSENT not in row.text]
+    kept = [row for row in kept if not any(one in _flat(row.text) or _flat(row.text) in one for one in left)]
     rules = {name for row in kept for name in row.rules}
     some = RuleSet(ruleset.predicates, tuple(rule for rule in ruleset.rules if rule.id in rules)).without_unused()
     judge = airline.guarded("airline", toolbox(found.toolbox, some), some)
     return (replace(judge, open=sentences.open_on(kept)) if open else judge), kept
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.lower().split()).strip(" .:")
 
 
 @cache
@@ -119,7 +128,9 @@ ROWS: tuple[tuple[str, Mode, dict[str, bool], bool], ...] = (
     ("agreed, two readers alone", Mode("", 2, judged=False), {}, True),
     ("agreed", Mode("", 3), {}, True),
     ("agreed, open sentences not counted", Mode("", 3), {"open": False}, True),
+    ("agreed, of what the labels look at", Mode("", 3), {"labelled": True}, True),
     ("assumed", Mode("", 3, "assumed"), {}, True),
+    ("assumed, of what the labels look at", Mode("", 3, "assumed"), {"labelled": True}, True),
     ("read", Mode("", 2, "read", judged=False), {}, True),
     ("person (nobody decides)", Mode("", 3, "person"), {}, True),
     ("agreed, nobody asked at run time", Mode("", 3), {}, False),
