@@ -35,6 +35,7 @@ from wb import paths
 from wb.bench.evaluate import wilson
 from wb.domain import events
 from wb.domain import policy as documents
+from wb.domain.clauses import pieces
 from wb.domain.events import Event, Run
 from wb.domain.policy import Policy
 from wb.guards.runtime import CallGuard
@@ -172,8 +173,13 @@ def answers(path: Path) -> dict[str, dict[str, object]]:
 
 
 def places(one: Text, classed: Classified) -> dict[str, list[str]]:
-    """The ids of the accounts that each gold rule's sentences stand in; `ValueError` where one stands nowhere."""
+    """The ids of the accounts that each gold rule's sentences stand in, of the opening of a list those of its items as
+    well; `ValueError` where one stands nowhere."""
     flat = {row.id: _flat(row.text) for row in classed.accounts}
+    items: dict[str, list[str]] = {}
+    for row, piece in zip(classed.accounts, pieces(one.policy), strict=True):
+        for stem in piece.stems:
+            items.setdefault(_flat(stem), []).append(row.id)
     found: dict[str, list[str]] = {}
     for rule in one.gold:
         for words in map(_flat, rule.sentences):
@@ -182,7 +188,7 @@ def places(one: Text, classed: Classified) -> dict[str, list[str]]:
             here = here or [k for k, said in flat.items() if said in near]
             if not here:
                 raise ValueError(f"{one.name}: the words of {rule.id} were required in a sentence; got {words!r}")
-            found.setdefault(rule.id, []).extend(here)
+            found.setdefault(rule.id, []).extend([*here, *(item for k in here for item in items.get(flat[k], ()))])
     return found
 
 
