@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from wb.domain.policy import Clause
+from wb.domain.policy import Clause, Policy
 from wb.domain.trace import Verdict
 from wb.logic import cel, syntax
-from wb.rules import understood
-from wb.rules.extract import Extracted
+from wb.rules import extract, understood
+from wb.rules.extract import CLASSES, Extracted
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.vocabulary import Vocabulary
 from wb.runs import cards
@@ -127,6 +127,20 @@ def agreements(found: Extracted, title: str = "") -> Table:
     grades = [one.grade or one.reason if one.cls != "open" else f"open: {one.reason}" for one in found.extracts]
     return tally(
         (grade if len(grade) < 60 else f"{grade[: grade.rfind(' ', 0, 60)]} …" for grade in grades), "came to", title
+    )
+
+
+def levels(policy: Policy, found: Extracted, title: str = "") -> Table:
+    """What each level of trust would put in force of the same readings: rules, and sentences by class."""
+    rows = []
+    for trust in extract.TRUST if found.readings and found.vocabulary and found.agreements else ():
+        made = extract.settled(policy, found.vocabulary, found.readings, found.agreements, trust)
+        classes = Counter(one.cls for one in made.extracts)
+        rows.append(
+            {"trust": trust, "rules in force": len(made.ruleset.rules), **{cls: classes[cls] for cls in CLASSES}}
+        )
+    return table(
+        rows, title=title, none="no reader but the grammar read this document: what it parsed whole is in force"
     )
 
 
