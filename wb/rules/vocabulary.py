@@ -3,9 +3,10 @@
 An *act* is done by some tools, or said, or nothing that is done here.  A *fact* is a test over call, state and results
 (CEL), or, where nothing tells it, a question about the conversation.  A wrong entry is an error that all readers share,
 so each binding (tools, test, question) is written twice, the second time from name and description alone, and compared
-on all values worth trying (`logic.worlds`); an entry on which the two differ is *disputed*, and a sentence that needs
-it stays open until a person settles it.  ShieldAgent's predicates (Sec. 3.1) are these entries: positive names,
-descriptions, bindings.
+on all values worth trying (`logic.worlds`); where the two differ a third decides.  Where no two are alike, a fact is
+known of just those calls on which all its bindings say the same (`Vocabulary.meant`); where fewer than two can be used
+the entry is *disputed*, and a sentence that needs it stays open until a person settles it.  ShieldAgent's predicates
+(Sec. 3.1) are these entries: positive names, descriptions, bindings.
 
     acts:
       rent_boat: {description: a boat is rented out, tools: [rent_boat]}
