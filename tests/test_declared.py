@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from test_validation import SCHEMAS, VALUES, attempt, box, lists
 
-from wb.domain import declared, schema
+from wb.domain import schema
 from wb.domain.schema import Unfit, compiled
 from wb.domain.tools import Field, Toolbox
 from wb.domain.validation import Refused, Validator
@@ -106,9 +106,9 @@ def test_a_closed_schema_lets_nothing_in_that_the_schema_does_not(wanted: dict, 
     closed = attempt(compiled(wanted, closed=True), value)
     if not isinstance(closed, Unfit):
         assert closed == attempt(compiled(wanted), value)
-    assert schema.problem(declared.closed(wanted)) == "", "it can be read still"
+    assert schema.problem(schema.closing(wanted)) == "", "it can be read still"
     before = json.dumps(wanted)
-    assert declared.closed(wanted) is not wanted and json.dumps(wanted) == before
+    assert schema.closing(wanted) is not wanted and json.dumps(wanted) == before
 
 
 def test_the_state_and_what_tools_give_may_say_more_than_is_declared() -> None:
