@@ -168,11 +168,15 @@ class Document:
             refuse(place, f"at most {MOST} values were required, each as often as a $ref repeats it; got more")
 
 
-def arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of all arguments, each as `argument` has it."""
+def arguments(schema: Mapping[str, Any], dialect: Dialect = "2020-12") -> dict[str, Any]:
+    """The schema of all arguments without references, each as `argument` has it.
+
+    Raises:
+        Mistake: with the place of what cannot be read.
+    """
+    schema = Document(schema, dialect).schema(schema, "#")
     named = schema.get("properties")
-    made = {name: argument(schema_of) for name, schema_of in named.items()} if named else None
-    return {**schema, "properties": made} if made else dict(schema)
+    return {**schema, "properties": {name: argument(one) for name, one in named.items()}} if named else dict(schema)
 
 
 def argument(schema: Found) -> dict[str, Any]:

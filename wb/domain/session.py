@@ -18,10 +18,10 @@ from threading import TIMEOUT_MAX, RLock
 from typing import Any, TextIO
 
 from wb.domain import events, lookups, turns
+from wb.domain.answers import Answering
 from wb.domain.events import Asked, Event, Lookup, Lost, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
-from wb.domain.questions import Answering
 from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Step, Value, Verdict
 from wb.domain.turns import Recognition
