@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wb.domain import extraction, visible
 from wb.domain.extraction import DEEPEST, WIDEST, DocumentError, Piece, limit
-from wb.domain.styles import HIDDEN
-from wb.domain.visible import Edit, Seen
+from wb.domain.visible import HIDDEN, Edit, Seen
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
