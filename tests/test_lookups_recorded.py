@@ -13,11 +13,10 @@ from test_lookups_histories import LEVEL, TOOLS
 
 from wb.bench import recorded
 from wb.domain import events, tools
-from wb.domain.events import Event
+from wb.domain.events import Event, Recognition
 from wb.domain.lookups import Lookups
 from wb.domain.session import Session
 from wb.domain.trace import Call, Step
-from wb.domain.turns import Recognition
 from wb.domain.validation import Validator
 
 GET = {"lookup": "get", "arguments": {"id": "call.id"}}

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from oracles import whole
 
 from wb.domain import events, judging, session
+from wb.domain.events import Recognition
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Open, Step, Trace, permitted
-from wb.domain.turns import Recognition
 from wb.domain.validation import Validator
 from wb.guards.contract import assemble, contracts
 from wb.guards.runtime import CallGuard, Guarded, claim

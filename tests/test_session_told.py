@@ -12,9 +12,9 @@ import pytest
 from test_lookups_told import VALIDATOR, called
 
 from wb.domain import events, session, tools
+from wb.domain.events import Recognition
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Verdict
-from wb.domain.turns import Recognition
 from wb.domain.validation import Validator
 
 
