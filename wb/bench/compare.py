@@ -16,8 +16,7 @@ from pathlib import Path
 from wb.bench import baselines, evaluate, mind2web, recorded
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark
-from wb.domain import answers
-from wb.domain import events
+from wb.domain import answers, events
 from wb.domain import policy as documents
 from wb.domain.events import Event, Observation, Recognition
 from wb.domain.policy import Policy

@@ -150,6 +150,8 @@ class Observation:
     state: Mapping[str, Value] = field(default_factory=dict)
 
 
+WHOLE = {"state": State, "lost": Lost}  # what happened, by the key of its line
+OF_FIELDS = {"say": Say, "lookup": Lookup, "answer": Answer, "turn": Observation}
 What = Say | State | Asked | Result | Lookup | Answer | Lost | Observation
 
 
@@ -301,25 +303,15 @@ class _Line(Strict):
 
 
 def _what(line: _Line) -> What:
-    match line.kind:
-        case "say":
-            return Say(line.say.role, line.say.text)
-        case "state":
-            return State(line.state)
-        case "call":
-            return Asked(Call(line.call.tool, line.call.arguments), line.label, line.call_id)
-        case "result":
-            return Result(line.result, line.error, line.call_id)
-        case "lookup":
-            return Lookup(line.lookup.tool, line.lookup.arguments, line.lookup.value, line.lookup.problem)
-        case "answer":
-            return Answer(**dict(line.answer))
-        case "lost":
-            return Lost(line.lost)
-        case "turn":
-            return Observation(**dict(line.turn))
-        case other:
-            raise AssertionError(f"one of {KINDS} was required; got {other!r}")
+    kind = line.kind
+    given = getattr(line, kind)
+    if kind == "call":
+        return Asked(Call(given.tool, given.arguments), line.label, line.call_id)
+    if kind == "result":
+        return Result(given, line.error, line.call_id)
+    if kind in WHOLE:
+        return WHOLE[kind](given)
+    return OF_FIELDS[kind](**dict(given))
 
 
 def _said(event: Event) -> dict[str, object]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from wb import paths
 from wb.domain import document, tools, visible
 from wb.domain.document import read as read_document
+from wb.domain.jsonl import utf8
 from wb.domain.visible import HIDDEN
 from wb.paths import ROOT
 
@@ -200,11 +201,9 @@ def _files(folder: Path) -> list[str]:
 
 def _utf8(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise tools.ToolError(
-            f"{path}: UTF-8 text was required; got byte 0x{error.object[error.start]:02x} at offset {error.start}"
-        ) from None
+        return utf8(path.read_bytes())
+    except ValueError as error:
+        raise tools.ToolError(f"{path}: {error}") from None
 
 
 def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:

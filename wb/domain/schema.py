@@ -142,11 +142,11 @@ def why(error: Exception) -> str:
     return str(error) if type(error) is Unfit else f"it cannot be checked: {said(error)}"[:300]
 
 
-def said(error: BaseException) -> str:
-    """What was raised, in a few words, whatever it says of itself: its kind alone where its own text breaks."""
-    kind = _named(type(error))[:80]
+def said(value: object, most: int = 500) -> str:
+    """What was raised or got, in a few words, whatever it says of itself: its kind alone where its own text breaks."""
+    kind = _named(type(value))[:80]
     try:
-        return f"{kind}: {error}"[:500].encode("utf-8", "backslashreplace").decode()
+        return f"{kind}: {value}"[:most].encode("utf-8", "backslashreplace").decode()
     except BaseException:  # also what ends a thread
         return kind
 

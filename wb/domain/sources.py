@@ -67,7 +67,7 @@ import pydantic
 
 from wb.domain import inline, jsonl
 from wb.domain.inline import Document, Mistake, below, refuse
-from wb.domain.tools import Draft, ToolError, identifier
+from wb.domain.tools import Draft, Part, ToolError, identifier
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 READING = ("get", "head")  # these change nothing (RFC 9110, 9.2.1)
@@ -87,13 +87,7 @@ OLD = ("draft-03", "draft-04", "draft-06", "draft-07")  # in these nothing besid
 # ---- OpenAPI ------------------------------------------------------------------------------------------
 
 
-class _Form(pydantic.BaseModel):
-    """What is read of an object; other keys are passed over."""
-
-    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
-
-
-class _Operation(_Form):
+class _Operation(Part):
     id: str = pydantic.Field("", alias="operationId")
     summary: str = ""
     description: str = ""
@@ -101,7 +95,7 @@ class _Operation(_Form):
     body: Any = pydantic.Field(None, alias="requestBody")
 
 
-class _Parameter(_Form):
+class _Parameter(Part):
     name: str
     place: Literal["path", "query", "header", "cookie"] = pydantic.Field(alias="in")
     required: bool = False
@@ -110,7 +104,7 @@ class _Parameter(_Form):
     content: dict[str, Any] | None = None
 
 
-class _Body(_Form):
+class _Body(Part):
     content: dict[str, Any]
     required: bool = False
     description: str = ""

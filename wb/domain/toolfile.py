@@ -81,10 +81,7 @@ def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
 def document(content: bytes, source: str) -> Any:
     """What a file of JSON or YAML says; of YAML as JSON could say it (YAML 1.2: `no` and dates are texts)."""
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ToolError(f"{source}: UTF-8 text was required; got byte 0x{content[error.start]:02x}") from None
-    try:
+        text = jsonl.utf8(content)
         if text.lstrip()[:1] in ("{", "["):
             return jsonl.value(text)
         return jsonl.value(json.dumps(yamltext.parse(text, _scalar).data))

@@ -26,10 +26,9 @@ HIDDEN = "hidden: "
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 SPOKEN = ("title", "alt", "placeholder", "aria-label", "aria-description", "content", "label", "summary")
 NO_TEXT = {
-    "script": "script", "style": "style sheet", "template": "template", "noscript": "noscript", "title": "page title",
-    "iframe": "iframe", "object": "object", "video": "video", "audio": "audio", "canvas": "canvas",
-    "datalist": "datalist", "noframes": "noframes", "noembed": "noembed", "rp": "rp",
-}  # fmt: skip
+    **{name: name for name in "script template noscript iframe object video audio canvas datalist".split()},
+    **{"style": "style sheet", "title": "page title", "noframes": "noframes", "noembed": "noembed", "rp": "rp"},
+}
 _ZERO, _FAR = r"[+-]?0*\.?0+(?:[a-z]+|%)?", r"-\d{3,}(?:\.\d+)?(?:px|em|rem|pt|vw|vh|%)?"
 _NEVER = {  # values with which a property hides its text, whatever the others are
     "display": "none",
