@@ -197,11 +197,7 @@ def read(path: str | Path) -> tuple[Run, ...]:
 
     The file is read line by line and never held as text.
     """
-    try:
-        with open(path, "rb") as lines:
-            return _runs(lines, str(path))
-    except OSError as error:
-        raise EventError(f"{path}: a readable file was required; got {error.strerror or error}") from None
+    return _runs(stream(path))
 
 
 def stream(path: str | Path) -> Iterator[Event]:
@@ -218,7 +214,7 @@ def stream(path: str | Path) -> Iterator[Event]:
 
 def loads(text: str, *, source: str = "runs") -> tuple[Run, ...]:
     """The runs of a text, as `read` finds them in a file; `source` names it in errors."""
-    return _runs(io.StringIO(text, newline="\n"), source)
+    return _runs(_events(io.StringIO(text, newline="\n"), source))
 
 
 def dump(events: Iterable[Event], file: TextIO) -> None:
@@ -342,11 +338,11 @@ def _said(event: Event) -> dict[str, object]:
     return {"run": event.run} | what | {key: known for key, known in beside.items() if known is not None}
 
 
-def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
+def _runs(happened: Iterable[Event]) -> tuple[Run, ...]:
     events: dict[str, list[Event]] = {}
-    for event in _events(lines, source):
+    for event in happened:
         events.setdefault(event.run, []).append(event)
-    return tuple(Run(run, tuple(happened)) for run, happened in events.items())
+    return tuple(Run(run, tuple(own)) for run, own in events.items())
 
 
 def _events(lines: Iterable[bytes | str], source: str) -> Iterator[Event]:

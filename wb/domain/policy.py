@@ -18,12 +18,12 @@ from pathlib import Path
 
 from wb import paths
 from wb.domain import document, tools, visible
+from wb.domain.document import DocumentError
 from wb.domain.document import read as read_document
 from wb.domain.jsonl import utf8
 from wb.domain.visible import HIDDEN
 from wb.paths import ROOT
 
-TROUBLE = (tools.ToolError, document.DocumentError)
 NAMES = ("policy.md", "policy.txt", "policy.html", "policy.htm", "policy.pdf")
 
 
@@ -103,17 +103,16 @@ def load(name_or_path: str | Path, *, document: str | None = None) -> Policy:
             or of another kind; `tools.json` is malformed.
     """
     path = place(name_or_path)
-    folder = path if path.is_dir() else path.parent
-    text_path = _document(folder, document) if path.is_dir() else path
-    tools_path = folder / "tools.json"
+    text_path = _document(path, document) if path.is_dir() else path
     try:
         read = read_document(text_path)
-        box = _toolbox(tools_path)
-    except TROUBLE as error:
+    except DocumentError as error:
         raise PolicyError(str(error)) from None
+    tools_path = _beside(path)
+    box = _toolbox(tools_path)
     digest = hashlib.sha256(read.text.encode("utf-8"))
     digest.update(tools_path.read_bytes() if tools_path.is_file() else b"")
-    name = folder.name if path.is_dir() else text_path.stem
+    name = path.name if path.is_dir() else path.stem
     return Policy(name, read.text, text_path.name, box, digest.hexdigest(), read.sentences, read.skipped, read.seen)
 
 
@@ -123,11 +122,7 @@ def toolbox(name_or_path: str | Path) -> tools.Toolbox:
     Raises:
         PolicyError: there is no such policy, or `tools.json` is malformed.
     """
-    path = place(name_or_path)
-    try:
-        return _toolbox((path if path.is_dir() else path.parent) / "tools.json")
-    except tools.ToolError as error:
-        raise PolicyError(str(error)) from None
+    return _toolbox(_beside(place(name_or_path)))
 
 
 def toolfile(name_or_path: str | Path) -> str:
@@ -136,12 +131,26 @@ def toolfile(name_or_path: str | Path) -> str:
     Raises:
         PolicyError: there is no such policy, or the file is not UTF-8.
     """
-    path = place(name_or_path)
-    file = (path if path.is_dir() else path.parent) / "tools.json"
+    return _text(_beside(place(name_or_path)))
+
+
+def _beside(path: Path) -> Path:
+    """Where the tools of a folder or document stand."""
+    return (path if path.is_dir() else path.parent) / "tools.json"
+
+
+def _toolbox(file: Path) -> tools.Toolbox:
     try:
-        return _utf8(file) if file.is_file() else "[]"
+        return tools.parse(_text(file), source=str(file))
     except tools.ToolError as error:
         raise PolicyError(str(error)) from None
+
+
+def _text(file: Path) -> str:
+    try:
+        return utf8(file.read_bytes()) if file.is_file() else "[]"
+    except ValueError as error:
+        raise PolicyError(f"{file}: {error}") from None
 
 
 def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
@@ -152,15 +161,11 @@ def of_text(text: str, toolbox: tools.Toolbox, *, name: str = "text") -> Policy:
     """
     try:
         read, digest = document.parse(text), hashlib.sha256(text.encode("utf-8")).hexdigest()
-    except document.DocumentError as error:
+    except DocumentError as error:
         raise PolicyError(f"{name}: {error}") from None
     except UnicodeEncodeError as error:
         raise PolicyError(f"{name}: Unicode text was required; got half a character at offset {error.start}") from None
     return Policy(name, text, name, toolbox, digest, read.sentences, read.skipped, read.seen)
-
-
-def _toolbox(path: Path) -> tools.Toolbox:
-    return tools.parse(_utf8(path), source=str(path)) if path.is_file() else tools.Toolbox()
 
 
 def place(name_or_path: str | Path, policies: Path = ROOT / "policies") -> Path:
@@ -197,13 +202,6 @@ def _document(folder: Path, name: str | None) -> Path:
 
 def _files(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())[:12]
-
-
-def _utf8(path: Path) -> str:
-    try:
-        return utf8(path.read_bytes())
-    except ValueError as error:
-        raise tools.ToolError(f"{path}: {error}") from None
 
 
 def to_json(clauses: tuple[Clause, ...]) -> list[dict[str, object]]:

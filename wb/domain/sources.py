@@ -417,7 +417,7 @@ def served(server: str | Sequence[str], source: str, *, seconds: float = SECONDS
             if isinstance(server, str):
                 last_words = " (a document is read from a file)"
             raise ToolError(
-                f"{source}: an MCP server that lists its tools was required; got {_cause(error, seconds)}{last_words}"
+                f"{source}: an MCP server that lists its tools was required; got {cause(error, seconds)}{last_words}"
             ) from None
     return tuple(map(draft, listed))
 
@@ -465,7 +465,7 @@ def draft(tool: Any) -> Draft:
     return Draft(tool.name, row, "tools/list", notes)
 
 
-def _cause(error: BaseException, seconds: float) -> str:
+def cause(error: BaseException, seconds: float) -> str:
     """What went wrong: the first single error of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
