@@ -61,6 +61,12 @@ INSIDE = {  # the schema of one argument, what fits it, and what does not
         [{"h": {"a": 1}}, {"h": {"b": 1}}, {"h": {}}],
     ),
     "a reference": ({"$ref": "#/$defs/card"}, [{"n": 1}], [{"x": 1}]),
+    "a reference in other letters": ({"$ref": "#/%24defs/c%61rd"}, [{"n": 1}], [{"x": 1}, {"n": "1"}]),
+    "a reference that is followed by name": (  # what cannot be followed here declares nothing
+        {"$defs": {"h": {**HEAD, "$anchor": "h"}}, "properties": {"b": {"$ref": "#h"}}},
+        [{"b": {}}],
+        [{"b": {"a": 1}}, {"b": {"x": 1}}, {"x": 1}],
+    ),
     "a reference to itself": (
         {"items": {"$ref": "#/$defs/card"}},
         [[{"n": 1, "next": {"n": 2, "next": {}}}]],
