@@ -456,11 +456,8 @@ class _Reader:
     def _table(self, lines: list[tuple[int, int]]) -> None:
         rows = [self._cells(*line) for line in lines]
         header = [] if len(rows) == 1 else rows.pop(0)
-        if (widest := max(map(len, (header, *rows)))) > WIDEST:
-            raise DocumentError(
-                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} "
-                f"columns was required; got {widest}"
-            )
+        line = f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}"
+        limit(f"{line}: a table of at most {{}} columns was", WIDEST, max(map(len, (header, *rows))))
         self.skipped += [
             Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content
         ]

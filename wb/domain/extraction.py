@@ -131,14 +131,14 @@ class DocumentError(ValueError):
     """A document cannot be read; the message says what was required and what was got."""
 
 
-def limit(required: str, most: int, got: int) -> None:
-    """Refuse more than `most`; {} in what was `required` stands for that.
+def limit(required: str, most: int, got: int, advice: str = "split it") -> None:
+    """Refuse more than `most`; {} in what was `required` stands for that, and `advice` is what to do.
 
     Raises:
         DocumentError: there is more.
     """
     if got > most:
-        raise DocumentError(f"{required.format(f'{most:,}')} required; got {got:,}: split it")
+        raise DocumentError(f"{required.format(f'{most:,}')} required; got {got:,}: {advice}")
 
 
 class _Block(NamedTuple):
@@ -183,9 +183,8 @@ def _sheets(markup: str) -> str:
     """The style sheets inside a page, wherever they stand."""
     bare = re.sub(r"<!--.*?-->", "", markup, flags=re.DOTALL)
     sheets = "\n".join(re.findall(r"<style\b[^<>]*>(.*?)(?:</style|\Z)", bare, re.I | re.DOTALL))
-    if len(sheets) > SHEETS:
-        got = f"style sheets of at most {SHEETS:,} characters were required; got {len(sheets):,}"
-        raise DocumentError(f"{got}: leave out what the text does not need")
+    advice = "leave out what the text does not need"
+    limit("style sheets of at most {} characters were", SHEETS, len(sheets), advice)
     return sheets
 
 
@@ -452,17 +451,11 @@ class _Page(HTMLParser):
             self.rows = self.rows or [[]]
             self.rows[-1].append([])
             self.titled |= tag == "th" and len(self.rows) == 1
-            if len(self.rows[-1]) > WIDEST:
-                raise DocumentError(
-                    f"line {self.getpos()[0]}: a table of at most {WIDEST} columns was required; got more: split it"
-                )
+            limit(f"line {self.getpos()[0]}: a table of at most {{}} columns was", WIDEST, len(self.rows[-1]))
         elif tag in ("ul", "ol", "menu"):
             self.lists.append("1. " if tag == "ol" else "- ")
-            if len(self.lists) > _DEEPEST:
-                raise DocumentError(
-                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; "
-                    "got deeper ones: flatten them"
-                )
+            deep = f"line {self.getpos()[0]}: lists nested at most {{}} deep were"
+            limit(deep, _DEEPEST, len(self.lists), "flatten them")
         elif tag == "li":
             self.item = True
         elif re.fullmatch("h[1-6]", tag):

@@ -71,11 +71,9 @@ def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
     data = document(Path(source).read_bytes(), source)
     if isinstance(data, dict) and "swagger" in data:
         raise ToolError(f"{source}: #/swagger: OpenAPI 3.0 or 3.1 was required; got Swagger: convert it first")
-    return (
-        (sources.operations(data, source), ())
-        if isinstance(data, dict) and "openapi" in data
-        else _schemas(data, source)
-    )
+    if isinstance(data, dict) and "openapi" in data:
+        return sources.operations(data, source), ()
+    return _schemas(data, source)
 
 
 def document(content: bytes, source: str) -> Any:
