@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from wb.bench import baselines, live
 from wb.domain import answers, policy
+from wb.domain.answers import Question
+from wb.domain.events import Observation, Recognition, recognise  # noqa: E402
 from wb.domain.policy import Clause  # noqa: E402
-from wb.domain.questions import Question
 from wb.domain.trace import Verdict  # noqa: E402
-from wb.domain.turns import Observation, Recognition, recognise  # noqa: E402
 from wb.guards import (
     contract,
     scenes,

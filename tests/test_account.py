@@ -324,31 +324,9 @@ def test_a_hostile_page_is_read_or_refused_in_two_seconds(name, tmp_path):
     assert time.process_time() - start < 2
 
 
-TAGS = [
-    "p",
-    "div",
-    "ul",
-    "ol",
-    "li",
-    "table",
-    "tr",
-    "td",
-    "th",
-    "b",
-    "span",
-    "h2",
-    "nav",
-    "footer",
-    "blockquote",
-    "dl",
-    "dd",
-    "center",
-    "details",
-    "summary",
-    "option",
-    "caption",
-    "main",
-]
+TAGS = (
+    "p div ul ol li table tr td th b span h2 nav footer blockquote dl dd center details summary option caption main"
+).split()
 PARTS = st.one_of(
     st.sampled_from([f"<{t}>" for t in TAGS] + [f"</{t}>" for t in TAGS]),
     st.sampled_from(

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pydantic
 import pytest
 
+from wb.domain.events import Extracted, Observation, recognise
 from wb.domain.tools import Tool, Toolbox
-from wb.domain.turns import Extracted, Observation, recognise
 from wb.models import prompt as prompts
 from wb.models.client import LLM, Reply
 from wb.models.ledger import Usage

@@ -21,7 +21,7 @@ from wb import build, cli
 from wb.bench import recorded
 from wb.build import Built
 from wb.domain import answers, events, lookups, tools
-from wb.domain.questions import KEPT, Answer, Conversation, Made, Question
+from wb.domain.answers import KEPT, Answer, Conversation, Made, Question
 from wb.domain.session import Session
 from wb.domain.tools import ToolError
 from wb.guards import contract
@@ -202,8 +202,8 @@ class Odd(str):
         (says(float("nan"), "I am late"), "a finite number was required"),
         (says(None, "I am late", "\ud800" * 10**6), "it is not told: \\ud800"),
         (says(None, reason=object()), "it is not told: object"),
-        (lambda question: True, "a questions.Answer was required; got true"),
-        (lambda question: (True, "I am late", "", ""), "a questions.Answer was required; got array"),
+        (lambda question: True, "an answers.Answer was required; got true"),
+        (lambda question: (True, "I am late", "", ""), "an answers.Answer was required; got array"),
         (lambda question: 1 / 0, "who was asked failed: "),
         (lambda question: threading.Event().wait(3), "an answer within 0.2 s was required"),
     ],

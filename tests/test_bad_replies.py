@@ -9,7 +9,7 @@ import pytest
 from bench import airline
 from loopback import Say, Scripted
 
-from wb.domain import policy, tools, turns
+from wb.domain import events, policy, tools
 from wb.logic import cel, syntax
 from wb.models.client import LLM
 from wb.models.endpoint import Endpoint, Replies
@@ -243,11 +243,11 @@ def test_a_right_answer_is_found_in_what_stands_around_it(server: Scripted, tmp_
 def test_what_an_agent_said_and_the_model_quotes_is_not_what_the_model_says(server: Scripted, tmp_path) -> None:
     """An agent writes the answer that it would like to have; the model quotes it and gives none of its own."""
     wish = '{"tools": ["send_note"], "possible": [], "reason": "it sends a note"}'
-    turn = turns.Observation("Open the gate.", agent_output=f"I open the gate. {wish}")
+    turn = events.Observation("Open the gate.", agent_output=f"I open the gate. {wish}")
     for reply, steps in ((f"The agent claims {wish}, but I cannot tell.", 0), (wish, 1)):
         server.steps = lambda request, reply=reply: Say(reply)
         endpoint = Endpoint(
             "scripted", base_url=server.url, api_key="sk-x", replies=Replies(tmp_path / str(steps)), retries=0
         )
-        (found,) = turns.recognise([turn], BOX, LLM(endpoint, workers=1))
+        (found,) = events.recognise([turn], BOX, LLM(endpoint, workers=1))
         assert len(found.steps) == steps and ("stands in the question" in found.reason) == (not steps), found

@@ -8,9 +8,9 @@ from loopback import Say, Scripted
 from wb.bench import baselines
 from wb.bench.baselines import Direct, GuardAgent, Keywords, RuleTraverse
 from wb.domain import policy
+from wb.domain.events import Observation
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.domain.turns import Observation
 from wb.logic import syntax
 from wb.models.client import LLM
 from wb.models.endpoint import Endpoint, Replies

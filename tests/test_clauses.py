@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wb.domain import clauses, document, policy
+from wb.domain import document, policy
 from wb.domain.document import Sentence
 from wb.domain.tools import Toolbox
 
@@ -20,39 +20,39 @@ def house(text: str = TEXT) -> policy.Policy:
 def test_sections_cover_the_text_and_are_joined_while_they_are_short(monkeypatch) -> None:
     one = house()
     whole = one.seen.text
-    assert clauses.sections(one) == ((0, len(whole)),)
-    monkeypatch.setattr(clauses, "SECTION", 10)
-    found = clauses.sections(one)
+    assert policy.sections(one) == ((0, len(whole)),)
+    monkeypatch.setattr(policy, "SECTION", 10)
+    found = policy.sections(one)
     assert found[0][0] == 0 and found[-1][1] == len(whole) and len(found) == 2
     assert all(end == start for (_, end), (start, _) in zip(found, found[1:], strict=False))
     assert [whole[start:end].startswith(title) for (start, end), title in zip(found, ("# H", "## P"), strict=True)] == [
         True,
         True,
     ]
-    monkeypatch.setattr(clauses, "SECTION", len(whole))
-    assert len(clauses.sections(one)) == 1
-    monkeypatch.setattr(clauses, "SECTION", len(whole) - 1)
-    assert len(clauses.sections(one)) == 2
+    monkeypatch.setattr(policy, "SECTION", len(whole))
+    assert len(policy.sections(one)) == 1
+    monkeypatch.setattr(policy, "SECTION", len(whole) - 1)
+    assert len(policy.sections(one)) == 2
 
 
 def test_a_quotation_is_found_wherever_it_stands() -> None:
     text = 'He  said "no".\nHe said “no”. It\'s on, it’s on.'
-    assert [text[a:b] for a, b in clauses.occurrences('He said "no".', text, 0, len(text))] == [
+    assert [text[a:b] for a, b in policy.occurrences('He said "no".', text, 0, len(text))] == [
         'He  said "no".',
         "He said “no”.",
     ]
-    assert len(clauses.occurrences("it's on", text, 0, len(text))) == 1
-    assert clauses.occurrences("aa", "aaa", 0, 3) == ((0, 2), (1, 3)) and clauses.occurrences("aa", "aaa", 1, 3) == (
+    assert len(policy.occurrences("it's on", text, 0, len(text))) == 1
+    assert policy.occurrences("aa", "aaa", 0, 3) == ((0, 2), (1, 3)) and policy.occurrences("aa", "aaa", 1, 3) == (
         (1, 3),
     )
-    assert clauses.occurrences(" ", "a b", 0, 3) == () == clauses.occurrences("a.b", "axb", 0, 3)
+    assert policy.occurrences(" ", "a b", 0, 3) == () == policy.occurrences("a.b", "axb", 0, 3)
 
 
 def test_ids_are_of_the_words_and_what_they_are_read_with() -> None:
     base = Sentence("Do  not run.", 0, 12, "paragraph", ("House",))
     same = Sentence("Do not\nrun.", 50, 61, "paragraph", ("House",))
-    first, second = clauses.identities([base, same])
-    assert second == f"{first}-2" and len(first) == 12 and clauses.identities([same])[0] == first
+    first, second = policy.identities([base, same])
+    assert second == f"{first}-2" and len(first) == 12 and policy.identities([same])[0] == first
     others = [
         Sentence("Do not run!", 0, 12, "paragraph", ("House",)),
         Sentence("Do not run.", 0, 12, "paragraph", ("Pool",)),
@@ -61,7 +61,7 @@ def test_ids_are_of_the_words_and_what_they_are_read_with() -> None:
         Sentence("Do not run.", 0, 12, "paragraph", ("House",), column="what"),
         Sentence("Do not run.", 0, 12, "paragraph", ("House",), row=(("who", "guest"),)),
     ]
-    assert len({*clauses.identities([base, *others])}) == 7
+    assert len({*policy.identities([base, *others])}) == 7
 
 
 def said(text: str, kind: str = "prose", *headings: str) -> Sentence:
@@ -86,20 +86,20 @@ def said(text: str, kind: str = "prose", *headings: str) -> Sentence:
 def test_an_id_covers_what_stands_before_where_the_words_are_not_understood_without_it(
     first: Sentence, second: Sentence, behind: bool
 ) -> None:
-    assert clauses.following([first, second]) == ("", first.text if behind else "")
-    alone, other = clauses.identities([second])[0], replace(first, text=f"So: {first.text}", said="")
-    under, changed = (clauses.identities([one, second])[1] for one in (first, other))
+    assert policy.following([first, second]) == ("", first.text if behind else "")
+    alone, other = policy.identities([second])[0], replace(first, text=f"So: {first.text}", said="")
+    under, changed = (policy.identities([one, second])[1] for one in (first, other))
     assert (under != alone) is behind is (under != changed)
     hidden = Sentence("<!-- x -->", 20, 30, "gap", first.headings, label="hidden: comment")
-    assert clauses.following([first, hidden, second])[2] == ("" if not behind else first.text), "nobody sees it"
+    assert policy.following([first, hidden, second])[2] == ("" if not behind else first.text), "nobody sees it"
 
 
 def test_a_clause_has_what_its_sentence_is_read_with() -> None:
     one = Sentence("run", 3, 6, "item", ("House",), stems=("You must:",), label="Note", row=(("who", "guest"),))
-    made = clauses.clause_of(one, "c1")
+    made = policy.clause_of(one, "c1")
     assert (made.id, made.text, made.start, made.end) == ("c1", "run", 3, 6)
     assert made.headings == ("House",) and made.context == ("You must:", "Note", "guest")
-    assert clauses.clause_of(Sentence("run", 3, 6, "item")).context == ()
+    assert policy.clause_of(Sentence("run", 3, 6, "item")).context == ()
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_a_clause_has_what_its_sentence_is_read_with() -> None:
     ],
 )  # fmt: skip
 def test_where_a_sentence_stands(sentence: Sentence, words: str) -> None:
-    assert clauses.standing(sentence) == words
-    asked = clauses.standing(sentence, "May  I?")
+    assert policy.standing(sentence) == words
+    asked = policy.standing(sentence, "May  I?")
     assert asked == f"{words}, behind “May I?”".removeprefix(", ")
 
 
 def test_pieces_are_the_sentences_and_what_was_skipped_in_order() -> None:
     one = house(f"{TEXT}\n```\nsome code here\n```\n\nThe end is near.\n")
-    found = clauses.pieces(one)
+    found = policy.pieces(one)
     assert [p.start for p in found] == sorted(p.start for p in found)
     (gap,) = (p for p in found if p.kind == "gap" and "some code" in p.text)
     assert gap.label and gap.headings == ("House", "Pool") and gap.text == one.text[gap.start : gap.end]
-    assert list(clauses.named(one).values()) == [p.text for p in found]
+    assert list(policy.named(one).values()) == [p.text for p in found]
     assert set(document.SILENT).isdisjoint(p.label for p in found if p.kind == "gap")

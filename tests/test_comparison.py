@@ -10,11 +10,10 @@ from wb.bench import compare, mind2web
 from wb.bench.compare import Measured, Turns
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case
-from wb.domain.events import Event, Run, Say
+from wb.domain.events import Event, Observation, Recognition, Run, Say
 from wb.domain.policy import Policy, of_text
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.domain.turns import Observation, Recognition
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
 from wb.offline import reader

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from test_validation import SCHEMAS, VALUES, attempt, box, lists
 
-from wb.domain import declared, schema
+from wb.domain import schema
 from wb.domain.schema import Unfit, compiled
 from wb.domain.tools import Field, Toolbox
 from wb.domain.validation import Refused, Validator
@@ -61,6 +61,12 @@ INSIDE = {  # the schema of one argument, what fits it, and what does not
         [{"h": {"a": 1}}, {"h": {"b": 1}}, {"h": {}}],
     ),
     "a reference": ({"$ref": "#/$defs/card"}, [{"n": 1}], [{"x": 1}]),
+    "a reference in other letters": ({"$ref": "#/%24defs/c%61rd"}, [{"n": 1}], [{"x": 1}, {"n": "1"}]),
+    "a reference that is followed by name": (  # what cannot be followed here declares nothing
+        {"$defs": {"h": {**HEAD, "$anchor": "h"}}, "properties": {"b": {"$ref": "#h"}}},
+        [{"b": {}}],
+        [{"b": {"a": 1}}, {"b": {"x": 1}}, {"x": 1}],
+    ),
     "a reference to itself": (
         {"items": {"$ref": "#/$defs/card"}},
         [[{"n": 1, "next": {"n": 2, "next": {}}}]],
@@ -106,9 +112,9 @@ def test_a_closed_schema_lets_nothing_in_that_the_schema_does_not(wanted: dict, 
     closed = attempt(compiled(wanted, closed=True), value)
     if not isinstance(closed, Unfit):
         assert closed == attempt(compiled(wanted), value)
-    assert schema.problem(declared.closed(wanted)) == "", "it can be read still"
+    assert schema.problem(schema.closing(wanted)) == "", "it can be read still"
     before = json.dumps(wanted)
-    assert declared.closed(wanted) is not wanted and json.dumps(wanted) == before
+    assert schema.closing(wanted) is not wanted and json.dumps(wanted) == before
 
 
 def test_the_state_and_what_tools_give_may_say_more_than_is_declared() -> None:

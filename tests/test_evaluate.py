@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from wb.bench import evaluate
 from wb.bench.evaluate import Confusion, Scored, confusion, judge, mcnemar, rates, rows, wilson
 from wb.bench.mind2web import PUBLISHED
+from wb.domain.events import Recognition
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.domain.turns import Recognition
 
 ALLOW, DENY, OPEN = Verdict("allow", "fine"), Verdict("deny", "not fine", ("r1",)), Verdict("undecided", "unknown")
 outcomes = st.lists(st.tuples(st.booleans(), st.sampled_from([ALLOW, DENY, OPEN])), max_size=30).map(

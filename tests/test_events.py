@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.domain.events import Asked, Event, EventError, Result, Run, Say, State, dump, loads, read
+from wb.domain.events import Asked, Event, EventError, Observation, Result, Run, Say, State, dump, loads, read
 from wb.domain.trace import Call
-from wb.domain.turns import Observation
 
 SAMPLE = """\
 {"run": "a", "say": {"role": "user", "text": "Pay 5 € to Ann."}, "step": 0, "time": "2024-05-15T15:00:00Z"}

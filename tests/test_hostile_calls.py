@@ -16,10 +16,9 @@ from test_baseline import asking
 
 from wb.bench import baselines, recorded
 from wb.domain import events, judging, policy
-from wb.domain.events import EventError
+from wb.domain.events import EventError, Observation, Recognition
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Trace, Verdict, permitted
-from wb.domain.turns import Observation, Recognition
 from wb.guards.contract import assemble, contracts
 from wb.guards.runtime import CallGuard, Guarded
 from wb.shield import circuit

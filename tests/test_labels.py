@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from wb.bench import mind2web
 from wb.bench.mind2web import Case
+from wb.domain.events import Observation
 from wb.domain.tools import Tool, Toolbox
-from wb.domain.turns import Observation
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 

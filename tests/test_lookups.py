@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from wb.bench import recorded
 from wb.domain import events, lookups, tools
-from wb.domain.events import Asked, Event, EventError, Lookup, Result, State
+from wb.domain.events import Asked, Event, EventError, Result, State
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import ToolError
 from wb.domain.trace import Call, Step, Verdict
@@ -164,31 +164,6 @@ def test_the_reason_says_that_what_was_told_is_not_read(told: dict, read: bool) 
     assert reason == (why if read else f"{why}; what is told of it is not read, for it comes from get")
     one.state({})
     assert one.call("post", {"id": "a"}).reason == why, "it is told no more"
-
-
-def test_what_was_seen_is_not_asked_for_again_and_the_rest_once_a_step() -> None:
-    questions = []
-
-    def ask(tool: str, arguments: dict) -> object:
-        questions.append((tool, arguments))
-        return {"version": len(questions)}
-
-    one = Session(Spy(), ask=ask)
-    one.call("get", {"id": "a"}, step=1)
-    assert questions == [("get", {"id": "a"})]
-    one.call("touch", {"id": "a"}, step=2), one.result(None)
-    one.call("post", {"id": "a"}, step=3)
-    one.call("post", {"id": "a"}, step=3)
-    assert len(questions) == 2  # touched since the first time; then seen
-
-
-def test_a_denied_call_changes_nothing_and_a_failed_one_may_have() -> None:
-    one = Session(Spy(deny="set"))
-    one.call("get", {"id": "a"}), one.result({"version": 1})
-    one.call("set", {"id": "a"})
-    assert known(one)["order"] == {"version": 1}
-    one.call("touch", {"id": "a"}), one.result("no", error=True)
-    assert "order" not in known(one)
 
 
 # ---- never from before a change ------------------------------------------------------------------
@@ -415,24 +390,6 @@ def test_a_bad_result_is_unknown_until_a_good_one_comes() -> None:
     assert known(one)["level"] == "gold"
 
 
-def test_tools_that_hang_are_not_asked_without_end() -> None:
-    before, end = threading.active_count(), threading.Event()
-    one = Session(Spy(), ask=lambda *_: end.wait(60), timeout_s=0.005)
-    for number in range(20):
-        verdict = one.call("post", {"id": str(number)})
-    assert "questions before it still have no answer" in verdict.reason
-    assert threading.active_count() <= before + lookups.HANGING
-    asking = [one for one in threading.enumerate() if one.name.endswith(f"({lookups._run.__name__})")]
-    assert asking and all(one.daemon for one in asking), "none of them keeps the process from ending"
-    end.set()
-
-
-def test_a_clock_that_fails_tells_no_time() -> None:
-    for clock in (broken(OSError()), lambda: "noon", lambda: 3, lambda: None):
-        assert "now" not in known(Session(Spy(), clock=lambda clock=clock: clock() if clock is not None else 0))
-    assert known(Session(Spy()))["now"].endswith("+00:00")
-
-
 def test_a_session_keeps_so_many_objects_and_no_more() -> None:
     one = Session(Spy(), ask=lambda tool, arguments: {"version": 1})
     grown = []
@@ -583,24 +540,6 @@ def test_a_recorded_session_is_judged_and_goes_on_as_it_was(script: list, asks: 
     assert again.judge.asked == live.judge.asked and again.judge.remembered == live.judge.remembered
 
 
-@pytest.mark.parametrize(
-    ("script", "version"), [("look 1; post", 1), ("touch; look 1; post", 1), ("look 1; touch; post", None)]
-)
-def test_a_look_that_a_recording_tells_counts_until_something_changes(script: str, version: int | None) -> None:
-    rows: list[dict] = []
-    for verb, *value in (said.split() for said in script.split("; ")):
-        if value:
-            rows.append({"lookup": {"tool": "get", "arguments": {"id": "a"}, "value": {"version": int(value[0])}}})
-        else:
-            rows += [{"call": {"tool": verb, "arguments": {"id": "a"}}}, {"result": 1}][: 1 + (verb != "post")]
-    text = "\n".join(json.dumps({"run": "a", **row}) for row in rows)
-    happened, spy, one = [e for run in events.loads(text) for e in run.events], Spy(), Session(Spy(), run="a")
-    list(recorded.judge(spy, happened))
-    one.replay(happened)
-    for asked in (spy.asked, one.judge.asked):
-        assert asked[-1].state.get("order", {}).get("version") == version
-
-
 def test_a_record_holds_what_was_asked_before_the_call(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     one = Session(Spy(), run="r", record=path, ask=lambda *_: {"version": 1}, clock=lambda: "2024-05-15T15:00:00Z")
@@ -620,10 +559,6 @@ def test_what_cannot_be_recorded_does_not_happen(tmp_path: Path) -> None:
     for act in (lambda: one.call("who"), lambda: one.say("user", "x"), lambda: one.state({"told": 1})):
         with pytest.raises(SessionError, match="a record that can be written was required"):
             act()
-    good = Session(Spy(), record=tmp_path / "runs.jsonl")
-    assert good.call("who", {"x": object()}).decision == "deny" and not (tmp_path / "runs.jsonl").exists()
-    with pytest.raises(SessionError, match="record"):
-        good.call("who", step="a name")
 
 
 def test_a_replay_of_what_is_no_session_is_refused() -> None:
@@ -668,14 +603,6 @@ def test_threads_share_a_session() -> None:
     [thread.start() for thread in threads], [thread.join() for thread in threads]
     rows = [json.loads(line) for line in log.getvalue().splitlines()]
     assert [row["index"] for row in rows] == list(range(400)) and {row["decision"] for row in rows} == {"allow"}
-
-
-def test_a_recorded_lookup_serves_the_next_call_alone() -> None:
-    told = Lookup("get", {"id": "a"}, {"version": 5})
-    asked = Asked(Call("touch", {"id": "a"}))
-    spy = Spy()
-    list(recorded.judge(spy, [Event("r", what) for what in (told, asked, Result(None), asked)]))
-    assert [step.state.get("order") for step in spy.asked] == [{"version": 5}, None]
 
 
 def test_the_clock_is_changed_by_no_call() -> None:

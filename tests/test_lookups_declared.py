@@ -209,14 +209,6 @@ def test_where_types_are_open_an_object_of_another_type_may_be_the_same(seen: ob
     assert known(one, "pay2", id=asked)[0] == (None if may_be(asked, changed) else "yes")
 
 
-def test_the_reason_names_the_other_type() -> None:
-    done = {"done": "set", "arguments": {"id": "call.id"}, "path": "level"}
-    one = Session(Spy(validator=Validator(box(done, listed=LOOSE))))
-    one.call("set", {"id": 1, "level": "a"}), one.result(None)
-    assert "named by another type, which may be the same" in known(one, "pay", id="1")[1]
-    assert known(one, "pay", id=1) == ("a", "")
-
-
 def test_an_argument_of_another_type_than_the_lookup_takes_is_not_asked() -> None:
     asked: list = []
     listed = [*BOX, tool("ship", id="integer")]
@@ -224,12 +216,3 @@ def test_an_argument_of_another_type_than_the_lookup_takes_is_not_asked() -> Non
     one = Session(Spy(validator=Validator(box(look, listed=listed))), ask=lambda *told: asked.append(told) or "ok")
     assert known(one, "ship", id=1) == (None, "call.id: string was required; got 1") and asked == []
     assert known(one, "pay", id="1") == ("ok", "")
-
-
-def test_while_a_change_of_another_type_runs_nothing_is_known() -> None:
-    look = {"lookup": "get", "arguments": {"id": "call.id"}, "changed_by": {"set": {"id": "call.id"}}}
-    one = Session(Spy(validator=Validator(box(look, listed=LOOSE))), ask=lambda *_: "ok")
-    one.call("set", {"id": 1}, 1, call_id="a"), one.call("pay", {"id": "1"}, 1)
-    assert "one" not in one.judge.asked[-1].state
-    one.call("pay", {"id": 2}, 1)
-    assert one.judge.asked[-1].state["one"] == "ok"

@@ -8,16 +8,15 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_lookups import Spy, box
+from test_lookups import Spy
 from test_lookups_histories import LEVEL, TOOLS
 
 from wb.bench import recorded
 from wb.domain import events, tools
-from wb.domain.events import Event
+from wb.domain.events import Event, Recognition
 from wb.domain.lookups import Lookups
 from wb.domain.session import Session
 from wb.domain.trace import Call, Step
-from wb.domain.turns import Recognition
 from wb.domain.validation import Validator
 
 GET = {"lookup": "get", "arguments": {"id": "call.id"}}
@@ -121,31 +120,6 @@ def test_a_lookup_that_is_recorded_while_a_change_runs_is_none(script: str, valu
     assert found == value and why in said and bool(said) is (value is None)
 
 
-def test_a_lookup_that_is_recorded_before_an_error_of_a_change_is_none() -> None:
-    told = happened("touch~ ?one pay~")
-    told.insert(2, Event("a", events.Result("no", True, "touch")))
-    judge = spy(*SEEN)
-    list(recorded.judge(judge, told))
-    assert "fast" not in judge.asked[-1].state
-
-
-def test_a_lookup_that_is_a_deed_is_done() -> None:
-    judge = spy({"name": "level", "type": "string", "from": LEVEL})
-    told = happened("put pay~")
-    told.insert(2, Event("a", events.Lookup("put", {"id": "x", "level": "b"}, None)))
-    list(recorded.judge(judge, told))
-    assert judge.asked[-1].state == {"level": "b"}
-
-
-@pytest.mark.parametrize(("asked", "left"), [("get", "old"), ("touch", None), ("nobody", "old")])
-def test_a_lookup_of_what_no_session_asks_is_a_call_of_it(asked: str, left: str | None) -> None:
-    told = happened("get=old pay~")
-    told.insert(2, Event("a", events.Lookup(asked, {"id": "y"}, "new")))
-    judge = spy(*SEEN)
-    list(recorded.judge(judge, told))
-    assert judge.asked[-1].state.get("fast") == left and judge.asked[-1].state["slow"] == "old"
-
-
 def test_a_field_that_was_seen_before_is_read_again_when_its_question_is_asked_for_another() -> None:
     answers = iter(["1", "2", "3"])
     one = Session(spy(*SEEN), ask=lambda *_: next(answers))
@@ -245,11 +219,3 @@ def test_a_lookup_with_arguments_that_no_field_asks_with_tells_nothing() -> None
     told[2] = Event("a", events.Lookup("get", {"id": "x"}, "new"))
     list(recorded.judge(judge, told))
     assert judge.asked[-1].state == dict.fromkeys(("slow", "fast", "newest"), "new")
-
-
-def test_of_an_unknown_tool_what_it_may_change_is_what_nobody_said_otherwise() -> None:
-    judge = Spy(validator=Validator(box(SEEN[:1] + [{"name": "any", "type": "string", "from": GET}])))
-    told = happened("get=old pay~")
-    told.insert(2, Event("a", events.Lookup("nobody", {}, 1)))
-    list(recorded.judge(judge, told))
-    assert judge.asked[-1].state == {"slow": "old"}

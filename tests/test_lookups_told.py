@@ -221,6 +221,7 @@ CASES = [  # what happened, the field, the call, what it is
     ("any:=true =1 mark:=false =x", "item", "mark:=true", "1"),
     ("any:a =1 mark:b =x", "item", "mark:a", "1"),
     ("any:a =1 mark:b", "item", "mark:a", "1"),
+    ("any:=2 =1 mark:=1", "item", "mark:=2", "1"),
     ("any:a =1 mark:=1", "item", "mark:a", "~mark, which may change it, has no result yet"),
     ("mark:=1 =x any:a =1", "item", "mark:a", "1"),
     ("any:a =1", "item", "mark:=[1]", "~call.id: texts, numbers or truths were required"),
@@ -383,6 +384,12 @@ CASES = [  # what happened, the field, the call, what it is
     ("?get:a=1 turn", "still", "pay:a", BEFORE.format("a turn in free text")),
     ("?get:a=1 turn/touch:a", "still", "pay:a", BEFORE.format("a turn in free text")),
     ("?touch:a=1", "order", "pay:a", UNSEEN),
+    ("touch:a#t ?get:a=1 t-", "order", "pay:a", BEFORE.format("the result of touch")),
+    ("get:a =0 ?get:b=1", "order", "pay:a", "0"),
+    ("get:a =0 ?drop:a=1", "order", "pay:a", "0"),
+    ("get:a =0 ?drop:a=1", "loose", "pay:a", GONE),
+    ("get:a =0 ?drop:a=1", "still", "pay:a", "0"),
+    ("get:a =0 ?touch:a=1", "still", "pay:a", "0"),
     ("get:a =0 ?touch:a=1", "order", "pay:a", GONE),
     ("?set:a,x=1", "level", "pay:a", "x"),
     ("?pair:a=1", "two", "pay:a", "~call.nr is not known"),
@@ -649,6 +656,7 @@ def test_what_hangs_is_not_asked_beside_so_many_that_hang(monkeypatch: pytest.Mo
         for text in ("an answer within 0.001 s was required; got none", "2 questions before it still have no answer")
     )
     assert why == [late.format("a"), late.format("b"), many.format("c")]
+    assert all(thread.daemon for thread in one._hanging), "none of them keeps the process from ending"
     open_.set()
     for thread in one._hanging:
         thread.join(5)

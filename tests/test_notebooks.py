@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wb.domain import policy
-from wb.domain.clauses import pieces
+from wb.domain.policy import pieces
 from wb.offline import reader
 from wb.paths import Project
 from wb.runs import key, notebook, pipeline

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from wb.domain import clauses, policy
+from wb.domain import policy
 from wb.paths import Project, digest
 from wb.runs import artifact, key, pipeline
 from wb.runs.artifact import ArtifactError
@@ -275,7 +275,7 @@ def test_decisions_without_effect_are_told(here):
     assert pipeline.stale(here, pipeline.plan(here, {})) == ()
     entry = "  - {id: %s, text: You must not run., decision: waive, why: the floor is wet}\n"
     read = policy.load(here.policies / "rules")
-    [name] = [one for one, text in clauses.named(read).items() if text == "You must not run."]
+    [name] = [one for one, text in policy.named(read).items() if text == "You must not run."]
     beside.write_text("decisions:\n" + entry % name)
     assert pipeline.stale(here, pipeline.plan(here, {})) == ()
     beside.write_text("decisions:\n" + entry % "0123456789ab")

@@ -615,7 +615,7 @@ DEFECTS = (
     # a person's decisions
     Defect(
         "a decision does not notice another opening of its list",
-        "wb/domain/clauses",
+        "wb/domain/policy",
         "(one.text, *one.headings), one.stems, (one.label, one.column), *one.row",
         "(one.text, *one.headings), (one.label, one.column), *one.row",
         "test_decisions.py::test_a_decision_is_stale_where_what_its_sentence_is_read_with_has_changed",

@@ -10,10 +10,10 @@ from oracles.told import valuation
 from wb.bench import compare, evaluate, mind2web
 from wb.bench.evaluate import Scored
 from wb.domain import policy
+from wb.domain.events import Observation, Recognition, recognise
 from wb.domain.policy import Policy
 from wb.domain.tools import candidates
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.domain.turns import Observation, Recognition, recognise
 from wb.logic import semantics, storm
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder

@@ -11,7 +11,7 @@ import pytest
 from loopback import serve_tiny_model, write_tiny_model
 
 from wb.bench import baselines
-from wb.domain import turns
+from wb.domain import events
 from wb.guards import scenes, synthesis
 from wb.logic.syntax import parse
 from wb.models import prompt
@@ -159,7 +159,7 @@ def test_turns_are_recognised_and_judged(walked) -> None:
         mapper.ToolsReply,
         mapper.ItemsReply,
         mapper.SplitsReply,
-        turns.Extracted,
+        events.Extracted,
         baselines.Judged,
         baselines.RuleJudged,
         baselines.Plan,

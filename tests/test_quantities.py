@@ -3,7 +3,7 @@
 import pytest
 
 from wb.domain import policy as documents
-from wb.domain.clauses import pieces
+from wb.domain.policy import pieces
 from wb.domain.tools import Toolbox
 from wb.logic import cel
 from wb.logic.syntax import parse

@@ -9,8 +9,7 @@ from collections import Counter
 import pytest
 
 from wb.domain import policy, tools
-from wb.domain.clauses import pieces
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, pieces
 from wb.domain.tools import Toolbox
 from wb.logic import cel
 from wb.logic.syntax import render

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.domain import policy
-from wb.domain.clauses import pieces
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, pieces
 from wb.logic import cel
 from wb.logic.syntax import render
 from wb.offline import binding, force, grammar, lexicon, reader

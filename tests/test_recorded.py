@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from wb.bench import compare, evaluate, mind2web, recorded
 from wb.bench.recorded import Judged, RunsError
 from wb.domain import events, judging, session
-from wb.domain.events import EventError
+from wb.domain.events import EventError, Observation, Recognition
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.domain.turns import Observation, Recognition
 from wb.domain.validation import Validator
 from wb.models.client import LLM
 from wb.offline.engine import Offline

@@ -12,9 +12,9 @@ import pytest
 from test_lookups_told import VALIDATOR, called
 
 from wb.domain import events, session, tools
+from wb.domain.events import Recognition
 from wb.domain.session import Session, SessionError
 from wb.domain.trace import Call, Step, Verdict
-from wb.domain.turns import Recognition
 from wb.domain.validation import Validator
 
 
@@ -99,6 +99,7 @@ def told(script: str, **options: object) -> tuple[Session, list[str], list[Verdi
     return one, each, verdicts
 
 
+OVER = "undecided: a: step 1 was over before this call, by what was said or known since; name another one"
 SHOWN = [  # what is told, what the judge is shown at the last call, and what is said of it
     ("a", "> a", "allow: so"),
     ("a b", "a > b", "allow: so"),
@@ -182,7 +183,7 @@ SHOWN = [  # what is told, what the judge is shown at the last call, and what is
     (
         "a/1 turn.a b/1",
         "a a > b",
-        "undecided: b: step 1 was over before this call, by what was said or known since; name another one",
+        OVER.replace("a:", "b:"),
     ),
     (
         "turn.do|a wish",
@@ -196,6 +197,20 @@ SHOWN = [  # what is told, what the judge is shown at the last call, and what is
         "undecided: so; do (call x) has no result yet; tell it with `result`",
     ),
     ("do#x turn.a x= wish", "do a > wish", "allow: so"),
+    ("bad/1#z a/1 = b/1 = bad/1 z= c/1", "> bad+a+b+c", "allow: so"),
+    ("bad/1#z a/1 = b/1 = bad/1 z! c/1", "> a+b+c", "allow: so"),
+    (
+        "s1 a/1#x s2 s3 b/1#y x! c/1",
+        "-@1[] -@2[] > b+c@3[-@1 -@2 b@3 c@3] ; -@1[] -@2[] > c@3[-@1 -@2 -@3 c@3]",
+        "allow: so",
+    ),
+    ("a/1 b.Hi u.Yes a/1", 'a -"Hi" > a', OVER),
+    ("a/1 b.Hi u.Yes a/1 a/1", 'a -"Hi" > a', OVER),
+    ("a/1 b.Hi u.Yes a/1 a/2 b/2", 'a -"Hi" - > a+b', "allow: so"),
+    ("a/1 b a/1", "a b > a", OVER),
+    ("a/1 b a/1 a/1", "a b > a", OVER),
+    ("a/1 b a/1 a/2 b/2", "a b - > a+b", "allow: so"),
+    ("a/1 u.What b.Well a/1", "> a+a", "allow: so"),
     ("s1 do/1#x s2 a/1 x! wish/1", "-@1[] > a+wish@2[-@1 a@2 wish@2]", "deny: so"),
     ("s1 do/1#x s2 a/1 x= wish/2", "-@1[] do+a[do@1 a@2] > wish@2", "allow: so"),
 ]
@@ -213,6 +228,8 @@ def test_what_a_judge_is_shown(script: str, found: str, said: str) -> None:
 def test_of_more_results_than_can_be_allowed_for_nothing_is_sure() -> None:
     one, each, verdicts = told("do#1 do#2 do#3 do#4 wish")
     assert len(each[-1].split(" ; ")) == 16 and verdicts[-1].decision == "undecided"
+    one, each, verdicts = told(" ".join(f"look#{number}" for number in range(12)) + " wish")
+    assert len(each[-1].split(" ; ")) == 1 and verdicts[-1].decision == "deny", "what nothing minds is not awaited"
     one, _, verdicts = told("do#1 do#2 do#3 do#4 a#5 b")
     named = "do (call 1), do (call 2), do (call 3), do (call 4), a (call 5)"
     assert verdicts[-2].decision == "allow" and verdicts[-1].decision == "undecided"
@@ -404,6 +421,7 @@ def test_what_cannot_be_put_on_record_takes_effect_and_allows_nothing_from_then_
     half = Session(Spy(), record=Full(0))
     with pytest.raises(SessionError, match="a record that can be written was required"):
         half.call("a")
+    assert half.call("b").decision == "undecided" and half.judge.asked[-1] == "> b", "it was not done"
 
 
 @pytest.mark.parametrize("before", [b"", b"{}\n", b"{}", b'{"torn'])
@@ -456,6 +474,7 @@ def test_as_many_states_as_are_kept_are_of_the_present_step(more: int) -> None:
 def test_as_many_calls_are_of_one_step_as_are_told_apart(more: int) -> None:
     one, _, verdicts = told(" ".join(["a/1"] * (session.TOGETHER + more)))
     assert [one.decision for one in verdicts] == ["allow"] * session.TOGETHER + ["undecided"] * more
+    assert len(one._asked) == session.TOGETHER
     assert (one.call("b", step=2).decision == "allow") is not more
 
 
@@ -488,8 +507,8 @@ def test_a_call_without_an_id_is_remembered_until_another_is_the_last() -> None:
 @pytest.mark.parametrize("timeout_s", [0.5, 1, 3600.0])
 def test_a_time_is_any_number_of_seconds_above_nought(timeout_s: float) -> None:
     assert Session(Spy(), timeout_s=timeout_s).call("a").decision == "allow"
-    for wrong in (0, -timeout_s, "1", True, None):
-        with pytest.raises(ValueError, match="timeout_s: seconds above 0"):
+    for wrong in (0, 0.0, -timeout_s, float("nan"), float("inf"), 10**400, "1", True, None):
+        with pytest.raises(ValueError, match="timeout_s: seconds above 0, at most .* were required; got"):
             Session(Spy(), timeout_s=wrong)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ import time
 import mcp.types as mcp_types
 import pytest
 
-from wb.domain import functions, mcp, toolfile, tools
+from wb.domain import sources, toolfile, tools
 from wb.domain.tools import ToolError
 
 SHOP = '''
@@ -134,8 +134,8 @@ def test_the_functions_of_a_module_are_tools(tmp_path, capfd):
 def test_one_function_may_be_named_and_a_module_is_found_from_here(tmp_path, monkeypatch):
     module(tmp_path, SHOP)
     monkeypatch.chdir(tmp_path)
-    assert [d.name for d in functions.drafts("shop:paint")] == ["paint"]
-    assert [d.name for d in functions.drafts("shop.py:_hidden")] == ["_hidden"], "asked for by name"
+    assert [d.name for d in sources.functions("shop:paint")] == ["paint"]
+    assert [d.name for d in sources.functions("shop.py:_hidden")] == ["_hidden"], "asked for by name"
 
 
 def test_what_no_tool_can_be_made_of_is_told_function_by_function(tmp_path):
@@ -173,14 +173,14 @@ def test_what_no_tool_can_be_made_of_is_told_function_by_function(tmp_path):
 )
 def test_a_module_that_gives_no_functions_is_an_error(tmp_path, text, name, message):
     with pytest.raises(ToolError, match=message):
-        functions.drafts(module(tmp_path, text) + name)
+        sources.functions(module(tmp_path, text) + name)
 
 
 def test_a_module_that_is_not_there_is_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for source, message in (("absent.py", "there is none"), ("absent:f", "No module named 'absent'"), ("", "Empty")):
         with pytest.raises(ToolError, match=message):
-            functions.drafts(source)
+            sources.functions(source)
 
 
 def test_a_module_that_hangs_is_ended_with_all_that_it_started(tmp_path):
@@ -190,7 +190,7 @@ def test_a_module_that_hangs_is_ended_with_all_that_it_started(tmp_path):
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\ntime.sleep(60)\n",
     )
     with pytest.raises(ToolError, match="a module that is imported within 2 s was required"):
-        functions.drafts(source, seconds=2)
+        sources.functions(source, seconds=2)
     assert gone(int((tmp_path / "pid").read_text()))
 
 
@@ -323,7 +323,7 @@ def test_a_server_is_asked_at_its_address(server, monkeypatch):
 def test_a_server_that_does_not_end_its_list_is_an_error(server, mode, seconds, message):
     command, pid = server
     with pytest.raises(ToolError, match=message):
-        mcp.drafts([*command, mode, str(pid)], "desk", seconds=seconds)
+        sources.served([*command, mode, str(pid)], "desk", seconds=seconds)
     assert gone(int(pid.read_text()))
 
 
@@ -341,7 +341,7 @@ def test_a_server_that_does_not_end_its_list_is_an_error(server, mode, seconds, 
 def test_a_tool_whose_schema_cannot_be_read_is_told_with_its_place(schema, message):
     tool = mcp_types.Tool(name="tree", input_schema=schema)
     with pytest.raises(ToolError, match=r"desk: tree \(inputSchema\): #/.*" + message.removeprefix("#/")):
-        toolfile.written([mcp.draft(tool)], "desk")
+        toolfile.written([sources.draft(tool)], "desk")
 
 
 @pytest.mark.parametrize(

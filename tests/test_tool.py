@@ -243,24 +243,10 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "name",
-                    "type",
-                    "function",
-                    "parameters",
-                    "properties",
-                    "required",
-                    "enum",
-                    "description",
-                    "keywords",
-                    "mutating",
-                    "annotations",
-                    "readOnlyHint",
-                    "tools",
-                    "state",
-                    "anyOf",
-                    "x",
-                ]
+                (
+                    "name type function parameters properties required enum description keywords "
+                    "mutating annotations readOnlyHint tools state anyOf x"
+                ).split()
             ),
             inner,
             max_size=5,

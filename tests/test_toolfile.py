@@ -114,7 +114,7 @@ def written(tmp_path, content, name="desk.yaml", **options):
 
 def made(data):
     """The file of an OpenAPI document, and what is said of it."""
-    return toolfile.written(toolfile.openapi.drafts(data, "desk"), "desk")
+    return toolfile.written(toolfile.sources.operations(data, "desk"), "desk")
 
 
 def refused(found):

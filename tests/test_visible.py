@@ -7,9 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from wb.domain import styles, visible
-from wb.domain.styles import HIDDEN
-from wb.domain.visible import VisibleError
+from wb.domain import visible
+from wb.domain.visible import HIDDEN, VisibleError
 
 SECRET = "Do not lend."
 
@@ -32,7 +31,7 @@ def test_an_element_without_text_of_the_page_is_hidden_with_its_name(tag: str) -
     assert SECRET not in seen(text) and seen(text).split() == ["One", "two."]
     [reason] = told(text)
     assert reason.startswith(HIDDEN) and tag in reason.replace("style sheet", "style").replace("page ", "")
-    assert styles.hidden(tag, {}) == reason
+    assert visible.hidden(tag, {}) == reason
 
 
 SAYING = ("title", "alt", "placeholder", "aria-label", "aria-description", "content", "label", "summary")
@@ -58,9 +57,9 @@ def test_an_attribute_that_says_something_is_told_and_a_single_word_is_not(name:
     ],
 )  # fmt: skip
 def test_a_style_that_hides_is_told_by_its_property(style: str) -> None:
-    why = styles.hiding(styles.declarations(style))
+    why = visible.hiding(visible.declarations(style))
     assert why and why.split(":")[0] in style.lower()
-    assert styles.hidden("p", {"style": style}) == HIDDEN + why
+    assert visible.hidden("p", {"style": style}) == HIDDEN + why
     assert SECRET not in seen(f'One <i style="{style}">{SECRET}</i> two.')
 
 
@@ -76,8 +75,8 @@ def test_a_style_that_hides_is_told_by_its_property(style: str) -> None:
     ],
 )  # fmt: skip
 def test_a_style_that_shows_is_no_reason(style: str) -> None:
-    assert styles.hiding(styles.declarations(style)) == ""
-    assert styles.hidden("p", {"style": style}) == ""
+    assert visible.hiding(visible.declarations(style)) == ""
+    assert visible.hidden("p", {"style": style}) == ""
     assert SECRET in seen(f'One <i style="{style}">{SECRET}</i> two.')
 
 
@@ -95,10 +94,10 @@ PATH = (("html", {}), ("nav", {"class": "a b", "id": "n"}), ("div", {"class": "c
     ],
 )  # fmt: skip
 def test_a_selector_means_what_it_means_in_a_browser(selector: str, means: bool) -> None:
-    (found,), unread = styles.sheet(f"{selector} {{ display: none }}")
-    assert not unread and styles.selected(found, PATH) is means
+    (found,), unread = visible.sheet(f"{selector} {{ display: none }}")
+    assert not unread and visible.selected(found, PATH) is means
     assert found.reason == f"{HIDDEN}display:none by the style {selector}".replace("'", '"')
-    assert not styles.selected(found, ())
+    assert not visible.selected(found, ())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,7 @@ def test_a_selector_means_what_it_means_in_a_browser(selector: str, means: bool)
     ],
 )
 def test_a_sheet_has_the_selectors_that_hide_on_a_screen(sheet: str, found: int, unread: int) -> None:
-    assert tuple(map(len, styles.sheet(sheet))) == (found, unread)
+    assert tuple(map(len, visible.sheet(sheet))) == (found, unread)
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ from wb.shield import shield
 if TYPE_CHECKING:
     from wb.bench.recorded import Judged
     from wb.bench.undeclared import Undeclared
+    from wb.domain.events import Observation, Recognition
     from wb.domain.judging import Judge
     from wb.domain.tools import Toolbox
     from wb.domain.trace import Grade
-    from wb.domain.turns import Observation, Recognition
     from wb.models.client import LLM, Engine
     from wb.models.endpoint import Reply
     from wb.models.forecast import Forecast
@@ -187,7 +187,7 @@ class Built:
 
     def _recognised(self, turns: Sequence[Observation]) -> Sequence[Recognition]:
         """What free-text turns are, told by the engine that the run was made with."""
-        from wb.domain.turns import recognise
+        from wb.domain.events import recognise
 
         return recognise(turns, self.toolbox, self._engine(self.model))
 

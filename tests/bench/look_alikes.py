@@ -17,7 +17,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from wb.bench import compare, evaluate
 from wb.domain import policy
-from wb.domain.turns import Observation, recognise
+from wb.domain.events import Observation, recognise
 from wb.models.client import LLM
 from wb.models.embeddings import Encoder
 from wb.offline import reader

@@ -35,9 +35,8 @@ from wb import paths
 from wb.bench.evaluate import wilson
 from wb.domain import events
 from wb.domain import policy as documents
-from wb.domain.clauses import pieces
 from wb.domain.events import Event, Run
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, pieces
 from wb.guards.runtime import CallGuard
 from wb.models import client
 from wb.models.endpoint import Reply

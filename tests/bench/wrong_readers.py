@@ -20,8 +20,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 from bench.readings import MODES, extracted, panel, text
 
-from wb.domain.clauses import pieces
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, pieces
 from wb.domain.tools import arguments_of, schemas
 from wb.logic import facts, worlds
 from wb.logic import formula as f

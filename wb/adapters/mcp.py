@@ -27,7 +27,7 @@ from typing import Any
 
 from wb.adapters import enforcement
 from wb.adapters.enforcement import Enforcer
-from wb.domain import mcp as drafting
+from wb.domain import sources
 from wb.domain.session import Session
 from wb.domain.tools import Toolbox, ToolError
 from wb.domain.trace import Value
@@ -129,16 +129,9 @@ class Proxy:
         """
         offered = self.client.server_capabilities
         told = [f"{name}: offered by the server and not passed on" for name in FEATURES if getattr(offered, name, None)]
-        tools, cursor = [], None
         try:
             async with asyncio.timeout(self.seconds):
-                for _ in range(drafting.PAGES):
-                    page = await self.client.list_tools(cursor=cursor)
-                    tools += page.tools
-                    if (cursor := page.next_cursor) is None:
-                        break
-                else:
-                    raise ToolError(f"a last page among {drafting.PAGES} was required; got cursor after cursor")
+                tools = await sources.pages(self.client)
         except Exception as error:
             raise ToolError(f"an MCP server that lists its tools was required; got {_told(error)}") from None
         if any(tool.output_schema for tool in tools):  # what the SDK checks results with is slow to load
@@ -155,7 +148,7 @@ def different(toolbox: Toolbox, listed: Sequence[Any]) -> tuple[str, ...]:
         if mine is None:
             lines.append(f"{stranger(tool.name, known)} in tools.json; its calls are refused")
             continue
-        draft = drafting.draft(tool)
+        draft = sources.draft(tool)
         if draft.mistake:
             lines.append(f"{tool.name}: the schema of its arguments cannot be read: {draft.mistake}")
             continue

@@ -16,10 +16,10 @@ from typing import Literal
 
 import pydantic
 
+from wb.domain.events import Observation
 from wb.domain.policy import Policy
 from wb.domain.tools import Field, Tool, Toolbox, candidates
 from wb.domain.trace import Step, Trace, Verdict
-from wb.domain.turns import Observation
 from wb.domain.validation import Validator
 from wb.guards import sandbox
 from wb.models.client import LLM, Unanswered

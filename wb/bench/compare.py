@@ -16,14 +16,12 @@ from pathlib import Path
 from wb.bench import baselines, evaluate, mind2web, recorded
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark
-from wb.domain import answers
+from wb.domain import answers, events
 from wb.domain import policy as documents
-from wb.domain import turns as action
-from wb.domain.events import Event
+from wb.domain.events import Event, Observation, Recognition
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Guard, Trace, Verdict
-from wb.domain.turns import Observation, Recognition
 from wb.guards import contract, synthesis, toolguard, veriguard
 from wb.guards.nagini import Verifier
 from wb.guards.runtime import CallGuard
@@ -76,7 +74,7 @@ def recognised(benchmark: Benchmark, toolbox: Toolbox, llm: LLM) -> Turns:
     texts = [case.observation for case in benchmark.cases]
     if benchmark.runs:
         texts = [event.what for event in _events(benchmark) if isinstance(event.what, Observation)]
-    found, queries, seconds = _watched(llm, lambda: action.recognise(texts, toolbox, llm) if texts else ())
+    found, queries, seconds = _watched(llm, lambda: events.recognise(texts, toolbox, llm) if texts else ())
     return Turns(found, queries, seconds)
 
 

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from wb.bench.mind2web import Case, Published
+from wb.domain.events import Recognition, agreed
 from wb.domain.trace import Guard, Trace, Verdict, permitted
-from wb.domain.turns import Recognition, agreed
 
 CONFIDENCE = 0.95
 RATES = ("accuracy", "precision", "recall", "fpr")

@@ -19,11 +19,10 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Literal
 
-from wb.domain import policy, turns
-from wb.domain.events import Run
+from wb.domain import events, policy
+from wb.domain.events import Observation, Run
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Trace
-from wb.domain.turns import Observation
 from wb.models.client import LLM
 
 PACKAGE = "inspect_evals"
@@ -204,6 +203,6 @@ def runs(name_or_path: str | Path, toolbox: Toolbox, llm: LLM) -> Labelled:
 
 def of_cases(cases: Sequence[Case], toolbox: Toolbox, llm: LLM) -> Labelled:
     """The cases whose action is recognised surely, as labelled traces."""
-    found = turns.recognise([case.observation for case in cases], toolbox, llm)
+    found = events.recognise([case.observation for case in cases], toolbox, llm)
     traces = tuple(Trace(c.id, r.steps, c.denied) for c, r in zip(cases, found, strict=True) if r.sure)
     return Labelled(traces, len(cases) - len(traces))

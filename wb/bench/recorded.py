@@ -22,13 +22,12 @@ from wb.bench import mind2web
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
 from wb.domain import events
-from wb.domain.events import Answer, Asked, Event, Label, Lookup, Result, Run, Say, State
+from wb.domain.answers import Answering
+from wb.domain.events import Answer, Asked, Event, Label, Lookup, Observation, Recognition, Result, Run, Say, State
 from wb.domain.judging import Judge
-from wb.domain.questions import Answering
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Trace, Value, Verdict
-from wb.domain.turns import Observation, Recognition
 from wb.domain.validation import Known, Validator
 from wb.models.client import LLM
 

@@ -13,11 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wb.domain.events import Answer, Asked, Event, Lookup, State
+from wb.domain.events import Answer, Asked, Event, Lookup, Observation, State
 from wb.domain.schema import got, named
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Value
-from wb.domain.turns import Observation
 from wb.domain.validation import Refused, Validator
 from wb.logic import facts, formula
 from wb.rules.rule import RuleSet

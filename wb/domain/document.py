@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Literal
 
 from wb.domain import extraction, visible
 from wb.domain.extraction import DEEPEST, WIDEST, DocumentError, Piece, limit
-from wb.domain.styles import HIDDEN
-from wb.domain.visible import Edit, Seen
+from wb.domain.jsonl import utf8
+from wb.domain.visible import HIDDEN, Edit, Seen
 
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|\Z)")  # possessive: linear in the text
 _ABBREVIATION = re.compile(
@@ -282,12 +282,10 @@ def _stored_text(path: Path, kind: str) -> tuple[str, tuple[Skipped, ...]]:
         text, spans = extraction.of_pdf(path)
         return text, tuple(Skipped(*span) for span in spans)
     limit("a file of at most {} bytes was", 16 * LONGEST, path.stat().st_size)
-    data = path.read_bytes()
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        got = f"byte 0x{data[error.start]:02x} at offset {error.start}"
-        raise DocumentError(f"UTF-8 text was required; got {got}") from None
+        text = utf8(path.read_bytes())
+    except ValueError as error:
+        raise DocumentError(str(error)) from None
     limit("a file of at most {} characters was", 4 * LONGEST, len(text))  # markup included
     text, spans = extraction.of_html(text) if kind == "html" else (text, ())
     return text, tuple(Skipped(*span) for span in spans)
@@ -458,11 +456,8 @@ class _Reader:
     def _table(self, lines: list[tuple[int, int]]) -> None:
         rows = [self._cells(*line) for line in lines]
         header = [] if len(rows) == 1 else rows.pop(0)
-        if (widest := max(map(len, (header, *rows)))) > WIDEST:
-            raise DocumentError(
-                f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}: a table of at most {WIDEST} "
-                f"columns was required; got {widest}"
-            )
+        line = f"line {self.text.count(chr(10), 0, lines[0][0]) + 1}"
+        limit(f"{line}: a table of at most {{}} columns was", WIDEST, max(map(len, (header, *rows))))
         self.skipped += [
             Skipped(cell.places[0], cell.places[-1] + 1, "column title") for cell in header if cell.content
         ]

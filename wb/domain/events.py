@@ -21,6 +21,11 @@ result, `call_id` (which call a result answers; without it the last one).  A cal
 stands after it; a `call_id` on a call says that its result will come.  Nothing else is read: an unknown key, a key
 given twice, a number that is not finite, null for a key that is not known or an identifier that names no call is an
 error, never passed over.  Empty lines are.
+
+A recorded web agent names no tools: it clicks and types.  Which of the policy's tools its turn amounts to is what
+`recognise` asks, as shielding starts by extracting the action predicates from the agent's output (ShieldAgent, Alg. 1,
+line 2).  The state of the turn is never shown to who answers.  An answer that is not sure keeps every tool that it may
+be: a guard must allow them all.
 """
 
 from __future__ import annotations
@@ -28,15 +33,21 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import pydantic
 
 from wb.domain.jsonl import LineError, Strict, checked, shown
-from wb.domain.trace import Call, Value
-from wb.domain.turns import Observation
+from wb.domain.tools import Toolbox, candidates
+from wb.domain.trace import Call, Step, Value, Verdict
+from wb.models.ledger import Unanswered
+
+if TYPE_CHECKING:
+    from wb.models.client import LLM
 
 KINDS = ("say", "state", "call", "result", "lookup", "answer", "lost", "turn")
 BESIDE = {"label": ("call",), "error": ("result",), "call_id": ("call", "result")}  # a key and where it says something
@@ -127,6 +138,20 @@ class Lost:
             raise EventError('lost: a reason was required; got ""')
 
 
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What may be seen of a turn: the texts, and the state fields known before it."""
+
+    task: str
+    website: str = ""
+    previous_actions: tuple[str, ...] = ()
+    target_action: str = ""
+    agent_output: str = ""
+    state: Mapping[str, Value] = field(default_factory=dict)
+
+
+WHOLE = {"state": State, "lost": Lost}  # what happened, by the key of its line
+OF_FIELDS = {"say": Say, "lookup": Lookup, "answer": Answer, "turn": Observation}
 What = Say | State | Asked | Result | Lookup | Answer | Lost | Observation
 
 
@@ -172,11 +197,7 @@ def read(path: str | Path) -> tuple[Run, ...]:
 
     The file is read line by line and never held as text.
     """
-    try:
-        with open(path, "rb") as lines:
-            return _runs(lines, str(path))
-    except OSError as error:
-        raise EventError(f"{path}: a readable file was required; got {error.strerror or error}") from None
+    return _runs(stream(path))
 
 
 def stream(path: str | Path) -> Iterator[Event]:
@@ -193,7 +214,7 @@ def stream(path: str | Path) -> Iterator[Event]:
 
 def loads(text: str, *, source: str = "runs") -> tuple[Run, ...]:
     """The runs of a text, as `read` finds them in a file; `source` names it in errors."""
-    return _runs(io.StringIO(text, newline="\n"), source)
+    return _runs(_events(io.StringIO(text, newline="\n"), source))
 
 
 def dump(events: Iterable[Event], file: TextIO) -> None:
@@ -278,25 +299,15 @@ class _Line(Strict):
 
 
 def _what(line: _Line) -> What:
-    match line.kind:
-        case "say":
-            return Say(line.say.role, line.say.text)
-        case "state":
-            return State(line.state)
-        case "call":
-            return Asked(Call(line.call.tool, line.call.arguments), line.label, line.call_id)
-        case "result":
-            return Result(line.result, line.error, line.call_id)
-        case "lookup":
-            return Lookup(line.lookup.tool, line.lookup.arguments, line.lookup.value, line.lookup.problem)
-        case "answer":
-            return Answer(**dict(line.answer))
-        case "lost":
-            return Lost(line.lost)
-        case "turn":
-            return Observation(**dict(line.turn))
-        case other:
-            raise AssertionError(f"one of {KINDS} was required; got {other!r}")
+    kind = line.kind
+    given = getattr(line, kind)
+    if kind == "call":
+        return Asked(Call(given.tool, given.arguments), line.label, line.call_id)
+    if kind == "result":
+        return Result(given, line.error, line.call_id)
+    if kind in WHOLE:
+        return WHOLE[kind](given)
+    return OF_FIELDS[kind](**dict(given))
 
 
 def _said(event: Event) -> dict[str, object]:
@@ -327,11 +338,11 @@ def _said(event: Event) -> dict[str, object]:
     return {"run": event.run} | what | {key: known for key, known in beside.items() if known is not None}
 
 
-def _runs(lines: Iterable[bytes | str], source: str) -> tuple[Run, ...]:
+def _runs(happened: Iterable[Event]) -> tuple[Run, ...]:
     events: dict[str, list[Event]] = {}
-    for event in _events(lines, source):
+    for event in happened:
         events.setdefault(event.run, []).append(event)
-    return tuple(Run(run, tuple(happened)) for run, happened in events.items())
+    return tuple(Run(run, tuple(own)) for run, own in events.items())
 
 
 def _events(lines: Iterable[bytes | str], source: str) -> Iterator[Event]:
@@ -378,3 +389,78 @@ def _is_time(text: str) -> bool:
         return TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
     except ValueError:
         return False
+
+
+# ---- what a turn in free text is ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What a turn may be: one step where that is sure, several where it is not, none where nothing can be said."""
+
+    steps: tuple[Step, ...]
+    reason: str
+
+    @property
+    def sure(self) -> bool:
+        """Whether exactly one step is possible."""
+        return len(self.steps) == 1
+
+
+class Extracted(pydantic.BaseModel):
+    """The reply: `tools` the agent is surely using; where that is unclear none, and `possible` alternatives."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    tools: list[str]
+    possible: list[str]
+    reason: str
+
+
+def recognise(observations: Sequence[Observation], toolbox: Toolbox, llm: LLM) -> tuple[Recognition, ...]:
+    """What each turn may be, in order (prompt `extract_action`); one query a turn where the engine is a model.
+
+    A reply that names a tool that does not exist, or none, leaves the turn without a step.
+    """
+    listed = [{"name": t.name, "description": t.description} for t in candidates(toolbox)]
+    asked = [
+        {
+            "tools": listed,
+            "task": o.task,
+            "website": o.website,
+            "previous_actions": list(o.previous_actions),
+            "target_action": o.target_action,
+            "agent_output": o.agent_output,
+        }
+        for o in observations
+    ]
+    replies = llm.ask_all("extract_action", Extracted, asked)
+    return tuple(_recognition(o, reply, toolbox) for o, reply in zip(observations, replies, strict=True))
+
+
+def agreed(recognition: Recognition, judged: Callable[[Step], Verdict]) -> Verdict:
+    """The verdict on a turn that may be several things: that of all its readings if they agree.
+
+    Readings that disagree, or no reading at all, are undecided, which is not permitted.
+    """
+    verdicts = [judged(step) for step in recognition.steps]
+    if not verdicts:
+        return Verdict("undecided", f"no tool recognised: {recognition.reason}")
+    if len({verdict.decision for verdict in verdicts}) == 1:
+        return verdicts[0]
+    return Verdict("undecided", f"the turn may be several things, judged differently: {recognition.reason}")
+
+
+def _recognition(observation: Observation, reply: Extracted | Unanswered, toolbox: Toolbox) -> Recognition:
+    if isinstance(reply, Unanswered):
+        return Recognition((), reply.reason)
+    named = (*reply.tools, *reply.possible)
+    unknown = sorted(set(named) - {tool.name for tool in toolbox.tools})
+    if unknown or not named:
+        return Recognition((), f"tools {unknown} do not exist" if unknown else reply.reason)
+    readings = [reply.tools] if reply.tools else [[tool] for tool in reply.possible]
+    return Recognition(tuple(_step(names, observation) for names in readings), reply.reason)
+
+
+def _step(names: Iterable[str], observation: Observation) -> Step:
+    return Step(tuple(Call(name, None) for name in names), dict(observation.state), observation.target_action)

@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from wb.domain import styles, visible
+from wb.domain import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -131,14 +131,14 @@ class DocumentError(ValueError):
     """A document cannot be read; the message says what was required and what was got."""
 
 
-def limit(required: str, most: int, got: int) -> None:
-    """Refuse more than `most`; {} in what was `required` stands for that.
+def limit(required: str, most: int, got: int, advice: str = "split it") -> None:
+    """Refuse more than `most`; {} in what was `required` stands for that, and `advice` is what to do.
 
     Raises:
         DocumentError: there is more.
     """
     if got > most:
-        raise DocumentError(f"{required.format(f'{most:,}')} required; got {got:,}: split it")
+        raise DocumentError(f"{required.format(f'{most:,}')} required; got {got:,}: {advice}")
 
 
 class _Block(NamedTuple):
@@ -183,9 +183,8 @@ def _sheets(markup: str) -> str:
     """The style sheets inside a page, wherever they stand."""
     bare = re.sub(r"<!--.*?-->", "", markup, flags=re.DOTALL)
     sheets = "\n".join(re.findall(r"<style\b[^<>]*>(.*?)(?:</style|\Z)", bare, re.I | re.DOTALL))
-    if len(sheets) > SHEETS:
-        got = f"style sheets of at most {SHEETS:,} characters were required; got {len(sheets):,}"
-        raise DocumentError(f"{got}: leave out what the text does not need")
+    advice = "leave out what the text does not need"
+    limit("style sheets of at most {} characters were", SHEETS, len(sheets), advice)
     return sheets
 
 
@@ -329,7 +328,7 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.blocks: list[_Block] = []
         self.words: list[str] = []
-        self.path: list[styles.Element] = []
+        self.path: list[visible.Element] = []
         self.opened: Counter[str] = Counter()
         self.veil: tuple[int, str] | None = None  # the place in the path of what hides, and why it does
         self.secret: list[str] = []
@@ -341,8 +340,8 @@ class _Page(HTMLParser):
         self.rows: list[list[list[str]]] | None = None  # rows of cells of texts
         self.titled = False
         self.tables = 0
-        self.hiding: dict[str, list[styles.Selector]] = {}
-        selectors, unread = styles.sheet(sheets)
+        self.hiding: dict[str, list[visible.Selector]] = {}
+        selectors, unread = visible.sheet(sheets)
         for selector in selectors:
             innermost = selector.parts[-1]
             self.hiding.setdefault((innermost.names or (innermost.tag,))[0], []).append(selector)
@@ -362,7 +361,7 @@ class _Page(HTMLParser):
             self.flush()
         attributes = {name: value or "" for name, value in reversed(attrs)}
         why = "" if self.veil else self._why(tag, attributes)
-        if tag not in styles.VOID:
+        if tag not in visible.VOID:
             self.path.append((tag, attributes))
             self.opened[tag] += 1
         if self.veil:
@@ -370,7 +369,7 @@ class _Page(HTMLParser):
             return
         self._spoken(tag, attributes)
         if why:
-            if tag not in styles.VOID:
+            if tag not in visible.VOID:
                 if tag not in _INLINE and tag not in ("script", "style", "template", "noscript"):
                     self.flush()
                 self.veil = (len(self.path) - 1, why)
@@ -385,18 +384,18 @@ class _Page(HTMLParser):
 
     def _why(self, tag: str, attributes: dict[str, str]) -> str:
         """Why an element is not shown, by itself or by a style sheet."""
-        if why := styles.hidden(tag, attributes):
+        if why := visible.hidden(tag, attributes):
             return why
         if not self.hiding or tag in ("html", "body"):
             return ""
         path = [*self.path[-250:], (tag, attributes)]
         keys = (tag, "*", f"#{attributes.get('id', '')}", *(f".{c}" for c in set(attributes.get("class", "").split())))
         known = (selector for key in keys for selector in self.hiding.get(key, ()))
-        return next((selector.reason for selector in known if styles.selected(selector, path)), "")
+        return next((selector.reason for selector in known if visible.selected(selector, path)), "")
 
     def _spoken(self, tag: str, attributes: dict[str, str]) -> None:
         """Texts of attributes, which a page does not show, or not to everybody."""
-        keys = [*styles.SPOKEN, "srcdoc", *(["value"] if attributes.get("type", "").lower() == "hidden" else ())]
+        keys = [*visible.SPOKEN, "srcdoc", *(["value"] if attributes.get("type", "").lower() == "hidden" else ())]
         for key in keys if attributes else ():
             text = " ".join(attributes.get(key, "").split())
             if len(text.split()) > 2:
@@ -405,7 +404,7 @@ class _Page(HTMLParser):
     def _imply(self, tag: str) -> bool:
         """End what a new element ends: an item the item before it, a block the paragraph it stands in."""
         ended, holders = _IMPLIED.get(tag, (set(), set()))
-        if tag not in _INLINE and tag not in styles.VOID - {"hr"} and tag not in ("script", "style", "template"):
+        if tag not in _INLINE and tag not in visible.VOID - {"hr"} and tag not in ("script", "style", "template"):
             ended, holders = ended | {"p"}, holders | _HOLDS_PARAGRAPHS - ended
         if not any(self.opened[name] for name in ended):
             return False
@@ -452,17 +451,11 @@ class _Page(HTMLParser):
             self.rows = self.rows or [[]]
             self.rows[-1].append([])
             self.titled |= tag == "th" and len(self.rows) == 1
-            if len(self.rows[-1]) > WIDEST:
-                raise DocumentError(
-                    f"line {self.getpos()[0]}: a table of at most {WIDEST} columns was required; got more: split it"
-                )
+            limit(f"line {self.getpos()[0]}: a table of at most {{}} columns was", WIDEST, len(self.rows[-1]))
         elif tag in ("ul", "ol", "menu"):
             self.lists.append("1. " if tag == "ol" else "- ")
-            if len(self.lists) > _DEEPEST:
-                raise DocumentError(
-                    f"line {self.getpos()[0]}: lists nested at most {_DEEPEST} deep were required; "
-                    "got deeper ones: flatten them"
-                )
+            deep = f"line {self.getpos()[0]}: lists nested at most {{}} deep were"
+            limit(deep, _DEEPEST, len(self.lists), "flatten them")
         elif tag == "li":
             self.item = True
         elif re.fullmatch("h[1-6]", tag):

@@ -1,4 +1,4 @@
-"""The process that imports somebody's module: run as a script by `functions`, and importing nothing of `wb`.
+"""The process that imports somebody's module: run as a script by `sources`, and importing nothing of `wb`.
 
 Its arguments are a module or a file, and the name of a function or nothing.  It writes one line of JSON,
 `{"functions": […]}` or `{"mistake": "…"}`.  What the module prints goes to standard error.

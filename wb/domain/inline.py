@@ -17,10 +17,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, Never
 
-import referencing
-from referencing.exceptions import Unresolvable
-
 from wb.domain import jsonl
+from wb.domain.schema import resolved
 from wb.domain.tools import ToolError
 
 Dialect = Literal["2020-12", "draft-7", "OpenAPI 3.0"]
@@ -65,8 +63,7 @@ class Document:
 
     def __init__(self, contents: Any, dialect: Dialect, *, sent: bool = False) -> None:
         self.dialect, self.sent, self._contents = dialect, sent, contents
-        made = referencing.Resource(contents=contents, specification=referencing.Specification.OPAQUE)
-        self._resolver = referencing.Registry().with_resource("", made).resolver()
+        self._target = resolved(contents)
         self._left = MOST
         self._known: dict[tuple[str, int], tuple[Any, int]] = {}  # by reference and level: the schema, its values
 
@@ -76,8 +73,8 @@ class Document:
             got = jsonl.shown(ref)
             refuse(place, f"a $ref into the same document, '#/…', was required; got {got}: nothing else is fetched")
         try:
-            return self._resolver.lookup(ref).contents
-        except (Unresolvable, LookupError, TypeError, ValueError):
+            return self._target(ref)
+        except LookupError:
             refuse(
                 place, f"a $ref to a part of the document was required; got {jsonl.shown(ref)}, and nothing is there"
             )
@@ -171,11 +168,15 @@ class Document:
             refuse(place, f"at most {MOST} values were required, each as often as a $ref repeats it; got more")
 
 
-def arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of all arguments, each as `argument` has it."""
+def arguments(schema: Mapping[str, Any], dialect: Dialect = "2020-12") -> dict[str, Any]:
+    """The schema of all arguments without references, each as `argument` has it.
+
+    Raises:
+        Mistake: with the place of what cannot be read.
+    """
+    schema = Document(schema, dialect).schema(schema, "#")
     named = schema.get("properties")
-    made = {name: argument(schema_of) for name, schema_of in named.items()} if named else None
-    return {**schema, "properties": made} if made else dict(schema)
+    return {**schema, "properties": {name: argument(one) for name, one in named.items()}} if named else dict(schema)
 
 
 def argument(schema: Found) -> dict[str, Any]:

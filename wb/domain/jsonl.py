@@ -81,6 +81,15 @@ def shown(found: object) -> str:
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
+def utf8(content: bytes) -> str:
+    """The text of a file, without a byte order mark; `ValueError` says which byte is none of UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        got = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise ValueError(f"UTF-8 text was required; got {got}") from None
+
+
 def _text(line: bytes | str) -> str:
     try:
         return line if isinstance(line, str) else line.decode("utf-8")

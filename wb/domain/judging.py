@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
+from wb.domain import schema
 from wb.domain.schema import got, named
 from wb.domain.trace import Call, Quoted, Step, Trace, Value, Verdict
 from wb.domain.validation import Refused, Validator, fitting
@@ -19,6 +21,7 @@ from wb.logic import times
 SEVERE = ("deny", "undecided", "allow")
 TIMES = re.compile(r"timestamp\(state\.([\w.]+)\)|\bnow\b")  # what is read as a time, as a reason names it
 TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')  # in which nothing is read
+said = partial(schema.said, most=200)
 NOW = 'a time was required; got none: {"name": "now", "type": "string", "from": "clock"} in tools.json is one'
 
 
@@ -165,11 +168,3 @@ def held(verdict: Verdict, tool: str, sentences: Sequence[Quoted]) -> Verdict:
 
 def _broken(tool: str, why: str) -> Verdict:
     return Verdict("deny", f"{named(tool)}: {why}" if tool else why, grade="error")
-
-
-def said(value: object) -> str:
-    """A few words on a value that may refuse to be shown."""
-    try:
-        return f"{type(value).__name__}: {value}"[:200]
-    except Exception:
-        return type(value).__name__

@@ -15,7 +15,7 @@ every field reads.  Nothing is assumed of changes that others make.
 
 A question about the conversation is asked last, and only where the state does not tell the field: of a second function,
 in a time limit of its own, again only once something new was said or a result came.  Its answer is typed; where it
-permits, it must quote a speaker whose words count (`wb.domain.questions`), also where a recording holds it.
+permits, it must quote a speaker whose words count (`wb.domain.answers`), also where a recording holds it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from wb.domain import events, questions, schema, tools
+from wb.domain import answers, events, schema, tools
+from wb.domain.answers import Answering, Conversation, Question
 from wb.domain.events import Event, Lookup
-from wb.domain.questions import Answering, Conversation, Question
 from wb.domain.tools import Field, Source
 from wb.domain.trace import Call, Value
 from wb.domain.validation import Known, Validator
@@ -557,7 +557,7 @@ class Lookups:
         elif self.answer is None:
             why = f"{text} has no answer, and nobody can be asked"
         elif self._talk.full:
-            why = f"{text}: at most {questions.KEPT} texts and calls were required to ask; got more"
+            why = f"{text}: at most {answers.KEPT} texts and calls were required to ask; got more"
         else:
             about = {name: read(state, call.arguments) for name, _, read in one.arguments}
             self._open[one.name] = one, key, about, (wanted, call)
@@ -709,8 +709,8 @@ class Lookups:
 
 def _told_by(field: str, about: Mapping[str, Value], found: Any, problem: str) -> events.Answer:
     """What the function answered, whatever that is, or why there is no answer."""
-    if not problem and type(found) is not questions.Answer:
-        problem = f"a questions.Answer was required; got {schema.got(found)}"
+    if not problem and type(found) is not answers.Answer:
+        problem = f"an answers.Answer was required; got {schema.got(found)}"
     if problem:
         return events.Answer(field, arguments=about, problem=problem)
     by, why = (each if type(each) is str else schema.got(each) for each in (found.by, found.reason))

@@ -5,17 +5,28 @@ A value is copied as it is read: values of exactly JSON's types (lists become tu
 number of another library or NaN, is told by the identity of its type and asked nothing: no method of it can raise or
 lie.  What is left must fit the schema, which the library `jsonschema_rs` reads: without a network, and patterns within
 a limit of steps.
+
+JSON Schema lets through what `properties` does not name, also inside of arguments (Sec. 10.3.2.3 of 2020-12).  A guard
+reads what is declared, so what is not must be allowed in so many words: by `additionalProperties`, by
+`unevaluatedProperties`, or by a name that fits a pattern of `patternProperties`.  What is declared in any part that
+counts for the same object, such as a way of `anyOf`, is declared.  An object without a list of properties stays open,
+and so does one of which a way of `anyOf` or `oneOf` has none.
+
+A closed schema is in the same dialect, and is meant to be checked beside what it was: closed parts of `oneOf` may let
+through what all of it does not.  Inside `not`, `if`, `contains` and `propertyNames` nothing is closed.  The keyword
+`unevaluatedProperties: false` would spare the union of names alone: where it has to stand is told by the same walk, and
+the drafts before 2019-09, which tools still use, do not know it and let everything through.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 
-from wb.domain import declared, jsonl
+from wb.domain import jsonl
 from wb.domain.trace import Value
 
 MOST = 100_000  # values in one argument or field, each as often as it is met
@@ -23,6 +34,15 @@ LARGEST = 2**63  # integers have 64 bits, as in CEL
 NAMES = ((type(None), "null"), (list, "array"), (tuple, "array"), (dict, "object"))
 UNDECLARED = " (tools.json declares none: name it in `properties` there, or allow others by `additionalProperties`)"
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000, size_limit=1_000_000)
+OTHERS = ("additionalProperties", "unevaluatedProperties")
+WAYS = ("anyOf", "oneOf")
+ONE = (*OTHERS, "items", "additionalItems", "unevaluatedItems")  # each, and those of MANY and NAMED, of another value
+MANY = ("items", "prefixItems")
+NAMED = ("properties", "patternProperties")
+SAME = ("allOf", *WAYS)  # of the same value
+BRANCHES = ("if", "then", "else")
+UNDER = ("dependentSchemas", "dependencies")
+DEFINED = ("$defs", "definitions")
 Check = Callable[[Any], Value]  # the value as it is read, or `Unfit`
 _named = type.__dict__["__name__"].__get__  # a class's name, whatever its own class says
 
@@ -51,9 +71,9 @@ def _made(schema: Any) -> Any:
 def compiled(schema: Any, *, closed: bool = False) -> Check:
     """What reads a value from outside by a schema. No value fits a schema that cannot be read.
 
-    With `closed`, no value fits either that has properties in it which the schema does not declare (`declared`).
+    With `closed`, no value fits either that has properties in it which the schema does not declare.
     """
-    made, only = _made(schema), declared.closed(schema) if closed else schema
+    made, only = _made(schema), closing(schema) if closed else schema
     strict = made if only == schema else _made(only)
     for one in (made, strict):
         if isinstance(one, str):
@@ -122,11 +142,11 @@ def why(error: Exception) -> str:
     return str(error) if type(error) is Unfit else f"it cannot be checked: {said(error)}"[:300]
 
 
-def said(error: BaseException) -> str:
-    """What was raised, in a few words, whatever it says of itself: its kind alone where its own text breaks."""
-    kind = _named(type(error))[:80]
+def said(value: object, most: int = 500) -> str:
+    """What was raised or got, in a few words, whatever it says of itself: its kind alone where its own text breaks."""
+    kind = _named(type(value))[:80]
     try:
-        return f"{kind}: {error}"[:500].encode("utf-8", "backslashreplace").decode()
+        return f"{kind}: {value}"[:most].encode("utf-8", "backslashreplace").decode()
     except BaseException:  # also what ends a thread
         return kind
 
@@ -200,3 +220,129 @@ def _never(problem: str) -> Check:
         raise Unfit(problem)
 
     return check
+
+
+# ---- closed schemas ----------------------------------------------------------------------------------
+
+
+class _Listed(NamedTuple):
+    """What a schema says of properties: names, patterns, whether these are all, and whether others are allowed."""
+
+    names: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
+    whole: bool = False
+    open: bool = False
+
+
+def closing(schema: Any) -> Any:
+    """The schema in which each object that lists its properties has no others; as it is where there is none."""
+    return _closed(schema, schema)
+
+
+def _closed(schema: Any, root: Any) -> Any:
+    """The schema of a value: what is in it closed, and itself."""
+    if not isinstance(schema, Mapping):
+        return schema
+    made = _within(schema, root)
+    said = _listed(schema, root, ())
+    if not said.whole or said.open or schema.get("additionalProperties") is False:
+        return made
+    only = {"properties": dict.fromkeys(sorted(said.names), {}), "additionalProperties": False}
+    if said.patterns:
+        only["patternProperties"] = dict.fromkeys(sorted(said.patterns), {})
+    if "$ref" in schema:  # to draft 7 nothing beside it counts
+        return {"allOf": [made, only]}
+    return {**made, "allOf": [*made.get("allOf", ()), only]}
+
+
+def _within(schema: Any, root: Any) -> Any:
+    """The schema with the values inside of its own closed."""
+    if not isinstance(schema, Mapping):
+        return schema
+    made = dict(schema)
+    for key, value in schema.items():
+        if key in ONE and isinstance(value, Mapping):
+            made[key] = _closed(value, root)
+        elif key in MANY and isinstance(value, list | tuple):
+            made[key] = [_closed(one, root) for one in value]
+        elif key in NAMED and isinstance(value, Mapping):
+            made[key] = {name: _closed(one, root) for name, one in value.items()}
+        elif key in SAME and isinstance(value, list | tuple):
+            made[key] = [_within(one, root) for one in value]
+        elif key in BRANCHES[1:]:
+            made[key] = _within(value, root)
+        elif key in (*UNDER, *DEFINED) and isinstance(value, Mapping):
+            made[key] = {name: _within(one, root) for name, one in value.items()}
+    return made
+
+
+def _listed(schema: Any, root: Any, seen: tuple[str, ...]) -> _Listed:
+    """What a schema and those of the same value say of its properties; `seen` are the references that led there."""
+    if not isinstance(schema, Mapping):
+        return _Listed()
+    named, patterns = (schema.get(key) if isinstance(schema.get(key), Mapping) else None for key in NAMED)
+    parts = [
+        _Listed(
+            frozenset(named or ()),
+            frozenset(patterns or ()),
+            named is not None,
+            any(schema.get(key, False) is not False for key in OTHERS),
+        )
+    ]
+    parts += [_listed(one, root, seen) for one in _beside(schema)]
+    for key in WAYS:
+        ways = [one for one in _list(schema.get(key)) if _object(one)]
+        said = [_listed(one, root, seen) for one in ways]
+        parts.append(_joined(said, bool(said) and all(one.whole for one in said)))
+    ref = schema.get("$ref")
+    if isinstance(ref, str) and ref not in seen:
+        try:
+            parts.append(_listed(resolved(root)(ref), root, (*seen, ref)))
+        except LookupError:  # what cannot be followed declares nothing
+            parts.append(_Listed(whole=True))
+    return _joined(parts, any(part.whole for part in parts))
+
+
+def _joined(parts: Iterable[_Listed], whole: bool) -> _Listed:
+    parts = tuple(parts)
+    return _Listed(
+        frozenset().union(*(part.names for part in parts)),
+        frozenset().union(*(part.patterns for part in parts)),
+        whole,
+        any(part.open for part in parts),
+    )
+
+
+def _beside(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """The schemas of the same value that count all, or where something holds."""
+    yield from _list(schema.get("allOf"))
+    yield from (schema[key] for key in BRANCHES if key in schema)
+    for key in UNDER:
+        yield from schema[key].values() if isinstance(schema.get(key), Mapping) else ()
+
+
+def _object(schema: Any) -> bool:
+    """Whether an object may fit, as far as the type tells."""
+    kind = schema.get("type", "object") if isinstance(schema, Mapping) else "object" if schema else ""
+    return kind == "object" or (isinstance(kind, list | tuple) and "object" in kind)
+
+
+def resolved(contents: Any) -> Callable[[str], Any]:
+    """What finds the part of a document that a reference into it names, fetching nothing; `LookupError` where none."""
+    import referencing
+    from referencing.exceptions import Unresolvable
+
+    made = referencing.Resource(contents=contents, specification=referencing.Specification.OPAQUE)
+    resolver = referencing.Registry().with_resource("", made).resolver()
+
+    def target(ref: str) -> Any:
+        try:
+            return resolver.lookup(ref).contents
+        except (Unresolvable, LookupError, TypeError, ValueError):
+            raise LookupError(ref) from None
+
+    return target
+
+
+def _list(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, list | tuple) else ()

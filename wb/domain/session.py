@@ -17,14 +17,13 @@ from pathlib import Path
 from threading import TIMEOUT_MAX, RLock
 from typing import Any, TextIO
 
-from wb.domain import events, lookups, turns
-from wb.domain.events import Asked, Event, Lookup, Lost, Result, Say, State
+from wb.domain import events, lookups
+from wb.domain.answers import Answering
+from wb.domain.events import Asked, Event, Lookup, Lost, Recognition, Result, Say, State
 from wb.domain.judging import SEVERE, Judge, Watch, explained, judged, refused, said, turn
 from wb.domain.lookups import Ask, Filled, Lookups
-from wb.domain.questions import Answering
 from wb.domain.schema import got, named, plain
 from wb.domain.trace import Call, Step, Value, Verdict
-from wb.domain.turns import Recognition
 from wb.domain.validation import Known, Refused, fitting
 
 AWAITED = 4  # calls whose results are waited for that a verdict can allow for, in 2 ** AWAITED worlds
@@ -403,7 +402,7 @@ class Session:
             told = [self._lookups.untold(Known(dict(one.state))).values for one in recognition.steps]
             steps = [replace(one, state=known) for one, known in zip(recognition.steps, told, strict=True)]
             recognition = replace(recognition, steps=tuple(steps))
-        verdict = turns.agreed(recognition, self._whole)
+        verdict = events.agreed(recognition, self._whole)
         if self._spoilt and verdict.decision == "allow":
             verdict = Verdict("undecided", self._spoilt, grade=verdict.grade)
         done = recognition.sure and verdict.decision == "allow"

@@ -1,8 +1,7 @@
 """A `tools.json` made from what somebody has already: for a person to read, edit and keep.
 
-Sources are an OpenAPI document (`wb.domain.openapi`), tool schemas as agents use them, functions of a Python module
-(`wb.domain.functions`) and a running MCP server (`wb.domain.mcp`); each of these modules says what becomes of what.
-Tool schemas are kept as they are.
+Sources are an OpenAPI document, functions of a Python module, a running MCP server (`wb.domain.sources` says what
+becomes of what), and tool schemas as agents use them, which are kept as they are.
 
 Whatever the source, the file is one that `wb.domain.tools` reads, each schema in it can be checked against, and each
 name is one of letters, digits and _: another name, `get-pet`, becomes `get_pet`, has the old one beside it as `x-name`,
@@ -17,11 +16,11 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Never
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from wb.domain import functions, jsonl, mcp, openapi, schema, tools, yamltext
+from wb.domain import jsonl, schema, sources, tools, yamltext
 from wb.domain.tools import Draft, ToolError, identifier, tool_name
 
 Way = Literal["read", "import", "start"]  # what may be done with a source: to import or start one is to run it
@@ -64,26 +63,23 @@ def made(source: str, way: Way = "read", without: Collection[str] = ()) -> Toolf
 def _drafts(source: str, way: Way) -> tuple[Iterable[Draft], tuple[Any, ...]]:
     """The tools of a source, and the state beside them."""
     if way == "import":
-        return functions.drafts(source), ()
+        return sources.functions(source), ()
     if way == "start" or ADDRESS.match(source):
-        return mcp.drafts(source if way == "read" else command(source), source), ()
+        return sources.served(source if way == "read" else command(source), source), ()
     if PYTHON.fullmatch(source):
         raise ToolError(f"{source}: to know its functions, Python must be imported, which runs it: allow --import")
     data = document(Path(source).read_bytes(), source)
     if isinstance(data, dict) and "swagger" in data:
         raise ToolError(f"{source}: #/swagger: OpenAPI 3.0 or 3.1 was required; got Swagger: convert it first")
-    return (
-        (openapi.drafts(data, source), ()) if isinstance(data, dict) and "openapi" in data else _schemas(data, source)
-    )
+    if isinstance(data, dict) and "openapi" in data:
+        return sources.operations(data, source), ()
+    return _schemas(data, source)
 
 
 def document(content: bytes, source: str) -> Any:
     """What a file of JSON or YAML says; of YAML as JSON could say it (YAML 1.2: `no` and dates are texts)."""
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ToolError(f"{source}: UTF-8 text was required; got byte 0x{content[error.start]:02x}") from None
-    try:
+        text = jsonl.utf8(content)
         if text.lstrip()[:1] in ("{", "["):
             return jsonl.value(text)
         return jsonl.value(json.dumps(yamltext.parse(text, _scalar).data))
@@ -135,14 +131,16 @@ def command(source: str) -> list[str]:
         words = shlex.split(source)
     except ValueError as error:
         raise ToolError(f"{source}: a command as a shell reads it was required; got {error}") from None
-    return words if any(words) else _refuse("a command that starts an MCP server was required; got none")
+    if not any(words):
+        raise ToolError("a command that starts an MCP server was required; got none")
+    return words
 
 
 def _schemas(data: Any, source: str) -> tuple[list[Draft], tuple[Any, ...]]:
     """The tools that are schemas already, and the state beside them."""
     file = {"tools": data} if isinstance(data, tuple) else data
     if not isinstance(file, dict) or not isinstance(file.get("tools"), tuple):
-        _refuse(
+        raise ToolError(
             f"{source}: an OpenAPI document, a list of tools or an object with such a list at 'tools' was required; "
             f"got {jsonl.shown(data)}"
         )
@@ -230,10 +228,6 @@ def _check(row: Any, where: str) -> None:
         raise ToolError(str(error).replace(f"{where}: tools[0]", where, 1)) from None
     if problem := schema.problem(tool.schema):
         raise ToolError(f"{where}: a JSON schema of its arguments was required; got one that {problem}")
-
-
-def _refuse(message: str) -> Never:
-    raise ToolError(message)
 
 
 # ---- texts ----------------------------------------------------------------------------------------

@@ -349,10 +349,14 @@ def _state_field(row: Any, tools: Sequence[Tool], before: Sequence[Field], where
     return replace(field, source=_sourced(row["from"], field, tools, before, f"{where}.from"))
 
 
-class _Row(pydantic.BaseModel):
+class Part(pydantic.BaseModel):
     """What is read of a JSON object: exact types, other keys ignored."""
 
     model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class _Row(Part):
+    """What tools and fields both say."""
 
     description: str | None = None
     keywords: tuple[str | int | float, ...] = ()
@@ -372,18 +376,14 @@ class _State(_Property):
     name: Name
 
 
-class _Annotations(pydantic.BaseModel):
+class _Annotations(Part):
     """MCP's hints on a tool."""
-
-    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
 
     read_only: bool | None = pydantic.Field(None, alias="readOnlyHint")
 
 
-class _Parameters(pydantic.BaseModel):
+class _Parameters(Part):
     """The JSON schema of a tool's arguments."""
-
-    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
 
     properties: dict[Name, dict[str, Any]] = {}
     required: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """What comes from outside at a decision, held against `tools.json` before any test reads it.
 
 A call of which an argument does not fit, is not declared or is missing does not run; nor does one with a property
-inside of an argument that is not declared where others are (`wb.domain.declared`).  A state field that does not fit is
+inside of an argument that is not declared where others are (`wb.domain.schema`).  A state field that does not fit is
 unknown; in the state, and in what tools gave, properties that nobody declared are let through, for an answer often says
 more than is asked.  What fits is copied into plain values (`wb.domain.schema`), so that later code sees no others; a
 tuple is a list, as in the arguments of Python.

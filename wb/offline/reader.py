@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wb.domain.clauses import identities, pieces
 from wb.domain.document import Sentence
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, identities, pieces
 from wb.domain.tools import Toolbox
 from wb.domain.visible import HIDDEN
 from wb.offline import binding, force, lexicon, vocabulary

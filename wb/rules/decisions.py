@@ -47,8 +47,7 @@ from typing import Any, Literal, Protocol
 import pydantic
 
 from wb import paths
-from wb.domain.clauses import named
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, named
 from wb.domain.tools import Field, Toolbox, schemas
 from wb.logic import facts, syntax, types
 from wb.logic.formula import windows

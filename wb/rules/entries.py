@@ -18,8 +18,7 @@ from pathlib import Path
 import yaml
 
 from wb import paths
-from wb.domain.clauses import named
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, named
 from wb.rules import decisions, rulefile
 from wb.rules.decisions import DecisionError, Ruling
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from wb.domain.clauses import clause_of, pieces
-from wb.domain.policy import Clause
+from wb.domain.policy import Clause, clause_of, pieces
 from wb.domain.tools import Toolbox
 from wb.domain.visible import HIDDEN
 from wb.logic import formula as f

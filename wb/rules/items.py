@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from wb.domain.clauses import identities, near, occurrences, pieces
 from wb.domain.document import Sentence
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, identities, near, occurrences, pieces
 from wb.rules.sentences import Account
 
 NAME, DESCRIPTION = 120, 4_000  # characters of each, at most

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pydantic
 
-from wb.domain.clauses import pieces
+from wb.domain.policy import pieces
 from wb.logic import formula as f
 from wb.logic import syntax
 from wb.logic.formula import Formula

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
-from wb.domain.clauses import following, identities, named, pieces, standing
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, following, identities, named, pieces, standing
 from wb.domain.tools import Toolbox
 from wb.logic import automaton, decide
 from wb.logic import formula as f

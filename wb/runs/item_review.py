@@ -18,8 +18,7 @@ from typing import Literal
 
 import pydantic
 
-from wb.domain.clauses import pieces
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, pieces
 from wb.rules import edits, entries, items
 from wb.rules.edits import EditError, ItemEdit
 from wb.rules.items import Item

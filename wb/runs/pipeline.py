@@ -21,7 +21,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from wb import paths
-from wb.domain import clauses, policy
+from wb.domain import policy
 from wb.paths import Project, write_whole
 from wb.rules import decisions, edits, sentences, vocabulary
 from wb.runs import artifact, key, notebook, store
@@ -112,7 +112,7 @@ def stale(here: Project, steps: Sequence[Planned]) -> tuple[str, ...]:
         if (beside := paths.decisions(path)).exists():
             read = policy.load(path)
             _, gone = sentences.settled(read, decisions.load(beside, read))
-            texts = {" ".join(text.split()) for text in clauses.named(read).values()}
+            texts = {" ".join(text.split()) for text in policy.named(read).values()}
             for one in gone:
                 there = " ".join(one.text.split()) in texts
                 why = "these words are read with other titles, row, list or sentence before them now"

@@ -19,8 +19,7 @@ from typing import Literal
 
 import pydantic
 
-from wb.domain.clauses import pieces
-from wb.domain.policy import Policy
+from wb.domain.policy import Policy, pieces
 from wb.domain.tools import Toolbox
 from wb.logic import syntax
 from wb.rules import check, decisions, entries, rulefile, sentences, understood

@@ -1,4 +1,6 @@
-"""The operations of an OpenAPI document, 3.0 or 3.1, as tools: what may be called is what the document declares.
+"""Where tools come from: the operations of an OpenAPI document, the functions of a Python module, an MCP server.
+
+An OpenAPI document, 3.0 or 3.1: what may be called is what the document declares.
 
 | in the document | in `tools.json` |
 |---|---|
@@ -18,20 +20,54 @@ be sent are required where any of them is given.  Schemas stand without referenc
 What cannot be read is told with its operation and place: another version, a body that is neither JSON nor form fields
 (multipart, text), and what `inline` refuses.  Only what makes tools is read: responses, security and servers are passed
 over.
+
+Functions of a Python module: signature, type hints and docstring give each its schema.
+
+| in Python | in `tools.json` |
+|---|---|
+| the name of the function | `name` |
+| the docstring without its parameters | `description` |
+| a parameter, its type hint and what the docstring says of it | an argument and its schema, as pydantic reads hints |
+| a default | an argument that need not be there |
+| `**others` | other arguments may come |
+
+Nothing tells whether a function changes anything: `mutating` is left for a person to write.
+
+To know a signature, a module must be imported, and to import a module is to run it.  So this is done on a person's
+word alone, and in a process of its own (`wb.domain.functions_worker`), which has a time limit.
+
+The tools of a running MCP server, by the official SDK: what `tools/list` answers, page by page.
+
+| in MCP | in `tools.json` |
+|---|---|
+| `name`, `description` | the same |
+| `inputSchema` | `parameters`, without references (`wb.domain.inline`) |
+| `annotations.readOnlyHint` | `mutating`, its opposite; nothing where the server gives no hint |
+
+A server is a command that speaks over its standard input and output, or an address (Streamable HTTP).  A command is
+started as the user wrote it, with the few variables of the environment that the SDK hands down, and ended afterwards.
+Nothing but `tools/list` is asked.  A hint is the word of the server, and its texts are data.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import signal
+import subprocess
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pydantic
 
 from wb.domain import inline, jsonl
 from wb.domain.inline import Document, Mistake, below, refuse
-from wb.domain.tools import Draft, ToolError, identifier
+from wb.domain.tools import Draft, Part, ToolError, identifier
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 READING = ("get", "head")  # these change nothing (RFC 9110, 9.2.1)
@@ -41,15 +77,17 @@ FORM = "application/x-www-form-urlencoded"
 ANY = {"*/*", "application/*"}
 SPREAD = {"type", "properties", "required", "title", "description", "default", "deprecated", "additionalProperties"}
 BRACED = re.compile(r"\{([^{}]*)\}")  # a parameter in a path
+WORKER = Path(__file__).with_name("functions_worker.py")
+NAMED = re.compile(r"(.*?)(?::(\w+))?", re.DOTALL)  # a module or file, with or without the name of a function
+SECONDS = 60.0  # for importing a module with all that it imports, or for starting a server and all its pages
+PAGES = 1000
+OLD = ("draft-03", "draft-04", "draft-06", "draft-07")  # in these nothing beside a `$ref` counts
 
 
-class _Form(pydantic.BaseModel):
-    """What is read of an object; other keys are passed over."""
-
-    model_config = pydantic.ConfigDict(strict=True, frozen=True, extra="ignore")
+# ---- OpenAPI ------------------------------------------------------------------------------------------
 
 
-class _Operation(_Form):
+class _Operation(Part):
     id: str = pydantic.Field("", alias="operationId")
     summary: str = ""
     description: str = ""
@@ -57,7 +95,7 @@ class _Operation(_Form):
     body: Any = pydantic.Field(None, alias="requestBody")
 
 
-class _Parameter(_Form):
+class _Parameter(Part):
     name: str
     place: Literal["path", "query", "header", "cookie"] = pydantic.Field(alias="in")
     required: bool = False
@@ -66,7 +104,7 @@ class _Parameter(_Form):
     content: dict[str, Any] | None = None
 
 
-class _Body(_Form):
+class _Body(Part):
     content: dict[str, Any]
     required: bool = False
     description: str = ""
@@ -105,7 +143,7 @@ class _Sent(NamedTuple):
     together: tuple[str, ...] = ()
 
 
-def drafts(document: Any, source: str) -> Iterator[Draft]:
+def operations(document: Any, source: str) -> Iterator[Draft]:
     """The operations of a document, each as a tool or with what cannot be read of it.
 
     Raises:
@@ -299,3 +337,138 @@ def _form[M: pydantic.BaseModel](model: type[M], part: Any, place: str) -> M:
     wanted = "it was required" if problem["type"] == "missing" else problem["msg"].removeprefix("Input should be ")
     wanted = wanted.partition(" or instance of ")[0].replace("dictionary", "object")
     refuse(below(place, *problem["loc"]), f"{wanted}; got {jsonl.shown(problem['input'])}")
+
+
+# ---- functions of Python --------------------------------------------------------------------------------
+
+
+def functions(source: str, *, seconds: float = SECONDS) -> tuple[Draft, ...]:
+    """The functions of `module:name`, of `module` or of a file, with or without `:name`.
+
+    Without a name: those that the module defines itself and that do not begin with _.  The module runs.
+
+    Raises:
+        ToolError: it cannot be imported, does not end in time, or has no such function.
+    """
+    module, name = NAMED.fullmatch(source).groups("")
+    output = _asked(module, name, source, seconds)
+    try:
+        answer = jsonl.value(output)
+    except ValueError as error:
+        raise ToolError(f"{source}: its import spoiled the answer: {error}") from None
+    if not isinstance(answer, dict) or not isinstance(listed := answer.get("functions"), tuple):
+        mistake = answer.get("mistake") if isinstance(answer, dict) else None
+        wanted = mistake if isinstance(mistake, str) else "a module that can be imported was required"
+        raise ToolError(f"{source}: {wanted}")
+    return tuple(map(_function, listed))
+
+
+def _function(function: dict[str, Any]) -> Draft:
+    """One function as the worker tells it."""
+    name, place = str(function["name"]), "its signature"
+    if "mistake" in function:
+        return Draft(name, place=place, mistake=str(function["mistake"]))
+    parameters = function["parameters"]
+    try:
+        schema = inline.arguments(parameters)
+    except Mistake as error:
+        return Draft(name, place=place, mistake=str(error))
+    return Draft(name, {"name": name, "description": function["description"], "parameters": schema}, place)
+
+
+def _asked(module: str, name: str, source: str, seconds: float) -> str:
+    """What the worker answers; it and all that it started are gone afterwards."""
+    command = [sys.executable, "-P", str(WORKER), module, name]
+    worker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        output, _ = worker.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"{source}: a module that is imported within {seconds:g} s was required") from None
+    finally:
+        try:
+            os.killpg(worker.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        worker.stdout.close()
+        worker.wait()
+    if not output:
+        raise ToolError(f"{source}: a module that can be imported was required; it ended with {worker.returncode}")
+    return output.decode("utf-8", "replace")
+
+
+# ---- MCP servers ----------------------------------------------------------------------------------------
+
+
+def served(server: str | Sequence[str], source: str, *, seconds: float = SECONDS) -> tuple[Draft, ...]:
+    """The tools of a server, an address or a command with its arguments.
+
+    Raises:
+        ToolError: no server answers there, or not as it must.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        try:
+            listed = asyncio.run(_asked_server(server, log, seconds))
+        except ToolError as error:
+            raise ToolError(f"{source}: {error}") from None
+        except Exception as error:  # a broad catch: what a foreign server makes the SDK raise becomes a message
+            log.seek(0)
+            last = next((line for line in reversed(log.read()[-5000:].splitlines()) if line.strip()), "")
+            last_words = f"; the server said {jsonl.shown(last)}" if last else ""
+            if isinstance(server, str):
+                last_words = " (a document is read from a file)"
+            raise ToolError(
+                f"{source}: an MCP server that lists its tools was required; got {cause(error, seconds)}{last_words}"
+            ) from None
+    return tuple(map(draft, listed))
+
+
+async def _asked_server(server: str | Sequence[str], log: Any, seconds: float) -> list[Any]:
+    """All pages of `tools/list`."""
+    import mcp
+
+    if isinstance(server, str):
+        transport: Any = server
+    else:
+        command, *arguments = server
+        transport = mcp.stdio_client(mcp.StdioServerParameters(command=command, args=arguments), errlog=log)
+    async with asyncio.timeout(seconds), mcp.Client(transport, cache=None) as client:
+        return await pages(client)
+
+
+async def pages(client: Any) -> list[Any]:
+    """All pages of `tools/list`; `ToolError` where they have no end."""
+    listed: list[Any] = []
+    cursor, seen = None, set()
+    while cursor not in seen and len(seen) < PAGES:
+        seen.add(cursor)
+        page = await client.list_tools(cursor=cursor)
+        listed += page.tools
+        if (cursor := page.next_cursor) is None:
+            return listed
+    raise ToolError(f"a last page among {PAGES}, and none twice, was required of tools/list; got cursor after cursor")
+
+
+def draft(tool: Any) -> Draft:
+    """One tool, or what cannot be read of the schema of its arguments."""
+    dialect = tool.input_schema.get("$schema")
+    old = isinstance(dialect, str) and any(name in dialect for name in OLD)
+    try:
+        schema = inline.arguments(tool.input_schema, "draft-7" if old else "2020-12")
+    except Mistake as error:
+        return Draft(tool.name, place="inputSchema", mistake=str(error))
+    row = {"name": tool.name, "description": tool.description or ""}
+    hint = tool.annotations.read_only_hint if tool.annotations else None
+    if hint is not None:
+        row["mutating"] = not hint
+    row["parameters"] = ({} if dialect is None else {"$schema": dialect}) | schema
+    notes = ("the server itself says that it changes nothing",) if hint else ()
+    return Draft(tool.name, row, "tools/list", notes)
+
+
+def cause(error: BaseException, seconds: float) -> str:
+    """What went wrong: the first single error of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return f"no answer within {seconds:g} s"
+    return f"{type(error).__name__}: {error}"[:300]
