@@ -102,12 +102,10 @@ FIRST = {
     "rules/rule": "rulefile gate show",
     "rules/truths": "values same_object guarding shield",
     "runs/cards": "cards show report",
-    "runs/closing": "closing cli",
     "runs/guard_cards": "guard_cards show report",
-    "runs/outcome": "outcome report",
     "runs/pipeline": "display store pipeline",
     "runs/figure": "figure plots report",
-    "runs/report": "report cli",
+    "runs/report": "report closing outcome cli",
     "runs/verdicts": "verdicts undeclared build",
 }
 # What reads sentences is tried on sentences, whichever of its modules they go through.

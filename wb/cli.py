@@ -490,15 +490,16 @@ def _cell(value: object) -> str:
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:
     """What came of this policy, what was measured, and where to look."""
-    from wb.runs import closing, display
+    from wb.runs import display
+    from wb.runs import report as reports
     from wb.runs.pipeline import Notice
 
     found = list(done.values())
-    for table in closing.tables(found):
+    for table in reports.tables(found):
         display.console().print(table)
-    for line in closing.lines(found):
+    for line in reports.lines(found):
         print(line)
-    if closing.reportable(found):
+    if reports.reportable(found):
         with display.Display(["report"], display.console(error=True)) as tell:
             tell(Notice("report", "running"))
             path = _report(here, [found[-1]], None)
