@@ -103,10 +103,11 @@ FIRST = {
     "rules/truths": "values same_object guarding shield",
     "runs/cards": "cards show report",
     "runs/guard_cards": "guard_cards show report",
+    "runs/progress": "display kernel show",
     "runs/pipeline": "display store pipeline",
     "runs/figure": "figure plots report",
     "runs/report": "report closing outcome cli",
-    "runs/verdicts": "verdicts undeclared build",
+    "runs/verdicts": "verdicts difference undeclared build",
 }
 # What reads sentences is tried on sentences, whichever of its modules they go through.
 READS = "reader reader_laws read_airline".split()

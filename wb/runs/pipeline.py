@@ -12,11 +12,10 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -29,23 +28,7 @@ from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
 from wb.runs.key import Inputs
 from wb.runs.notebook import KernelError, Notebook, NotebookError
-
-About = Literal["running", "made", "kept", "taken", "waiting", "damaged", "changed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """What a run has to say while it goes on. While a stage is running, `cell` of `cells` is given, and `note` says
-    what is done there."""
-
-    stage: str
-    what: About
-    cell: int = 0
-    cells: int = 0
-    note: str = ""
-
-
-Tell = Callable[[Notice], None]
+from wb.runs.progress import Notice, Tell
 
 
 class Stopped(KeyboardInterrupt):
