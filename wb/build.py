@@ -32,8 +32,7 @@ from wb.runs.artifact import ArtifactError, Version
 from wb.shield import shield
 
 if TYPE_CHECKING:
-    from wb.bench.recorded import Judged
-    from wb.bench.undeclared import Undeclared
+    from wb.bench.recorded import Judged, Undeclared
     from wb.domain.judging import Judge
     from wb.domain.tools import Toolbox
     from wb.domain.trace import Grade

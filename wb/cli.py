@@ -104,7 +104,6 @@ def judge(
     Counts near misses as well: calls that came out right although a fact that their rules read was never looked up.
     """
     from wb.bench import recorded
-    from wb.bench.undeclared import Undeclared
     from wb.domain import events
     from wb.runs import progress, verdicts
 
@@ -112,7 +111,7 @@ def judge(
         raise ValueError(f"{runs}: a recording, one event a line, was required; got none")
     with _stoppable():
         built = _built(policy, model, alike=True)
-        strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
+        strange, quotes, sentences = recorded.Undeclared(built.toolbox, built.rules), built.quotes, built.texts
         judged = built.judge(runs, guard, strange, model)
         denied: Counter[verdicts.Denied] = Counter()
         said, right = {}, 0  # the verdicts by call, and how many calls came out allowed as labelled
@@ -239,29 +238,28 @@ def live(
     command goes on where the last one ended, and more trials are added to those that are there.
     """
     from wb.bench import experiment
-    from wb.bench import trials as counted
     from wb.runs import cards, progress
     from wb.runs.progress import Notice
 
     if trials < 1:
         raise ValueError(f"--trials of 1 or more were required; got {trials}")
-    if unknown := [one for one in strategy or () if one not in counted.STRATEGIES]:
-        raise ValueError(f"--strategy must be one of {list(counted.STRATEGIES)}; got {unknown[0]!r}")
+    if unknown := [one for one in strategy or () if one not in experiment.STRATEGIES]:
+        raise ValueError(f"--strategy must be one of {list(experiment.STRATEGIES)}; got {unknown[0]!r}")
     made = _setting(policy, guard, model, user or model, turns)
     place = experiment.folder(paths.project().artifacts, made)
-    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or counted.STRATEGIES)), trials, task or ())
+    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or experiment.STRATEGIES)), trials, task or ())
     with _stoppable(), progress.Display(["live"], progress.console(error=True)) as tell:
 
         def told(done: int, of: int) -> None:
             tell(Notice("live", "running", note=f"trials: {done} of {of}"))
 
         found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
-    if rows := [{name: _cell(value) for name, value in row.items()} for row in counted.table(found.trials)]:
+    if rows := [{name: _cell(value) for name, value in row.items()} for row in experiment.table(found.trials)]:
         progress.console().print(cards.table(rows, title=policy))
     for name, why in found.open.items():
         print(f"open: {name}: {why}", file=sys.stderr)
     print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
-    print(f"{'results':17}{place / counted.RESULTS}")
+    print(f"{'results':17}{place / experiment.RESULTS}")
     print(f"{'conversations':17}{place / 'runs.jsonl'}")
     if found.stopped:
         raise ValueError(f"{found.stopped}; the same command goes on from here")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from wb.bench import baselines, evaluate, mind2web, recorded
 from wb.bench.evaluate import Scored
+from wb.bench.mapping import Read
 from wb.bench.mind2web import Benchmark
 from wb.domain import answers
 from wb.domain import policy as documents
@@ -30,15 +31,11 @@ from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Draft
 from wb.models.client import LLM
 from wb.rules import sentences
-from wb.rules.extract import Extracted
 from wb.rules.rule import RuleSet
 
 NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
 ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
 NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
-
-
-Read = Callable[[Policy], Extracted]  # what reads a document: readers that agree, or the offline grammar
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,7 +283,7 @@ def report(replayed: Iterable[Replayed]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The airline of a checkout: `tools` are schemas, `tasks` in the form of `wb.bench.tasks`, `runs` as recorded."""
+    """The airline of a checkout: `tools` are schemas, `tasks` in the form of `wb.bench.live`, `runs` as recorded."""
 
     policy: str
     tools: tuple[Mapping[str, Any], ...]

@@ -132,10 +132,10 @@ def _runs(files: str) -> str:
 
 def _live(files: str, policy: Path) -> str:
     """Files of results of live runs by their full paths, read once to find their mistakes before anything runs."""
-    from wb.bench import trials
+    from wb.bench import experiment
 
     found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
-    trials.read(found, policy)
+    experiment.read(found, policy)
     return found
 
 
