@@ -23,7 +23,7 @@ from wb import paths
 from wb.domain import clauses, policy
 from wb.paths import Project, write_whole
 from wb.rules import decisions, edits, sentences, vocabulary
-from wb.runs import artifact, key, notebook, store
+from wb.runs import artifact, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
 from wb.runs.key import Inputs
@@ -114,28 +114,20 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
         known = source.path.parent == here.policies.resolve()
         named = source.path.name if known else str(source.path)
         given = given if named == parameters["policy"] else {**given, "policy": named}
-    if parameters.get("runs"):
-        given = {**given, "runs": _runs(str(parameters["runs"]))}
-    if parameters.get("live"):
-        given = {**given, "live": _live(str(parameters["live"]), source.path if source else here.policies)}
+    for name in store.FILES:
+        if parameters.get(name):
+            place = source.path if source else here.policies
+            given = {**given, name: _files(name, str(parameters[name]), place)}
     return Planned(book, {**parameters, **given}, given, runs)
 
 
-def _runs(files: str) -> str:
-    """Files of recorded runs by their full paths, read once to find their mistakes before anything runs."""
-    from wb.bench import recorded
+def _files(kind: str, names: str, policy: Path) -> str:
+    """Files of recorded runs, or of results of live ones, by their full paths, read once to find their mistakes before
+    anything runs."""
+    from wb.bench import experiment, recorded
 
-    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
-    recorded.read(found)
-    return found
-
-
-def _live(files: str, policy: Path) -> str:
-    """Files of results of live runs by their full paths, read once to find their mistakes before anything runs."""
-    from wb.bench import experiment
-
-    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
-    experiment.read(found, policy)
+    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in names.split(","))
+    recorded.read(found) if kind == "runs" else experiment.read(found, policy)
     return found
 
 
@@ -182,16 +174,7 @@ def inputs_of(here: Project, step: Planned, upstream: Mapping[str, Version]) -> 
     source = store.policy_of(here, step.parameters)
     taken = {stage: _taken_files(step, version) for stage, version in upstream.items()}
     parameters = json.loads(artifact.dumps(store.keyed(step.parameters, source), "parameters"))
-    cells = step.notebook.cells
-    return Inputs(
-        step.stage,
-        "batch",
-        parameters,
-        source.digest if source else "",
-        key.cell_digests(cells),
-        key.modules(cells, here.package),
-        taken,
-    )
+    return store.inputs(here, step.stage, "batch", parameters, source, step.notebook.cells, taken)
 
 
 def _taken_files(step: Planned, version: Version) -> dict[str, str]:
