@@ -147,15 +147,15 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
         verdicts: what the guard says of each of their calls (`judge`), by `Judged.id`.
     """
     clocks = {one.name for one in guard.validator.toolbox.state if one.source and one.source.kind == "clock"}
-    going: dict[str, tuple[Session, _Same]] = {}
+    going: dict[str, tuple[Session, _Echo]] = {}
     counted: Counter[str] = Counter()
     found: dict[str, None] = {}
     asked: dict[tuple[str, str | None], str] = {}  # by run and call_id; under None the last one
     for event in happened:
         if event.run not in going:
-            same = _Same(guard)
-            going[event.run] = Session(same, run=event.run), same
-        session, same = going[event.run]
+            echo = _Echo(guard.validator, guard.reads)
+            going[event.run] = Session(echo, run=event.run), echo
+        session, echo = going[event.run]
         match event.what:
             case Lookup() | Answer():
                 continue
@@ -167,8 +167,8 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
                 name = f"{event.run}#{counted[event.run]}"
                 counted[event.run] += 1
                 asked |= {(event.run, None): name, (event.run, call_id): name}
-                same.verdict = verdicts[name]
-                if label == "allow" and same.verdict.decision == "allow":
+                echo.verdict = verdicts[name]
+                if label == "allow" and echo.verdict.decision == "allow":
                     found[name] = None
             case Result(failed=True, call_id=call_id):
                 found.pop(asked.get((event.run, call_id), ""), None)
@@ -177,7 +177,9 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
         except SessionError:  # it does not fit to what came before, so that nothing was allowed
             continue
         if isinstance(event.what, Asked) and all(
-            same.known.get(field) is not None for field in guard.reads(event.what.call.tool) if field not in clocks
+            echo.asked.state.get(field) is not None
+            for field in guard.reads(event.what.call.tool)
+            if field not in clocks
         ):
             found.pop(name, None)
     return tuple(found)
@@ -284,17 +286,17 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
 
 
 def _labelled(run: Run) -> Iterator[Trace]:
-    ideal = _Ideal()
-    one, number = Session(ideal, run=run.id), 0
+    ideal, number = _Echo(_Untyped()), 0
+    session = Session(ideal, run=run.id)
     for event in _told_at_once(run):
         if isinstance(event.what, Observation):
-            one.turn(Recognition((), "nothing recognises free text"))
+            session.turn(Recognition((), "nothing recognises free text"))
         else:
             label = event.what.label if isinstance(event.what, Asked) else None
-            ideal.denies = label == "deny"
-            one.replay((event,))
+            ideal.verdict = Verdict("deny" if label == "deny" else "allow", "so its label says")
+            session.replay((event,))
             if label is not None:
-                yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), ideal.denies)
+                yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
         number += isinstance(event.what, Asked | Observation)
 
 
@@ -315,69 +317,42 @@ def _told_at_once(run: Run) -> Iterator[Event]:
             yield results[id(event)]
 
 
-@dataclass(slots=True)
-class _Same:
-    """A judge that says what another one said, and keeps what was known at the call. It is its own watch."""
+class _Untyped:
+    """A validator that takes every call and state as it is."""
 
-    judged: Judge
-    verdict: Verdict | None = None
-    known: Mapping[str, Value] = field(default_factory=dict)
-    name: str = "same"
-
-    @property
-    def validator(self) -> Validator:
-        return self.judged.validator
-
-    def watch(self) -> _Same:
-        return self
-
-    def judge(self, step: Step) -> Verdict:
-        self.known = step.state
-        return self.verdict
-
-    def remember(self, step: Step) -> None:
-        pass
-
-    def reads(self, tool: str, before: Collection[str] = ()) -> Collection[str]:
-        return self.judged.reads(tool, before)
-
-    def minds(self, tool: str) -> bool:
-        return False  # only what is known counts
-
-
-@dataclass(slots=True)
-class _Ideal:
-    """A judge that says of a call what its label says, and takes it as it is. It is its own watch and validator; it
-    keeps the last step that it was asked about and those before."""
-
-    denies: bool = False
-    before: tuple[Step, ...] = ()
-    asked: Step = field(default_factory=Step)
-    name: str = "label"
-    toolbox: Toolbox = field(default_factory=Toolbox)
-
-    @property
-    def validator(self) -> _Ideal:
-        return self
-
-    def watch(self) -> _Ideal:
-        return self
-
-    def judge(self, step: Step) -> Verdict:
-        self.asked = step
-        return Verdict("deny" if self.denies else "allow", "so its label says")
-
-    def remember(self, step: Step) -> None:
-        self.before = (*self.before, step)
-
-    def minds(self, tool: str) -> bool:
-        return False  # every result is told at once
+    toolbox = Toolbox()
 
     def call(self, tool: str, arguments: Mapping[str, Value]) -> Call:
         return Call(tool, arguments)
 
     def state(self, values: Mapping[str, Value]) -> Known:
         return Known(values)
+
+
+@dataclass(slots=True)
+class _Echo:
+    """A judge that says what it is to say, and keeps the last step that it was asked about and those before. It is its
+    own watch; no call matters to another one, for every result is told at once, or only what is known counts."""
+
+    validator: Validator | _Untyped
+    reads: Callable[..., Collection[str]] = lambda tool, before=(): ()
+    verdict: Verdict | None = None
+    before: list[Step] = field(default_factory=list)
+    asked: Step = field(default_factory=Step)
+    name: str = "echo"
+
+    def watch(self) -> _Echo:
+        return self
+
+    def judge(self, step: Step) -> Verdict:
+        self.asked = step
+        return self.verdict
+
+    def remember(self, step: Step) -> None:
+        self.before.append(step)
+
+    def minds(self, tool: str) -> bool:
+        return False
 
 
 # ---- what does not fit tools.json ------------------------------------------------------------------------------------
