@@ -229,7 +229,7 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
 def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
     """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark."""
     if not runs:
-        return mind2web.runs(policy, toolbox, llm)
+        return mind2web.of_cases(mind2web.of_policy(policy, "tuned").cases, toolbox, llm)
     return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == "learning"))
 
 

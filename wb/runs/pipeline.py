@@ -326,14 +326,9 @@ def _unless_changed(
     now = inputs_of(here, step, upstream)
     if now.static == inputs.static:
         return inputs
-    changed = ", ".join(
-        f"wb/{name.replace('.', '/')}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name]
-    )
-    tell(
-        Notice(
-            step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"
-        )
-    )
+    modules = [name for name in inputs.modules if now.modules.get(name) != inputs.modules[name]]
+    changed = ", ".join(f"wb/{name.replace('.', '/')}.py" for name in modules) or "its policy"
+    tell(Notice(step.stage, "changed", note=f"{changed} changed while it ran; the next run makes it again"))
     return replace(inputs, mode="changed")
 
 
@@ -342,14 +337,10 @@ def _taken(here: Project, step: Planned, upstream: Mapping[str, Version], tell: 
     inputs = inputs_of(here, step, upstream)
     found = lookup(here, inputs, tell)
     if found is None:
+        wanted = ("batch", inputs.parameters, inputs.policy)
+        made = [v for v in artifact.versions(here, step.stage) if v.ours and not v.damaged()]
         same = [
-            v
-            for v in artifact.versions(here, step.stage)
-            if v.manifest["mode"] == "batch"
-            and v.ours
-            and not v.damaged()
-            and v.manifest["parameters"] == inputs.parameters
-            and v.manifest["policy"]["digest"] == inputs.policy
+            v for v in made if (v.manifest["mode"], v.manifest["parameters"], v.manifest["policy"]["digest"]) == wanted
         ]
         if not same:
             raise ArtifactError(
