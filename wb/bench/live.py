@@ -140,11 +140,11 @@ def load(path: str | Path) -> Tasks:
         OSError: there is no such file.
     """
     if isinstance(content := guard_tests.content(path, TaskError), tuple):
-        rows = guard_tests.checked(_Checkout, {"tasks": content}, path, TaskError).tasks
+        rows = guard_tests.fitting(_Checkout, {"tasks": content}, path, TaskError).tasks
         calls = [tuple(Call(one.tool, one.arguments) for one in row.actions) for row in rows]
         made = [Task(f"task-{n}", row.instruction, done) for n, (row, done) in enumerate(zip(rows, calls, strict=True))]
         return Tasks(tuple(made), frozenset({tau_database.HANDS_OVER}))
-    read = guard_tests.checked(_File, content, path, TaskError)
+    read = guard_tests.fitting(_File, content, path, TaskError)
     if twice := [name for name, count in Counter(row.name for row in read.tasks).items() if count > 1]:
         raise TaskError(f"{path}: names of their own were required; got {twice[0]} twice")
     return Tasks(tuple(Task(violating=bool(row.sentence), **dict(row)) for row in read.tasks), frozenset(read.ends))
