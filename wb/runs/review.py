@@ -16,9 +16,9 @@ import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import pydantic
 
@@ -262,7 +262,7 @@ def open(policy: Policy, found: Extracted, file: Path) -> object:
     `file` is where the decisions stand.
     """
     desk = Desk(policy, found, file)
-    return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _pages().sentences(desk)
+    return show.sentences(look(desk).readings) if os.environ.get(store.HANDED_OVER) else _pages()["sentences"](desk)
 
 
 # ---- policy items ----------------------------------------------------------------------------------------------------
@@ -419,22 +419,15 @@ def open_items(policy: Policy, accounts: Sequence[Account], made: Map, file: Pat
         bare = items.unmapped(accounts, made.items)
         rows = ({"in no item": Quote(visible(one.text)), "class": Badge(one.cls)} for one in bare)
         return show.table(rows, none="every sentence that says how to act is in an item")
-    return _pages().items(ItemDesk(policy, tuple(accounts), made, file))
+    return _pages()["items"](ItemDesk(policy, tuple(accounts), made, file))
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
 
 
-class _Pages(NamedTuple):
-    """The widgets of the two reviews."""
-
-    sentences: type
-    items: type
-
-
 @lru_cache(maxsize=1)
-def _pages() -> _Pages:
-    """The widgets that show a desk in the page and hear what is done there."""
+def _pages() -> dict[str, type]:
+    """The widgets that show a desk in the page and hear what is done there, by what is reviewed."""
     import anywidget
     import traitlets
 
@@ -443,7 +436,6 @@ def _pages() -> _Pages:
 
         _esm = PAGE.read_text("utf-8")
         _css = STYLE.read_text("utf-8")
-        of = traitlets.Unicode().tag(sync=True)
         rows = traitlets.List().tag(sync=True)
         shown = traitlets.Dict().tag(sync=True)
         stale = traitlets.List().tag(sync=True)
@@ -451,11 +443,9 @@ def _pages() -> _Pages:
         file = traitlets.Unicode().tag(sync=True)
         heard = traitlets.Int().tag(sync=True)  # how many acts were done or refused
 
-        def __init__(self, of: str, desk: Desk | ItemDesk) -> None:
-            super().__init__(of=of, file=desk.file.name)
+        def __init__(self, desk: Desk | ItemDesk) -> None:
+            super().__init__(file=desk.file.name)
             self.desk, self.times = desk, 0
-            items_of = [item.tool for item in desk.made.items] if of == "items" else []
-            self.tool = next(iter(items_of or [tool.name for tool in desk.policy.toolbox.tools]), "")
             self.see(self.looks(desk))
             self.on_msg(lambda _widget, content, _buffers: self.hear(content))
 
@@ -488,6 +478,7 @@ def _pages() -> _Pages:
         """The document, and beside it one of its sentences."""
 
         looks = staticmethod(look)
+        of = traitlets.Unicode("sentences").tag(sync=True)
         preview = traitlets.List().tag(sync=True)
 
         def do(self, content: object) -> None:
@@ -509,8 +500,10 @@ def _pages() -> _Pages:
         """The tools, the document, and the items of one tool."""
 
         looks = staticmethod(look_at_items)
+        of = traitlets.Unicode("items").tag(sync=True)
         tools = traitlets.List().tag(sync=True)
         done = traitlets.List().tag(sync=True)
+        tool = ""  # whose items are shown
 
         def do(self, content: object) -> None:
             asked = ItemAsked.model_validate(content)
@@ -523,8 +516,10 @@ def _pages() -> _Pages:
 
         def see(self, seen: ItemLook) -> None:
             desk, self.seen = self.desk, seen
+            known = [item.tool for item in desk.made.items] or [tool.name for tool in desk.policy.toolbox.tools]
+            self.tool = self.tool or next(iter(known), "")
             self.tools, self.done, self.stale = tools(desk, seen), done(seen), list(seen.stale)
             self.rows = mapped(desk, seen, self.tool)
             self.shown = {"tool": self.tool, "items": listed(desk, seen, self.tool)}
 
-    return _Pages(partial(Sentences, "sentences"), partial(Items, "items"))
+    return {"sentences": Sentences, "items": Items}
