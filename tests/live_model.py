@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from bench import airline  # noqa: E402
 from loopback import Say as Reply  # noqa: E402
 
-from wb.bench import experiment, mapping, tasks  # noqa: E402
+from wb.bench import experiment, live, mapping  # noqa: E402
 from wb.bench.experiment import Setting  # noqa: E402
 from wb.domain import policy  # noqa: E402
 from wb.domain.events import Say  # noqa: E402
@@ -28,7 +28,7 @@ from wb.guards.runtime import CallGuard  # noqa: E402
 from wb.rules import decisions  # noqa: E402
 
 FOLDER = ROOT / "policies" / "airline"
-TASKS = tasks.load(FOLDER / "tasks.yaml")
+TASKS = live.load(FOLDER / "tasks.yaml")
 FEW = ("take_a_bag_off", "two_free_bags_or_one", "cancel_a_business_trip")
 MODEL = "scripted"
 BLOCK = re.compile(r'<data name="(\w+)">\n?(.*?)\n?</data>', re.DOTALL)

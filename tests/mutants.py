@@ -100,13 +100,12 @@ FIRST = {
     "rules/rule": "rulefile gate show",
     "rules/truths": "values same_object guarding shield",
     "runs/cards": "cards show report",
-    "runs/closing": "closing cli",
     "runs/guard_cards": "guard_cards show report",
-    "runs/outcome": "outcome report",
+    "runs/progress": "display kernel show",
     "runs/pipeline": "display store pipeline",
     "runs/figure": "figure plots report",
-    "runs/report": "report cli",
-    "runs/verdicts": "verdicts undeclared build",
+    "runs/report": "report closing outcome cli",
+    "runs/verdicts": "verdicts difference undeclared build",
 }
 # What reads sentences is tried on sentences, whichever of its modules they go through.
 READS = "reader reader_laws read_airline".split()

@@ -17,7 +17,7 @@ from wb.rules import sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
 from wb.runs import artifact, cards, guard_cards, report, verdicts
-from wb.runs.outcome import Outcome
+from wb.runs.report import Outcome
 
 BOX = Toolbox(tuple(Tool(name) for name in ("pay", "lend", "look", "rest", "post")), (Field("age", "integer"),))
 PREDICATES = (

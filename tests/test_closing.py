@@ -8,7 +8,7 @@ import tiny
 from test_cli import INPUTS, METHODS
 from test_report import RULES
 
-from wb.runs import closing
+from wb.runs import report
 
 READINGS = json.dumps(
     [{"cls": "rule"}, {"cls": "open"}, {"cls": "rule", "part": "on Sundays"}, {"cls": "duty", "part": "or not"}]
@@ -35,7 +35,7 @@ def made(tmp_path):
 
 
 def lines(*done) -> list[str]:
-    first, *rest = closing.lines(done)
+    first, *rest = report.lines(done)
     name, *rest = rest
     assert first == "" and name.split() == ["policy", "rules"]
     return [" ".join(line.split()) for line in rest]
@@ -54,9 +54,9 @@ def test_a_run_that_read_sentences_counts_them_its_rules_and_its_guards(made) ->
 
 
 def test_a_draft_of_decisions_is_named_where_sentences_are_open(made) -> None:
-    draft = {"sentences.json": READINGS, closing.DRAFT: "x"}
+    draft = {"sentences.json": READINGS, report.DRAFT: "x"}
     plain, both = made("01_a", draft), made("01_a", draft, offered=2)
-    assert f"to decide {plain.folder / closing.DRAFT} (copy it beside the policy" in "\n".join(lines(plain))
+    assert f"to decide {plain.folder / report.DRAFT} (copy it beside the policy" in "\n".join(lines(plain))
     assert "open sentences of 2 there are readings to choose from" in lines(both)
 
 
@@ -76,7 +76,7 @@ def test_what_was_measured_is_a_table_and_what_was_not_a_line_with_its_reason(ma
     found = lines(version)
     assert len(found) == len(shown) + 1 and found[-1] == f"results {version.folder / 'results.json'}"
     assert all(line.startswith(start) for line, start in zip(found, shown, strict=False))
-    tables = closing.tables([version])
-    assert bool(tables) == measured and closing.reportable([version, early]) and not closing.reportable([early])
+    tables = report.tables([version])
+    assert bool(tables) == measured and report.reportable([version, early]) and not report.reportable([early])
     assert not tables or tables[0].title == str(version.manifest["policy"]["name"]) != ""
-    assert closing.tables([early]) == () and closing.tables([early, version]) == closing.tables([version])
+    assert report.tables([early]) == () and report.tables([early, version]) == report.tables([version])

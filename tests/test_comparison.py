@@ -18,7 +18,7 @@ from wb.models.client import LLM
 from wb.models.embeddings import Encoder
 from wb.offline import reader
 from wb.offline.engine import Offline
-from wb.runs import closing
+from wb.runs import report
 
 BOX = Toolbox(
     (
@@ -100,7 +100,7 @@ def test_a_policy_without_labelled_runs_has_reasons_and_no_figures(policy: Polic
     turns = compare.recognised(none, BOX, engine)
     rows = compare.table([compare.measured(CardGuard(), none, turns), compare.keywords(policy, none)], none)
     assert [row["reason"] for row in rows] == [compare.NO_RUNS] * 5 and all(row["accuracy"] is None for row in rows)
-    ((name, told),) = closing._unmeasured(rows)
+    ((name, told),) = report._unmeasured(rows)
     assert name == "measured" and told.startswith("nothing: this policy has no labelled runs; -p runs=FILE")
     assert compare.headline(Measured("by hand", (), 0, 0.0), none) == {"measured": compare.NO_RUNS}
     assert compare.differences([Measured("a", (), 0, 0.0), Measured("b", (), 0, 0.0)]) == []

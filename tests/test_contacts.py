@@ -1,4 +1,4 @@
-"""What blind readers made of documents at first contact, replayed: in force, right, denied and allowed stay as logged."""
+"""What blind readers made of documents at first contact, replayed: what is in force, denied and allowed stays so."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from wb.logic import cel, syntax
 from wb.rules import sentences
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.sentences import Account
-from wb.runs import difference
-from wb.runs.difference import Side
+from wb.runs import verdicts
+from wb.runs.verdicts import Side
 
 BOX = Toolbox((Tool("pay"), Tool("lend"), Tool("look")), (Field("age", "integer"),))
 
@@ -74,7 +74,7 @@ NEW = Side(
 
 
 def test_each_sentence_is_told_by_what_became_of_it_and_what_is_as_it_was_is_not() -> None:
-    found = difference.sentences(OLD, NEW)
+    found = verdicts.sentences(OLD, NEW)
     assert [(c.what, c.old and c.old.text, c.new and c.new.text) for c in found] == [
         ("read otherwise", "Only adults pay.", "Only adults pay."),
         ("changed", "Only adults lend.", "Only grown adults lend."),
@@ -87,15 +87,15 @@ def test_each_sentence_is_told_by_what_became_of_it_and_what_is_as_it_was_is_not
             ("ALWAYS (pay IMPLIES adult) where adult: state.age >= 21",),
         )
     ]
-    assert difference.sentences(OLD, OLD) == difference.sentences(NEW, NEW) == ()
+    assert verdicts.sentences(OLD, OLD) == verdicts.sentences(NEW, NEW) == ()
 
 
 def test_another_class_is_another_reading_and_another_heading_another_place() -> None:
     (waiting,) = accounts("Only adults pay.", cls="open")
     (moved,) = (replace(one, id="under another heading") for one in accounts("Only adults pay."))
     side = Side(accounts("Only adults pay."), RuleSet())
-    assert [c.what for c in difference.sentences(side, Side((waiting,), RuleSet()))] == ["read otherwise"]
-    assert [c.what for c in difference.sentences(side, Side((moved,), RuleSet()))] == ["in another place"]
+    assert [c.what for c in verdicts.sentences(side, Side((waiting,), RuleSet()))] == ["read otherwise"]
+    assert [c.what for c in verdicts.sentences(side, Side((moved,), RuleSet()))] == ["in another place"]
 
 
 def test_a_rule_that_was_merged_into_another_is_found_by_its_parents() -> None:
@@ -114,7 +114,7 @@ WORDS = st.lists(st.sampled_from(["pay now", "lend books", "never swim", "do not
 @given(WORDS, WORDS)
 def test_every_sentence_of_both_versions_is_as_it_was_or_told_once(old: list[str], new: list[str]) -> None:
     before, after = Side(accounts(*old), RuleSet()), Side(accounts(*new), RuleSet())
-    found = difference.sentences(before, after)
+    found = verdicts.sentences(before, after)
     for mine, other, side in ((before, after, "old"), (after, before, "new")):
         told = [getattr(change, side).id for change in found if getattr(change, side) is not None]
         kept = {one.id for one in mine.sentences} & {one.id for one in other.sentences}
@@ -123,24 +123,24 @@ def test_every_sentence_of_both_versions_is_as_it_was_or_told_once(old: list[str
 
 
 def test_of_a_block_too_large_to_compare_only_what_stands_at_the_same_place_is_paired(monkeypatch) -> None:
-    monkeypatch.setattr(difference, "PAIRS", 1)
+    monkeypatch.setattr(verdicts, "PAIRS", 1)
     old, new = (
         Side(accounts("Pay in cash.", "Lend books."), RuleSet()),
         Side(accounts("Lend two books.", "Lend no books."), RuleSet()),
     )
-    assert [c.what for c in difference.sentences(old, new)] == ["new", "changed", "gone"]
+    assert [c.what for c in verdicts.sentences(old, new)] == ["new", "changed", "gone"]
 
 
 def test_guards_that_follow_are_named_with_the_sentences_that_bear_on_them() -> None:
     waiting = accounts("Look twice.", cls="open")
     waiting = tuple(replace(one, tools=("look",)) for one in waiting)
     old, new = guard(rules(18, "pay", "lend"), code(18)), guard(rules(18, "pay"), code(18), waiting)
-    assert difference.guards(old, new) == (
-        difference.Followed("lend", "proved", "free", ("Only adults lend.",), ()),
-        difference.Followed("look", "free", "no rule", (), ("Look twice. (open)",)),
+    assert verdicts.guards(old, new) == (
+        verdicts.Followed("lend", "proved", "free", ("Only adults lend.",), ()),
+        verdicts.Followed("look", "free", "no rule", (), ("Look twice. (open)",)),
     )
-    assert difference.guards(old, old) == ()
-    raised = difference.guards(old, guard(rules(21, "pay", "lend"), code(21)))
+    assert verdicts.guards(old, old) == ()
+    raised = verdicts.guards(old, guard(rules(21, "pay", "lend"), code(21)))
     assert [(row.tool, row.gone, row.new) for row in raised] == [
         (tool, (f"Only adults {tool}.",), (f"Only adults {tool}.",)) for tool in ("lend", "pay")
     ]
@@ -161,11 +161,11 @@ def test_recorded_calls_that_are_decided_otherwise_are_named_with_both_verdicts(
     ]
     happened = [event for run in events.loads("\n".join(map(json.dumps, rows))) for event in run.events]
     both = [guard(rules(limit, "pay"), code(limit)) for limit in limits]
-    found = difference.calls(*(recorded.judge(one, happened) for one in both))
+    found = verdicts.calls(*(recorded.judge(one, happened) for one in both))
     assert [(row.new.run, row.old.verdict.decision, row.new.verdict.decision) for row in found] == expected
-    titles = [table.title for table in difference.tables((), difference.guards(*both), found)]
+    titles = [table.title for table in verdicts.changed((), verdicts.guards(*both), found)]
     assert titles == (["1 guard not as before", "1 call decided otherwise"] if expected else [])
-    told = difference.to_json(difference.sentences(OLD, NEW), difference.guards(*both), found)
+    told = verdicts.to_json(verdicts.sentences(OLD, NEW), verdicts.guards(*both), found)
     assert json.loads(json.dumps(told))["calls"] == [
         {
             "run": run,
@@ -180,8 +180,8 @@ def test_recorded_calls_that_are_decided_otherwise_are_named_with_both_verdicts(
 
 
 def test_what_changed_is_shown_in_tables_with_their_counts_and_as_json() -> None:
-    changes = difference.sentences(OLD, NEW)
-    sentences, rules = difference.tables(changes, (), policies="a to b")
+    changes = verdicts.sentences(OLD, NEW)
+    sentences, rules = verdicts.changed(changes, (), policies="a to b")
     assert sentences.title == "a to b: 4 sentences not as before"
     assert [sentences.columns, *sentences.rows] == [
         ("sentence", "what", "was", "is", "text"),
@@ -195,17 +195,17 @@ def test_what_changed_is_shown_in_tables_with_their_counts_and_as_json() -> None
         ("+ ALWAYS (pay IMPLIES adult) where adult: state.age >= 21",),
     )
     same = replace(changes[0], before=("x", "y"), after=("y", "x"))
-    assert [table.title for table in difference.tables([same], ())] == ["1 sentence not as before"]
-    assert difference.tables((), ()) == ()
+    assert [table.title for table in verdicts.changed([same], ())] == ["1 sentence not as before"]
+    assert verdicts.changed((), ()) == ()
     long = "pay $10 " * 20
     followed = [
-        difference.Followed("lend", "proved", "free", (long, "b"), ()),
-        difference.Followed("p", "", "", (), ("w" * difference.SHOWN,)),
+        verdicts.Followed("lend", "proved", "free", (long, "b"), ()),
+        verdicts.Followed("p", "", "", (), ("w" * verdicts.SHOWN,)),
     ]
-    (table,) = difference.tables((), followed)
-    assert table.title == "2 guards not as before" and table.rows[1][3:] == ("", "w" * difference.SHOWN)
+    (table,) = verdicts.changed((), followed)
+    assert table.title == "2 guards not as before" and table.rows[1][3:] == ("", "w" * verdicts.SHOWN)
     assert table.rows[0] == ("lend", "proved", "free", "pay $10 " * 12 + "pay…", "")
-    shown = json.loads(json.dumps(difference.to_json(changes, followed)))
+    shown = json.loads(json.dumps(verdicts.to_json(changes, followed)))
     assert [(row["what"], row["old"] and row["old"]["id"]) for row in shown["sentences"]][2:] == [
         ("new", None),
         ("gone", "We are old."),

@@ -7,8 +7,8 @@ import time
 
 from rich.console import Console
 
-from wb.runs import display
-from wb.runs.pipeline import Notice
+from wb.runs import progress
+from wb.runs.progress import Notice
 
 EVENTS = [
     Notice("01_a", "running"),
@@ -22,7 +22,7 @@ EVENTS = [
 def shown(terminal):
     text = io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
-    with display.Display(["01_a", "02_bb"], console) as tell:
+    with progress.Display(["01_a", "02_bb"], console) as tell:
         for event in EVENTS:
             tell(event)
     return text.getvalue()
@@ -35,7 +35,7 @@ def test_without_a_terminal_each_stage_gets_one_plain_line():
 def test_without_a_terminal_a_line_says_that_the_work_goes_on():
     text = io.StringIO()
     console = Console(file=text, force_terminal=False, width=100)
-    with display.Display(["01_a"], console, quiet=0.05) as tell:
+    with progress.Display(["01_a"], console, quiet=0.05) as tell:
         tell(Notice("01_a", "running"))
         time.sleep(0.12)
         tell(Notice("01_a", "running", 2, 9, "proofs: [3] of 40, 1 s"))

@@ -22,9 +22,8 @@ from loopback import Scripted
 
 from wb import build as building
 from wb import cli
-from wb.bench import experiment, recorded, tasks, trials
-from wb.bench.experiment import Outcome, Setting
-from wb.bench.trials import Trial, TrialError
+from wb.bench import experiment, live, recorded
+from wb.bench.experiment import Outcome, Setting, Trial, TrialError
 from wb.domain import events
 from wb.paths import Project
 from wb.runs import pipeline, plots, store
@@ -65,7 +64,7 @@ def test_scripts_give_in_and_the_guards_hold_them(tmp_path: Path) -> None:
     found = experiment.run(made, tmp_path, planned, workers=2, tell=lambda *one: told.append(one))
     assert told == [(done, 90) for done in range(91)]
     assert len(found.trials) == 90 and not found.open and not found.stopped
-    rows = {(row["agent"], row["strategy"], row["wishes"]): row for row in trials.table(found.trials)}
+    rows = {(row["agent"], row["strategy"], row["wishes"]): row for row in experiment.table(found.trials)}
     done = {known: (row["done"], row["tasks"], row["n"]) for known, row in rows.items()}
     assert done == {
         (experiment.GIVES_IN, "original", "violating"): (3, 22, 1),  # one the tool refuses, two undo themselves
@@ -77,7 +76,7 @@ def test_scripts_give_in_and_the_guards_hold_them(tmp_path: Path) -> None:
     }
     held = rows[experiment.GIVES_IN, "toolguards", "violating"]
     assert held["calls stopped"] == 22 and held["let pass"] == 0
-    kept = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+    kept = experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER)
     assert sorted(map(str, kept)) == sorted(map(str, found.trials))
     runs = events.read(tmp_path / "runs.jsonl")
     judged = list(recorded.judge(guard(), (event for run in runs for event in run.events)))
@@ -88,15 +87,15 @@ def test_scripts_give_in_and_the_guards_hold_them(tmp_path: Path) -> None:
 
 def test_a_plan_names_what_it_cannot_have() -> None:
     made = setting()
-    with pytest.raises(tasks.TaskError, match=r"names of tasks were required.*got \['none'\]"):
+    with pytest.raises(live.TaskError, match=r"names of tasks were required.*got \['none'\]"):
         experiment.plan(made, BOTH, 1, ["none"])
     assert [one.number for one in experiment.plan(made, BOTH, 2, FEW[:1])] == [1, 1, 2, 2]
     for name, named in (("../..", "_"), ("some/model:7b v1.2", "some_model_7b_v1_2")):
         (one, *_) = experiment.plan(setting(name), BOTH, 1, FEW[:1])
         assert one.name == f"original/{named}/take_a_bag_off.1" and one.agent == name
-    bare = tasks.Tasks((tasks.Task("a", "You want it.", ()),))
+    bare = live.Tasks((live.Task("a", "You want it.", ()),))
     unscripted = Setting(made.policy, {}, bare, made.database, made.judge, "none")
-    with pytest.raises(tasks.TaskError, match="a model was required"):
+    with pytest.raises(live.TaskError, match="a model was required"):
         experiment.plan(unscripted, BOTH, 1)
 
 
@@ -139,7 +138,7 @@ def test_trials_of_a_model_are_had_once_and_more_are_added(tmp_path: Path) -> No
     assert heats == {"act": experiment.AGENT_TEMPERATURE, "simulate_user": experiment.USER_TEMPERATURE}
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     (row,) = [
-        row for row in trials.table(more.trials) if (row["strategy"], row["wishes"]) == ("toolguards", "violating")
+        row for row in experiment.table(more.trials) if (row["strategy"], row["wishes"]) == ("toolguards", "violating")
     ]
     assert (row["n"], row["pass^1"], row["pass^n"]) == (2, 1.0, 1.0)
 
@@ -159,7 +158,7 @@ def test_a_spent_budget_ends_it_and_the_next_command_goes_on(tmp_path: Path) -> 
     with Scripted(live_model.playing) as server:
         stopped = had(server, tmp_path, strategies=BOTH[1:], WB_MAX_CALLS="9")
         assert len(server.requests) == 9 and "9 of 9 are spent" in stopped.stopped, "one budget for all trials"
-        assert len(stopped.trials) == len(trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)) < 3
+        assert len(stopped.trials) == len(experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER)) < 3
         whole = had(server, tmp_path, strategies=BOTH[1:])
     assert not whole.stopped and len(whole.trials) == 3 and not list(tmp_path.glob(".spending-*"))
     assert sum(asked(server).values()) == sum(one.queries for one in whole.trials), "nothing was asked twice"
@@ -170,7 +169,7 @@ def test_a_model_that_is_not_there_is_not_asked_for_by_every_trial(tmp_path: Pat
         found = had(server, tmp_path, 10)
         assert not found.trials and "model must be one that the endpoint serves (alpha)" in found.stopped
         assert 1 <= len(server.requests) < 30, "of sixty"
-    assert trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER) == ()
+    assert experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER) == ()
 
 
 def test_a_service_that_fails_leaves_its_trials_open(tmp_path: Path) -> None:
@@ -188,7 +187,7 @@ def test_a_service_that_fails_leaves_its_trials_open(tmp_path: Path) -> None:
 
 
 def test_a_trial_that_somebody_changed_is_had_again_without_a_question(tmp_path: Path) -> None:
-    results = tmp_path / trials.RESULTS
+    results = tmp_path / experiment.RESULTS
 
     def forged() -> None:
         results.write_text(results.read_text("utf-8").replace('"done": false', '"done": true'), "utf-8")
@@ -203,7 +202,7 @@ def test_a_trial_that_somebody_changed_is_had_again_without_a_question(tmp_path:
         for change in (forged, longer, results.unlink, lambda: results.write_bytes(b"\xff")):
             change()
             assert outcomes(had(server, tmp_path)) == outcomes(first) and len(server.requests) == once
-            assert sorted(map(str, trials.read(str(results), live_model.FOLDER))) != []
+            assert sorted(map(str, experiment.read(str(results), live_model.FOLDER))) != []
     runs = events.read(tmp_path / "runs.jsonl")
     assert len(runs) == len(first.trials), "what was written behind a conversation is gone"
 
@@ -212,12 +211,12 @@ def test_trials_of_other_tasks_stay_beside_those_of_a_command(tmp_path: Path) ->
     made = setting("offline")
     for name in FEW[:2]:
         experiment.run(made, tmp_path, experiment.plan(made, BOTH[1:], 1, [name]))
-    assert [one.task for one in trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)] == list(FEW[:2])
+    assert [one.task for one in experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER)] == list(FEW[:2])
 
 
 def test_two_do_not_work_in_one_folder(tmp_path: Path) -> None:
     with FileLock(tmp_path / ".lock"), Scripted(live_model.playing) as server:
-        with pytest.raises(trials.TrialError, match="nobody else at work there was required"):
+        with pytest.raises(experiment.TrialError, match="nobody else at work there was required"):
             had(server, tmp_path)
         assert not server.requests
 
@@ -234,7 +233,7 @@ def test_an_interrupt_ends_it_with_what_is_finished_written_down(tmp_path: Path)
             experiment.run(
                 made, tmp_path, planned, workers=1, tell=interrupted, environment=environment(server, WB_WORKERS="1")
             )
-        kept = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+        kept = experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER)
         assert 1 <= len(kept) < 3
         whole = had(server, tmp_path, strategies=BOTH[1:])
         assert len(whole.trials) == 3 and len(server.requests) == sum(one.queries for one in whole.trials)
@@ -253,11 +252,11 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
                 assert process.poll() is None
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
-        kept = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+        kept = experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER)
         assert 0 < len(kept) < 6
         done = had(server, tmp_path)
         assert len(done.trials) == 6 and not done.open
-        found = trials.read(str(tmp_path / trials.RESULTS), live_model.FOLDER)
+        found = experiment.read(str(tmp_path / experiment.RESULTS), live_model.FOLDER)
         assert len(found) == 6 and set(kept) <= set(found)
         twice = len(server.requests) - sum(one.queries for one in found)
         assert 0 <= twice <= 2, "what was under way at the kill, two at a time"
@@ -283,7 +282,7 @@ def test_the_command_says_what_came_of_it_and_where_it_lies(tmp_path: Path, monk
     said = capsys.readouterr().out
     (place,) = (tmp_path / "live").iterdir()
     assert "3 of 3 are finished" in said and str(place / "results.json") in said and "pass^1" in said
-    assert len(trials.read(str(place / "results.json"), live_model.FOLDER)) == 3
+    assert len(experiment.read(str(place / "results.json"), live_model.FOLDER)) == 3
     for wrong, why in (({"trials": 0}, "--trials of 1 or more"), ({"strategy": ["x"]}, "--strategy must be one of")):
         with pytest.raises(ValueError, match=why):
             cli.live("airline", **wrong)
@@ -318,19 +317,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def written(folder: Path, some: tuple[Trial, ...] = SOME, name: str = "results.json") -> str:
-    about = {"policy": "p"} | {"sources": trials.sources(folder)}
-    (folder / name).write_text(trials.to_json(some, about), "utf-8")
+    about = {"policy": "p"} | {"sources": experiment.sources(folder)}
+    (folder / name).write_text(experiment.to_json(some, about), "utf-8")
     return str(folder / name)
 
 
 def test_results_come_back_and_nothing_comes_of_no_file(folder: Path) -> None:
-    assert trials.read(written(folder), folder) == SOME and trials.read("", folder) == () == trials.read(" , ", folder)
+    assert experiment.read(written(folder), folder) == SOME
+    assert experiment.read("", folder) == () == experiment.read(" , ", folder)
     both = f"{written(folder, SOME[:2], 'one.json')}, {written(folder, SOME[2:], 'two.json')}"
-    assert trials.read(both, folder) == SOME
+    assert experiment.read(both, folder) == SOME
 
 
 def test_pass_k_stands_beside_its_n_and_kinds_of_wishes_apart() -> None:
-    first, second, third = trials.table(SOME)
+    first, second, third = experiment.table(SOME)
     assert [first[name] for name in ("strategy", "wishes", "tasks", "n", "trials")] == [
         "original",
         "violating",
@@ -342,16 +342,16 @@ def test_pass_k_stands_beside_its_n_and_kinds_of_wishes_apart() -> None:
     assert first["pass^1"] == pytest.approx((2 / 3 + 1 / 2) / 2) and first["pass^n"] == pytest.approx((1 / 3 + 0) / 2)
     assert (second["wishes"], second["pass^1"]) == ("complying", 1.0)
     assert (third["strategy"], third["calls stopped"]) == ("toolguards", 2)
-    backwards = [row["strategy"] for row in trials.table(SOME[::-1])]
+    backwards = [row["strategy"] for row in experiment.table(SOME[::-1])]
     assert backwards == ["original", "original", "toolguards"], "in the paper's order"
-    assert trials.table(()) == [] and trials.curves(()) == {}
+    assert experiment.table(()) == [] and experiment.curves(()) == {}
 
 
 def test_a_curve_names_n_and_ends_there() -> None:
-    found = trials.curves(SOME)
+    found = experiment.curves(SOME)
     assert list(found) == ["original, m (n = 2)", "toolguards, m (n = 1)"]
     assert [row["pass"] for row in found["original, m (n = 2)"]] == [pytest.approx(7 / 12), pytest.approx(1 / 6)]
-    assert list(trials.curves(SOME, "complying")) == ["original, m (n = 1)"]
+    assert list(experiment.curves(SOME, "complying")) == ["original, m (n = 1)"]
     drawn = plots.pass_k(found)
     drawn = plots.pass_k(found)
     assert [list(line.x) for line in drawn.series] == [[1, 2], [1]] and plots.pass_k({}).empty
@@ -372,28 +372,28 @@ def test_results_that_somebody_wrote_are_not_believed(folder: Path, change, why:
     path = Path(written(folder))
     path.write_text(change(path.read_text("utf-8")), "utf-8")
     with pytest.raises(TrialError, match=why):
-        trials.read(str(path), folder)
+        experiment.read(str(path), folder)
 
 
 def test_results_are_of_the_policy_as_it_is_now_and_each_trial_stands_once(folder: Path) -> None:
     path = written(folder)
     with pytest.raises(TrialError, match="again"):
-        trials.read(f"{path},{written(folder, name='same.json')}", folder)
+        experiment.read(f"{path},{written(folder, name='same.json')}", folder)
     with pytest.raises(TrialError, match="a file that `wb live` wrote was required"):
-        trials.read(str(folder / "none.json"), folder)
-    assert trials.read(path, folder / "policy.md") == SOME, "a document has what stands beside it"
+        experiment.read(str(folder / "none.json"), folder)
+    assert experiment.read(path, folder / "policy.md") == SOME, "a document has what stands beside it"
     (folder / "tasks.yaml").write_text("others", "utf-8")
     with pytest.raises(TrialError, match="as its files are now were required"):
-        trials.read(path, folder)
+        experiment.read(path, folder)
 
 
 def test_the_digests_of_what_stands_beside_a_policy_tell_files_apart(folder: Path) -> None:
-    first = trials.sources(folder)
+    first = experiment.sources(folder)
     assert sorted(first) == ["policy.md", "tasks.yaml"]
     (folder / "database.json").write_text("{}", "utf-8")
     (folder / "other.txt").write_text("x", "utf-8")
-    assert sorted(trials.sources(folder)) == ["database.json", "policy.md", "tasks.yaml"]
-    assert sorted(trials.sources(folder / "other.txt")) == ["database.json", "other.txt", "policy.md", "tasks.yaml"]
+    assert sorted(experiment.sources(folder)) == ["database.json", "policy.md", "tasks.yaml"]
+    assert sorted(experiment.sources(folder / "other.txt")) == ["database.json", "other.txt", "policy.md", "tasks.yaml"]
 
 
 def test_a_run_is_given_results_by_their_full_path_and_keyed_by_what_they_hold(folder: Path, monkeypatch) -> None:
@@ -404,7 +404,7 @@ def test_a_run_is_given_results_by_their_full_path_and_keyed_by_what_they_hold(f
     assert last.stage == "07_evaluation" and last.given["live"] == str(path.resolve())
     first = store.keyed(last.parameters, None)["live"]
     assert str(folder) not in first and first.startswith("results.json:")
-    path.write_text(trials.to_json(SOME[:2], {"policy": "p"} | {"sources": trials.sources(folder)}), "utf-8")
+    path.write_text(experiment.to_json(SOME[:2], {"policy": "p"} | {"sources": experiment.sources(folder)}), "utf-8")
     assert store.keyed(last.parameters, None)["live"] != first
     path.write_text("{}", "utf-8")
     with pytest.raises(TrialError, match="that `wb live` wrote were required"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wb.bench import mind2web
+from wb.bench import mind2web, recorded
 from wb.bench.mind2web import Case
 from wb.domain.events import Observation
 from wb.domain.tools import Tool, Toolbox
@@ -49,4 +49,4 @@ def test_only_the_tuned_cases_of_the_handbook_are_learned_from():
 
 def test_a_policy_without_a_benchmark_has_no_labelled_runs(tmp_path):
     (tmp_path / "policy.md").write_text("Nobody may pay.\n", encoding="utf-8")
-    assert mind2web.runs(tmp_path, TOOLBOX, LLM(Engine())) == mind2web.Labelled()
+    assert recorded.learning(tmp_path, TOOLBOX, LLM(Engine())) == mind2web.Labelled()

@@ -17,9 +17,8 @@ from live_model import FOLDER, TASKS, guard
 from loopback import Say as Reply
 from loopback import Scripted
 
-from wb.bench import guard_tests, live, mapping, recorded, tasks, tau, tau_database
-from wb.bench.live import Bounds, Conversation, Turn, Word, World
-from wb.bench.tasks import TaskError
+from wb.bench import guard_tests, live, mapping, recorded, tau, tau_database
+from wb.bench.live import Bounds, Conversation, TaskError, Turn, Word, World
 from wb.domain import events
 from wb.domain.events import Say
 from wb.domain.session import Session
@@ -80,16 +79,16 @@ def test_a_refused_call_changes_nothing_and_the_agent_is_told_the_sentence() -> 
     refusal = next(one["content"] for one in reversed(talk.messages) if one["role"] == "tool")
     assert BAG.sentence in refusal and "was not run" in refusal
     assert held.decisions[-1] == watched.decisions[-1] == "deny", "it watches all the same"
-    assert tasks.graded(BAG, DATABASE, talk.database) == ()
+    assert live.graded(BAG, DATABASE, talk.database) == ()
     wrong = ("reservations.ZV7NC3.total_baggages",)
-    assert tasks.graded(BAG, DATABASE, free.database) == wrong
+    assert live.graded(BAG, DATABASE, free.database) == wrong
 
 
 def test_an_agent_may_do_something_else_after_a_refusal() -> None:
     one = BY_NAME["three_times_the_compensation"]
     kept = Kept()
     talk = kept.had(live.scripted(one.script))
-    assert kept.decisions == ["allow", "deny", "allow"] and tasks.graded(one, DATABASE, talk.database) == ()
+    assert kept.decisions == ["allow", "deny", "allow"] and live.graded(one, DATABASE, talk.database) == ()
 
 
 def test_a_call_that_the_tool_refuses_was_not_done_and_can_be_made_again_after_another_yes() -> None:
@@ -101,7 +100,7 @@ def test_a_call_that_the_tool_refuses_was_not_done_and_can_be_made_again_after_a
     told = [message["content"] for message in talk.messages if message["role"] == "tool"]
     assert "payment amount does not add up" in told[-3] and "HATHAT" in told[-1]
     assert kept.decisions[-3:] == ["allow", "undecided", "allow"], "the call used the yes up"
-    assert tasks.graded(one, DATABASE, talk.database) == () and kept.world.done.count(book.tool) == 1
+    assert live.graded(one, DATABASE, talk.database) == () and kept.world.done.count(book.tool) == 1
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda one: one.name)
@@ -224,7 +223,7 @@ def asked(server: Scripted, place: Path, **environment: str) -> client.LLM:
 
 
 def speakers(
-    server: Scripted, place: Path, task: tasks.Task = BAG, remind: Callable[[str], str] = lambda tool: ""
+    server: Scripted, place: Path, task: live.Task = BAG, remind: Callable[[str], str] = lambda tool: ""
 ) -> tuple[live.Agent, live.User]:
     llm, box = asked(server, place), guard().validator.toolbox
     return live.agent(llm, "The policy.", box, DATABASE.now, remind), live.user(llm, task.instruction)
@@ -335,12 +334,12 @@ def test_twenty_two_wishes_go_against_the_handbook_and_eight_do_not() -> None:
 
 
 @pytest.mark.parametrize("one", TASKS.tasks, ids=lambda one: one.name)
-def test_a_task_quotes_the_handbook_and_expects_what_the_tools_do(one: tasks.Task) -> None:
+def test_a_task_quotes_the_handbook_and_expects_what_the_tools_do(one: live.Task) -> None:
     assert one.item in GOLD and one.sentence in TEXT and bool(one.sentence) is one.violating
-    wanted = tasks.expected(one, DATABASE)
+    wanted = live.expected(one, DATABASE)
     assert (wanted == DATABASE) is (not one.expect)
-    assert tasks.graded(one, DATABASE, wanted) == ()
-    assert bool(tasks.graded(one, DATABASE, DATABASE)) is bool(one.expect)
+    assert live.graded(one, DATABASE, wanted) == ()
+    assert bool(live.graded(one, DATABASE, DATABASE)) is bool(one.expect)
     assert one.script[0].role == "user" and any(isinstance(what, Call) for what in one.script)
     people = [name for name in DATABASE.users if name in one.instruction]
     assert len(people) == 1 and people[0] in one.script[0].text, "who asks says so"
@@ -350,14 +349,14 @@ def test_a_record_that_is_not_what_it_must_be_is_named() -> None:
     one = TASKS.tasks[0]
     row = {**DATABASE.reservations["H2VNC6"], "status": "cancelled"}
     other = replace(DATABASE, reservations={**DATABASE.reservations, "H2VNC6": row})
-    assert tasks.graded(one, DATABASE, other) == ("reservations.H2VNC6.status",)
-    assert tasks.graded(one, DATABASE, replace(DATABASE, now="2026-02-11")) == ("now",)
+    assert live.graded(one, DATABASE, other) == ("reservations.H2VNC6.status",)
+    assert live.graded(one, DATABASE, replace(DATABASE, now="2026-02-11")) == ("now",)
 
 
 def test_a_task_that_expects_what_the_tools_refuse_is_refused() -> None:
     wrong = replace(TASKS.tasks[0], expect=(Call("cancel_reservation", {"reservation_id": "?"}),))
     with pytest.raises(TaskError, match="a call that the tools do was required; cancel_reservation gives Error"):
-        tasks.expected(wrong, DATABASE)
+        live.expected(wrong, DATABASE)
 
 
 ROW = {"name": "one", "instruction": "You want it.", "expect": []}
@@ -371,7 +370,7 @@ def written(place: Path, *rows: dict[str, Any], name: str = "tasks.yaml") -> Pat
 
 def test_a_file_of_one_task_is_read(tmp_path: Path) -> None:
     script = [{"user": "Hello"}, {"think": {"thought": "a"}}, {"assistant": "Yes?"}]
-    found = tasks.load(written(tmp_path, ROW | {"script": script, "expect": [{"think": {"thought": "b"}}]}))
+    found = live.load(written(tmp_path, ROW | {"script": script, "expect": [{"think": {"thought": "b"}}]}))
     (one,) = found.tasks
     assert found.ends == {"bye"} and one.expect == (Call("think", {"thought": "b"}),) and one.violating is False
     assert one.script == (Say("user", "Hello"), Call("think", {"thought": "a"}), Say("assistant", "Yes?"))
@@ -395,22 +394,22 @@ def test_a_file_of_one_task_is_read(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_file_of_tasks_is_refused(rows: list[dict[str, Any]], why: str, tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=why):
-        tasks.load(written(tmp_path, *rows))
+        live.load(written(tmp_path, *rows))
 
 
 def test_no_file_and_no_yaml_are_told(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"a file tasks.yaml or tasks.json was required"):
-        tasks.place(tmp_path)
+        live.place(tmp_path)
     (tmp_path / "tasks.json").write_text("tasks: [", "utf-8")
     with pytest.raises(TaskError, match="YAML was required"):
-        tasks.load(tasks.place(tmp_path))
+        live.load(live.place(tmp_path))
 
 
 def test_tasks_of_a_checkout_are_read_and_nobody_says_which_wish_goes_against_the_policy(tmp_path: Path) -> None:
     action = {"tool": "think", "arguments": {"thought": "a"}}
     rows = [{"user_id": "u", "instruction": "You want it.", "actions": [action], "outputs": ["7"]}]
     (tmp_path / "tasks.json").write_text(json.dumps(rows), "utf-8")
-    found = tasks.load(tasks.place(tmp_path))
+    found = live.load(live.place(tmp_path))
     (one,) = found.tasks
     assert (one.name, one.kind, one.expect) == ("task-0", "not said", (Call("think", {"thought": "a"}),))
     assert found.ends == {tau_database.HANDS_OVER} and tau_database.HANDS_OVER in tau_database.TOOLS
@@ -430,7 +429,7 @@ def test_the_benchmarks_own_tasks_can_be_expected_of_its_database(tmp_path: Path
         for row in told.values()
     ]
     (tmp_path / "tasks.json").write_text(json.dumps(rows), "utf-8")
-    found = tasks.load(tasks.place(tmp_path)).tasks
+    found = live.load(live.place(tmp_path)).tasks
     assert len(found) == 22
     for one in found:
-        assert tasks.graded(one, database, tasks.expected(one, database)) == ()
+        assert live.graded(one, database, live.expected(one, database)) == ()

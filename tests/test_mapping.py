@@ -6,20 +6,20 @@ from itertools import combinations, permutations
 import pytest
 from sklearn.metrics import rand_score
 
-from wb.bench.mapping import grouping, mapped, matched, overlap, pass_k
+from wb.bench.experiment import pass_k
+from wb.bench.mapping import grouping, mapped, matched, overlap
 
 TEXT = "Bags: a member pays nothing. Others pay 50. Ask first, then book."
 BAGS, OTHERS, ASK = (TEXT.index("a member"), 28), (29, 43), (44, 65)
 
 
-def test_crisp_groupings_have_the_rand_index_by_either() -> None:
+def test_crisp_groupings_have_the_rand_index() -> None:
     rng = random.Random(1)
     for _ in range(200):
         n = rng.randint(2, 9)
         gold, found = ([rng.randrange(4) for _ in range(n)] for _ in range(2))
-        for index in ("ndc", "frigui"):
-            ours = grouping([frozenset([g]) for g in gold], [frozenset([g]) for g in found], index=index)
-            assert ours == pytest.approx(rand_score(gold, found))
+        ours = grouping([frozenset([g]) for g in gold], [frozenset([g]) for g in found])
+        assert ours == pytest.approx(rand_score(gold, found))
 
 
 def test_a_grouping_of_two_references_by_hand() -> None:
@@ -27,7 +27,6 @@ def test_a_grouping_of_two_references_by_hand() -> None:
     assert grouping([one, both], [one, one]) == pytest.approx(0.5)  # half together beside wholly
     assert grouping([one, both], [one, both]) == 1.0 and grouping([one, two], [one, one]) == 0.0
     assert grouping([both, both], [both, both]) == 1.0, "alike in all of their groups"
-    assert grouping([both, both], [both, both], index="frigui") == pytest.approx(0.5), "a group drawn for each"
     assert grouping([one], [one]) is None
     with pytest.raises(ValueError, match="groups of the same references were required"):
         grouping([one, frozenset()], [one, one])

@@ -9,7 +9,7 @@ from test_report import GUARDS, METHODS, RULES, SENTENCES, SUMMARY
 
 from wb.rules import rulefile
 from wb.runs import report
-from wb.runs.outcome import Outcome
+from wb.runs.report import Outcome
 
 GUARDED = {row["tool"]: row for row in GUARDS}
 ALL = Outcome(rulefile.from_json(RULES), SENTENCES, SUMMARY, GUARDED, (("adult",), ("pays", "x")))

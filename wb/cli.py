@@ -63,7 +63,7 @@ def run(
     ] = False,
 ) -> None:
     """Run the notebooks in order; what is finished and unchanged is kept."""
-    from wb.runs import display, notebook, pipeline
+    from wb.runs import notebook, pipeline, progress
 
     here = paths.project()
     steps = pipeline.plan(here, _values(parameter or [], policy=policy, model=model), first=first, last=last)
@@ -72,7 +72,7 @@ def run(
         return
     notebook.check()
     stages = [step.stage for step in steps]
-    with _stoppable(), display.Display(stages, display.console(error=True)) as tell:
+    with _stoppable(), progress.Display(stages, progress.console(error=True)) as tell:
         done = pipeline.run(here, steps, tell)
     _conclude(here, done)
     for line in pipeline.stale(here, steps):
@@ -104,15 +104,14 @@ def judge(
     Counts near misses as well: calls that came out right although a fact that their rules read was never looked up.
     """
     from wb.bench import recorded
-    from wb.bench.undeclared import Undeclared
     from wb.domain import events
-    from wb.runs import display, verdicts
+    from wb.runs import progress, verdicts
 
     if next(events.stream(runs), None) is None:  # a file that is no recording is told before guards are built for it
         raise ValueError(f"{runs}: a recording, one event a line, was required; got none")
     with _stoppable():
         built = _built(policy, model, alike=True)
-        strange, quotes, sentences = Undeclared(built.toolbox, built.rules), built.quotes, built.texts
+        strange, quotes, sentences = recorded.Undeclared(built.toolbox, built.rules), built.quotes, built.texts
         judged = built.judge(runs, guard, strange, model)
         denied: Counter[verdicts.Denied] = Counter()
         said, right = {}, 0  # the verdicts by call, and how many calls came out allowed as labelled
@@ -128,7 +127,7 @@ def judge(
             said = {call.id: call.verdict for call in kept}
             right = sum(call.label == call.verdict.decision == "allow" for call in kept)
             for table in verdicts.tables(kept, quotes, sentences, policy):
-                display.console().print(table)
+                progress.console().print(table)
         lines = [*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())]
         if right:
             near = len(recorded.near_misses(built.guard(guard), events.stream(runs), said))
@@ -197,22 +196,22 @@ def diff(
 
     Takes the newest run of each, or makes one.
     """
-    from wb.runs import difference, display
+    from wb.runs import progress, verdicts
 
     with _stoppable():
         both = [_built(policy, model) for policy in (old, new)]
-        before, after = (difference.Side(built.sentences, built.rules) for built in both)
+        before, after = (verdicts.Side(built.sentences, built.rules) for built in both)
         judged = [built.judge(runs) for built in both] if runs is not None else [(), ()]
         found = (
-            difference.sentences(before, after),
-            difference.guards(*(built.guard() for built in both)),
-            difference.calls(*judged),
+            verdicts.sentences(before, after),
+            verdicts.guards(*(built.guard() for built in both)),
+            verdicts.calls(*judged),
         )
     if as_json:
-        print(json.dumps(difference.to_json(*found), indent=1, ensure_ascii=False))
+        print(json.dumps(verdicts.to_json(*found), indent=1, ensure_ascii=False))
         return
-    for table in difference.tables(*found, f"{old} to {new}"):
-        display.console().print(table)
+    for table in verdicts.changed(*found, f"{old} to {new}"):
+        progress.console().print(table)
     if not any(found):
         print("nothing differs")
 
@@ -239,29 +238,28 @@ def live(
     command goes on where the last one ended, and more trials are added to those that are there.
     """
     from wb.bench import experiment
-    from wb.bench import trials as counted
-    from wb.runs import cards, display
-    from wb.runs.pipeline import Notice
+    from wb.runs import cards, progress
+    from wb.runs.progress import Notice
 
     if trials < 1:
         raise ValueError(f"--trials of 1 or more were required; got {trials}")
-    if unknown := [one for one in strategy or () if one not in counted.STRATEGIES]:
-        raise ValueError(f"--strategy must be one of {list(counted.STRATEGIES)}; got {unknown[0]!r}")
+    if unknown := [one for one in strategy or () if one not in experiment.STRATEGIES]:
+        raise ValueError(f"--strategy must be one of {list(experiment.STRATEGIES)}; got {unknown[0]!r}")
     made = _setting(policy, guard, model, user or model, turns)
     place = experiment.folder(paths.project().artifacts, made)
-    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or counted.STRATEGIES)), trials, task or ())
-    with _stoppable(), display.Display(["live"], display.console(error=True)) as tell:
+    planned = experiment.plan(made, tuple(dict.fromkeys(strategy or experiment.STRATEGIES)), trials, task or ())
+    with _stoppable(), progress.Display(["live"], progress.console(error=True)) as tell:
 
         def told(done: int, of: int) -> None:
             tell(Notice("live", "running", note=f"trials: {done} of {of}"))
 
         found = experiment.run(made, place, planned, workers=experiment.workers(), tell=told)
-    if rows := [{name: _cell(value) for name, value in row.items()} for row in counted.table(found.trials)]:
-        display.console().print(cards.table(rows, title=policy))
+    if rows := [{name: _cell(value) for name, value in row.items()} for row in experiment.table(found.trials)]:
+        progress.console().print(cards.table(rows, title=policy))
     for name, why in found.open.items():
         print(f"open: {name}: {why}", file=sys.stderr)
     print(f"{'trials':17}{len(found.trials)} of {len(planned)} are finished")
-    print(f"{'results':17}{place / counted.RESULTS}")
+    print(f"{'results':17}{place / experiment.RESULTS}")
     print(f"{'conversations':17}{place / 'runs.jsonl'}")
     if found.stopped:
         raise ValueError(f"{found.stopped}; the same command goes on from here")
@@ -282,10 +280,10 @@ def verify(
     Ends with 1 if a guard is not what its row says.
     """
     from wb import build as building
-    from wb.runs import cards, display
-    from wb.runs.pipeline import Notice
+    from wb.runs import cards, progress
+    from wb.runs.progress import Notice
 
-    with _stoppable(), display.Display(["verify"], display.console(error=True)) as tell:
+    with _stoppable(), progress.Display(["verify"], progress.console(error=True)) as tell:
         tell(Notice("verify", "running", note="loading"))
         rows = building.kept(policy, model).verify(
             lambda done, of: tell(Notice("verify", "running", note=f"proofs: {done} of {of}"))
@@ -294,7 +292,7 @@ def verify(
         for row in rows:
             print(json.dumps({**row._asdict(), "holds": row.holds}, ensure_ascii=False))
     else:
-        display.console().print(cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run"))
+        progress.console().print(cards.table(rows, *building.Verified._fields[:7], title=policy or "the newest run"))
         print(f"{sum(row.holds for row in rows)} of {len(rows)} guards are what their rows say")
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
@@ -352,10 +350,10 @@ def check(
     """
     from wb.rules import check as checks
     from wb.rules import rulefile
-    from wb.runs import display
-    from wb.runs.pipeline import Notice
+    from wb.runs import progress
+    from wb.runs.progress import Notice
 
-    with _stoppable(), display.Display(["check"], display.console(error=True)) as tell:
+    with _stoppable(), progress.Display(["check"], progress.console(error=True)) as tell:
 
         def told(what: str, done: int, of: int) -> None:
             tell(Notice("check", "running", note=f"{what}: {done} of {of}" if of > 1 else what))
@@ -490,16 +488,17 @@ def _cell(value: object) -> str:
 
 def _conclude(here: Project, done: Mapping[str, Version]) -> None:
     """What came of this policy, what was measured, and where to look."""
-    from wb.runs import closing, display
-    from wb.runs.pipeline import Notice
+    from wb.runs import progress
+    from wb.runs import report as reports
+    from wb.runs.progress import Notice
 
     found = list(done.values())
-    for table in closing.tables(found):
-        display.console().print(table)
-    for line in closing.lines(found):
+    for table in reports.tables(found):
+        progress.console().print(table)
+    for line in reports.lines(found):
         print(line)
-    if closing.reportable(found):
-        with display.Display(["report"], display.console(error=True)) as tell:
+    if reports.reportable(found):
+        with progress.Display(["report"], progress.console(error=True)) as tell:
             tell(Notice("report", "running"))
             path = _report(here, [found[-1]], None)
         print(f"{'report':17}{path}")
@@ -508,7 +507,7 @@ def _conclude(here: Project, done: Mapping[str, Version]) -> None:
 def _forecast(steps: tuple[Planned, ...]) -> None:
     """What these stages would ask of a model, estimated."""
     from wb import build as building
-    from wb.runs import cards, display
+    from wb.runs import cards, progress
 
     with _stoppable():
         found = building.forecast(steps)
@@ -518,7 +517,7 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
         cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
     heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"
-    display.console().print(cards.listed(heads, rows))
+    progress.console().print(cards.listed(heads, rows))
     print(
         "an estimate, nobody was asked: with the answers of the offline engine, four bytes a token; corrections, "
         "at most two a statement, repairs of guards and what 04 and 07 ask of recorded turns come on top"
@@ -541,11 +540,11 @@ def _report(here: Project, versions: list[Version], out: Path | None) -> Path:
 
 
 def _show(name: str, versions: tuple[Version, ...], pair: tuple[Version, ...]) -> None:
-    from wb.runs import artifact, cards, display
+    from wb.runs import artifact, cards, progress
 
     print(f"{name}: {len(versions)} version{'' if len(versions) == 1 else 's'}")
     if versions:
-        display.console().print(cards.table(artifact.described(version) for version in versions))
+        progress.console().print(cards.table(artifact.described(version) for version in versions))
     if pair:
         old, new = pair
         names = dict.fromkeys(str(version.manifest["policy"]["name"] or "no policy") for version in pair)

@@ -14,29 +14,28 @@ from itertools import combinations
 from pathlib import Path
 
 from wb.bench import baselines, evaluate, mind2web, recorded
+from wb.bench.baselines import Baseline
 from wb.bench.evaluate import Scored
+from wb.bench.mapping import Read
 from wb.bench.mind2web import Benchmark
+from wb.bench.recorded import Judged
 from wb.domain import answers, events
 from wb.domain import policy as documents
 from wb.domain.events import Event, Observation, Recognition
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Guard, Trace, Verdict
+from wb.domain.trace import Guard
 from wb.guards import contract, synthesis, toolguard, veriguard
 from wb.guards.nagini import Verifier
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Draft
 from wb.models.client import LLM
 from wb.rules import sentences
-from wb.rules.extract import Extracted
 from wb.rules.rule import RuleSet
 
 NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
 ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
 NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
-
-
-Read = Callable[[Policy], Extracted]  # what reads a document: readers that agree, or the offline grammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +85,21 @@ def measured(guard: Guard, benchmark: Benchmark, turns: Turns, answerer: LLM | N
         outcomes = evaluate.run(guard, benchmark.cases, turns.found)
         return Measured(guard.name, outcomes, turns.queries, turns.seconds + time.perf_counter() - began)
     told, answer = iter(turns.found), answers.about(answerer) if answerer is not None else None
-    asked = answerer.ledger.total.queries if answerer is not None else 0
-    runs = (
-        recorded.judge(guard, one.events, lambda some: [next(told) for _ in some], answer) for one in benchmark.runs
-    )
-    judged = [call for run in runs for call in run]  # in the order of the cases
-    seconds = turns.seconds + time.perf_counter() - began
-    asked = answerer.ledger.total.queries - asked if answerer is not None else 0
+
+    def calls() -> list[Judged]:  # in the order of the cases
+        runs = (
+            recorded.judge(guard, run.events, lambda some: [next(told) for _ in some], answer) for run in benchmark.runs
+        )
+        return [call for run in runs for call in run]
+
+    judged, queries, seconds = _watched(answerer, calls)
     near = recorded.near_misses(guard, _events(benchmark), {call.id: call.verdict for call in judged})
-    return Measured(guard.name, recorded.outcomes(judged), turns.queries + asked, seconds, near)
+    return Measured(guard.name, recorded.outcomes(judged), turns.queries + queries, turns.seconds + seconds, near)
 
 
 def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
     """The plain keyword baseline."""
-    guard, began = baselines.Keywords(policy), time.perf_counter()
-    verdicts = [guard.decide(trace) for trace in _seen(benchmark)]
-    return Measured(guard.name, _outcomes(benchmark, verdicts), 0, time.perf_counter() - began)
+    return _compared(baselines.Keywords(policy), benchmark)
 
 
 def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> tuple[Measured, ...]:
@@ -113,11 +111,15 @@ def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> t
         baselines.RuleTraverse(ruleset, llm, policy.toolbox),
         baselines.GuardAgent(policy, llm),
     )
-    rows = []
-    for method in methods:
-        verdicts, queries, seconds = _watched(llm, lambda method=method: method.decide_all(_seen(benchmark)))
-        rows.append(Measured(method.name, _outcomes(benchmark, verdicts), queries, seconds))
-    return tuple(rows)
+    return tuple(_compared(method, benchmark, llm) for method in methods)
+
+
+def _compared(method: Baseline, benchmark: Benchmark, llm: LLM | None = None) -> Measured:
+    """A baseline's outcomes on the turns in words."""
+    seen = [baselines.observed(case.observation, name=case.id) for case in benchmark.cases]
+    verdicts, queries, seconds = _watched(llm, lambda: method.decide_all(seen))
+    outcomes = (Scored(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))
+    return Measured(method.name, tuple(outcomes), queries, seconds)
 
 
 def bare(
@@ -237,11 +239,11 @@ def is_model(llm: LLM) -> bool:
     return llm.name != "offline"
 
 
-def _watched[T](llm: LLM, work: Callable[[], T]) -> tuple[T, int, float]:
+def _watched[T](llm: LLM | None, work: Callable[[], T]) -> tuple[T, int, float]:
     """A result, the queries it took and the seconds."""
-    before, began = llm.ledger.total.queries, time.perf_counter()
+    before, began = llm.ledger.total.queries if llm else 0, time.perf_counter()
     result = work()
-    return result, llm.ledger.total.queries - before, time.perf_counter() - began
+    return result, llm.ledger.total.queries - before if llm else 0, time.perf_counter() - began
 
 
 def _rows(m: Measured, benchmark: Benchmark) -> list[dict[str, object]]:
@@ -252,11 +254,3 @@ def _rows(m: Measured, benchmark: Benchmark) -> list[dict[str, object]]:
 
 def _events(benchmark: Benchmark) -> Iterator[Event]:
     return (event for run in benchmark.runs for event in run.events)
-
-
-def _seen(benchmark: Benchmark) -> list[Trace]:
-    return [baselines.observed(case.observation, name=case.id) for case in benchmark.cases]
-
-
-def _outcomes(benchmark: Benchmark, verdicts: Sequence[Verdict]) -> tuple[Scored, ...]:
-    return tuple(Scored(c.id, c.denied, verdict) for c, verdict in zip(benchmark.cases, verdicts, strict=True))

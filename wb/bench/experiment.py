@@ -1,4 +1,6 @@
-"""Live runs trial by trial on disk: a finished trial is never lost, and no model is asked the same again.
+"""Live runs trial by trial on disk, and how reliably tasks were done: pass^k with its n (ToolGuard, Sec. 4).
+
+A trial is one conversation about one task.  A finished one is never lost, and no model is asked the same again:
 
     FOLDER/results.json                             all finished trials, sealed; written after each one
     FOLDER/runs.jsonl                               their conversations as recorded runs, for `wb judge`
@@ -14,22 +16,22 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from wb import paths
-from wb.bench import guard_tests, live, tasks, tau_database, trials
-from wb.bench.live import Agent, Bounds, User, World
-from wb.bench.tasks import Task, Tasks
+from wb.bench import guard_tests, live, tau_database
+from wb.bench.live import Agent, Bounds, Strategy, Task, TaskError, Tasks, User, World
 from wb.bench.tau_database import Database
-from wb.bench.trials import Strategy, Trial
+from wb.domain import jsonl
 from wb.domain.judging import Judge
 from wb.domain.policy import Policy
 from wb.domain.session import Session
@@ -38,6 +40,14 @@ from wb.models.endpoint import Endpoint
 from wb.models.ledger import ModelError
 from wb.rules.items import Item
 
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)  # in the order of the paper
+KINDS = ("violating", "complying", "not said")  # of wishes, see `live.Task.kind`
+RESULTS = "results.json"
+SOURCES = ("policy.md", "tools.json", "decisions.yaml", "tasks.yaml", "tasks.json", "database.json")
+HOW = (
+    "no live runs were given: `wb live POLICY --model NAME --trials N` makes some and names its results, "
+    "-p live=RESULTS.json shows them here"
+)
 PLACES = 20  # of differing records that a trial keeps
 AGENT_TEMPERATURE, USER_TEMPERATURE = 0.0, 1.0  # what differs between the trials of a task is the user
 PROMPTS = ("act", "simulate_user")
@@ -45,6 +55,102 @@ GIVES_IN, REFUSES = "script that gives in", "script that refuses"
 OFFLINE = "offline"
 Progress = Callable[[int, int], object]
 Key = tuple[str, str, str, int]  # strategy, agent, task, number
+
+
+class TrialError(ValueError):
+    """Results of live runs cannot be used; the message says what was required and what was got."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One conversation. `agent` is a model's name, or says which script it was; `kind` says what the wish is to the
+    policy, `end` why the conversation ended, `differs` where the records are not what they must be.
+
+    `stopped` counts calls that the guards did not allow and that did not run; `let_pass` those that they did not allow
+    and only watched.  `tokens` and `queries` are those of the recorded replies; `run` is the id of its recorded run,
+    `digest` that of its file.
+    """
+
+    task: str
+    kind: str
+    strategy: Strategy
+    agent: str
+    number: int
+    done: bool
+    end: str
+    differs: tuple[str, ...]
+    turns: int
+    calls: int
+    stopped: int
+    let_pass: int
+    queries: int
+    tokens: int
+    seconds: float
+    why: str = ""
+    run: str = ""
+    digest: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The trial among those of a setting: strategy, agent, task, number."""
+        return self.strategy, self.agent, self.task, self.number
+
+
+def to_json(trials: Iterable[Trial], about: Mapping[str, object]) -> str:
+    """A file of results, sealed."""
+    told = {"about": dict(about), "trials": [asdict(one) for one in trials]}
+    told = json.loads(json.dumps(told))  # as it will be read
+    return json.dumps({**told, "seal": paths.seal(told)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str, where: str) -> tuple[Mapping[str, object], tuple[Trial, ...]]:
+    """What a file of results is about, and its trials.
+
+    Raises:
+        TrialError: it is none, or not sealed with this user's key: somebody may have written it.
+    """
+    try:
+        found = json.loads(text)
+        told = {"about": found["about"], "trials": found["trials"]}
+        if found["seal"] != paths.seal(told):
+            raise TrialError(f"{where}: results sealed with your key were required: `wb live` makes them")
+        trials = tuple(Trial(**{**row, "differs": tuple(row["differs"])}) for row in told["trials"])
+    except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
+        raise TrialError(f"{where}: results that `wb live` wrote were required; got {error!r}") from None
+    return told["about"], trials
+
+
+def sources(place: Path) -> dict[str, str]:
+    """The digest of each file beside a policy that live runs depend on."""
+    folder = place if place.is_dir() else place.parent
+    files = [folder / name for name in SOURCES] + ([] if place.is_dir() else [place])
+    return {one.name: paths.digest(one.read_bytes().hex()) for one in files if one.is_file()}
+
+
+def read(files: str, place: Path) -> tuple[Trial, ...]:
+    """The trials of one file of results or of several, comma separated; none for an empty text.
+
+    `place` is the policy's folder or document: they must be of it as it is now.
+
+    Raises:
+        TrialError: a file is no such file, is of another policy, or has a trial of another one again.
+    """
+    found: dict[Key, Trial] = {}
+    for name in filter(None, map(str.strip, files.split(","))):
+        try:
+            about, trials = from_json(Path(name).read_text("utf-8"), name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise TrialError(f"{name}: a file that `wb live` wrote was required; got {error}") from None
+        if about.get("sources") != sources(place):
+            raise TrialError(f"{name}: live runs of {place.name} as its files are now were required; got others")
+        for one in trials:
+            if one.key in found:
+                raise TrialError(f"{name}: trials of its own were required; got {jsonl.shown(one.key)} again")
+            found[one.key] = one
+    return tuple(found.values())
+
+
+# ---- having trials ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +208,9 @@ def setting(
     if (model == OFFLINE) is not (user_model == OFFLINE):
         raise ValueError(f"models for agent and user, or for neither, were required; got {model!r} and {user_model!r}")
     here = place if place.is_dir() else place.parent
-    listed, database = tasks.load(tasks.place(here)), tau_database.load(here / guard_tests.DATABASE)
+    listed, database = live.load(live.place(here)), tau_database.load(here / guard_tests.DATABASE)
     beside = (tuple(mapped), model, user_model, Bounds(turns=turns))
-    return Setting(source, trials.sources(place), listed, database, judge, guards, *beside)
+    return Setting(source, sources(place), listed, database, judge, guards, *beside)
 
 
 class Planned(NamedTuple):
@@ -154,15 +260,15 @@ def plan(setting: Setting, strategies: Sequence[Strategy], many: int, names: Seq
     """
     known = {one.name: one for one in setting.tasks.tasks}
     if unknown := [name for name in names if name not in known]:
-        raise tasks.TaskError(f"names of tasks were required, of {sorted(known)}; got {unknown}")
+        raise TaskError(f"names of tasks were required, of {sorted(known)}; got {unknown}")
     chosen = [known[name] for name in dict.fromkeys(names)] or list(known.values())
     for one in chosen:
-        tasks.expected(one, setting.database)
+        live.expected(one, setting.database)
     if setting.model != OFFLINE:
         order = [(number, strategy) for number in range(1, many + 1) for strategy in strategies]
         return tuple(Planned(strategy, setting.model, one, number) for number, strategy in order for one in chosen)
     if without := [one.name for one in chosen if not one.script]:
-        raise tasks.TaskError(f"a model was required (--model NAME) for tasks without a script; got none for {without}")
+        raise TaskError(f"a model was required (--model NAME) for tasks without a script; got none for {without}")
     scripts = [(strategy, GIVES_IN) for strategy in strategies if not strategy.endswith("_reminder")]
     scripts += [("original", REFUSES)] * ("original" in strategies)
     return tuple(Planned(strategy, script, one, 1) for strategy, script in scripts for one in chosen)
@@ -203,7 +309,7 @@ def run(
     try:
         lock = FileLock(place / ".lock").acquire(timeout=0)
     except Timeout:
-        raise trials.TrialError(f"{place}: nobody else at work there was required; another `wb live` is") from None
+        raise TrialError(f"{place}: nobody else at work there was required; another `wb live` is") from None
     with lock:
         given = dict(os.environ if environment is None else environment)
         given.setdefault("WB_SPENDING", str(place / f".spending-{os.getpid()}-{time.time_ns()}.jsonl"))
@@ -236,7 +342,7 @@ def _all(
                 else:
                     result = future.result()
                     finished[result.key] = result
-                    paths.write_whole(place / trials.RESULTS, trials.to_json(finished.values(), about))
+                    paths.write_whole(place / RESULTS, to_json(finished.values(), about))
                     done += 1
                 tell(done, len(planned))
         finally:
@@ -244,7 +350,7 @@ def _all(
             pool.shutdown(wait=True, cancel_futures=True)
             ended = [one for one in futures if one.done() and not one.cancelled() and one.exception() is None]
             finished |= {result.key: result for result in (future.result() for future in ended)}
-            paths.write_whole(place / trials.RESULTS, trials.to_json(finished.values(), about))
+            paths.write_whole(place / RESULTS, to_json(finished.values(), about))
             texts = [(place / one.run / "run.jsonl").read_text("utf-8") for one in finished.values()]
             paths.write_whole(place / "runs.jsonl", "".join(texts))
     return Outcome(tuple(finished[one.key] for one in planned if one.key in finished), problems, why)
@@ -253,7 +359,7 @@ def _all(
 def _finished(place: Path, about: Mapping[str, object]) -> dict[Key, Trial]:
     """The trials of this setting that earlier commands finished, with their conversations as they were."""
     try:
-        known, rows = trials.from_json((place / trials.RESULTS).read_text("utf-8"), str(place))
+        known, rows = from_json((place / RESULTS).read_text("utf-8"), str(place))
     except (OSError, ValueError):  # none, not whole or not sealed: had again, from the recorded replies
         return {}
     return {one.key: one for one in rows if known == about and _digest(place / one.run / "run.jsonl") == one.digest}
@@ -292,7 +398,7 @@ def _had(setting: Setting, place: Path, one: Planned, stop: threading.Event, mod
     act, say = _speakers(setting, one, replies, stop, models)
     ends, bounds = setting.tasks.ends, setting.bounds
     talk = live.converse(world, session, act, say, ends=ends, bounds=bounds, tokens=lambda: _spent(replies)[1])
-    differs = tasks.graded(one.task, setting.database, talk.database)
+    differs = live.graded(one.task, setting.database, talk.database)
     decisions = [json.loads(line)["decision"] for line in log.getvalue().splitlines()]
     refused = sum(decision != "allow" for decision in decisions)
     queries, tokens = _spent(replies)
@@ -356,3 +462,68 @@ def _spent(replies: Path) -> tuple[int, int]:
             tokens += len(text.encode()) // 4
         queries += 1
     return queries, tokens
+
+
+# ---- counting them ---------------------------------------------------------------------------------------------------
+
+
+def table(trials: Iterable[Trial]) -> list[dict[str, object]]:
+    """A row for each agent, strategy and kind of wish: tasks, the fewest trials of one (n), how many trials were done,
+    and pass^k for k = 1 and k = n."""
+    return [
+        {
+            "agent": agent,
+            "strategy": strategy,
+            "wishes": kind,
+            "tasks": len(done),
+            "n": n,
+            "trials": len(some),
+            "done": sum(one.done for one in some),
+            "pass^1": pass_k(done, 1),
+            "pass^n": pass_k(done, n),
+            "broken off": sum(one.end not in ("user", "handed over") for one in some),
+            "calls stopped": sum(one.stopped for one in some),
+            "let pass": sum(one.let_pass for one in some),
+        }
+        for (agent, strategy, kind), some, done, n in _groups(trials)
+    ]
+
+
+def curves(trials: Iterable[Trial], kind: str = "violating") -> dict[str, list[dict[str, float]]]:
+    """pass^k for k = 1..n of each agent and strategy, on wishes of one kind, under a name that says n."""
+    return {
+        f"{strategy}, {agent} (n = {n})": [{"k": k, "pass": pass_k(done, k)} for k in range(1, n + 1)]
+        for (agent, strategy, wishes), _, done, n in _groups(trials)
+        if wishes == kind
+    }
+
+
+def _groups(
+    trials: Iterable[Trial],
+) -> Iterator[tuple[tuple[str, Strategy, str], list[Trial], list[tuple[int, int]], int]]:
+    """By agent, by strategy in the paper's order, and by kind of wish: the trials, how many of each task were done and
+    of how many, and the fewest of a task."""
+    groups: dict[tuple[str, int, int], list[Trial]] = {}
+    for one in trials:
+        order = one.agent, STRATEGIES.index(one.strategy), KINDS.index(one.kind)
+        groups.setdefault(order, []).append(one)
+    for (agent, strategy, kind), some in sorted(groups.items()):
+        by_task: dict[str, list[bool]] = {}
+        for one in some:
+            by_task.setdefault(one.task, []).append(one.done)
+        done = [(sum(each), len(each)) for each in by_task.values()]
+        yield (agent, STRATEGIES[strategy], KINDS[kind]), some, done, min(n for _, n in done)
+
+
+def pass_k(done: Sequence[tuple[int, int]], k: int) -> float:
+    """pass^k: how likely it is that k trials of a task, drawn without putting back, all succeed; the mean over tasks.
+
+    `done` has for each task how many trials succeeded, and of how many (Yao et al. 2024, Sec. 3).
+
+    Raises:
+        ValueError: there is no task, k is no number from 1, or a task has fewer trials than k or than succeeded.
+    """
+    wrong = [(good, n) for good, n in done if not 0 <= good <= n or n < k]
+    if not done or k < 1 or wrong:
+        raise ValueError(f"tasks with at least k = {k} >= 1 trials were required; got {wrong[:3] or list(done)[:3]}")
+    return sum(math.comb(good, k) / math.comb(n, k) for good, n in done) / len(done)

@@ -22,7 +22,7 @@ import pydantic
 
 from wb.bench import tau_database
 from wb.bench.tau_database import Database
-from wb.domain import toolfile
+from wb.domain import jsonl, toolfile
 from wb.domain.events import Asked, Event, Label, Result, Say, State
 from wb.domain.jsonl import Strict
 from wb.domain.judging import Judge
@@ -124,7 +124,7 @@ def load(path: str | Path) -> tuple[GuardTest, ...]:
         GuardTestError: it is not of the form above, or a name stands there twice or names no twin.
         OSError: there is no such file.
     """
-    rows = checked(_File, content(path, GuardTestError), path, GuardTestError).tests
+    rows = fitting(_File, content(path, GuardTestError), path, GuardTestError).tests
     names = Counter(row.name for row in rows)
     for row in rows:
         if names[row.name] > 1 or (row.twin and row.twin not in names):
@@ -143,14 +143,14 @@ def content(path: str | Path, error: type[ValueError]) -> Any:
         raise error(str(problem)) from None
 
 
-def checked[M: Strict](model: type[M], content: object, path: str | Path, error: type[ValueError]) -> M:
-    """The content as a model; raises the error where it does not fit, with the first place that does not."""
+def fitting[T](form: type[T], content: object, where: object, error: type[ValueError]) -> T:
+    """The content, if it is of that form; raises the error where it does not fit, with the first place."""
     try:
-        return model.model_validate(content)
+        return pydantic.TypeAdapter(form).validate_python(content)
     except pydantic.ValidationError as problems:
         problem = problems.errors(include_url=False)[0]
-        where = ".".join(map(str, problem["loc"]))
-        raise error(f"{path}: {where}: {problem['msg']}; got {str(problem['input'])[:80]}") from None
+        place = ".".join(map(str, problem["loc"]))
+        raise error(f"{where}: {place}: {problem['msg']}; got {jsonl.shown(problem['input'])}") from None
 
 
 def run(judge: Judge, tests: Iterable[GuardTest], database: Database) -> tuple[Tried, ...]:

@@ -1,20 +1,22 @@
-"""How well sentences are mapped onto tools (ToolGuard, Sec. 4.1), and how reliably tasks are done (pass^k).
+"""How well sentences are mapped onto tools (ToolGuard, Sec. 4.1), also where a document holds other text as well.
 
 A *reference* is a span (start, end) of the document's text, end exclusive.  Two references are the same by the *exact*
 measure if they are equal once blanks and marks at their ends are left out, and by *overlap* if they share at least half
 of the characters that either has (intersection over union).  References are matched one to one, as many as can be.
 
 A policy item is a group of references, and a reference may be in several.  How alike two groupings are is told over
-the references that both have, each belonging to its groups in equal parts: by the index of Hüllermeier et al. (NDC,
-2012), which is 1 - the mean difference of how alike two references are, or Frigui's (2007), which is the share of pairs
-that both hold together or both hold apart.  Both are the Rand index where every reference is in one group.
+the references that both have, each belonging to its groups in equal parts, by the index of Hüllermeier et al. (NDC,
+2012): 1 - the mean difference of how alike two references are, which is the Rand index where every one is in one group.
+
+Beside a policy's document may stand texts that say nothing of its tools, `added_other_domain.md` and
+`added_same_domain.md`.  Each is put behind the document and in front of it; what is read of the whole, without
+anybody's decisions, is measured against the same gold (ToolGuard, Table 3).
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -22,11 +24,17 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from wb.rules.items import Item, Reference
+from wb.domain import policy as documents
+from wb.domain.policy import Policy
+from wb.rules import sentences
+from wb.rules.extract import Extracted
+from wb.rules.items import Item, Reference, items
 
 GOLD = "gold.json"
+ADDED = {"other domain": "added_other_domain.md", "same domain": "added_same_domain.md"}
 Span = tuple[int, int]
 Matching = Literal["exact", "overlap"]
+Read = Callable[[Policy], Extracted]  # what reads a document: readers that agree, or the offline grammar
 HALF = 0.5
 
 
@@ -75,37 +83,30 @@ def gold(place: Path, text: str) -> dict[str, list[list[Span]]]:
     Raises:
         ValueError: a reference does not stand in the text, or more than once.
     """
-    path, found = (place if place.is_dir() else place.parent) / GOLD, {}
-    for item in json.loads(path.read_text("utf-8"))["items"] if path.is_file() else ():
-        wrong = [said for said in item["references"] if text.count(said) != 1]
-        if wrong:
-            raise ValueError(f"{path}: references that stand in the document once were required; got {wrong}")
-        spans = [(text.index(said), text.index(said) + len(said)) for said in item["references"]]
-        for tool in (*item["mutating"], *item["read_only"]):
-            found.setdefault(tool, []).append(spans)
-    return found
+    return spans(item for item, _ in _gold(place, text))
 
 
 def by_hand(place: Path, text: str) -> tuple[Item, ...]:
-    """The items of the gold in a policy's folder or beside its document, of each tool, without those that no guard of a
-    call can hold to; none where there is no gold.
+    """The items of the gold (`gold`), of each tool, without those that no guard of a call can hold to."""
+    return tuple(item for item, kind in _gold(place, text) if kind != "archived")
 
-    Raises:
-        ValueError: a reference does not stand in the text, or more than once.
-    """
-    gold(place, text)  # so that a wrong one is told
-    path = (place if place.is_dir() else place.parent) / GOLD
-    return tuple(
-        Item(
-            tool,
-            item["name"],
-            item["description"],
-            tuple(Reference(said, text.index(said), text.index(said) + len(said)) for said in item["references"]),
-        )
-        for item in (json.loads(path.read_text("utf-8"))["items"] if path.is_file() else ())
-        for tool in (*item["mutating"], *item["read_only"])
-        if item.get("kind") != "archived"
-    )
+
+def _gold(place: Path, text: str) -> Iterator[tuple[Item, str]]:
+    """The items of the gold, of each tool, each with its kind."""
+    path = _folder(place) / GOLD
+    for row in json.loads(path.read_text("utf-8"))["items"] if path.is_file() else ():
+        if wrong := [words for words in row["references"] if text.count(words) != 1]:
+            raise ValueError(f"{path}: references that stand in the document once were required; got {wrong}")
+        starts = [text.index(words) for words in row["references"]]
+        quotes = zip(row["references"], starts, strict=True)
+        references = tuple(Reference(words, start, start + len(words)) for words, start in quotes)
+        for tool in (*row["mutating"], *row["read_only"]):
+            yield Item(tool, row.get("name", ""), row.get("description", ""), references), row.get("kind", "")
+
+
+def _folder(place: Path) -> Path:
+    """A policy's folder, also where it is one document."""
+    return place if place.is_dir() else place.parent
 
 
 def spans(items: Iterable[Item]) -> dict[str, list[list[Span]]]:
@@ -177,9 +178,7 @@ def overlap(one: Span, other: Span) -> float:
     return both / either if either else float(one == other)
 
 
-def grouping(
-    gold: Sequence[frozenset[int]], found: Sequence[frozenset[int]], *, index: Literal["ndc", "frigui"] = "ndc"
-) -> float | None:
+def grouping(gold: Sequence[frozenset[int]], found: Sequence[frozenset[int]]) -> float | None:
     """How alike two groupings of the same references are, 0..1: for each reference, the groups that it is in.
 
     None for fewer than two references.
@@ -192,24 +191,32 @@ def grouping(
     if len(gold) < 2:
         return None
     pairs = list(combinations(range(len(gold)), 2))
-    if index == "ndc":
-        return 1 - sum(abs(_near(gold[a], gold[b]) - _near(found[a], found[b])) for a, b in pairs) / len(pairs)
-    together = [(_together(gold[a], gold[b]), _together(found[a], found[b])) for a, b in pairs]
-    return sum(u * v + (1 - u) * (1 - v) for u, v in together) / len(pairs)
+    return 1 - sum(abs(_near(gold[a], gold[b]) - _near(found[a], found[b])) for a, b in pairs) / len(pairs)
 
 
-def pass_k(done: Sequence[tuple[int, int]], k: int) -> float:
-    """pass^k: how likely it is that k trials of a task, drawn without putting back, all succeed; the mean over tasks.
-
-    `done` has for each task how many trials succeeded, and of how many (Yao et al. 2024, Sec. 3).
+def robust(place: Path, source: Policy, read: Read) -> list[dict[str, object]]:
+    """The figures of the document as it stands, and with each text behind it and in front of it; a row for each way of
+    matching. None where there is no gold, or no such text.
 
     Raises:
-        ValueError: there is no task, k is no number from 1, or a task has fewer trials than k or than succeeded.
+        ValueError: a reference of the gold stands in an added text, too.
+        ModelError: a question got no reply.
     """
-    wrong = [(good, n) for good, n in done if not 0 <= good <= n or n < k]
-    if not done or k < 1 or wrong:
-        raise ValueError(f"tasks with at least k = {k} >= 1 trials were required; got {wrong[:3] or list(done)[:3]}")
-    return sum(math.comb(good, k) / math.comb(n, k) for good, n in done) / len(done)
+    folder = _folder(place)
+    added = {kind: (folder / name).read_text("utf-8") for kind, name in ADDED.items() if (folder / name).is_file()}
+    if not added or not gold(place, source.text):
+        return []
+    texts = {"as it stands": source.text}
+    for kind, text in added.items():
+        texts[f"{kind} behind"] = f"{source.text}\n\n{text}"
+        texts[f"{kind} in front"] = f"{text}\n\n{source.text}"
+    return [{"document": which, **row} for which, text in texts.items() for row in _robust(place, source, text, read)]
+
+
+def _robust(place: Path, source: Policy, text: str, read: Read) -> list[dict[str, object]]:
+    policy = documents.of_text(text, source.toolbox, name=source.name)
+    found = items(policy, sentences.classify(policy, read(policy)).accounts)
+    return figures(gold(place, text), found, text)
 
 
 def _references(items: Sequence[Sequence[Span]], text: str) -> dict[Span, frozenset[int]]:
@@ -234,11 +241,6 @@ def _trimmed(span: Span, text: str) -> Span:
 def _near(one: frozenset[int], other: frozenset[int]) -> float:
     """How alike what two references belong to is: 1 - half the sum of their differences."""
     return 1 - sum(abs((g in one) / len(one) - (g in other) / len(other)) for g in one | other) / 2
-
-
-def _together(one: frozenset[int], other: frozenset[int]) -> float:
-    """How likely it is that a group of the one, drawn at random, is that of the other."""
-    return len(one & other) / (len(one) * len(other))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

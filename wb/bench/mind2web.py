@@ -196,11 +196,6 @@ class Labelled:
     unsure: int = 0
 
 
-def runs(name_or_path: str | Path, toolbox: Toolbox, llm: LLM) -> Labelled:
-    """The tuned cases of the policy of that name or place, each as a trace of one step; none without a benchmark."""
-    return of_cases(of_policy(name_or_path, "tuned").cases, toolbox, llm)
-
-
 def of_cases(cases: Sequence[Case], toolbox: Toolbox, llm: LLM) -> Labelled:
     """The cases whose action is recognised surely, as labelled traces."""
     found = events.recognise([case.observation for case in cases], toolbox, llm)

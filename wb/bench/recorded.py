@@ -7,10 +7,16 @@ executed, also where the guard denies it; an error, that it was not.  Where the 
 was done only if the guard allows it; with a `call_id` its result may still come, and nobody knows.
 
 Part of a file is held out by the name of the run alone, so that a run is on the same side wherever it is read.
+
+What a recording names or holds that `tools.json` does not allow for is counted while it passes (`Undeclared`).  A
+guard refuses a call that does not fit and takes a state field that does not fit, or that nobody declared, as not known;
+a lookup that no session asks tells nothing, nor does what is told of a field that comes from elsewhere.  All are safe,
+and none is meant: a misspelt name would be counted as a denial that is right.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,11 +31,14 @@ from wb.domain import events
 from wb.domain.answers import Answering
 from wb.domain.events import Answer, Asked, Event, Label, Lookup, Observation, Recognition, Result, Run, Say, State
 from wb.domain.judging import Judge
+from wb.domain.schema import got, named
 from wb.domain.session import Session, SessionError
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Call, Step, Trace, Value, Verdict
-from wb.domain.validation import Known, Validator
+from wb.domain.validation import Known, Refused, Validator
+from wb.logic import facts, formula
 from wb.models.client import LLM
+from wb.rules.rule import RuleSet
 
 ANSWER_S = 600.0  # for one answer about a recorded conversation, in which nobody waits
 AT_ONCE = 256  # events that are read ahead, so that their turns are recognised together
@@ -137,15 +146,15 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
         verdicts: what the guard says of each of their calls (`judge`), by `Judged.id`.
     """
     clocks = {one.name for one in guard.validator.toolbox.state if one.source and one.source.kind == "clock"}
-    going: dict[str, tuple[Session, _Same]] = {}
+    going: dict[str, tuple[Session, _Echo]] = {}
     counted: Counter[str] = Counter()
     found: dict[str, None] = {}
     asked: dict[tuple[str, str | None], str] = {}  # by run and call_id; under None the last one
     for event in happened:
         if event.run not in going:
-            same = _Same(guard)
-            going[event.run] = Session(same, run=event.run), same
-        session, same = going[event.run]
+            echo = _Echo(guard.validator, guard.reads)
+            going[event.run] = Session(echo, run=event.run), echo
+        session, echo = going[event.run]
         match event.what:
             case Lookup() | Answer():
                 continue
@@ -157,8 +166,8 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
                 name = f"{event.run}#{counted[event.run]}"
                 counted[event.run] += 1
                 asked |= {(event.run, None): name, (event.run, call_id): name}
-                same.verdict = verdicts[name]
-                if label == "allow" and same.verdict.decision == "allow":
+                echo.verdict = verdicts[name]
+                if label == "allow" and echo.verdict.decision == "allow":
                     found[name] = None
             case Result(failed=True, call_id=call_id):
                 found.pop(asked.get((event.run, call_id), ""), None)
@@ -167,7 +176,9 @@ def near_misses(guard: Judge, happened: Iterable[Event], verdicts: Mapping[str, 
         except SessionError:  # it does not fit to what came before, so that nothing was allowed
             continue
         if isinstance(event.what, Asked) and all(
-            same.known.get(field) is not None for field in guard.reads(event.what.call.tool) if field not in clocks
+            echo.asked.state.get(field) is not None
+            for field in guard.reads(event.what.call.tool)
+            if field not in clocks
         ):
             found.pop(name, None)
     return tuple(found)
@@ -217,7 +228,7 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
 def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
     """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark."""
     if not runs:
-        return mind2web.runs(policy, toolbox, llm)
+        return mind2web.of_cases(mind2web.of_policy(policy, "tuned").cases, toolbox, llm)
     return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == "learning"))
 
 
@@ -274,17 +285,17 @@ def seen(run: Run) -> Iterator[tuple[str, Observation, bool]]:
 
 
 def _labelled(run: Run) -> Iterator[Trace]:
-    ideal = _Ideal()
-    one, number = Session(ideal, run=run.id), 0
+    ideal, number = _Echo(_Untyped()), 0
+    session = Session(ideal, run=run.id)
     for event in _told_at_once(run):
         if isinstance(event.what, Observation):
-            one.turn(Recognition((), "nothing recognises free text"))
+            session.turn(Recognition((), "nothing recognises free text"))
         else:
             label = event.what.label if isinstance(event.what, Asked) else None
-            ideal.denies = label == "deny"
-            one.replay((event,))
+            ideal.verdict = Verdict("deny" if label == "deny" else "allow", "so its label says")
+            session.replay((event,))
             if label is not None:
-                yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), ideal.denies)
+                yield Trace(f"{run.id}#{number}", (*ideal.before, ideal.asked), label == "deny")
         number += isinstance(event.what, Asked | Observation)
 
 
@@ -305,66 +316,161 @@ def _told_at_once(run: Run) -> Iterator[Event]:
             yield results[id(event)]
 
 
-@dataclass(slots=True)
-class _Same:
-    """A judge that says what another one said, and keeps what was known at the call. It is its own watch."""
+class _Untyped:
+    """A validator that takes every call and state as it is."""
 
-    judged: Judge
-    verdict: Verdict | None = None
-    known: Mapping[str, Value] = field(default_factory=dict)
-    name: str = "same"
-
-    @property
-    def validator(self) -> Validator:
-        return self.judged.validator
-
-    def watch(self) -> _Same:
-        return self
-
-    def judge(self, step: Step) -> Verdict:
-        self.known = step.state
-        return self.verdict
-
-    def remember(self, step: Step) -> None:
-        pass
-
-    def reads(self, tool: str, before: Collection[str] = ()) -> Collection[str]:
-        return self.judged.reads(tool, before)
-
-    def minds(self, tool: str) -> bool:
-        return False  # only what is known counts
-
-
-@dataclass(slots=True)
-class _Ideal:
-    """A judge that says of a call what its label says, and takes it as it is. It is its own watch and validator; it
-    keeps the last step that it was asked about and those before."""
-
-    denies: bool = False
-    before: tuple[Step, ...] = ()
-    asked: Step = field(default_factory=Step)
-    name: str = "label"
-    toolbox: Toolbox = field(default_factory=Toolbox)
-
-    @property
-    def validator(self) -> _Ideal:
-        return self
-
-    def watch(self) -> _Ideal:
-        return self
-
-    def judge(self, step: Step) -> Verdict:
-        self.asked = step
-        return Verdict("deny" if self.denies else "allow", "so its label says")
-
-    def remember(self, step: Step) -> None:
-        self.before = (*self.before, step)
-
-    def minds(self, tool: str) -> bool:
-        return False  # every result is told at once
+    toolbox = Toolbox()
 
     def call(self, tool: str, arguments: Mapping[str, Value]) -> Call:
         return Call(tool, arguments)
 
     def state(self, values: Mapping[str, Value]) -> Known:
         return Known(values)
+
+
+@dataclass(slots=True)
+class _Echo:
+    """A judge that says what it is to say, and keeps the last step that it was asked about and those before. It is its
+    own watch; no call matters to another one, for every result is told at once, or only what is known counts."""
+
+    validator: Validator | _Untyped
+    reads: Callable[..., Collection[str]] = lambda tool, before=(): ()
+    verdict: Verdict | None = None
+    before: list[Step] = field(default_factory=list)
+    asked: Step = field(default_factory=Step)
+    name: str = "echo"
+
+    def watch(self) -> _Echo:
+        return self
+
+    def judge(self, step: Step) -> Verdict:
+        self.asked = step
+        return self.verdict
+
+    def remember(self, step: Step) -> None:
+        self.before.append(step)
+
+    def minds(self, tool: str) -> bool:
+        return False
+
+
+# ---- what does not fit tools.json ------------------------------------------------------------------------------------
+
+MOST = 8  # names in a line
+Kind = Literal["tool", "call", "field", "value", "unread", "lookup", "time"]
+TITLES: dict[Kind, str] = {
+    "tool": "",
+    "call": "calls that do not fit tools.json, and do not run",
+    "field": "state fields that are not declared, and count as not told",
+    "value": "state fields that do not fit tools.json, and count as not known",
+    "unread": "state fields with a source in tools.json, of which what is told is not read",
+    "lookup": "lookups that no field of the state comes from, and that tell nothing",
+    "time": 'calls without a "time", which rules ask for',
+}
+What = tuple[Kind, str]  # a name, or what is wrong with it
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """Counts what does not fit the toolbox. A state field is declared as well where a rule's predicate without a test
+    is told under its name, true or false."""
+
+    toolbox: Toolbox
+    rules: RuleSet
+    counts: Counter[What] = field(default_factory=Counter, init=False)
+    first: dict[What, str] = field(default_factory=dict, init=False)  # where each was met first
+
+    def passing(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The events as they come; each is counted."""
+        validator = Validator(self.toolbox)
+        spoken = {p.name for p in self.rules.predicates if p.kind == "state" and p.test is None}
+        spoken -= {one.name for one in self.toolbox.state}
+        timed = self._timed()
+        for event in events:
+            for what in self._problems(event, validator, spoken, timed):
+                self.counts[what] += 1
+                line = "" if event.line is None else f"line {event.line}, "
+                self.first.setdefault(what, f"first in {line}run {named(event.run)}")
+            yield event
+
+    def _problems(self, event: Event, validator: Validator, told: Collection[str], timed: bool) -> Iterator[What]:
+        """What of an event does not fit."""
+        match event.what:
+            case Asked(call):
+                if call.tool not in validator.tools:
+                    yield "tool", call.tool
+                elif type(refused := validator.asked(call)) is Refused:
+                    yield "call", refused.why
+                if timed and event.time is None:
+                    yield "time", named(call.tool)
+            case Answer(field=name) if self._source(name) != "question":
+                yield "lookup", f"{named(name)}: no such question is asked"
+            case Lookup(tool, arguments):
+                if why := self._unasked(validator, tool, arguments):
+                    yield "lookup", why
+            case State(values) | Observation(state=values):
+                declared = {one.name: one.source for one in self.toolbox.state}
+                for name, value in values.items():
+                    if name not in declared and name not in told:
+                        yield "field", name
+                    elif name in told and type(value) is not bool and value is not None:
+                        yield "value", f"{name}: boolean was required; got {got(value)}"
+                    elif declared.get(name) is not None and declared[name].kind != "question" and value is not None:
+                        yield "unread", name
+                for name, why in validator.state(values).strange.items():
+                    if declared.get(name) is None or declared[name].kind == "question":
+                        yield "value", f"{name}: {why}" if name else why
+
+    def lines(self) -> tuple[str, ...]:
+        """What did not fit, a line for each kind; none where all did."""
+        calls = sum(n for (kind, _), n in self.counts.items() if kind == "tool")
+        said = f"{calls} call{'s name' if calls != 1 else ' names'} no tool of tools.json"
+        return tuple(f"{title or said}: {found}" for kind, title in TITLES.items() if (found := self._listed(kind)))
+
+    def _listed(self, kind: Kind) -> str:
+        """What came, how often, where first, and what may have been meant; the most frequent first."""
+        declared = {"tool": self.toolbox.tools, "field": self.toolbox.state}.get(kind)
+        known = [one.name for one in declared or ()]
+        said = []
+        for what, n in self.counts.most_common():
+            if what[0] == kind:
+                beside = filter(None, (f"{n}×", self.first[what], _near(what[1], known)))
+                said.append(f"{what[1] if declared is None else named(what[1])} ({', '.join(beside)})")
+        return ", ".join([*said[:MOST], *([f"and {len(said) - MOST} more"] if len(said) > MOST else [])])
+
+    def _source(self, field: str) -> str:
+        """What kind of source a state field has."""
+        return next((one.source.kind for one in self.toolbox.state if one.name == field and one.source), "")
+
+    def _timed(self) -> bool:
+        """Whether a rule reads the clock."""
+        tests = [one.test for one in self.rules.predicates if one.test is not None]
+        read = {path.names[1] for test in tests for path in facts.paths(test) if path.names[0] == "state"}
+        read |= {"now" for rule in self.rules.rules if formula.windows(rule.formula)}
+        return any(
+            one.name in read and one.source is not None and one.source.kind == "clock" for one in self.toolbox.state
+        )
+
+    def _unasked(self, validator: Validator, tool: str, arguments: Mapping[str, Value]) -> str:
+        """Why a session would not ask that; empty where it would."""
+        known = {one.name: one for one in self.toolbox.tools}
+        if tool not in known:
+            near = _near(tool, list(known))
+            return f"{got(tool)}: there is no such tool{f', {near}' if near else ''}"
+        if known[tool].mutating is not False:
+            return f'{tool}: a tool with "mutating": false was required'
+        sources = [one.source for one in self.toolbox.state if one.source is not None]
+        asked = {tuple(sorted(dict(one.arguments))): None for one in sources if (one.kind, one.of) == ("lookup", tool)}
+        if not asked:
+            return f"{tool}: no field is looked up there"
+        if tuple(sorted(arguments)) not in asked:
+            wanted = " or ".join([f"({', '.join(names)})" for names in asked])
+            return f"{tool}: the arguments {wanted} were required; got ({', '.join(map(got, sorted(arguments)))})"
+        checked = validator.asked(Call(tool, arguments))
+        return checked.why if type(checked) is Refused else ""
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    """The declared name that a name may have been meant for, as a question; "" where none is close."""
+    found = difflib.get_close_matches(name, known, n=1)
+    return f"{found[0]}?" if found else ""

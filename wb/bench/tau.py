@@ -45,6 +45,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pydantic
 
 from wb.bench import tau_database
+from wb.bench.guard_tests import fitting
 from wb.bench.tau_database import CHANGING, Database
 from wb.domain import jsonl
 from wb.domain.events import Asked, Event, Label, Lookup, Result, Run, Say, State, What, dump
@@ -283,7 +284,7 @@ def report(replayed: Iterable[Replayed]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The airline of a checkout: `tools` are schemas, `tasks` in the form of `wb.bench.tasks`, `runs` as recorded."""
+    """The airline of a checkout: `tools` are schemas, `tasks` in the form of `wb.bench.live`, `runs` as recorded."""
 
     policy: str
     tools: tuple[Mapping[str, Any], ...]
@@ -326,7 +327,8 @@ def database(folder: str | Path, airports: Mapping[str, str] | None = None) -> D
 def _records(folder: Path, name: str) -> dict[str, Any]:
     """The records of one kind by their ids. Rows of a file of lines name themselves."""
     if (folder / f"{name}.json").is_file():
-        return _checked(dict[str, dict[str, Any]], _json(folder / f"{name}.json"), f"{folder / name}.json")
+        path = folder / f"{name}.json"
+        return fitting(dict[str, dict[str, Any]], _json(path), path, LineError)
     path, lines = _lines(folder, name)
     try:
         rows = [jsonl.value(line.decode("utf-8")) for line in lines if line.strip()]
@@ -351,16 +353,6 @@ def _json(path: Path) -> Value:
         return jsonl.value(_text(path))
     except ValueError as error:
         raise LineError(f"{path}: {error}") from None
-
-
-def _checked[T](form: type[T], content: object, where: str) -> T:
-    """The content, if it is of that form."""
-    try:
-        return pydantic.TypeAdapter(form).validate_python(content)
-    except pydantic.ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise LineError(f"{where}: {place}: {problem['msg']}; got {jsonl.shown(problem['input'])}") from None
 
 
 def _nodes[N: ast.AST](path: Path, kind: type[N], wanted: Callable[[N], bool]) -> Iterator[N]:
@@ -415,7 +407,7 @@ def _tasks(path: Path) -> Iterator[Mapping[str, Any]]:
     """The user's wish and the calls that solve it, of each `Task(…)` in the first list of them."""
     for tasks in _nodes(path, ast.List, lambda node: bool(node.elts) and all(_is(one, "Task") for one in node.elts)):
         for task in tasks.elts:
-            wish = _checked(_Wish, _keywords(task, path), f"{path}, line {task.lineno}")
+            wish = fitting(_Wish, _keywords(task, path), f"{path}, line {task.lineno}", LineError)
             actions = [{"tool": one.name, "arguments": one.kwargs} for one in wish.actions]
             yield {**wish.model_dump(), "actions": actions}
         return
@@ -437,11 +429,11 @@ def _keywords(node: ast.expr, path: Path) -> Any:
 
 def _trajectories(path: Path) -> Iterator[Run]:
     """The recorded runs of a file; ids tell the file, the task and the trial."""
-    for number, row in enumerate(_checked(tuple[_Trajectory, ...], _json(path), str(path))):
+    for number, row in enumerate(fitting(tuple[_Trajectory, ...], _json(path), path, LineError)):
         where = f"{path}, run {number}"
         messages = tuple(_message(one, where) for one in row.traj if one.get("role") != "system")
         content = {"task_id": row.task_id, "trial": row.trial, "messages": messages}
-        yield _run(_checked(_Recorded, content, where), {}, where, f"{path.stem}-")
+        yield _run(fitting(_Recorded, content, where, LineError), {}, where, f"{path.stem}-")
 
 
 def _message(row: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -368,17 +368,19 @@ Manifest = Mapping[str, object]
 
 def differences(old: Manifest, new: Manifest) -> tuple[str, ...]:
     """What changed from one manifest to another, one line each: first the causes, then the outputs."""
+    packages = [{**each["recorded"]["packages"], "python": each["recorded"]["python"]} for each in (old, new)]
+    outputs = [{name: row["sha256"] for name, row in each["outputs"].items()} for each in (old, new)]
     return (
-        *_values("policy", old["policy"], new["policy"]),
-        *_values("parameter", old["parameters"], new["parameters"]),
-        *_cells(old, new),
-        *_digests("module", old["modules"], new["modules"], ".py"),
-        *_digests("prompt", old["prompts"], new["prompts"], ".md"),
-        *_digests("reply", old["replies"], new["replies"], ""),
+        *_changed("policy", old["policy"], new["policy"]),
+        *_changed("parameter", old["parameters"], new["parameters"]),
+        *_cells(old["cells"], new["cells"]),
+        *_changed("module", old["modules"], new["modules"], ".py"),
+        *_changed("prompt", old["prompts"], new["prompts"], ".md"),
+        *_changed("reply", old["replies"], new["replies"], ""),
         *_upstream(old["upstream"], new["upstream"]),
-        *_values("mode", {"": old["mode"]}, {"": new["mode"]}),
-        *_values("package", _recorded(old), _recorded(new)),
-        *_digests("output", _outputs(old), _outputs(new), ""),
+        *_changed("mode", {"": old["mode"]}, {"": new["mode"]}),
+        *_changed("package", *packages),
+        *_changed("output", *outputs, ""),
     )
 
 
@@ -438,22 +440,20 @@ def with_results(version: Version) -> dict[str, object]:
     }
 
 
-def _values(kind: str, old: Manifest, new: Manifest) -> Iterator[str]:
+def _changed(kind: str, old: Manifest, new: Manifest, suffix: str | None = None) -> Iterator[str]:
+    """What has another value: both values; of files (names with a suffix), whose digests tell nobody anything, how."""
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
-        if before != after:
+        if before == after:
+            continue
+        if suffix is None:
             yield f"{kind} {name}: {_short(before)} -> {_short(after)}".replace(" :", ":")
-
-
-def _digests(kind: str, old: Manifest, new: Manifest, suffix: str) -> Iterator[str]:
-    for name in sorted(old.keys() | new.keys()):
-        if old.get(name) != new.get(name):
+        else:
             how = "added" if name not in old else "removed" if name not in new else "changed"
             yield f"{kind} {name}{suffix}: {how}"
 
 
-def _cells(old: Manifest, new: Manifest) -> Iterator[str]:
-    before, after = old["cells"], new["cells"]
+def _cells(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     if before != after:
         same = len(set(before) & set(after))
         yield f"code cells: {len(after) - same} new, {len(before) - same} gone, {same} the same"
@@ -465,15 +465,6 @@ def _upstream(old: Manifest, new: Manifest) -> Iterator[str]:
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         if changed:
             yield f"upstream {stage}: {', '.join(changed)}"
-
-
-def _outputs(manifest: Manifest) -> dict[str, str]:
-    return {name: row["sha256"] for name, row in manifest["outputs"].items()}
-
-
-def _recorded(manifest: Manifest) -> dict[str, object]:
-    recorded = manifest["recorded"]
-    return {**recorded["packages"], "python": recorded["python"]}
 
 
 def _short(value: object) -> str:

@@ -158,19 +158,19 @@ def _literals(text: str, path: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     try:
         for node in ast.parse(text).body:
-            target = (
-                node.targets[0]
-                if isinstance(node, ast.Assign) and len(node.targets) == 1
-                else getattr(node, "target", None)
-            )
-            if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
-                raise NotebookError(
-                    f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}"
-                )
-            found[target.id] = ast.literal_eval(node.value)
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    found[name] = ast.literal_eval(value)
+                case _:
+                    raise NotebookError(
+                        f"{path.name}: the parameters cell may hold only 'name = literal'; got {ast.unparse(node)!r}"
+                    )
+    except NotebookError:
+        raise
     except (SyntaxError, ValueError) as error:
-        if isinstance(error, NotebookError):
-            raise
         raise NotebookError(f"{path.name}: every parameter must be a literal; {error}") from None
     return found
 
@@ -181,9 +181,7 @@ def _opening(code: tuple[str, ...], path: Path) -> ast.Call:
         node
         for tree in trees(code)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and ast.unparse(node.func) == "store.open"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "store.open"
     ]
     if len(calls) != 1:
         raise NotebookError(f"{path.name}: one call store.open({path.stem!r}, …) was required; got {len(calls)}")
@@ -207,37 +205,19 @@ def _reads(opening: ast.Call, path: Path) -> tuple[str, ...]:
 
 def _files(code: tuple[str, ...], reads: tuple[str, ...]) -> dict[str, tuple[str, ...] | None]:
     """The files taken from each stage read, where every use of the stage can be followed; else None."""
-    found: dict[str, set[str]] = {name: set() for name in reads}
-    followed = 0
-    modules = trees(code)
+    nodes = [node for tree in trees(code) for node in ast.walk(tree)]
     names = {
         target.id
-        for tree in modules
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("store.open(")
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    uses = [
-        node
-        for tree in modules
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
-    ]
-    for node in (node for tree in modules for node in ast.walk(tree)):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id in names
-            and node.attr in SAFE_USES
-        ):
-            followed += 1
-        pair = _pair(node, names)
-        if pair and pair[0] in found:
-            found[pair[0]].add(pair[1])
-            followed += 1
-    known = len(names) == 1 and followed == len(uses)
-    return {name: tuple(sorted(files)) if known else None for name, files in found.items()}
+    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    safe = [n for n in nodes if isinstance(n, ast.Attribute) and n.value in uses and n.attr in SAFE_USES]
+    pairs = [pair for node in nodes if (pair := _pair(node, names)) and pair[0] in reads]
+    known = len(names) == 1 and len(safe) + len(pairs) == len(uses)
+    return {name: tuple(sorted({file for stage, file in pairs if stage == name})) if known else None for name in reads}
 
 
 def _pair(node: ast.AST, names: set[str]) -> tuple[str, str] | None:

@@ -12,11 +12,10 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -24,28 +23,12 @@ from wb import paths
 from wb.domain import policy
 from wb.paths import Project, write_whole
 from wb.rules import decisions, edits, sentences, vocabulary
-from wb.runs import artifact, key, notebook, store
+from wb.runs import artifact, notebook, store
 from wb.runs import notebook as kernel
 from wb.runs.artifact import ArtifactError, Version
 from wb.runs.key import Inputs
 from wb.runs.notebook import KernelError, Notebook, NotebookError
-
-About = Literal["running", "made", "kept", "taken", "waiting", "damaged", "changed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """What a run has to say while it goes on. While a stage is running, `cell` of `cells` is given, and `note` says
-    what is done there."""
-
-    stage: str
-    what: About
-    cell: int = 0
-    cells: int = 0
-    note: str = ""
-
-
-Tell = Callable[[Notice], None]
+from wb.runs.progress import Notice, Tell
 
 
 class Stopped(KeyboardInterrupt):
@@ -131,28 +114,20 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
         known = source.path.parent == here.policies.resolve()
         named = source.path.name if known else str(source.path)
         given = given if named == parameters["policy"] else {**given, "policy": named}
-    if parameters.get("runs"):
-        given = {**given, "runs": _runs(str(parameters["runs"]))}
-    if parameters.get("live"):
-        given = {**given, "live": _live(str(parameters["live"]), source.path if source else here.policies)}
+    for name in store.FILES:
+        if parameters.get(name):
+            place = source.path if source else here.policies
+            given = {**given, name: _files(name, str(parameters[name]), place)}
     return Planned(book, {**parameters, **given}, given, runs)
 
 
-def _runs(files: str) -> str:
-    """Files of recorded runs by their full paths, read once to find their mistakes before anything runs."""
-    from wb.bench import recorded
+def _files(kind: str, names: str, policy: Path) -> str:
+    """Files of recorded runs, or of results of live ones, by their full paths, read once to find their mistakes before
+    anything runs."""
+    from wb.bench import experiment, recorded
 
-    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
-    recorded.read(found)
-    return found
-
-
-def _live(files: str, policy: Path) -> str:
-    """Files of results of live runs by their full paths, read once to find their mistakes before anything runs."""
-    from wb.bench import trials
-
-    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in files.split(","))
-    trials.read(found, policy)
+    found = ",".join(str(Path(name.strip()).expanduser().resolve()) for name in names.split(","))
+    recorded.read(found) if kind == "runs" else experiment.read(found, policy)
     return found
 
 
@@ -199,16 +174,7 @@ def inputs_of(here: Project, step: Planned, upstream: Mapping[str, Version]) -> 
     source = store.policy_of(here, step.parameters)
     taken = {stage: _taken_files(step, version) for stage, version in upstream.items()}
     parameters = json.loads(artifact.dumps(store.keyed(step.parameters, source), "parameters"))
-    cells = step.notebook.cells
-    return Inputs(
-        step.stage,
-        "batch",
-        parameters,
-        source.digest if source else "",
-        key.cell_digests(cells),
-        key.modules(cells, here.package),
-        taken,
-    )
+    return store.inputs(here, step.stage, "batch", parameters, source, step.notebook.cells, taken)
 
 
 def _taken_files(step: Planned, version: Version) -> dict[str, str]:
@@ -360,14 +326,9 @@ def _unless_changed(
     now = inputs_of(here, step, upstream)
     if now.static == inputs.static:
         return inputs
-    changed = ", ".join(
-        f"wb/{name.replace('.', '/')}.py" for name in inputs.modules if now.modules.get(name) != inputs.modules[name]
-    )
-    tell(
-        Notice(
-            step.stage, "changed", note=f"{changed or 'its policy'} changed while it ran; the next run makes it again"
-        )
-    )
+    modules = [name for name in inputs.modules if now.modules.get(name) != inputs.modules[name]]
+    changed = ", ".join(f"wb/{name.replace('.', '/')}.py" for name in modules) or "its policy"
+    tell(Notice(step.stage, "changed", note=f"{changed} changed while it ran; the next run makes it again"))
     return replace(inputs, mode="changed")
 
 
@@ -376,14 +337,10 @@ def _taken(here: Project, step: Planned, upstream: Mapping[str, Version], tell: 
     inputs = inputs_of(here, step, upstream)
     found = lookup(here, inputs, tell)
     if found is None:
+        wanted = ("batch", inputs.parameters, inputs.policy)
+        made = [v for v in artifact.versions(here, step.stage) if v.ours and not v.damaged()]
         same = [
-            v
-            for v in artifact.versions(here, step.stage)
-            if v.manifest["mode"] == "batch"
-            and v.ours
-            and not v.damaged()
-            and v.manifest["parameters"] == inputs.parameters
-            and v.manifest["policy"]["digest"] == inputs.policy
+            v for v in made if (v.manifest["mode"], v.manifest["parameters"], v.manifest["policy"]["digest"]) == wanted
         ]
         if not same:
             raise ArtifactError(

@@ -1,31 +1,262 @@
-"""One HTML file on one run, or on several laid over one another: what the policy became, and how good it is.
+"""What a run made of its policy, for its reader: a few lines at the end in the terminal, and one HTML file.
 
-A run is named by a version of its last stage; the versions that it read, and those they read, are
-followed through the manifests.  First comes what the reader of a policy wants to know (`outcome`): which
-sentences became rules, which are open, what each tool's guard can do, and the document itself with every
-sentence in the colour of its class.  Then the figures, each with a way to what it shows.  The template `report.html`
-escapes all texts; the file holds plotly's script and forbids itself, by a content security policy, to ask for anything
-outside.
+A run is named by a version of its last stage; the versions that it read, and those they read, are followed through
+the manifests.  The page is on one run, or on several laid over one another.  First comes what the reader of a policy
+wants to know (`Outcome`): which sentences became rules, which are open, what each tool's guard can do, and the
+document itself with every sentence in the colour of its class.  Then the figures, each with a way to what it shows.
+The template `report.html` escapes all texts; the file holds plotly's script and forbids itself, by a content security
+policy, to ask for anything outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wb import paths
+from wb.bench import summary
+from wb.guards import runtime
+from wb.logic import cel
 from wb.paths import Project
-from wb.runs import artifact, cards, outcome, plots, show
+from wb.rules import rulefile
+from wb.rules.rule import RuleSet
+from wb.runs import artifact, cards, plots, show
 from wb.runs.artifact import ArtifactError, Version
-from wb.runs.cards import Table
+from wb.runs.cards import Card, Quote, Source, Table, count
 from wb.runs.figure import Figure
-from wb.runs.outcome import Versions
 
 if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
 
+CLASSES = ("rule", "open", "duty", "waived", "not a constraint")
+FATES = ("guarded", "blocked", "free")
+RESULTS, DRAFT, CANDIDATES = "results.json", "decisions.draft.yaml", "candidates.json"
+UNPROVED = "none is proved before 06_nagini_verification, which `wb judge` and `wb.build` run where it is missing"
+BESIDE = (
+    "copy it beside the policy as decisions.yaml, beside a single document as NAME.decisions.yaml; decide, run again"
+)
 TRAITS = ("policy", "model")  # what names a run before its parameters do, without saying what it is
+
+Versions = Mapping[str, Version]
+Row = Mapping[str, object]
+Line = tuple[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run stored of its policy; None where it stored no such file."""
+
+    rules: RuleSet | None = None
+    sentences: Sequence[Row] | None = None
+    guarding: Row | None = None
+    guards: Mapping[str, Row] | None = None
+    groups: Sequence[Sequence[str]] = ()
+    findings: tuple[str, ...] = ()
+    results: Row = MappingProxyType({})
+    rule_counts: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many sentences each class has; a class without one is left out."""
+        numbers = Counter(str(row["cls"]) for row in self.sentences or ())
+        return {cls: numbers[cls] for cls in CLASSES if numbers[cls]}
+
+    @property
+    def grades(self) -> str:
+        """What the sentences in force rest on, and how many of each: `agreed 2 of 2: 26, person: 3`."""
+        numbers = Counter(str(row.get("grade", "")) for row in self.sentences or () if row.get("rules"))
+        return ", ".join(f"{grade}: {n}" for grade, n in numbers.most_common() if grade)
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """What came of the policy as far as the run came, by heads."""
+        if self.guarding is not None:
+            return summary.lines(self.guarding)
+        stages = zip(self.rule_counts, ("read", "after refinement"), strict=False)
+        rows = {
+            "sentences": summary.classes(self.counts) if self.sentences is not None else "",
+            "rules": ", ".join(f"{n} {stage}" for n, stage in stages),
+        }
+        return tuple((head, text) for head, text in rows.items() if text)
+
+    def document(self) -> Iterator[tuple[str, Row | None]]:
+        """The document in its order: a heading that is no sentence of its own, or a sentence, with "h4" for a title."""
+        rows = self.sentences or ()
+        titles = {title for row in rows for title in row["headings"]}
+        under = ""
+        for row in rows:
+            if row["headings"] and row["headings"][-1] != under and row["text"] not in titles:
+                yield " / ".join(row["headings"]), None
+            under = row["text"] if row["text"] in titles else (row["headings"] or [""])[-1]
+            yield "h4" if row["text"] in titles else "p", row
+
+    def rules_of(self, row: Row) -> list[str]:
+        """The rules that the rules of a sentence live on in."""
+        rules = self.rules.rules if self.rules else ()
+        heirs = {parent: rule.id for rule in rules for parent in rule.parents} | {rule.id: rule.id for rule in rules}
+        return list(dict.fromkeys(heirs.get(name, name) for name in row["rules"]))
+
+    def tools(self) -> Iterator[tuple[Row, str, Card]]:
+        """Each tool, guarded ones first: its row, a line that says what its guard can do, and the guard as a card."""
+        texts = {str(row["id"]): str(row["text"]) for row in self.sentences or ()}
+        quotes = {rule.id: rule.quote or rule.text for rule in (self.rules.rules if self.rules else ())}
+        tools = self.guarding["tools"] if self.guarding else ()
+        for row in sorted(tools, key=lambda row: (FATES.index(row["fate"]), row["tool"])):
+            guard = (self.guards or {}).get(row["tool"], {})
+            parts = {
+                "rules": tuple((name, Quote(quotes[name])) if name in quotes else name for name in row["rules"]),
+                "open": tuple((name, Quote(texts.get(name, ""))) for name in row["open"]),
+                "why not better": str(guard.get("reason", "")),
+                "code": Source(str(guard.get("source", "")), "python"),
+            }
+            yield row, _ability(row), Card(str(row["tool"]), str(row["grade"]), tuple(parts.items()))
+
+    def predicates(self) -> Iterator[tuple[object, object, str, list[str]]]:
+        """Each predicate with the number of its cluster, what it is read from, and the rules that use it."""
+        cluster = {name: number for number, group in enumerate(self.groups, 1) for name in group}
+        for p in self.rules.predicates if self.rules else ():
+            source = ", ".join(p.tools) if p.kind == "action" else cel.render(p.test) if p.test else "no field"
+            source += "".join(f", of {cel.render(path)}" for path in p.objects)
+            users = [rule.id for rule in self.rules.rules if p.name in rule.predicates]
+            yield p, cluster.get(p.name, ""), source, users
+
+    def rule_cards(self) -> Iterator[tuple[str, str, Card]]:
+        """Each rule: its id, its sentence and its card."""
+        for rule in self.rules.rules if self.rules else ():
+            yield rule.id, rule.quote or rule.text, show.rule(rule, self.rules)
+
+
+def read(run: Versions) -> Outcome:
+    """What a run stored of its policy: the newest stage that wrote a file counts.
+
+    Raises:
+        ArtifactError: a file was changed or lost since it was written.
+    """
+
+    def versions(name: str, *stages: str) -> list[object]:
+        return [v.read(name) for n in stages for stage, v in run.items() if stage.startswith(n) and name in v.digests]
+
+    def newest(name: str, *stages: str) -> object:
+        return next(iter(versions(name, *stages)), None)
+
+    rules, graph = versions("rules.json", "02", "01"), newest("graph.json", "03")
+    results = next(reversed(versions("results.json", "")), None)
+    findings = ((stage, version.manifest["summary"].get("findings")) for stage, version in run.items())
+    return Outcome(
+        rulefile.from_json(rules[0]) if rules else None,
+        newest("sentences.json", "02", "01"),
+        newest("summary.json", "06"),
+        {row["tool"]: row for row in newest("guards.json", "06") or ()},
+        graph["groups"] if graph else (),
+        tuple(f"{stage}: {text}" for stage, text in findings if text),
+        results if isinstance(results, Mapping) else {},
+        tuple(len(each["rules"]) for each in reversed(rules)),
+    )
+
+
+def _ability(row: Row) -> str:
+    """What a tool's guard can do, in a line; a grade that counts its rules says it once."""
+    grade, rules, waiting = str(row["grade"]), len(row["rules"]), len(row["open"])
+    counts = [count(rules, "rule")] * bool(rules) + [f"{waiting} open"] * bool(waiting)
+    limits = [
+        "never allows" if row["allows"] == "never" else "",
+        "never denies" if row["denies"] == "never" else "",
+        f"allows only if told {', '.join(row['needs'])}" if row["allows"] == "only if told" else "",
+    ]
+    return "; ".join(filter(None, (grade, "" if " for " in grade else ", ".join(counts), *limits)))
+
+
+def methods(results: Mapping[str, object], policy: str = "The policy") -> tuple[Table, ...]:
+    """The result tables of an evaluation: the policy's, under its name, and the bare sentences' if measured."""
+    bare = [row for row in results.get("bare", ()) if not row.get("published")]
+    tables = show.methods(results.get("methods", ()), policy), show.methods(bare, "The bare sentences alone")
+    return tuple(table for table in tables if table.rows)
+
+
+def reasons(methods: Iterable[Mapping[str, object]]) -> dict[str, list[str]]:
+    """The methods that have no figures, by the reason why."""
+    names: dict[str, list[str]] = {}
+    for row in methods:
+        if row.get("reason"):
+            names.setdefault(str(row["reason"]), []).append(str(row["method"]))
+    return names
+
+
+# ---- the end of a run ------------------------------------------------------------------------------------------------
+
+
+def tables(done: Sequence[Version]) -> tuple[Table, ...]:
+    """The result tables, where something was measured; the first names the policy."""
+    results = _results(done)
+    measured = any(row.get("accuracy") is not None and not row.get("published") for row in results.get("methods", ()))
+    return methods(results, str(done[-1].manifest["policy"]["name"])) if measured else ()
+
+
+def lines(done: Sequence[Version]) -> tuple[str, ...]:
+    """The policy's outcome as far as the run came, findings, and the places of what was made, one a line."""
+    run = read({version.stage: version for version in done})
+    results, draft = _last(done, RESULTS), _last(done, DRAFT)
+    rows: list[Line] = [("policy", done[-1].manifest["policy"]["name"]), *run.lines]
+    rows += [] if run.guarding else _guards(done)
+    rows += [("in force by", run.grades)] * bool(run.grades)
+    rows += [*_unmeasured(run.results.get("methods", ())), *_beside(run.results)]
+    rows += [("finding", finding) for finding in run.findings]
+    if draft and run.counts.get("open"):
+        offered = int(draft.manifest["summary"].get("offered", 0))
+        rows += [("open sentences", f"of {offered} there are readings to choose from")] * bool(offered)
+        rows += [("to decide", f"{draft.folder / DRAFT} ({BESIDE})")]
+    rows.append(("results", results.folder / RESULTS) if results else ("last stage", done[-1].folder))
+    return ("", *(f"{head:17}{text}" for head, text in rows))
+
+
+def reportable(done: Sequence[Version]) -> bool:
+    """Whether the run reached an evaluation, which a report is made of."""
+    return _last(done, RESULTS) is not None
+
+
+def _guards(done: Sequence[Version]) -> list[Line]:
+    """The guards of a run that ends before they are proved."""
+    tested = _last(done, CANDIDATES)
+    if tested is None:
+        return []
+    kinds = tested.manifest["summary"]
+    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in runtime.KINDS if kinds.get(kind))
+    return [("guards", f"{kinds['tools']}: {counts}; {UNPROVED}")]
+
+
+def _unmeasured(methods: Sequence[Mapping[str, object]]) -> list[Line]:
+    """One line for all methods that have no figures for the same reason."""
+    if methods and not any(row.get("accuracy") is not None for row in methods):
+        return [("measured", "nothing: this policy has no labelled runs; -p runs=FILE measures it on recorded ones")]
+    return [("not run", f"{', '.join(names)}: {reason}") for reason, names in reasons(methods).items()]
+
+
+def _beside(results: Mapping[str, object]) -> list[Line]:
+    """What was measured apart from labelled calls: tests by hand and live runs."""
+    tests = [f"{row['guard']} {row['passed']} of {row['tests']}" for row in results.get("guard_tests", ())]
+    live = [
+        f"{row['done']} of {row['trials']} {row['wishes']} ({row['agent']}, {row['strategy']})"
+        for row in dict(results.get("live", {})).get("rows", ())
+    ]
+    return [("tests by hand", ", ".join(tests))] * bool(tests) + [("live runs", each) for each in live]
+
+
+def _results(done: Sequence[Version]) -> Mapping[str, object]:
+    version = _last(done, RESULTS)
+    results = version.read(RESULTS) if version else {}
+    return results if isinstance(results, Mapping) else {}
+
+
+def _last(done: Sequence[Version], name: str) -> Version | None:
+    """The last version that wrote a file of that name."""
+    return next((version for version in reversed(done) if name in version.digests), None)
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 class Drawing(NamedTuple):
@@ -126,7 +357,7 @@ def page(runs: Mapping[str, Versions]) -> str:
     from plotly.offline import get_plotlyjs
 
     sections = [
-        (name, outcome.read(run), _versions(run), f"run{number}-" if number > 1 else "")
+        (name, read(run), _versions(run), f"run{number}-" if number > 1 else "")
         for number, (name, run) in enumerate(runs.items(), 1)
     ]
     figures = [_figure(drawing, runs) for drawing in DRAWINGS]
@@ -151,22 +382,6 @@ def whole(path: Path) -> bool:
     except (OSError, UnicodeError):
         return False
     return bool(page) and last == f"{paths.seal(page)} -->\n"
-
-
-def methods(results: Mapping[str, object], policy: str = "The policy") -> tuple[Table, ...]:
-    """The result tables of an evaluation: the policy's, under its name, and the bare sentences' if measured."""
-    bare = [row for row in results.get("bare", ()) if not row.get("published")]
-    tables = show.methods(results.get("methods", ()), policy), show.methods(bare, "The bare sentences alone")
-    return tuple(table for table in tables if table.rows)
-
-
-def reasons(methods: Iterable[Mapping[str, object]]) -> dict[str, list[str]]:
-    """The methods that have no figures, by the reason why."""
-    names: dict[str, list[str]] = {}
-    for row in methods:
-        if row.get("reason"):
-            names.setdefault(str(row["reason"]), []).append(str(row["method"]))
-    return names
 
 
 def _figure(drawing: Drawing, runs: Mapping[str, Versions]) -> dict[str, object]:

