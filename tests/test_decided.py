@@ -10,7 +10,7 @@ import pytest
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, decided, examples, faults, sandbox, synthesis, toolguard
+from wb.guards import contract, examples, faults, sandbox, synthesis, toolguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
@@ -108,7 +108,7 @@ def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstri
     """The author lets a clerk through at once; what the person demands of clerks is asked first all the same."""
     made = of("c1", *OWN)
     early = f"{made.signature}\n{docstring}    if clerk:\n        return (True, 'a clerk')\n    return (False, 'c1')\n"
-    joined = decided.joined(early, made)
+    joined = synthesis.joined(early, made)
     allows, whole = examples.program(made, made.allows), sandbox.load(joined)
     for case in examples.examples(made):
         assert whole.run(**dict(case.arguments))[0] is allows.run(**dict(case.arguments))[0] is case.allowed
@@ -116,16 +116,16 @@ def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstri
     (function,) = [one for one in ast.parse(joined).body if isinstance(one, ast.FunctionDef)]
     assert ast.get_docstring(function) == ("What it does." if docstring else None), "it stays the first"
     assert len(function.body) == bool(docstring) + len(OWN) + 2
-    assert decided.without(joined, made).strip().endswith("return (False, 'c1')") and "decided-" not in decided.without(
-        joined, made
-    )
+    assert synthesis.without(joined, made).strip().endswith(
+        "return (False, 'c1')"
+    ) and "decided-" not in synthesis.without(joined, made)
 
 
 @pytest.mark.parametrize(
     "source", ["", "allowed = True\n", "def policy(", "def a():\n    pass\n\n\ndef b():\n    pass\n"]
 )
 def test_what_is_no_function_is_left_as_it_is_for_the_check(source: str) -> None:
-    assert decided.joined(source, of("c1", *OWN)) == decided.without(source, of("c1", *OWN)) == source
+    assert synthesis.joined(source, of("c1", *OWN)) == synthesis.without(source, of("c1", *OWN)) == source
 
 
 WRONG = "{}\n    if clerk:\n        return (False, 'c1')\n    return (True, 'allowed')\n"
@@ -159,7 +159,7 @@ def test_a_fault_in_the_persons_part_is_noticed_and_mended() -> None:
         author = Author()
         (after,) = toolguard.candidates([broken], synthesis.reviser({"delete_record": (READ,)}, LLM(author)))
         mended += synthesis.guarded(after).grade == "tested"
-        assert decided.joined(decided.without(after.source, made), made) == after.source
+        assert synthesis.joined(synthesis.without(after.source, made), made) == after.source
     assert mended > 5 and kept < mended
 
 

@@ -15,7 +15,7 @@ from test_veriguard import BOOK, RIGHT, WRONG, Prescribed
 
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.guards import decided, evidence, examples, sandbox, synthesis, veriguard
+from wb.guards import evidence, examples, sandbox, synthesis, veriguard
 from wb.guards.contract import Parameter
 from wb.guards.nagini import Objection, Proof
 from wb.guards.runtime import Guarded
@@ -302,22 +302,22 @@ def test_a_persons_part_is_written_from_the_rules() -> None:
     own = "".join(
         f"    if {test}:\n        return (False, '{clause}')\n" for test, clause in zip(tests, clauses, strict=True)
     )
-    assert decided.alone(made) == f"{head}{own}    return (True, 'allowed')\n"
-    assert decided.joined(f"{head}    return (clerk, 'x')\n", made) == f"{head}{own}    return (clerk, 'x')\n"
-    assert decided.without(decided.alone(made), made) == f"{head}    return (True, 'allowed')\n"
-    assert decided.without(f"{head}{own}", made) == f"{head}    pass\n"
+    assert synthesis.alone(made) == f"{head}{own}    return (True, 'allowed')\n"
+    assert synthesis.joined(f"{head}    return (clerk, 'x')\n", made) == f"{head}{own}    return (clerk, 'x')\n"
+    assert synthesis.without(synthesis.alone(made), made) == f"{head}    return (True, 'allowed')\n"
+    assert synthesis.without(f"{head}{own}", made) == f"{head}    pass\n"
     mine = f"{head}    if clerk:\n        return (False, 'c1')\n    return (True, 'x')\n"
-    assert decided.without(mine, made) == decided.without(decided.joined(mine, made), made) == mine
+    assert synthesis.without(mine, made) == synthesis.without(synthesis.joined(mine, made), made) == mine
     both = f"{head}    if clerk:\n        return (False, '{OWN[0]}')\n    else:\n        pass\n    return (True, 'x')\n"
-    assert decided.without(both, made) == both, "a person's part has no other side"
+    assert synthesis.without(both, made) == both, "a person's part has no other side"
     for contract, needs in ((of(), False), (of("c1"), True), (of(*OWN), False), (made, True)):
-        assert decided.authored(contract) is needs
-        assert [item.clause for item in decided.rest(contract).items] == ["c1"] * needs
+        assert synthesis.authored(contract) is needs
+        assert [item.clause for item in synthesis.rest(contract).items] == ["c1"] * needs
     plain = of("c1")
-    assert decided.joined(" x", plain) == decided.without(" x", plain) == " x"
+    assert synthesis.joined(" x", plain) == synthesis.without(" x", plain) == " x"
     never = of("c1", "decided-ffffffffffff")
-    assert decided.alone(never) == f"{never.signature}\n    return (False, 'decided-ffffffffffff')\n"
-    assert not decided.authored(never)
+    assert synthesis.alone(never) == f"{never.signature}\n    return (False, 'decided-ffffffffffff')\n"
+    assert not synthesis.authored(never)
 
 
 # ---- what the prover says ---------------------------------------------------------------------------

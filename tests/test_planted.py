@@ -629,7 +629,7 @@ DEFECTS = (
     ),
     Defect(
         "what a person demands is not in the code",
-        "wb/guards/decided",
+        "wb/guards/synthesis",
         "function.body[first:first] = sandbox.parse(",
         "function.body[first:first] = [] and sandbox.parse(",
         "test_decided.py::test_a_persons_rules_pass_every_test_with_and_without_a_read_sentence",

@@ -279,9 +279,9 @@ def _name(tool: object) -> str:
 
 def _complying(session: Session, tool: str, violated: tuple[str, ...]) -> tuple[str, ...]:
     """What would comply, as far as the guard can say; nothing of it may stand in the way of a refusal."""
-    from wb.guards import compliance  # at the first refusal, so that guards are there sooner
+    from wb.guards import examples  # at the first refusal, so that guards are there sooner
 
     try:
-        return compliance.required(session.judge, tool, violated)
+        return examples.required(session.judge, tool, violated)
     except Exception:
         return ()

@@ -464,6 +464,11 @@ def _stored(node: Node) -> bool:
     return isinstance(node, Path | Part)
 
 
+def function(contract: Contract, expression: str) -> str:
+    """The source of a function that says whether the expression holds."""
+    return f"{contract.signature}\n    return ({expression}, '')\n"
+
+
 def assemble(guard: str, required: Contract) -> str:
     """The guard's function with the contract put in, and the loops that fill its parameters: what Nagini is asked to
     prove.

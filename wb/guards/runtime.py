@@ -22,7 +22,7 @@ from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.guards import loops, parts, sandbox
-from wb.guards.contract import Contract, Parameter
+from wb.guards.contract import Contract, Parameter, function
 from wb.guards.parts import Part
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
@@ -544,7 +544,7 @@ def _objects(named: Named, step: Step) -> dict[str, Any]:
 
 def condition(contract: Contract, expression: str) -> Program:
     """A condition of the contract as a program over the same parameters."""
-    return sandbox.load(f"{contract.signature}\n    return ({expression}, '')\n")
+    return sandbox.load(function(contract, expression))
 
 
 def digest(source: str) -> str:
