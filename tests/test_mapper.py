@@ -18,9 +18,8 @@ from test_items import SHED, accounts, box, tool
 
 from wb.bench import mapping
 from wb.models import client
-from wb.models.client import LLM
+from wb.models.client import LLM, Forecast
 from wb.models.endpoint import Endpoint, Replies, Reply
-from wb.models.forecast import Forecast
 from wb.models.ledger import ModelError
 from wb.offline.engine import Offline
 from wb.rules import edits, items, mapper

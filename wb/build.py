@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from wb.domain.tools import Toolbox
     from wb.domain.trace import Grade
     from wb.domain.turns import Observation, Recognition
-    from wb.models.client import LLM, Engine
+    from wb.models.client import LLM, Engine, Forecast
     from wb.models.endpoint import Reply
-    from wb.models.forecast import Forecast
     from wb.models.prompt import Prompt
     from wb.paths import Project
     from wb.rules.extract import Extracted
@@ -238,7 +237,7 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     """
     from wb.guards import scenes, synthesis
     from wb.models import client, embeddings
-    from wb.models.forecast import Forecast
+    from wb.models.client import Forecast
     from wb.offline import engine, reader
     from wb.rules import edits, extract, items, mapper, refine
 

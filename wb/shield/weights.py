@@ -111,16 +111,6 @@ def hinge(weights: Tensor, differences: Tensor, labels: Tensor, *, epsilon: floa
     return (margin - labels * (relative - epsilon)).clamp(min=0)
 
 
-def learn(examples: Examples, *, seed: int = 0, **options: float) -> Fit:
-    """Weights of one circuit from one random start; options as in `learn_all`."""
-    return restarts(examples, (seed,), **options)[0]
-
-
-def restarts(examples: Examples, seeds: Sequence[int], **options: float) -> tuple[Fit, ...]:
-    """One fit of one circuit a seed; options as in `learn_all`."""
-    return learn_all({"": examples}, seeds, **options)[""]
-
-
 def learn_all(
     examples: Mapping[str, Examples],
     seeds: Sequence[int],
