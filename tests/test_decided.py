@@ -10,7 +10,7 @@ import pytest
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, examples, faults, sandbox, synthesis, toolguard
+from wb.guards import contract, examples, faults, runtime, sandbox, synthesis, toolguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
@@ -67,7 +67,7 @@ class Author:
 def tried(made: contract.Contract, author: Author, sentences: tuple[Clause, ...] = (READ,)) -> synthesis.Draft:
     told = {"delete_record": sentences}
     first = synthesis.write([made], told, BOX, LLM(author))
-    (draft,) = toolguard.candidates(first, synthesis.reviser(told, LLM(author)))
+    (draft,) = synthesis.synthesise(first, synthesis.reviser(told, LLM(author)))
     return draft
 
 
@@ -142,7 +142,7 @@ def test_a_mistake_of_the_author_goes_back_without_the_persons_part_and_comes_ho
 
 def test_a_reply_that_does_not_come_leaves_the_tool_denied_whatever_a_person_said() -> None:
     draft = tried(of("c1", *OWN), Author(None, None))
-    guard = toolguard.tested_guard(RuleSet(PREDICATES), [synthesis.guarded(draft)])
+    guard = runtime.accepting("toolguard", RuleSet(PREDICATES), [synthesis.guarded(draft)])
     step = Step((Call("delete_record", {"kind": "note", "years": 9}),), {"clerk": True, "night": False})
     assert guard.decide(Trace("t", (step,))).decision == "deny"
 
@@ -157,7 +157,7 @@ def test_a_fault_in_the_persons_part_is_noticed_and_mended() -> None:
             continue
         broken = synthesis.Draft(made, (synthesis.Attempt(mutant.source),))
         author = Author()
-        (after,) = toolguard.candidates([broken], synthesis.reviser({"delete_record": (READ,)}, LLM(author)))
+        (after,) = synthesis.synthesise([broken], synthesis.reviser({"delete_record": (READ,)}, LLM(author)))
         mended += synthesis.guarded(after).grade == "tested"
         assert synthesis.joined(synthesis.without(after.source, made), made) == after.source
     assert mended > 5 and kept < mended

@@ -67,7 +67,7 @@ def test_a_draft_is_mended_so_often_and_no_more(rounds: int) -> None:
         return [Attempt(row.source[:-1]) for row in rows]
 
     start = [draft("aaaax"), draft("bx"), draft("ok")]
-    found = synthesis.synthesise(start, [refusing("x", "a"), refusing("b")], revise, max_rounds=rounds)
+    found = synthesis.synthesise(start, revise, checks=[refusing("x", "a"), refusing("b")], max_rounds=rounds)
     assert len(asked) == min(rounds, 5) and all("ok" not in row for row in asked)
     assert [len(row.attempts) for row in found][::2] == [1 + rounds, 1]
     assert found[0].source == "aaaax"[: 5 - rounds] and found[2] == replace(start[2], passed=("no x or a", "no b"))
@@ -75,12 +75,12 @@ def test_a_draft_is_mended_so_often_and_no_more(rounds: int) -> None:
 
 
 def test_three_rounds_unless_another_number_is_said_and_never_fewer_than_none() -> None:
-    for function in (synthesis.synthesise, veriguard.prove, veriguard.settling):
+    for function in (synthesis.synthesise, veriguard.prove):
         assert inspect.signature(function).parameters["max_rounds"].default == 3
     for rounds in (-1, -7):
         with pytest.raises(ValueError, match=f"max_rounds must be 0 or more; got {rounds}"):
-            synthesis.synthesise([], (), lambda rows: [], max_rounds=rounds)
-    (found,) = synthesis.synthesise([draft("ok")], [refusing("x")], lambda rows: pytest.fail("nobody is asked"))
+            synthesis.synthesise([], lambda rows: [], checks=(), max_rounds=rounds)
+    (found,) = synthesis.synthesise([draft("ok")], lambda rows: pytest.fail("nobody is asked"), checks=[refusing("x")])
     assert found.passed == ("no x",)
 
 
@@ -92,7 +92,7 @@ def test_who_has_no_idea_or_an_old_one_is_not_asked_again_and_what_is_said_is_ke
         return [None if row.source == "a1" else Attempt("a0", (), ("old", "said")) for row in rows]
 
     first, second = synthesis.synthesise(
-        [draft("a1"), draft("a0", "a2", dissent=("old",))], [refusing("a")], revise, max_rounds=3
+        [draft("a1"), draft("a0", "a2", dissent=("old",))], revise, checks=[refusing("a")], max_rounds=3
     )
     assert asked == [["a1", "a2"]] and len(first.attempts) == 1 and first.dissent == ()
     assert [one.source for one in second.attempts] == ["a0", "a2"] and second.dissent == ("old", "said")
@@ -101,7 +101,7 @@ def test_who_has_no_idea_or_an_old_one_is_not_asked_again_and_what_is_said_is_ke
 
 def test_who_is_mended_loses_what_was_passed_before() -> None:
     (found,) = synthesis.synthesise(
-        [draft("cb")], [refusing("a"), refusing("b")], lambda rows: [Attempt("ca")], max_rounds=1
+        [draft("cb")], lambda rows: [Attempt("ca")], checks=[refusing("a"), refusing("b")], max_rounds=1
     )
     assert found.passed == () and [c.message for c in found.complaints] == ["a"] and len(found.attempts) == 2
     assert found.source == "ca" and found.attempts[0].complaints[0].message == "b"

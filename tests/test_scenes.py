@@ -527,7 +527,7 @@ def met(name: str) -> tuple[tuple[scenes.Test, ...], CallGuard]:
     judged, _, findings = scenes.settled(scenes.tried(found, REQUIRED, RULES, BOX, {}), ())
     tests = scenes.tests(REQUIRED, judged, RULES)
     drafts = toolguard.illustrated([draft("lend_book")], scenes.examples(judged, REQUIRED, RULES, BOX))
-    drafts = toolguard.candidates(toolguard.doubted(drafts, findings), lambda rows: [None] * len(rows), max_rounds=1)
+    drafts = synthesis.synthesise(toolguard.doubted(drafts, findings), lambda rows: [None] * len(rows), max_rounds=1)
     drafts = scenes.held(drafts, tests, RULES, BOX)
     entries = tuple(synthesis.guarded(one) for one in drafts)
     return tests, CallGuard("g", RULES, entries, frozenset({"tested", "proved"}), BOX)

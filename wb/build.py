@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from wb.bench.undeclared import Undeclared
     from wb.domain.judging import Judge
     from wb.domain.tools import Toolbox
-    from wb.domain.trace import Grade
     from wb.domain.turns import Observation, Recognition
     from wb.models.client import LLM, Engine, Forecast
     from wb.models.endpoint import Reply
@@ -372,14 +371,14 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
         for stage, name in (("06", "guards.json"), ("05", "candidates.json"), ("04", "shield.json"))
     )
 
-    def guard(name: str, rows: Sequence[dict[str, str]], accepted: frozenset[Grade]) -> Judge:
+    def guard(name: str, rows: Sequence[dict[str, str]]) -> Judge:
         kept = evidence.from_rows(rows, contract.contracts(box, rules), rules, waiting)
-        return runtime.CallGuard(name, rules, kept, accepted, box, waiting)
+        return runtime.accepting(name, rules, kept, box, waiting)
 
     guards = Guards(
         {
-            "veriguard": lambda: guard("veriguard", proved, frozenset({"proved"})),
-            "toolguard": lambda: guard("toolguard", tested, frozenset({"tested", "proved"})),
+            "veriguard": lambda: guard("veriguard", proved),
+            "toolguard": lambda: guard("toolguard", tested),
             "shieldagent": lambda: shield.from_json(weighed, box, waiting),
         }
     )

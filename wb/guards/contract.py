@@ -51,7 +51,7 @@ RESERVED = frozenset(
 REFUSED = frozenset({"Assume", "ContractOnly", "Exsures", "Assert", "Fold", "Unfold", "Inhale", "Exhale", "Opaque"})
 
 
-class VacuousContract(ValueError):
+class VacuousContract(UnsafeSource):
     """A source whose contract would prove anything, or nothing; the message says why."""
 
 
@@ -474,7 +474,7 @@ def assemble(guard: str, required: Contract) -> str:
     prove.
 
     Raises:
-        VacuousContract: the guard is not the one function that was asked for, or brings a contract of its own.
+        UnsafeSource: the guard is not the one function that was asked for, or brings a contract of its own.
     """
     return stated(guard, required) + "".join(f"\n\n{one}" for one in _lists(required))
 
@@ -487,12 +487,9 @@ def stated(guard: str, required: Contract) -> str:
             f"{required.function} without contract statements was required; got {function.name} "
             f"with {own_contract(function) or 'none'}"
         )
-    try:
-        said = sandbox.parse("\n".join(required.lines())).body
-        function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
-        return f"{HEADER}\n\n{sandbox.text(function)}"
-    except UnsafeSource as error:
-        raise VacuousContract(str(error)) from None
+    said = sandbox.parse("\n".join(required.lines())).body
+    function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
+    return f"{HEADER}\n\n{sandbox.text(function)}"
 
 
 def _lists(required: Contract) -> tuple[str, ...]:
@@ -538,8 +535,8 @@ def probe(assembled: str) -> str:
 
     The functions for lists are left out: what they require, lists of equal lengths or with an item, some lists have.
     """
-    function = _function(sandbox.text(sandbox.guard(_parsed(assembled))))
-    after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
+    function = _function(sandbox.text(sandbox.guard(sandbox.parse(assembled))))
+    after = max(i for i, n in enumerate(function.body) if sandbox.called(n) in ("Requires", "Ensures")) + 1
     function.name += "__probe"
     function.body[after:after] = ast.parse("Refute(False)").body
     return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
@@ -551,27 +548,11 @@ def own_contract(function: ast.FunctionDef) -> list[str]:
     return sorted({n.id for n in ast.walk(function) if isinstance(n, ast.Name)} & words)
 
 
-def _parsed(source: str) -> ast.Module:
-    try:
-        return sandbox.parse(source)
-    except UnsafeSource as error:
-        raise VacuousContract(str(error)) from None
-
-
 def _function(source: str) -> ast.FunctionDef:
-    found = [n for n in _parsed(source).body if isinstance(n, ast.FunctionDef)]
-    match found:
-        case [function]:
-            return function
-    raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
-
-
-def _called(node: ast.stmt) -> str | None:
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
-            return name
-        case _:
-            return None
+    functions = [n for n in sandbox.parse(source).body if isinstance(n, ast.FunctionDef)]
+    if len(functions) != 1:
+        raise VacuousContract(f"exactly one function was required; got {[n.name for n in functions]}")
+    return functions[0]
 
 
 def bracketed(expression: str) -> str:

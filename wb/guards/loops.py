@@ -212,32 +212,21 @@ def reading(of: Computed, otherwise: Read, declared: evaluation.Enumerations) ->
     return read
 
 
-def given(one: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
+def given(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
     """The function of `state` and `call` that gives an input; None where loops are not to be asked."""
-    return _many(one, within, declared) if one.many else _one(one, within, declared)
-
-
-def _one(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
-    read, wanted, largest = evaluation.reading(of.node, declared), _CLASS[of.kind], _largest(of, within)
+    read, wanted, keys, most = evaluation.reading(of.node, declared), _CLASS[of.kind], of.keys, within.most
+    largest = LARGE if of.kind == "int" and within.added else None  # the largest number that it may be, if any
+    timed = of.kind in ("timestamp", "duration")
 
     def one(state: object, call: object) -> Argument | None:
         value = read(state, call)
-        if type(value) is not wanted:
+        if type(value) is not wanted or (largest is not None and not -largest <= value <= largest):
             return None
-        if wanted is int:
-            return value if largest is None or -largest <= value <= largest else None
-        return value if wanted is bool or wanted is str else value.nanoseconds
-
-    return one
-
-
-def _many(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
-    read, wanted, largest = evaluation.reading(of.node, declared), _CLASS[of.kind], _largest(of, within)
-    most, timed = within.most, of.kind in ("timestamp", "duration")
+        return value.nanoseconds if timed else value
 
     def items(state: object, call: object) -> Sequence | None:
         value = read(state, call)
-        if of.keys:
+        if keys:
             value = tuple(value) if type(value) is dict and len(value) <= most else None
         if (type(value) is not list and type(value) is not tuple) or len(value) > most:
             return None
@@ -246,12 +235,7 @@ def _many(of: Input, within: Computed, declared: evaluation.Enumerations) -> Cal
                 return None
         return [one.nanoseconds for one in value] if timed else value
 
-    return items
-
-
-def _largest(of: Input, within: Computed) -> int | None:
-    """The largest number that an input may be; None where any may be."""
-    return LARGE if of.kind == "int" and within.added else None
+    return items if of.many else one
 
 
 # ---- writing loops ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from wb.domain import judging, validation
 from wb.domain.session import Session
@@ -54,6 +54,10 @@ UNSETTLED = "a person has to decide:"  # how the reason of a guard begins agains
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
+ACCEPTED: dict[str, frozenset[Grade]] = {
+    "veriguard": frozenset({"proved"}),
+    "toolguard": frozenset({"tested", "proved"}),
+}
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -189,6 +193,18 @@ class CallGuard:
     def claims(self) -> dict[str, str]:
         """What may be said of each tool's guard: `claim`."""
         return {tool: one.grade for tool, one in self.loaded.items()}
+
+
+def accepting(
+    name: Literal["veriguard", "toolguard"],
+    ruleset: RuleSet,
+    guards: Sequence[Guarded],
+    toolbox: Toolbox | None = None,
+    open: Mapping[str, Sequence[Quoted]] | None = None,
+) -> CallGuard:
+    """The guard of that name: *veriguard* runs proved code alone, *toolguard* also tested candidates, and both deny the
+    rest; `toolbox` and `open` as in `CallGuard`."""
+    return CallGuard(name, ruleset, tuple(guards), ACCEPTED[name], toolbox, open or {})
 
 
 class CallWatch:

@@ -19,6 +19,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pydantic
 
@@ -27,7 +28,7 @@ from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
 from wb.guards import examples, faults, parts, sandbox, trial
-from wb.guards.contract import Contract, Item, Parameter, VacuousContract, bracketed
+from wb.guards.contract import Contract, Item, Parameter, bracketed
 from wb.guards.examples import Example
 from wb.guards.parts import Part
 from wb.guards.runtime import UNSETTLED, Guarded
@@ -103,18 +104,21 @@ SILENT = "the prover gave no answer; no values that break the rules were found b
 DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
+Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]
 
 
 def synthesise(
-    drafts: Sequence[Draft], checks: Sequence[Check], revise: Revise, *, max_rounds: int = 3
+    drafts: Sequence[Draft], revise: Revise, *, checks: Sequence[Check] | None = None, max_rounds: int = 3
 ) -> tuple[Draft, ...]:
-    """Each draft after at most `max_rounds` repairs; a draft without complaints passed every check.
+    """Each draft after at most `max_rounds` repairs; one without complaints passed every check, those of `TESTED` if
+    none are given.
 
     `revise` gives a new attempt for each draft that has complaints, or None where it has no idea.  One with a source
     that was tried before is no new one; what its author says against the tests is kept.
     """
     if max_rounds < 0:
         raise ValueError(f"max_rounds must be 0 or more; got {max_rounds}")
+    checks = TESTED if checks is None else checks
     rows = list(checked(drafts, checks))
     for _ in range(max_rounds):
         wrong = [i for i, draft in enumerate(rows) if draft.complaints]
@@ -131,6 +135,11 @@ def synthesise(
         for i, draft in zip(revised, checked(fresh, checks), strict=True):
             rows[i] = draft
     return tuple(rows)
+
+
+def settling(loop: Callable[..., Sequence[Draft]] = synthesise, **options: Any) -> Settle:
+    """A loop of drafts and their author alone, with its options."""
+    return partial(loop, **options)
 
 
 def checked(drafts: Sequence[Draft], checks: Sequence[Check]) -> tuple[Draft, ...]:
@@ -197,7 +206,7 @@ def guarded(draft: Draft) -> Guarded:
     )
     try:
         source = contracts.assemble(draft.source, draft.contract)
-    except VacuousContract:
+    except UnsafeSource:
         source = draft.source
     return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason))
 
@@ -245,7 +254,7 @@ def _language(draft: Draft) -> tuple[Complaint, ...]:
         if got != wanted:
             return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
         faults.refuse(contracts.stated(draft.source, draft.contract))
-    except (UnsafeSource, VacuousContract) as error:
+    except UnsafeSource as error:
         return (Complaint("language", str(error)),)
     return ()
 
