@@ -342,11 +342,7 @@ class _Names:
 
     def _compared(self, left: Node, right: Node, predicate: Predicate) -> Type | None:
         """The type of parameters by which two values are compared; None where the proved code cannot."""
-        kinds = {self._kind(left, predicate), self._kind(right, predicate)}
-        known = kinds - {"any"}
-        if len(known) != 1 or Scalar(None) in (left, right):
-            return None
-        return COMPARED.get(known.pop())
+        return COMPARED.get(loops.alike(left, right, lambda side: self._kind(side, predicate)))
 
     def _kind(self, node: Node, predicate: Predicate) -> str:
         """What the declared types say of a node's value."""
@@ -394,8 +390,8 @@ class _Names:
         match node:
             case Scalar(value):
                 return repr(value)
-            case Function("timestamp" | "duration" as name, (Scalar(str(text)),)):
-                return str((times.timestamp if name == "timestamp" else times.duration)(text).nanoseconds)
+            case Function("timestamp" | "duration", (Scalar(str()),)):
+                return str(loops.nanoseconds(node))
             case Arithmetic("+" | "-" as op, left, right) if kind == "int" and self._whole(node, predicate):
                 return f"{self._value(left, kind, predicate)} {op} {self._value_right(right, kind, predicate)}"
             case _:

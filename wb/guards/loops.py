@@ -372,11 +372,7 @@ class _Writer:
 
     def _compared(self, left: Node, right: Node, frames: list[_Frame]) -> str | None:
         """What two values are that loops compare, of `COMPARED`; None where loops cannot."""
-        known = {self._type(side, frames).name for side in (left, right)} - {"any"}
-        if len(known) != 1 or Scalar(None) in (left, right):
-            return None
-        (kind,) = known
-        return kind if kind in COMPARED else None
+        return alike(left, right, lambda side: self._type(side, frames).name)
 
     # -- numbers
 
@@ -403,8 +399,8 @@ class _Writer:
             case Scalar(value):
                 size = abs(value) if kind == "int" else 0
                 return _Number(_Text(repr(value), repr(value)), size)
-            case Function("timestamp" | "duration" as name, (Scalar(str(text)),)):
-                value = (times.timestamp if name == "timestamp" else times.duration)(text).nanoseconds
+            case Function("timestamp" | "duration", (Scalar(str()),)):
+                value = nanoseconds(node)
                 return _Number(_Text(str(value), str(value)), abs(value))
             case Arithmetic("+" | "-" as op, left, right) if kind == "int" and self._whole(left, right, frames):
                 self.added = True
@@ -650,6 +646,19 @@ class _Writer:
         name = f"names_of_{named(node)}" if keys else named(node)
         names = (name, *(f"{name}_{i}" for i in range(2, 1000)))
         return next(n for n in names if n not in taken and not _LOCAL.fullmatch(n))
+
+
+def alike(left: Node, right: Node, kind: Callable[[Node], str]) -> str | None:
+    """What two values are that proved code compares, of `COMPARED`, by the types of them; None where it cannot."""
+    known = {kind(left), kind(right)} - {"any"}
+    compared = known.pop() if len(known) == 1 and Scalar(None) not in (left, right) else ""
+    return compared if compared in COMPARED else None
+
+
+def nanoseconds(node: Function) -> int:
+    """A time or a duration that is written in a test."""
+    (text,) = node.arguments
+    return (times.timestamp if node.name == "timestamp" else times.duration)(text.value).nanoseconds
 
 
 def named(node: Node) -> str:

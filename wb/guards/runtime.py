@@ -138,21 +138,18 @@ class CallGuard:
             reason = _refused(entry, self.accepted)
             waiting = len(self.open.get(entry.contract.tool, ()))
             loaded[entry.contract.tool] = Loaded(entry, reason, self.ruleset, values, waiting)
-        object.__setattr__(self, "loaded", loaded)
-        object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
-        object.__setattr__(self, "tools", frozenset(known))
-        object.__setattr__(self, "validator", Validator(box))
         parameters = {tool: one.entry.contract.parameters for tool, one in loaded.items()}
-        always = {
-            name
-            for listed in parameters.values()
-            for p in listed
-            if p.past is not None
-            for name in _read(p, self.ruleset)
-        }
+        back = (p for listed in parameters.values() for p in listed if p.past is not None)
+        always = {name for p in back for name in _read(p, self.ruleset)}
         reads = {tool: always.union(fields(one.entry.contract, self.ruleset)) for tool, one in loaded.items()}
-        object.__setattr__(self, "_reads", {tool: frozenset(names) for tool, names in {**reads, "": always}.items()})
-        object.__setattr__(self, "_minded", heeded(self.ruleset.predicates))
+        vars(self).update(  # as `object.__setattr__` would
+            loaded=loaded,
+            programs={tool: one.program for tool, one in loaded.items() if one.program},
+            tools=frozenset(known),
+            validator=Validator(box),
+            _reads={tool: frozenset(names) for tool, names in {**reads, "": always}.items()},
+            _minded=heeded(self.ruleset.predicates),
+        )
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
@@ -219,9 +216,7 @@ class CallWatch:
         self._slices: dict[Formula, Slices] = {}
         self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
         self._counted: dict[Formula, frozenset[str]] = {}
-        self._ordered: dict[
-            int, Any
-        ] = {}  # what has read the calls of each step one after the other, where that differs
+        self._ordered: dict[int, Any] = {}  # what has read a step's calls one after the other, where that differs
         self._ahead: dict[int, tuple[tuple[Step, ...], Any]] = {}
         self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
@@ -421,9 +416,7 @@ class Loaded:
         self.about: dict[str, Reader | AmongReader] = {}  # and those that speak of objects
         self.past: Past | None = None
         self.slices: tuple[tuple[Slices, Named], ...] = ()  # its formulas about objects, and what names these
-        self.counted: dict[
-            Formula, frozenset[str]
-        ] = {}  # of each, the tools whose calls of a step it counts one by one
+        self.counted: dict[Formula, frozenset[str]] = {}  # the tools whose calls of a step each counts one by one
         self.sides: tuple[Sides, ...] = ()  # what has no order within a step
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         self.loose = frozenset(p.name for p in contract.parameters if p.loose)
