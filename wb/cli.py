@@ -507,9 +507,9 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
 
     with _stoppable():
         found = building.forecast(steps)
-    total, money = found.total, bool(found.price.prompt or found.price.completion)
+    total, money = found.ledger.total, bool(found.price.prompt or found.price.completion)
     rows = []
-    for name, usage in (*found.rows.items(), ("all", total)):
+    for name, usage in (*found.ledger.rows.items(), ("all", total)):
         cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
     heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -209,8 +208,7 @@ class Forecast:
 
     def __init__(self, endpoint: Endpoint, answers: object) -> None:
         self.name, self._endpoint, self.answers = endpoint.name, endpoint, answers
-        self._rows: dict[str, Usage] = {}
-        self._lock = threading.Lock()
+        self.ledger = Ledger()
 
     def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
         """The other engine's reply; the question is counted unless a reply to it is recorded."""
@@ -220,25 +218,13 @@ class Forecast:
         got = _tokens(json.dumps(dict(reply.value), ensure_ascii=False))
         recorded = self._endpoint.replies.path(request).exists() and self._endpoint.replies.mode != "record"
         asked = Usage(replayed=1) if recorded else Usage(1, sent, got, self.price.of(sent, got))
-        with self._lock:
-            self._rows[prompt.name] = self._rows.get(prompt.name, Usage()) + asked
+        self.ledger.add(prompt.name, asked)
         return reply
 
     @property
     def price(self) -> Price:
         """Money per million tokens; 0 where none is known."""
         return self._endpoint.price
-
-    @property
-    def rows(self) -> dict[str, Usage]:
-        """What would be asked, by prompt, in the order of the first question of each."""
-        with self._lock:
-            return dict(self._rows)
-
-    @property
-    def total(self) -> Usage:
-        """The sum over all prompts."""
-        return sum(self.rows.values(), Usage())
 
 
 def _tokens(text: str) -> int:
