@@ -608,8 +608,8 @@ DEFECTS = (
     Defect(
         "a proof of another source is believed",
         "wb/guards/nagini",
-        'if proof.digest == digest(source) else None',
-        'if proof.digest else None',
+        "if proof.digest == digest(source) else None",
+        "if proof.digest else None",
         "test_prover.py::test_a_kept_proof_that_was_changed_is_asked_again",
     ),
     # a person's decisions
