@@ -14,7 +14,7 @@ from pathlib import Path
 from wb.bench import baselines
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace, Verdict
-from wb.guards import contract, decided, evidence, faults, sandbox, synthesis, toolguard, veriguard
+from wb.guards import contract, evidence, faults, sandbox, synthesis, toolguard, veriguard
 from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import cel, semantics
@@ -293,7 +293,7 @@ def meet(source: str) -> dict[str, object]:
     entry = synthesis.guarded(draft)
     rows = json.loads(json.dumps(evidence.to_rows([entry], RULES, {})))
     (kept,) = evidence.from_rows(rows, (BOOK,), RULES, {})
-    decided.without(decided.joined(source, BOOK), BOOK)
+    synthesis.without(synthesis.joined(source, BOOK), BOOK)
     baselines._executed(baselines.Code(code=source), {**FORBIDDEN, "more": 1})
     trusted = CallGuard("trusting", RULES, (Guarded(BOOK, source, "tested"),), frozenset({"tested"}), TOOLS)
     own = CallGuard("careful", RULES, (kept,), frozenset({"tested"}), TOOLS)

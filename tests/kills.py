@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from wb import paths  # noqa: E402
 from wb.domain import policy as documents  # noqa: E402
 from wb.domain.trace import Call, Step, Trace  # noqa: E402
-from wb.guards import contract, evidence, nagini, runtime, trial, typecheck  # noqa: E402
+from wb.guards import contract, evidence, nagini, runtime, trial  # noqa: E402
 from wb.guards.nagini import Proof  # noqa: E402
 from wb.models.endpoint import Reply  # noqa: E402
 from wb.models.ledger import ModelError, Usage  # noqa: E402
@@ -108,7 +108,7 @@ def made(steps: Steps, stages: tuple[str, ...] = STAGES) -> None:
     """A run of those stages."""
     pipeline.kernel.execute = lambda *given, **named: execute(steps, *given, **named)
     nagini.Verifier = Prover
-    typecheck.found = lambda sources, *_: {source: () for source in sources}
+    trial.typed = lambda sources, *_: {source: () for source in sources}
     for owner, name in (
         (store.Stage, "write"),
         (artifact, "seal"),

@@ -32,8 +32,7 @@ from wb.domain.trace import Verdict  # noqa: E402
 from wb.guards import (
     contract,
     scenes,
-    synthesis,
-    toolguard,  # noqa: E402
+    synthesis,  # noqa: E402
 )
 from wb.guards.scenes import Refusal, Scene  # noqa: E402
 from wb.guards.synthesis import Draft  # noqa: E402
@@ -100,7 +99,7 @@ def walk(llm: LLM, vectors: Path) -> Walk:
     mapped = items.items(source, accounts)
     examples = scenes.written(mapped, source.toolbox, llm, rounds=2)
     told = {c.tool: synthesis.concerning(c, refined, clauses, rules) for c in required}
-    drafts = toolguard.candidates(synthesis.write(required, told, source.toolbox, llm), synthesis.reviser(told, llm))
+    drafts = synthesis.synthesise(synthesis.write(required, told, source.toolbox, llm), synthesis.reviser(told, llm))
     traces = [baselines.observed(o) for o in OBSERVATIONS]
     guards = (baselines.Direct(source, llm), baselines.RuleTraverse(refined, llm), baselines.GuardAgent(source, llm))
     return Walk(

@@ -29,7 +29,7 @@ from wb.adapters.enforcement import NotAllowed
 from wb.domain import tools
 from wb.domain.session import Session
 from wb.domain.trace import Verdict
-from wb.guards import compliance
+from wb.guards import examples
 from wb.rules.rule import Predicate, RuleSet
 
 
@@ -262,13 +262,13 @@ def test_the_session_of_the_present_conversation_decides() -> None:
 
 
 def test_what_would_comply_is_what_the_broken_rules_ask() -> None:
-    assert compliance.required(library.GUARD, "lend_book", ["r1", "r2"]) == (
+    assert examples.required(library.GUARD, "lend_book", ["r1", "r2"]) == (
         "days is at most 14",
         "card blocked is false",
     )
-    assert compliance.required(library.GUARD, "burn_book", ["r1"]) == ()
-    assert compliance.required(library.GUARD, "lend_book", ["r3"]) == (), "a rule that does not bear on the tool"
-    assert compliance.required(Broken(None), "lend_book", ["r1"]) == ()
+    assert examples.required(library.GUARD, "burn_book", ["r1"]) == ()
+    assert examples.required(library.GUARD, "lend_book", ["r3"]) == (), "a rule that does not bear on the tool"
+    assert examples.required(Broken(None), "lend_book", ["r1"]) == ()
 
 
 def test_nothing_complies_where_the_guard_allows_nothing() -> None:
@@ -278,10 +278,10 @@ def test_nothing_complies_where_the_guard_allows_nothing() -> None:
         for entry in library.GUARD.guarded
     ]
     shut = dataclasses.replace(library.GUARD, guarded=tuple(kept))
-    assert shut.watch().judge is not None and compliance.required(shut, "lend_book", ["r1"]) == ()
+    assert shut.watch().judge is not None and examples.required(shut, "lend_book", ["r1"]) == ()
     never = dataclasses.replace(library.RULES.rules[0], formula=library.parse("ALWAYS (NOT lend_book)"))
     forbidden = library.airline.guarded("f", library.BOX, library.RuleSet(library.PREDICATES, (never,)))
-    assert compliance.required(forbidden, "lend_book", ["r1"]) == ()
+    assert examples.required(forbidden, "lend_book", ["r1"]) == ()
 
 
 # ---- functions --------------------------------------------------------------------------------------
@@ -716,13 +716,13 @@ def test_a_session_has_one_enforcer_and_a_refusal_says_all_that_is_known() -> No
 
 def test_what_would_comply_is_found_once_for_the_same_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is slow to say for a large rule: a second refusal for the same rules does not say it anew."""
-    found, real = [], compliance.required
+    found, real = [], examples.required
 
     def counted(*given: Any) -> tuple[str, ...]:
         found.append(given)
         return real(*given)
 
-    monkeypatch.setattr(compliance, "required", counted)
+    monkeypatch.setattr(examples, "required", counted)
     session, desk = library.session(), Desk()
     for days in (15, 16, 17):
         assert "days is at most 14" in by_function(session, desk, "lend_book", {"days": days})[1]

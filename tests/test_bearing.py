@@ -12,7 +12,7 @@ from test_same_object import BINARY, PREDICATES, TOOLS, UNARY, generated, random
 
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step
-from wb.guards import contract, decided
+from wb.guards import contract, synthesis
 from wb.guards.runtime import CallGuard, Guarded
 from wb.logic import cel, decide, facts
 from wb.logic import formula as F
@@ -55,7 +55,7 @@ def ruleset(text: str) -> RuleSet:
 def guard(rules: RuleSet) -> CallGuard:
     """A guard of the code that is written from the rules alone."""
     made = [contract.contract(tool, rules, BOX.state) for tool in BOX.tools]
-    sources = [contract.assemble(decided.alone(one), one) for one in made]
+    sources = [contract.assemble(synthesis.alone(one), one) for one in made]
     guards = tuple(Guarded(one, source, "tested") for one, source in zip(made, sources, strict=True))
     return CallGuard("g", rules, guards, frozenset({"tested"}), BOX)
 

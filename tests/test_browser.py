@@ -22,7 +22,7 @@ import pytest
 from conftest import ROOT
 
 from wb.domain import policy as documents
-from wb.guards import contract, decided
+from wb.guards import contract, synthesis
 from wb.guards.runtime import CallGuard, Guarded
 from wb.offline import reader
 from wb.rules import decisions, sentences
@@ -252,7 +252,7 @@ def decided_now(folder, call: str, **state: bool) -> str:
     made, _ = sentences.settled(source, decisions.load(decisions.place(folder), source))
     readings, rules = sentences.classify(source, reader.extracted(source), made)
     required = contract.contracts(source.toolbox, rules)
-    guards = tuple(Guarded(one, contract.assemble(decided.alone(one), one), "tested") for one in required)
+    guards = tuple(Guarded(one, contract.assemble(synthesis.alone(one), one), "tested") for one in required)
     guard = CallGuard("g", rules, guards, frozenset({"tested"}), source.toolbox, sentences.open_on(readings))
     session = guard.session()
     session.state(state)

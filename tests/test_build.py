@@ -232,7 +232,7 @@ def test_a_persons_rules_about_the_same_object_go_the_whole_way(built: wb.build.
 
 def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
     """The rows that 06 kept, loaded by hand, decide as the guards that `build` gives."""
-    from wb.guards import contract, evidence, veriguard
+    from wb.guards import contract, evidence
     from wb.rules import rulefile, sentences
 
     read = {stage[:2]: version for stage, version in built.versions.items()}
@@ -240,7 +240,7 @@ def test_a_build_gives_the_verdicts_of_the_run(built: wb.build.Built) -> None:
     required = contract.contracts(built.toolbox, rules)
     waiting = sentences.open_on(sentences.from_json(read["02"].read("sentences.json")))
     rows = evidence.from_rows(read["06"].read("guards.json"), required, rules, waiting)
-    by_hand = veriguard.proved_guard(rules, rows, built.toolbox, waiting)
+    by_hand = runtime.accepting("veriguard", rules, rows, built.toolbox, waiting)
     for state in ({}, {"can_swim": False}, {"can_swim": True}):
         one, other = by_hand.session(), built.session()
         one.state(state), other.state(state)

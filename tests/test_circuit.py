@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import worlds
 
 from wb.logic import semantics
 from wb.logic.formula import Always, And, Atom, Eventually, Implies, Not, Once, Or, Until
@@ -69,10 +70,10 @@ def test_the_closed_form_is_the_difference_of_the_two_worlds(formulas, data):
     weights = data.draw(st.lists(st.floats(0, 4), min_size=len(formulas), max_size=len(formulas)))
     c = of(*map(Always, formulas), weights=weights)
     evidence = {n: data.draw(st.booleans()) for n in NAMES[1:]}
-    worlds = circuit.enumerate_worlds(c, keeps, evidence)
+    masses = worlds.enumerate_worlds(c, keeps, evidence)
     inference = said(c, evidence)
-    assert worlds.taken + worlds.left == pytest.approx(1)
-    assert inference.low == inference.high == pytest.approx(worlds.taken - worlds.left, abs=1e-9)
+    assert masses.taken + masses.left == pytest.approx(1)
+    assert inference.low == inference.high == pytest.approx(masses.taken - masses.left, abs=1e-9)
 
 
 @settings(max_examples=80)
@@ -86,8 +87,8 @@ def test_with_unknowns_the_interval_holds_every_completion_and_the_marginal(form
     for values in itertools.product((False, True), repeat=len(free)):
         exact = said(c, {**known, **dict(zip(free, values, strict=True))})
         assert inference.low - 1e-12 <= exact.low <= inference.high + 1e-12
-    worlds = circuit.enumerate_worlds(c, keeps, known)
-    assert inference.low - 1e-9 <= worlds.taken - worlds.left <= inference.high + 1e-9
+    masses = worlds.enumerate_worlds(c, keeps, known)
+    assert inference.low - 1e-9 <= masses.taken - masses.left <= inference.high + 1e-9
 
 
 @settings(max_examples=50)
@@ -201,8 +202,8 @@ def test_a_hard_rule_outweighs_every_soft_one():
     c = of(ONLY_IF_P, soft_for, weights=[HARD, 50.0])
     inference = said(c, {"p": False})
     assert inference.low == inference.high == -1 and circuit.safe(inference) is False
-    worlds = circuit.enumerate_worlds(c, keeps, {"p": False})
-    assert (worlds.taken, worlds.left) == (0, 1)
+    masses = worlds.enumerate_worlds(c, keeps, {"p": False})
+    assert (masses.taken, masses.left) == (0, 1)
 
 
 def test_hard_rules_that_forbid_both_worlds_are_reported_and_decide_nothing():
@@ -210,14 +211,14 @@ def test_hard_rules_that_forbid_both_worlds_are_reported_and_decide_nothing():
     inference = said(c, {"p": False})
     assert inference.state == "contradictory" and circuit.safe(inference) is None
     with pytest.raises(ValueError, match="hard rules"):
-        circuit.enumerate_worlds(c, keeps, {"p": False})
+        worlds.enumerate_worlds(c, keeps, {"p": False})
 
 
 def test_the_global_partition_makes_circuits_incomparable():
     small, large = of(ONLY_IF_P), of(ONLY_IF_P, Always(Or(Atom("q"), Not(Atom("q")))))
     evidence = {"p": False, "q": True}
-    local = [circuit.enumerate_worlds(c, keeps, evidence) for c in (small, large)]
-    globe = [circuit.enumerate_worlds(c, keeps, evidence, partition="global") for c in (small, large)]
+    local = [worlds.enumerate_worlds(c, keeps, evidence) for c in (small, large)]
+    globe = [worlds.enumerate_worlds(c, keeps, evidence, partition="global") for c in (small, large)]
     assert local[0] == pytest.approx(local[1])
     assert globe[0].taken - globe[0].left != pytest.approx(globe[1].taken - globe[1].left)
     # one rule over act and p: Z = 3e + 1, so the two evidence worlds weigh 1 and e

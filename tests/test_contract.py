@@ -488,7 +488,7 @@ def test_a_guard_with_a_docstring_keeps_its_first_statement(docstring: str) -> N
     ],
 )
 def test_a_guard_with_another_name_or_a_contract_of_its_own_is_refused(guard: str) -> None:
-    with pytest.raises(contract.VacuousContract, match="required"):
+    with pytest.raises(sandbox.UnsafeSource, match="required"):
         contract.assemble(guard, of("book", "ALWAYS (book IMPLIES adult)"))
 
 

@@ -10,7 +10,7 @@ import pytest
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, decided, examples, faults, sandbox, synthesis, toolguard
+from wb.guards import contract, examples, faults, runtime, sandbox, synthesis, toolguard
 from wb.logic import cel, semantics
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
@@ -67,7 +67,7 @@ class Author:
 def tried(made: contract.Contract, author: Author, sentences: tuple[Clause, ...] = (READ,)) -> synthesis.Draft:
     told = {"delete_record": sentences}
     first = synthesis.write([made], told, BOX, LLM(author))
-    (draft,) = toolguard.candidates(first, synthesis.reviser(told, LLM(author)))
+    (draft,) = synthesis.synthesise(first, synthesis.reviser(told, LLM(author)))
     return draft
 
 
@@ -108,7 +108,7 @@ def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstri
     """The author lets a clerk through at once; what the person demands of clerks is asked first all the same."""
     made = of("c1", *OWN)
     early = f"{made.signature}\n{docstring}    if clerk:\n        return (True, 'a clerk')\n    return (False, 'c1')\n"
-    joined = decided.joined(early, made)
+    joined = synthesis.joined(early, made)
     allows, whole = examples.program(made, made.allows), sandbox.load(joined)
     for case in examples.examples(made):
         assert whole.run(**dict(case.arguments))[0] is allows.run(**dict(case.arguments))[0] is case.allowed
@@ -116,16 +116,16 @@ def test_the_persons_part_comes_before_whatever_the_author_returns_early(docstri
     (function,) = [one for one in ast.parse(joined).body if isinstance(one, ast.FunctionDef)]
     assert ast.get_docstring(function) == ("What it does." if docstring else None), "it stays the first"
     assert len(function.body) == bool(docstring) + len(OWN) + 2
-    assert decided.without(joined, made).strip().endswith("return (False, 'c1')") and "decided-" not in decided.without(
-        joined, made
-    )
+    assert synthesis.without(joined, made).strip().endswith(
+        "return (False, 'c1')"
+    ) and "decided-" not in synthesis.without(joined, made)
 
 
 @pytest.mark.parametrize(
     "source", ["", "allowed = True\n", "def policy(", "def a():\n    pass\n\n\ndef b():\n    pass\n"]
 )
 def test_what_is_no_function_is_left_as_it_is_for_the_check(source: str) -> None:
-    assert decided.joined(source, of("c1", *OWN)) == decided.without(source, of("c1", *OWN)) == source
+    assert synthesis.joined(source, of("c1", *OWN)) == synthesis.without(source, of("c1", *OWN)) == source
 
 
 WRONG = "{}\n    if clerk:\n        return (False, 'c1')\n    return (True, 'allowed')\n"
@@ -142,7 +142,7 @@ def test_a_mistake_of_the_author_goes_back_without_the_persons_part_and_comes_ho
 
 def test_a_reply_that_does_not_come_leaves_the_tool_denied_whatever_a_person_said() -> None:
     draft = tried(of("c1", *OWN), Author(None, None))
-    guard = toolguard.tested_guard(RuleSet(PREDICATES), [synthesis.guarded(draft)])
+    guard = runtime.accepting("toolguard", RuleSet(PREDICATES), [synthesis.guarded(draft)])
     step = Step((Call("delete_record", {"kind": "note", "years": 9}),), {"clerk": True, "night": False})
     assert guard.decide(Trace("t", (step,))).decision == "deny"
 
@@ -157,9 +157,9 @@ def test_a_fault_in_the_persons_part_is_noticed_and_mended() -> None:
             continue
         broken = synthesis.Draft(made, (synthesis.Attempt(mutant.source),))
         author = Author()
-        (after,) = toolguard.candidates([broken], synthesis.reviser({"delete_record": (READ,)}, LLM(author)))
+        (after,) = synthesis.synthesise([broken], synthesis.reviser({"delete_record": (READ,)}, LLM(author)))
         mended += synthesis.guarded(after).grade == "tested"
-        assert decided.joined(decided.without(after.source, made), made) == after.source
+        assert synthesis.joined(synthesis.without(after.source, made), made) == after.source
     assert mended > 5 and kept < mended
 
 

@@ -151,7 +151,7 @@ RIGHT = "def policy_water_plant(age: int) -> Tuple[bool, str]:\n    if age < 18:
 
 def test_a_candidate_that_fails_goes_back_with_the_arguments_and_is_tested_again() -> None:
     made, author = of("c1"), Author(RIGHT.replace("<", "<="), RIGHT)
-    (draft,) = toolguard.candidates([written(made, author, ("c1",))], synthesis.reviser({}, LLM(author)))
+    (draft,) = synthesis.synthesise([written(made, author, ("c1",))], synthesis.reviser({}, LLM(author)))
     name, inputs = author.asked[1]
     assert name == "repair_guard" and {"age": 18} in [c["arguments"] for c in inputs["complaints"]]
     assert len(draft.attempts) == 2 and synthesis.guarded(draft).grade == "tested"
@@ -160,7 +160,7 @@ def test_a_candidate_that_fails_goes_back_with_the_arguments_and_is_tested_again
 def test_rounds_are_a_budget_that_is_kept() -> None:
     wrong = [RIGHT.replace("18", str(n)) for n in (1, 2, 3, 4, 5, 6)]
     author = Author(*wrong)
-    (draft,) = toolguard.candidates(
+    (draft,) = synthesis.synthesise(
         [written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)), max_rounds=2
     )
     assert len(draft.attempts) == 3 and synthesis.guarded(draft).grade == "error" and draft.complaints
@@ -180,22 +180,22 @@ def test_rounds_are_a_budget_that_is_kept() -> None:
 )
 def test_a_reply_that_is_no_guard_ends_in_error_with_what_was_required(code: str, said: str) -> None:
     author = Author(code, None, None, None)
-    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))
+    (draft,) = synthesis.synthesise([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))
     entry = synthesis.guarded(draft)
     assert entry.grade == "error" and any(word in entry.reason for word in said.split("|"))
 
 
 def test_a_request_without_an_answer_ends_in_error_and_the_tool_is_denied() -> None:
     author = Author(None, None)
-    (draft,) = toolguard.candidates([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))
-    guard = toolguard.tested_guard(ruleset("c1"), [synthesis.guarded(draft)])
+    (draft,) = synthesis.synthesise([written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)))
+    guard = runtime.accepting("toolguard", ruleset("c1"), [synthesis.guarded(draft)])
 
     assert guard.decide(Trace("t", (Step((Call("water_plant"),), {"age": 40}),))).decision == "deny"
 
 
 def test_a_kept_candidate_comes_back_for_its_proof() -> None:
     made = of("c1")
-    (draft,) = toolguard.candidates([written(made, Author(RIGHT), ("c1",))], synthesis.reviser({}, LLM(Author())))
+    (draft,) = synthesis.synthesise([written(made, Author(RIGHT), ("c1",))], synthesis.reviser({}, LLM(Author())))
     (row,) = toolguard.to_rows([draft], RuleSet((), ()), {})
     assert row["grade"] == "tested" and toolguard.drafts([row], [made])[0].source == RIGHT
     assert "candidate" in toolguard.drafts([], [made])[0].source
@@ -228,7 +228,9 @@ def test_what_its_author_disputes_is_shown_and_is_never_proved(says: dict) -> No
     """The code passes every check, a prover's too; without the dissent it is proved."""
     made = of("c1")
     for author, grade in ((Author(RIGHT), "proved"), (Dissenter(RIGHT, **says), "tested")):
-        (draft,) = synthesis.synthesise([written(made, author, ("c1",))], (*synthesis.TESTED, PROVES), lambda d: [])
+        (draft,) = synthesis.synthesise(
+            [written(made, author, ("c1",))], lambda d: [], checks=(*synthesis.TESTED, PROVES)
+        )
         entry = synthesis.guarded(draft)
         assert entry.grade == grade
         assert (says[min(says)][0] in entry.reason) == (grade == "tested")
@@ -240,7 +242,7 @@ def test_what_a_person_has_to_decide_is_never_proved_and_goes_with_the_candidate
     """The code passes every check, a prover's too; without the finding it is proved."""
     made, found = of("c1"), {"pay": ("a model says that 'Half' is its policy",)}
     (draft,) = toolguard.doubted([written(made, Author(RIGHT), ("c1",))], {made.tool: found["pay"], "other": ("x",)})
-    (draft,) = synthesis.synthesise([draft], (*synthesis.TESTED, PROVES), lambda d: [])
+    (draft,) = synthesis.synthesise([draft], lambda d: [], checks=(*synthesis.TESTED, PROVES))
     entry = synthesis.guarded(draft)
     assert entry.grade == "tested" and entry.reason == f"{runtime.UNSETTLED} {found['pay'][0]}"
     assert synthesis.guarded(replace(draft, findings=())).grade == "proved"
@@ -256,7 +258,7 @@ def test_a_disputed_test_is_kept_though_the_code_stays_as_it_is() -> None:
     made, wrong = of("c1"), RIGHT.replace("< 18", "< 17")
     assert wrong != RIGHT
     author = Dissenter(wrong, wrong, disputed=["17 is allowed by the sentence"])
-    (draft,) = toolguard.candidates([written(made, author, ("c1",))], synthesis.reviser({}, LLM(author)))
+    (draft,) = synthesis.synthesise([written(made, author, ("c1",))], synthesis.reviser({}, LLM(author)))
     assert len(draft.attempts) == 1 and "17 is allowed by the sentence" in synthesis.guarded(draft).reason
     assert synthesis.guarded(draft).grade == "error", "the example stands, and the code fails it"
 
@@ -275,7 +277,9 @@ def test_an_author_who_disputed_a_test_and_then_obeys_it_is_not_proved(says: dic
 
     author = Once(RIGHT.replace("< 18", "< 17"), RIGHT, **says)
     checks = (*synthesis.TESTED, PROVES)
-    (draft,) = synthesis.synthesise([written(of("c1"), author, ("c1",))], checks, synthesis.reviser({}, LLM(author)))
+    (draft,) = synthesis.synthesise(
+        [written(of("c1"), author, ("c1",))], synthesis.reviser({}, LLM(author)), checks=checks
+    )
     entry = synthesis.guarded(draft)
     assert len(draft.attempts) == 2 and entry.grade == grade
     assert (says[min(says)][0] in entry.reason) == (grade == "tested")
@@ -288,7 +292,7 @@ def test_a_guard_that_its_author_disputes_is_not_proved_again() -> None:
             return []
 
     made = of("c1")
-    (draft,) = toolguard.candidates([written(made, Dissenter(RIGHT, uncovered=["c1"]), ("c1",))], lambda d: [])
+    (draft,) = synthesis.synthesise([written(made, Dissenter(RIGHT, uncovered=["c1"]), ("c1",))], lambda d: [])
     entry = synthesis.guarded(draft)
     assert veriguard.again([entry], Never()) == (entry,)
 
@@ -296,7 +300,7 @@ def test_a_guard_that_its_author_disputes_is_not_proved_again() -> None:
 def test_nobody_is_asked_about_rules_whose_sentences_are_not_known_and_their_tool_is_denied() -> None:
     author, made = Author(), of("c1")
     drafts = synthesis.write([made], {}, TOOLS, LLM(author))
-    (draft,) = toolguard.candidates(drafts, synthesis.reviser({}, LLM(author)))
+    (draft,) = synthesis.synthesise(drafts, synthesis.reviser({}, LLM(author)))
     assert author.asked == [] and synthesis.guarded(draft).grade == "error"
     assert len(written(made, author, ("c1",)).attempts) == len(author.asked) == 1, "with its sentence it is asked"
 

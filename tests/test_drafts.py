@@ -15,7 +15,7 @@ from test_veriguard import BOOK, RIGHT, WRONG, Prescribed
 
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.guards import decided, evidence, examples, sandbox, synthesis, veriguard
+from wb.guards import evidence, examples, sandbox, synthesis, veriguard
 from wb.guards.contract import Parameter
 from wb.guards.nagini import Objection, Proof
 from wb.guards.runtime import Guarded
@@ -67,7 +67,7 @@ def test_a_draft_is_mended_so_often_and_no_more(rounds: int) -> None:
         return [Attempt(row.source[:-1]) for row in rows]
 
     start = [draft("aaaax"), draft("bx"), draft("ok")]
-    found = synthesis.synthesise(start, [refusing("x", "a"), refusing("b")], revise, max_rounds=rounds)
+    found = synthesis.synthesise(start, revise, checks=[refusing("x", "a"), refusing("b")], max_rounds=rounds)
     assert len(asked) == min(rounds, 5) and all("ok" not in row for row in asked)
     assert [len(row.attempts) for row in found][::2] == [1 + rounds, 1]
     assert found[0].source == "aaaax"[: 5 - rounds] and found[2] == replace(start[2], passed=("no x or a", "no b"))
@@ -75,12 +75,12 @@ def test_a_draft_is_mended_so_often_and_no_more(rounds: int) -> None:
 
 
 def test_three_rounds_unless_another_number_is_said_and_never_fewer_than_none() -> None:
-    for function in (synthesis.synthesise, veriguard.prove, veriguard.settling):
+    for function in (synthesis.synthesise, veriguard.prove):
         assert inspect.signature(function).parameters["max_rounds"].default == 3
     for rounds in (-1, -7):
         with pytest.raises(ValueError, match=f"max_rounds must be 0 or more; got {rounds}"):
-            synthesis.synthesise([], (), lambda rows: [], max_rounds=rounds)
-    (found,) = synthesis.synthesise([draft("ok")], [refusing("x")], lambda rows: pytest.fail("nobody is asked"))
+            synthesis.synthesise([], lambda rows: [], checks=(), max_rounds=rounds)
+    (found,) = synthesis.synthesise([draft("ok")], lambda rows: pytest.fail("nobody is asked"), checks=[refusing("x")])
     assert found.passed == ("no x",)
 
 
@@ -92,7 +92,7 @@ def test_who_has_no_idea_or_an_old_one_is_not_asked_again_and_what_is_said_is_ke
         return [None if row.source == "a1" else Attempt("a0", (), ("old", "said")) for row in rows]
 
     first, second = synthesis.synthesise(
-        [draft("a1"), draft("a0", "a2", dissent=("old",))], [refusing("a")], revise, max_rounds=3
+        [draft("a1"), draft("a0", "a2", dissent=("old",))], revise, checks=[refusing("a")], max_rounds=3
     )
     assert asked == [["a1", "a2"]] and len(first.attempts) == 1 and first.dissent == ()
     assert [one.source for one in second.attempts] == ["a0", "a2"] and second.dissent == ("old", "said")
@@ -101,7 +101,7 @@ def test_who_has_no_idea_or_an_old_one_is_not_asked_again_and_what_is_said_is_ke
 
 def test_who_is_mended_loses_what_was_passed_before() -> None:
     (found,) = synthesis.synthesise(
-        [draft("cb")], [refusing("a"), refusing("b")], lambda rows: [Attempt("ca")], max_rounds=1
+        [draft("cb")], lambda rows: [Attempt("ca")], checks=[refusing("a"), refusing("b")], max_rounds=1
     )
     assert found.passed == () and [c.message for c in found.complaints] == ["a"] and len(found.attempts) == 2
     assert found.source == "ca" and found.attempts[0].complaints[0].message == "b"
@@ -302,22 +302,22 @@ def test_a_persons_part_is_written_from_the_rules() -> None:
     own = "".join(
         f"    if {test}:\n        return (False, '{clause}')\n" for test, clause in zip(tests, clauses, strict=True)
     )
-    assert decided.alone(made) == f"{head}{own}    return (True, 'allowed')\n"
-    assert decided.joined(f"{head}    return (clerk, 'x')\n", made) == f"{head}{own}    return (clerk, 'x')\n"
-    assert decided.without(decided.alone(made), made) == f"{head}    return (True, 'allowed')\n"
-    assert decided.without(f"{head}{own}", made) == f"{head}    pass\n"
+    assert synthesis.alone(made) == f"{head}{own}    return (True, 'allowed')\n"
+    assert synthesis.joined(f"{head}    return (clerk, 'x')\n", made) == f"{head}{own}    return (clerk, 'x')\n"
+    assert synthesis.without(synthesis.alone(made), made) == f"{head}    return (True, 'allowed')\n"
+    assert synthesis.without(f"{head}{own}", made) == f"{head}    pass\n"
     mine = f"{head}    if clerk:\n        return (False, 'c1')\n    return (True, 'x')\n"
-    assert decided.without(mine, made) == decided.without(decided.joined(mine, made), made) == mine
+    assert synthesis.without(mine, made) == synthesis.without(synthesis.joined(mine, made), made) == mine
     both = f"{head}    if clerk:\n        return (False, '{OWN[0]}')\n    else:\n        pass\n    return (True, 'x')\n"
-    assert decided.without(both, made) == both, "a person's part has no other side"
+    assert synthesis.without(both, made) == both, "a person's part has no other side"
     for contract, needs in ((of(), False), (of("c1"), True), (of(*OWN), False), (made, True)):
-        assert decided.authored(contract) is needs
-        assert [item.clause for item in decided.rest(contract).items] == ["c1"] * needs
+        assert synthesis.authored(contract) is needs
+        assert [item.clause for item in synthesis.rest(contract).items] == ["c1"] * needs
     plain = of("c1")
-    assert decided.joined(" x", plain) == decided.without(" x", plain) == " x"
+    assert synthesis.joined(" x", plain) == synthesis.without(" x", plain) == " x"
     never = of("c1", "decided-ffffffffffff")
-    assert decided.alone(never) == f"{never.signature}\n    return (False, 'decided-ffffffffffff')\n"
-    assert not decided.authored(never)
+    assert synthesis.alone(never) == f"{never.signature}\n    return (False, 'decided-ffffffffffff')\n"
+    assert not synthesis.authored(never)
 
 
 # ---- what the prover says ---------------------------------------------------------------------------

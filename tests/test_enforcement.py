@@ -17,7 +17,7 @@ from wb.adapters import enforcement
 from wb.adapters.enforcement import Answer, Enforcer, NotAllowed
 from wb.domain.session import Session
 from wb.domain.trace import Verdict
-from wb.guards import compliance
+from wb.guards import examples
 
 HEARD = ("text", "input_text", "output_text")
 UNHEARD = (
@@ -403,7 +403,7 @@ def test_nothing_is_said_to_comply_where_no_rule_is_broken_or_none_can_be_said(
             raise RuntimeError("no")
         return (f"{name} is mended",)
 
-    monkeypatch.setattr(compliance, "required", found)
+    monkeypatch.setattr(examples, "required", found)
     one = Enforcer(library.session())
     for name, violated, comply in (
         ("t", ("r",), True),

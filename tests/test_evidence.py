@@ -14,7 +14,7 @@ from test_guarding import BOOK, CONTRACTS, FINE, GUARDS, PREDICATES, RULES, TOOL
 
 from wb import paths
 from wb.domain.trace import Open
-from wb.guards import contract, evidence, nagini, runtime, veriguard
+from wb.guards import contract, evidence, nagini, runtime
 from wb.guards.nagini import Proof, Verifier
 from wb.logic import cel
 from wb.rules.rule import RuleSet
@@ -93,10 +93,10 @@ def test_a_proof_is_of_these_open_sentences_and_these_facts() -> None:
 
 def test_a_guard_that_somebody_proved_elsewhere_is_denied_by_the_final_guard_and_says_why() -> None:
     kept = evidence.from_rows(edited(seal="0" * 64), REQUIRED, RULES, OPEN)
-    guard = veriguard.proved_guard(RULES, kept, TOOLS, {})
+    guard = runtime.accepting("veriguard", RULES, kept, TOOLS, {})
     verdict = guard.decide(trace(book("a"), **FINE))
     assert verdict.decision == "deny" and "its seal is not one of this key" in verdict.reason
-    assert veriguard.proved_guard(RULES, GUARDS, TOOLS, {}).decide(trace(book("a"), **FINE)).decision == "allow"
+    assert runtime.accepting("veriguard", RULES, GUARDS, TOOLS, {}).decide(trace(book("a"), **FINE)).decision == "allow"
 
 
 def test_a_wrong_body_without_a_seal_is_not_even_tested() -> None:

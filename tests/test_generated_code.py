@@ -16,7 +16,7 @@ from hostile_code import BOOK, ESCAPES, GROWTH, LOOPS, PARSER, SOURCES, denying,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.guards import contract, decided, runtime, sandbox, synthesis, trial
+from wb.guards import contract, runtime, sandbox, synthesis, trial
 from wb.guards.synthesis import Attempt, Draft
 from wb.logic import semantics
 from wb.rules.rule import Predicate, Rule, RuleSet
@@ -213,10 +213,10 @@ def test_a_rule_too_large_to_be_code_ends_in_a_guard_that_denies(condition: str)
     facts = tuple(Predicate(f"p{i}", "state", "") for i in range(1500))
     ruleset = RuleSet((hostile_code.PREDICATES[0], *facts), (Rule("r1", text, semantics.parse(text), "forbid"),))
     (made,) = contract.contracts(hostile_code.TOOLS, ruleset)
-    (draft,) = synthesis.checked([Draft(made, (Attempt(decided.alone(made)),))], synthesis.TESTED)
+    (draft,) = synthesis.checked([Draft(made, (Attempt(synthesis.alone(made)),))], synthesis.TESTED)
     entry = synthesis.guarded(draft)
     assert entry.grade == "error" and "required; got" in entry.reason
-    for source in (entry.source, decided.alone(made)):
+    for source in (entry.source, synthesis.alone(made)):
         trusted = runtime.Guarded(made, source, "tested")
         guard = runtime.CallGuard("t", ruleset, (trusted,), frozenset({"tested"}), hostile_code.TOOLS)
         assert set(hostile_code.judged(guard)) == {"error"}

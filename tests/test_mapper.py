@@ -18,9 +18,8 @@ from test_items import SHED, accounts, box, tool
 
 from wb.bench import mapping
 from wb.models import client
-from wb.models.client import LLM
+from wb.models.client import LLM, Forecast
 from wb.models.endpoint import Endpoint, Replies, Reply
-from wb.models.forecast import Forecast
 from wb.models.ledger import ModelError
 from wb.offline.engine import Offline
 from wb.rules import edits, items, mapper
@@ -391,7 +390,7 @@ def test_a_dry_run_counts_every_question_of_the_mapper(tmp_path: Path) -> None:
         mapper.mapped(POLICY, READ, LLM(forecast, workers=1), rounds=2)
         assert not server.requests, "nobody was asked"
         mapper.mapped(POLICY, READ, LLM(asked, workers=1), rounds=2)
-        assert forecast.total.calls == len(server.requests) == 1 + 3 + 3 + 2 + 1 + 2
+        assert forecast.ledger.total.calls == len(server.requests) == 1 + 3 + 3 + 2 + 1 + 2
 
 
 # ---- findings -----------------------------------------------------------------------------------

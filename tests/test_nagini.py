@@ -19,7 +19,7 @@ from test_loops import guard as guard_of_lists
 from wb.bench import compare
 from wb.domain import policy
 from wb.domain.tools import Field, Tool, Toolbox
-from wb.guards import contract, faults, nagini, synthesis, toolguard, veriguard
+from wb.guards import contract, faults, nagini, runtime, synthesis, veriguard
 from wb.guards.contract import assemble
 from wb.guards.examples import examples
 from wb.guards.nagini import HEADER, Verifier
@@ -252,9 +252,11 @@ def test_a_persons_rules_alone_and_beside_a_read_sentence_are_proved_and_judge(v
         "write_note": [],
         "ring": [],
     }
-    drafts = toolguard.candidates(synthesis.write(required, told, RECORDS, llm), synthesis.reviser(told, llm))
+    drafts = synthesis.synthesise(synthesis.write(required, told, RECORDS, llm), synthesis.reviser(told, llm))
     drafts = veriguard.prove(drafts, synthesis.reviser(told, llm), verifier)
-    made = veriguard.proved_guard(rules, [*map(synthesis.guarded, drafts)], RECORDS, sentences.open_on(readings))
+    made = runtime.accepting(
+        "veriguard", rules, [*map(synthesis.guarded, drafts)], RECORDS, sentences.open_on(readings)
+    )
     assert made.claims() == {"delete_record": "proved", "write_note": "proved", "ring": "free"}
 
     def judged(tool: str, state: dict[str, bool], **arguments: str) -> tuple[str, tuple[str, ...]]:

@@ -142,7 +142,7 @@ def test_the_sentences_that_are_counted_first_are_those_that_get_a_class(tmp_pat
     source = policy.load(str(tmp_path))
     assert len(source.sentences) < len(pieces(source)) == len(reader.extracted(source).extracts)
     (counted,) = [text for text in code(NOTEBOOKS[0]) if "show.counts(source.source" in text]
-    assert "sentences=len(clauses.pieces(source))" in counted
+    assert "sentences=len(documents.pieces(source))" in counted
 
 
 def test_a_plan_of_all_stages_finds_no_mistake():

@@ -191,7 +191,7 @@ def concerning(made: contract.Contract):
 
 
 def settled(drafts, revise):
-    return synthesis.synthesise(drafts, (*synthesis.TESTED, PROVES), revise, max_rounds=0)
+    return synthesis.synthesise(drafts, revise, checks=(*synthesis.TESTED, PROVES), max_rounds=0)
 
 
 WRONG = code(WHOLE, "return (True, 'allowed')")
@@ -217,7 +217,7 @@ def test_one_item_that_fails_denies_every_call_with_its_name_and_sentence() -> N
     entry = synthesis.guarded(found)
     assert entry.grade == "error" and [one.grade for one in entry.parts] == ["error", "proved", "proved"]
     assert parts.said(entry.parts) == "2 items proved, 1 error (item: item c1)"
-    guard = veriguard.proved_guard(ruleset(*IDS), [entry], TOOLS)
+    guard = runtime.accepting("veriguard", ruleset(*IDS), [entry], TOOLS)
     verdict = guard.decide(Trace("t", (Step((Call("water_plant", {"litres": 1}),), {"age": 40, "gardener": True}),)))
     assert verdict.decision == "deny" and "item 'item c1' is error" in verdict.reason
     assert SENTENCES["c1"][0] in verdict.reason and SENTENCES["c2"][0] not in verdict.reason

@@ -3,8 +3,8 @@
 import pytest
 from test_endpoint import COUNT, SCHEMA
 
+from wb.models.client import NotPasted, Pasted
 from wb.models.endpoint import MalformedReply, Replies
-from wb.models.pasted import NotPasted, Pasted
 
 
 def test_a_question_waits_for_its_reply_and_is_asked_once(tmp_path) -> None:

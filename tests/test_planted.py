@@ -404,7 +404,7 @@ DEFECTS = (
     ),
     Defect(
         "the final guard accepts what was only tested",
-        "wb/guards/veriguard",
+        "wb/guards/runtime",
         'frozenset({"proved"})',
         'frozenset({"proved", "tested"})',
         "test_veriguard.py::test_the_final_guard_runs_what_is_proved_and_nothing_else",
@@ -608,8 +608,8 @@ DEFECTS = (
     Defect(
         "a proof of another source is believed",
         "wb/guards/nagini",
-        'if row["digest"] == digest(source) else None',
-        'if row["digest"] else None',
+        "if proof.digest == digest(source) else None",
+        "if proof.digest else None",
         "test_prover.py::test_a_kept_proof_that_was_changed_is_asked_again",
     ),
     # a person's decisions
@@ -629,7 +629,7 @@ DEFECTS = (
     ),
     Defect(
         "what a person demands is not in the code",
-        "wb/guards/decided",
+        "wb/guards/synthesis",
         "function.body[first:first] = sandbox.parse(",
         "function.body[first:first] = [] and sandbox.parse(",
         "test_decided.py::test_a_persons_rules_pass_every_test_with_and_without_a_read_sentence",

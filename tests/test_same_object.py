@@ -22,7 +22,7 @@ from wb.bench import recorded  # noqa: E402
 from wb.domain import events  # noqa: E402
 from wb.domain.tools import Field, Tool, Toolbox  # noqa: E402
 from wb.domain.trace import Call, Step, Trace  # noqa: E402
-from wb.guards import contract, decided, runtime  # noqa: E402
+from wb.guards import contract, runtime, synthesis  # noqa: E402
 from wb.guards.runtime import CallGuard, Guarded  # noqa: E402
 from wb.logic import cel, decide, facts, objects, semantics, times  # noqa: E402
 from wb.logic import formula as F  # noqa: E402
@@ -110,7 +110,7 @@ def untimed_steps(rng: random.Random, gaps: float) -> list[Step]:
 def generated(rules: RuleSet) -> CallGuard:
     """A guard of the code that is written from the rules alone."""
     made = [contract.contract(tool, rules) for tool in TOOLS]
-    sources = [contract.assemble(decided.alone(one), one) for one in made]
+    sources = [contract.assemble(synthesis.alone(one), one) for one in made]
     guards = tuple(Guarded(one, source, "tested") for one, source in zip(made, sources, strict=True))
     return CallGuard("g", rules, guards, frozenset({"tested"}))
 

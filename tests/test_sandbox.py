@@ -15,7 +15,7 @@ from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.guards import decided, sandbox
+from wb.guards import sandbox, synthesis
 from wb.guards.sandbox import UnsafeSource
 
 TYPES = {"n": "int", "m": "int", "s": "str", "t": "str", "p": "bool", "q": "bool"}
@@ -262,8 +262,8 @@ def test_what_says_yes_or_no_says_one_of_the_two() -> None:
         ("pass", False),
         ("return (False, 'c')", False),
     ):
-        assert decided._decided(node(text)) is yes
-    assert decided._decided(node(early.replace("decided-3f2a90c1b7de", "c1"))) is False
+        assert synthesis._decided(node(text)) is yes
+    assert synthesis._decided(node(early.replace("decided-3f2a90c1b7de", "c1"))) is False
 
 
 @given(

@@ -23,7 +23,7 @@ from conftest import ROOT
 from library import AGREED, BLOCKED, BOX, LOOK, RULES, SHORT, TOOLS
 
 from wb.domain.trace import Open
-from wb.guards import contract, runtime, scenes, synthesis, testfiles, toolguard, veriguard
+from wb.guards import contract, runtime, scenes, synthesis, toolguard, veriguard
 from wb.guards.runtime import CallGuard
 from wb.guards.scenes import Scene
 from wb.guards.synthesis import Attempt, Draft
@@ -305,8 +305,8 @@ def test_a_mistake_in_them_is_told_with_its_line(tmp_path, text: str, why: str) 
 # ---- test files ------------------------------------------------------------------------------------------------------
 
 
-def made(told: Mapping[str, object] = ALL) -> tuple[testfiles.Test, ...]:
-    return testfiles.tests(REQUIRED, judged(written(told)[0]), RULES)
+def made(told: Mapping[str, object] = ALL) -> tuple[scenes.Test, ...]:
+    return scenes.tests(REQUIRED, judged(written(told)[0]), RULES)
 
 
 def folder(place, tests, *, free: str = ""):
@@ -318,7 +318,7 @@ def folder(place, tests, *, free: str = ""):
         row = next(row for row in rows if row["tool"] == free)
         row["grade"] = "error"
     (place / "candidates.json").write_text(json.dumps(rows), "utf-8")
-    for name, value in testfiles.files(tests, RULES, json.dumps(TOOLS), {}).items():
+    for name, value in scenes.files(tests, RULES, json.dumps(TOOLS), {}).items():
         path = place / "tests" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(value if isinstance(value, str) else artifact.dumps(value, name), "utf-8")
@@ -355,14 +355,14 @@ def test_tests_come_from_the_sentences_and_the_rules() -> None:
     lent = [one for one in found if one.tool == "lend_book"]
     assert [one.author for one in lent[:2]] == ["a model"] * 2
     assert {one.author for one in lent[2:]} == {"the rules"} and len(lent) > 4
-    assert testfiles.telling(found, BOX) == found, "each is failed by one of the wrong guards"
+    assert scenes.discerning(found, BOX) == found, "each is failed by one of the wrong guards"
 
 
 def test_a_test_that_a_wrong_guard_passes_is_found_out() -> None:
     """A violation whose call does not fit is denied by every guard, and says nothing of one."""
     idle = Scene("lend_book", "", SHORT, "deny", {"arguments": {"days": "long"}})
-    test = testfiles.of_scene(idle)
-    assert testfiles.telling((test,), BOX) == ()
+    test = scenes.of_scene(idle)
+    assert scenes.discerning((test,), BOX) == ()
 
 
 @pytest.fixture(scope="module")
@@ -393,16 +393,16 @@ def test_each_is_one_function_of_one_assertion_with_its_sentence_as_docstring(pl
 
 def test_a_guard_that_was_not_accepted_passes_no_test(tmp_path) -> None:
     place = folder(tmp_path, made({}), free="lend_book")
-    tested = testfiles.Tested.load(place)
+    tested = scenes.Tested.load(place)
     assert tested.answer("lend_book", {"days": 3}) == "no guard of lend_book was accepted"
     mine = [one for one in made() if one.tool == "lend_book"]
-    assert testfiles.wrong(tested, mine) == tuple(mine)
+    assert scenes.wrong(tested, mine) == tuple(mine)
 
 
 def test_a_guard_that_fails_a_test_all_the_same_is_held_back() -> None:
     found = made({SHORT: [{**LENT, "expect": "deny"}]})
     drafts = synthesis.checked([draft("lend_book"), draft("pay_fine")], synthesis.TESTED)
-    lend, pay = testfiles.held(drafts, found, RULES, BOX)
+    lend, pay = scenes.held(drafts, found, RULES, BOX)
     assert lend.findings == (f"its code fails a test of “{SHORT}”",) and pay.findings == ()
 
 
@@ -412,8 +412,8 @@ LITERALS = ('"""\nimport os', "'); raise SystemExit(0) #", "\\", "\u202e{", "a\n
 @pytest.mark.parametrize("said", LITERALS, ids=ascii)
 def test_a_sentence_or_value_stays_a_literal(said: str) -> None:
     scene = Scene("lend_book", said, said, "allow", {"arguments": {"note": said, said: [said]}})
-    test = testfiles.of_scene(scene)
-    text = testfiles.files([test], RULES, "[]", {})["test_lend_book.py"]
+    test = scenes.of_scene(scene)
+    text = scenes.files([test], RULES, "[]", {})["test_lend_book.py"]
     (function,) = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     assert function.body[0].value.value == f"{said} (by a model)"
     given = ast.literal_eval(function.body[1].test.left.args[1])
@@ -423,7 +423,7 @@ def test_a_sentence_or_value_stays_a_literal(said: str) -> None:
 
 def test_a_tools_name_names_a_file_of_this_folder_alone() -> None:
     scene = Scene("../../x", "", SHORT, "allow", {"arguments": {}})
-    names = testfiles.files([testfiles.of_scene(scene)], RULES, "[]", {})
+    names = scenes.files([scenes.of_scene(scene)], RULES, "[]", {})
     assert set(names) == {"conftest.py", "policy.json", "test_______x.py"}
 
 
@@ -519,16 +519,16 @@ class Hostile:
 
 
 @cache
-def met(name: str) -> tuple[tuple[testfiles.Test, ...], CallGuard]:
+def met(name: str) -> tuple[tuple[scenes.Test, ...], CallGuard]:
     """All that is done with a reply, once: the tests that come of it, and the guards that were made in its sight."""
     found, _ = scenes.written(ITEMS[:1], BOX, LLM(Hostile(REPLIES[name]), workers=1), rounds=2)
     assert len(found) <= scenes.MOST
     found, _ = scenes.telling(found, BOX)
     judged, _, findings = scenes.settled(scenes.tried(found, REQUIRED, RULES, BOX, {}), ())
-    tests = testfiles.tests(REQUIRED, judged, RULES)
+    tests = scenes.tests(REQUIRED, judged, RULES)
     drafts = toolguard.illustrated([draft("lend_book")], scenes.examples(judged, REQUIRED, RULES, BOX))
-    drafts = toolguard.candidates(toolguard.doubted(drafts, findings), lambda rows: [None] * len(rows), max_rounds=1)
-    drafts = testfiles.held(drafts, tests, RULES, BOX)
+    drafts = synthesis.synthesise(toolguard.doubted(drafts, findings), lambda rows: [None] * len(rows), max_rounds=1)
+    drafts = scenes.held(drafts, tests, RULES, BOX)
     entries = tuple(synthesis.guarded(one) for one in drafts)
     return tests, CallGuard("g", RULES, entries, frozenset({"tested", "proved"}), BOX)
 
@@ -543,7 +543,7 @@ def test_no_reply_does_harm_or_lets_a_forbidden_call_run(name: str, tmp_path, mo
     began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tests, guard = met(name)
     assert scenes.decided(guard, FORBIDDEN).decision == "deny"
-    files = testfiles.files(tests, RULES, "[]", {})
+    files = scenes.files(tests, RULES, "[]", {})
     assert not any(REACH in line.split("assert")[0] for line in str(files["conftest.py"]).splitlines())
     for text in (text for file, text in files.items() if file.startswith("test_")):
         calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]

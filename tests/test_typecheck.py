@@ -9,7 +9,7 @@ import time
 import pytest
 from hostile_code import BOOK, SIGNATURE, of
 
-from wb.guards import synthesis, typecheck
+from wb.guards import synthesis, trial
 from wb.guards.synthesis import Attempt, Draft
 
 RIGHT = of("if age < 18:", "    return (False, 'c1')")
@@ -19,9 +19,9 @@ BROKEN = f"{SIGNATURE}\n    if age >= 18\n        return (True, 'allowed')\n"
 
 
 @pytest.fixture(scope="module")
-def told() -> typecheck.Found | str:
+def told() -> trial.Typed | str:
     """One run for all."""
-    return typecheck.found([RIGHT, OPEN_END, NEVER, BROKEN])
+    return trial.typed([RIGHT, OPEN_END, NEVER, BROKEN])
 
 
 def drafts(*sources: str) -> list[Draft]:
@@ -53,7 +53,7 @@ print(json.dumps({{"generalDiagnostics": [], "summary": {{"filesAnalyzed": len(l
 
 def test_one_run_a_round_and_none_for_what_was_read_before(tmp_path) -> None:
     log = tmp_path / "log"
-    _, check = typecheck.check(fake(tmp_path, COUNTING.format(log=str(log))))
+    _, check = synthesis.types(fake(tmp_path, COUNTING.format(log=str(log))))
     assert check(drafts(RIGHT, NEVER)) == [(), ()] and check(drafts(NEVER)) == [()]
     assert log.read_text() == "run\n"
     check(drafts(NEVER, OPEN_END))
@@ -72,7 +72,7 @@ def test_one_run_a_round_and_none_for_what_was_read_before(tmp_path) -> None:
     ],
 )
 def test_a_checker_that_fails_is_a_complaint_and_never_a_pass(tmp_path, program: str, why: str) -> None:
-    _, check = typecheck.check(fake(tmp_path, program), seconds=1)
+    _, check = synthesis.types(fake(tmp_path, program), seconds=1)
     for _ in range(2):
         ((complaint,),) = check(drafts(RIGHT))
         assert why in complaint.said and complaint.message == "the type checker's word was required; it gave none"
@@ -81,7 +81,7 @@ def test_a_checker_that_fails_is_a_complaint_and_never_a_pass(tmp_path, program:
 
 
 def test_a_checker_that_is_not_there_is_a_complaint() -> None:
-    _, check = typecheck.check(("/no/such/program",))
+    _, check = synthesis.types(("/no/such/program",))
     assert "could not be started" in check(drafts(RIGHT))[0][0].said
 
 
@@ -93,7 +93,7 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 open({str(mark)!r}, "w").write(str(child.pid))
 time.sleep(60)
 """
-    assert isinstance(typecheck.found([RIGHT], fake(tmp_path, text), 2), str)
+    assert isinstance(trial.typed([RIGHT], fake(tmp_path, text), 2), str)
     child = int(mark.read_text())
     for _ in range(50):
         if not _runs(child):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from wb.domain.policy import Clause
 from wb.domain.tools import Field, Tool, Toolbox
 from wb.domain.trace import Call, Step, Trace
-from wb.guards import contract, sandbox, synthesis, toolguard, veriguard
+from wb.guards import contract, runtime, sandbox, synthesis, veriguard
 from wb.guards.nagini import Objection, Proof
 from wb.guards.runtime import Guarded
 from wb.guards.synthesis import Attempt, Draft
@@ -165,10 +165,10 @@ def test_the_final_guard_runs_what_is_proved_and_nothing_else(status: str) -> No
     entry = synthesis.guarded(draft)
     assert entry.grade == ("proved" if status == "proved" else "tested")
     trace = Trace("t", (Step((Call("book", {"guests": []}),), {"age": 30, "level": "tin"}),))
-    final = veriguard.proved_guard(RULES, (entry,), TOOLS).decide(trace)
+    final = runtime.accepting("veriguard", RULES, (entry,), TOOLS).decide(trace)
     assert final.decision == ("allow" if status == "proved" else "deny")
     assert status == "proved" or "proved was required" in final.reason
-    assert toolguard.tested_guard(RULES, (entry,), TOOLS).decide(trace).decision == "allow"
+    assert runtime.accepting("toolguard", RULES, (entry,), TOOLS).decide(trace).decision == "allow"
 
 
 def test_code_that_breaks_when_it_is_run_breaks_the_contract() -> None:

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wb.shield import weights
-from wb.shield.weights import Examples
+from wb.shield.weights import Examples, Fit
+
+
+def restarts(examples: Examples, seeds: tuple[int, ...], **options: float) -> tuple[Fit, ...]:
+    """One fit of one circuit a seed."""
+    return weights.learn_all({"": examples}, seeds, **options)[""]
+
+
+def learn(examples: Examples, *, seed: int = 0, **options: float) -> Fit:
+    return restarts(examples, (seed,), **options)[0]
 
 
 def examples(rows: list[list[int]], labels: list[int]) -> Examples:
@@ -73,13 +82,13 @@ def test_the_gradient_agrees_with_finite_differences():
 @pytest.mark.parametrize("margin", [0.55, 0.7, 0.9])
 def test_a_single_rule_stops_where_its_margin_is_reached(margin):
     # violated in every unsafe example: the hinge is zero from tanh(w/2) = margin on, and the prior pulls back
-    fit = weights.learn(examples([[-1]] * 4, [-1] * 4), margin=margin, l2=1e-2, rate=0.01, epochs=1500)
+    fit = learn(examples([[-1]] * 4, [-1] * 4), margin=margin, l2=1e-2, rate=0.01, epochs=1500)
     assert fit.weights[0] == pytest.approx(2 * math.atanh(margin), abs=0.05)
 
 
 def test_a_single_rule_under_an_active_hinge_meets_its_stationary_point():
     l2 = 0.05
-    fit = weights.learn(examples([[-1]], [-1]), margin=1.0, l2=l2, rate=0.02, epochs=800)
+    fit = learn(examples([[-1]], [-1]), margin=1.0, l2=l2, rate=0.02, epochs=800)
     low, high = 1.0, 20.0  # bisection of d/dw (1 - tanh(w/2) + l2 (w-1)^2) = 0
     for _ in range(80):
         middle = (low + high) / 2
@@ -89,7 +98,7 @@ def test_a_single_rule_under_an_active_hinge_meets_its_stationary_point():
 
 def test_a_rule_that_cries_wolf_loses_its_weight_and_a_good_one_keeps_it():
     good, bad = [-1, 0], [0, -1]
-    fit = weights.learn(
+    fit = learn(
         examples([good] * 10 + [bad] * 10 + [[0, 0]] * 10, [-1] * 10 + [1] * 10 + [1] * 10), epsilon=-0.2, epochs=400
     )
     decisions = [math.tanh(-w / 2) >= -0.2 for w in fit.weights]
@@ -97,27 +106,27 @@ def test_a_rule_that_cries_wolf_loses_its_weight_and_a_good_one_keeps_it():
 
 
 def test_a_rule_without_examples_keeps_the_prior():
-    fit = weights.learn(examples([[-1, 0]] * 5, [-1] * 5), l2=1e-2, epochs=2000)
+    fit = learn(examples([[-1, 0]] * 5, [-1] * 5), l2=1e-2, epochs=2000)
     assert fit.weights[1] == pytest.approx(weights.PRIOR, abs=0.02)
 
 
 def test_no_examples_at_all_leave_the_prior():
-    fit = weights.learn(Examples(np.zeros((0, 3)), np.zeros(0), "real"))
+    fit = learn(Examples(np.zeros((0, 3)), np.zeros(0), "real"))
     assert fit.weights == (1.0, 1.0, 1.0) and fit.losses == ()
 
 
 @settings(max_examples=15)
 @given(table=tables, seed=st.integers(0, 99))
 def test_weights_are_never_negative_and_the_loss_does_not_grow(table, seed):
-    fit = weights.learn(examples([list(r) for r, _ in table], [y for _, y in table]), epochs=120, seed=seed)
+    fit = learn(examples([list(r) for r, _ in table], [y for _, y in table]), epochs=120, seed=seed)
     assert min(fit.weights) > 0
     assert fit.losses[-1] <= fit.losses[0] + 1e-3, "Adam may circle a minimum, within its step"
 
 
 def test_runs_that_share_their_steps_do_not_touch_each_other():
     data = examples([[-1, 0], [0, -1], [-1, -1]], [-1, 1, -1])
-    together = weights.restarts(data, (3, 4), epochs=40)
-    alone = [weights.learn(data, seed=seed, epochs=40) for seed in (3, 4)]
+    together = restarts(data, (3, 4), epochs=40)
+    alone = [learn(data, seed=seed, epochs=40) for seed in (3, 4)]
     for a, b in zip(together, alone, strict=True):
         assert a.weights == pytest.approx(b.weights, abs=1e-12) and a.losses == pytest.approx(b.losses, abs=1e-12)
 
@@ -131,13 +140,13 @@ def test_circuits_that_share_their_steps_do_not_touch_each_other():
     together = weights.learn_all(data, (3, 4), epochs=40)
     assert list(together) == ["a", "none", "b"] and together["none"][0].weights == (1.0, 1.0)
     for name in ("a", "b"):
-        for a, b in zip(together[name], weights.restarts(data[name], (3, 4), epochs=40), strict=True):
+        for a, b in zip(together[name], restarts(data[name], (3, 4), epochs=40), strict=True):
             assert a.weights == pytest.approx(b.weights, abs=1e-12) and a.losses == pytest.approx(b.losses, abs=1e-12)
 
 
 def test_a_seed_repeats_and_another_starts_elsewhere():
     data = examples([[-1, 0], [0, -1], [-1, -1]], [-1, 1, -1])
-    one, same, other = weights.restarts(data, (1, 1, 2), epochs=30)
+    one, same, other = restarts(data, (1, 1, 2), epochs=30)
     assert one == same and one.losses[0] != other.losses[0]
     assert weights.best((one, other)).losses[-1] == min(one.losses[-1], other.losses[-1])
     assert weights.spread((one, same)) == (0.0, 0.0)

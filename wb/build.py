@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from wb.domain.events import Observation, Recognition
     from wb.domain.judging import Judge
     from wb.domain.tools import Toolbox
-    from wb.domain.trace import Grade
-    from wb.models.client import LLM, Engine
+    from wb.models.client import LLM, Engine, Forecast
     from wb.models.endpoint import Reply
-    from wb.models.forecast import Forecast
     from wb.models.prompt import Prompt
     from wb.paths import Project
     from wb.rules.extract import Extracted
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from wb.runs.progress import Notice, Tell
 
 PROOFS = "06_nagini_verification"
+WEIGHTS = "04_weight_learning"
 LAST = "6"  # the stage whose results a guard needs last
 FINAL = "veriguard"
 RULES = ("01", "02")  # the stages that say what a guard's rules are
@@ -238,7 +237,7 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     """
     from wb.guards import scenes, synthesis
     from wb.models import client, embeddings
-    from wb.models.forecast import Forecast
+    from wb.models.client import Forecast
     from wb.offline import engine, reader
     from wb.rules import edits, extract, items, mapper, refine
 
@@ -327,12 +326,11 @@ def _newest(here: Project, policy: str | Path, model: str | None) -> tuple[dict[
     """The versions of the newest finished run of the policy, and why they are not what a run would make today."""
     source = key.policy(str(policy), here.policies)
     try:
-        proofs = artifact.newest(here, PROOFS, policy=source.digest, model=model)
-        weights = artifact.newest(here, "04_weight_learning", policy=source.digest, model=proofs.manifest["model"])
+        versions = _versions(here, source.digest, model)
     except ArtifactError:
         return {}, "a finished run of the policy as it is now was required; there is none"
-    versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
-    read = [v.manifest["upstream"].get("02_vagueness_scoring", {"files": {}}) for v in (weights, proofs)]
+    last = [versions[stage].manifest["upstream"] for stage in (WEIGHTS, PROOFS)]
+    read = [upstream.get("02_vagueness_scoring", {"files": {}}) for upstream in last]
     rules = [one["files"].get("rules.json") for one in read]
     if len({stage[:2] for stage in versions}) != int(LAST) or None in rules or rules[0] != rules[1]:
         return versions, "a run whose stages are all there and of the same rules was required"
@@ -350,10 +348,20 @@ def kept(policy: str | Path | None = None, model: str | None = None) -> Built:
     """
     here = paths.project()
     digest = None if policy is None else key.policy(str(policy), here.policies).digest
-    proofs = artifact.newest(here, PROOFS, policy=digest, model=model)
-    weights = artifact.newest(here, "04_weight_learning", policy=proofs.manifest["policy"]["digest"])
-    versions = {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
-    return load(str(policy or proofs.manifest["policy"]["name"]), versions)
+    versions = _versions(here, digest, model)
+    return load(str(policy or versions[PROOFS].manifest["policy"]["name"]), versions)
+
+
+def _versions(here: Project, policy: str | None, model: str | None) -> dict[str, Version]:
+    """The newest version of the proofs, and the newest of the weights by the same model, with all that they read.
+
+    Raises:
+        ArtifactError: there is none of the one or of the other.
+    """
+    proofs = artifact.newest(here, PROOFS, policy=policy, model=model)
+    made_of = {"policy": proofs.manifest["policy"]["digest"], "model": proofs.manifest["model"]}
+    weights = artifact.newest(here, WEIGHTS, **made_of)
+    return {**artifact.followed(here, weights), **artifact.followed(here, proofs)}
 
 
 def load(policy: str, versions: Mapping[str, Version]) -> Built:
@@ -373,14 +381,14 @@ def load(policy: str, versions: Mapping[str, Version]) -> Built:
         for stage, name in (("06", "guards.json"), ("05", "candidates.json"), ("04", "shield.json"))
     )
 
-    def guard(name: str, rows: Sequence[dict[str, str]], accepted: frozenset[Grade]) -> Judge:
+    def guard(name: str, rows: Sequence[dict[str, str]]) -> Judge:
         kept = evidence.from_rows(rows, contract.contracts(box, rules), rules, waiting)
-        return runtime.CallGuard(name, rules, kept, accepted, box, waiting)
+        return runtime.accepting(name, rules, kept, box, waiting)
 
     guards = Guards(
         {
-            "veriguard": lambda: guard("veriguard", proved, frozenset({"proved"})),
-            "toolguard": lambda: guard("toolguard", tested, frozenset({"tested", "proved"})),
+            "veriguard": lambda: guard("veriguard", proved),
+            "toolguard": lambda: guard("toolguard", tested),
             "shieldagent": lambda: shield.from_json(weighed, box, waiting),
         }
     )

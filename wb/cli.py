@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # told without the name of a file
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 STOPPED = 130  # the exit code after Ctrl-C, and after SIGTERM
+PLACE = "A name under policies/, a folder, or one document."
+Policy = Annotated[str, typer.Argument(metavar="POLICY", help=PLACE)]
+Guard = Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")]
+Model = Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON, of several things one object a line.")]
 
 
 @app.callback()
@@ -44,9 +49,7 @@ def _commands() -> None:
 
 @app.command()
 def run(
-    policy: Annotated[
-        str | None, typer.Option(metavar="P", help="A name under policies/, a folder, or one document.")
-    ] = None,
+    policy: Annotated[str | None, typer.Option(metavar="P", help=PLACE)] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", help="'offline', or a model's name at an OpenAI-compatible endpoint.")
     ] = None,
@@ -81,14 +84,14 @@ def run(
 
 @app.command()
 def judge(
-    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A name under policies/, a folder, or one document.")],
+    policy: Policy,
     runs: Annotated[Path, typer.Argument(metavar="RUNS.jsonl", help="Recorded runs, one event a line.")],
-    guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
+    guard: Guard = "veriguard",
     model: Annotated[
         str | None,
         typer.Option(metavar="M", help="Answers questions about conversations; the model of the run, if it made one."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a call.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge the calls of recorded runs with the guards of the newest run of the policy, or build them.
 
@@ -112,25 +115,19 @@ def judge(
     with _stoppable():
         built = _built(policy, model, alike=True)
         strange, quotes, sentences = recorded.Undeclared(built.toolbox, built.rules), built.quotes, built.texts
-        judged = built.judge(runs, guard, strange, model)
-        denied: Counter[verdicts.Denied] = Counter()
-        said, right = {}, 0  # the verdicts by call, and how many calls came out allowed as labelled
-        if as_json:
-            for call in judged:
-                denied.update(verdicts.denied(call))
-                said[call.id] = call.verdict
-                right += call.label == call.verdict.decision == "allow"
+        kept = []
+        for call in built.judge(runs, guard, strange, model):
+            kept.append(call)
+            if as_json:
                 print(json.dumps(verdicts.row(call, quotes, sentences), ensure_ascii=False), flush=True)
-        else:
-            kept = tuple(judged)
-            denied.update(pair for call in kept for pair in verdicts.denied(call))
-            said = {call.id: call.verdict for call in kept}
-            right = sum(call.label == call.verdict.decision == "allow" for call in kept)
-            for table in verdicts.tables(kept, quotes, sentences, policy):
-                progress.console().print(table)
+        for table in () if as_json else verdicts.tables(kept, quotes, sentences, policy):
+            progress.console().print(table)
+        denied = Counter(pair for call in kept for pair in verdicts.denied(call))
+        right = sum(call.label == call.verdict.decision == "allow" for call in kept)
         lines = [*verdicts.unguarded(denied, built.guard(guard)), *(f"{runs}: {one}" for one in strange.lines())]
         if right:
-            near = len(recorded.near_misses(built.guard(guard), events.stream(runs), said))
+            decided = {call.id: call.verdict for call in kept}
+            near = len(recorded.near_misses(built.guard(guard), events.stream(runs), decided))
             lines.insert(0, f"near misses: {near} of {right} calls rightly allowed rest on facts not looked up before")
         for line in lines:
             print(line, file=sys.stderr if as_json else sys.stdout)
@@ -138,11 +135,11 @@ def judge(
 
 @app.command()
 def proxy(
-    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A name under policies/, a folder, or one document.")],
+    policy: Policy,
     server: Annotated[str, typer.Argument(metavar="SERVER", help="The http address of an MCP server, or a command.")],
     starts: Annotated[bool, typer.Option("--start", help="SERVER is the command of a server; it is started.")] = False,
-    guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")] = None,
+    guard: Guard = "veriguard",
+    model: Model = None,
     version: Annotated[
         str, typer.Option(metavar="KEY", help="The version of 06_nagini_verification that it must be.")
     ] = "",
@@ -183,13 +180,13 @@ def proxy(
 
 @app.command()
 def diff(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A name under policies/, a folder, or one document.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help=PLACE)],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Another version of it.")],
     runs: Annotated[
         Path | None, typer.Argument(metavar="[RUNS.jsonl]", help="Recorded runs, one event a line.")
     ] = None,
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the runs; any if not given.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    model: Model = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two versions of a policy: sentences, the rules and guards that follow, and, of recorded runs, the calls
     that are decided otherwise.
@@ -230,7 +227,7 @@ def live(
     trials: Annotated[int, typer.Option(metavar="N", help="Trials of each task.")] = 1,
     task: Annotated[list[str] | None, typer.Option(metavar="T", help="A task by name; all of them.")] = None,
     turns: Annotated[int, typer.Option(metavar="N", help="At most this many turns of the agent.")] = 30,
-    guard: Annotated[str, typer.Option(metavar="G", help="veriguard, toolguard or shieldagent.")] = "veriguard",
+    guard: Guard = "veriguard",
 ) -> None:
     """Let an agent and a simulated user talk about the tasks beside a policy, and count which the agent does.
 
@@ -269,11 +266,9 @@ def live(
 
 @app.command()
 def verify(
-    policy: Annotated[
-        str | None, typer.Argument(metavar="[POLICY]", help="A name under policies/, a folder, or one document.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="M", help="The model of the run; any if not given.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a tool.")] = False,
+    policy: Annotated[str | None, typer.Argument(metavar="[POLICY]", help=PLACE)] = None,
+    model: Model = None,
+    as_json: AsJson = False,
 ) -> None:
     """Prove every kept guard again, of the newest run unless a policy is named, believing no earlier proof; compare.
 
@@ -305,7 +300,7 @@ def show(
         list[str] | None,
         typer.Argument(metavar="[OLD NEW]", help="Two versions to compare, by the start of their keys."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the newest manifest and results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the versions of a stage and what sets two apart: the newest from the one before it of the same policy,
     unless named."""
@@ -342,7 +337,7 @@ def report(
 @app.command()
 def check(
     rules: Annotated[Path, typer.Argument(metavar="RULES", help="A rule file, as JSON or as text.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a rule file: contradictions, rules that say nothing, rules that others imply.
 
@@ -511,9 +506,9 @@ def _forecast(steps: tuple[Planned, ...]) -> None:
 
     with _stoppable():
         found = building.forecast(steps)
-    total, money = found.total, bool(found.price.prompt or found.price.completion)
+    total, money = found.ledger.total, bool(found.price.prompt or found.price.completion)
     rows = []
-    for name, usage in (*found.rows.items(), ("all", total)):
+    for name, usage in (*found.ledger.rows.items(), ("all", total)):
         cost = f"{usage.cost:.2f}" if money else "no WB_PRICE"
         rows.append((name, usage.calls, usage.replayed, usage.prompt_tokens, usage.completion_tokens, cost))
     heads = "prompt, questions, recorded, prompt tokens, reply tokens, money"

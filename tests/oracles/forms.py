@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from oracles.worlds import enumerate_worlds
 from wb.logic import automaton
 from wb.logic import formula as F
 from wb.logic.automaton import Automaton
@@ -21,7 +22,6 @@ from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.semantics import holds
 from wb.rules.rule import Rule
-from wb.shield import circuit
 from wb.shield.circuit import HARD, Circuit
 
 SHOWN = {
@@ -172,10 +172,10 @@ def _denied(rule: Rule, action: str, trace: Word) -> bool:
     """Whether the circuit of the rule alone, its weight hard, gives leaving the action all probability."""
     evidence = {name: name in trace[-1] for name in rule.predicates if name != action}
     try:
-        worlds = circuit.enumerate_worlds(Circuit(action, (rule,), (HARD,)), _keeps(rule, trace[:-1]), evidence)
+        masses = enumerate_worlds(Circuit(action, (rule,), (HARD,)), _keeps(rule, trace[:-1]), evidence)
     except ValueError:  # both worlds break the rule: taking the action is not to blame
         return False
-    return worlds.taken == 0.0
+    return masses.taken == 0.0
 
 
 def _keeps(rule: Rule, before: Word) -> Callable[[Rule, frozenset[str]], bool]:

@@ -16,7 +16,8 @@ import re
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,24 +37,11 @@ UNSPOKEN = (  # what a model thinks and asks for, which nobody hears
     *("reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "tool_call_chunk", "function_call"),
     *("server_tool_call", "server_tool_use", "invalid_tool_call"),
 )
-PLAIN = (
-    ValueError,
-    TypeError,
-    LookupError,
-    KeyError,
-    IndexError,
-    AttributeError,
-    ArithmeticError,
-    ZeroDivisionError,
-    OverflowError,
-    AssertionError,
-    NotImplementedError,
-    RuntimeError,
-)  # of values, and of nothing outside
-RUN, CALLS = (
-    secrets.token_hex(6),
-    itertools.count(),
-)  # what names the calls of this process that have no id of their own
+PLAIN = (  # errors of values, and of nothing outside
+    *(ValueError, TypeError, LookupError, KeyError, IndexError, AttributeError, ArithmeticError, ZeroDivisionError),
+    *(OverflowError, AssertionError, NotImplementedError, RuntimeError),
+)
+RUN, CALLS = secrets.token_hex(6), itertools.count()  # name the calls of this process that have no id of their own
 Current = Session | Callable[..., Session]  # a session, or what tells the one of the present conversation
 
 
@@ -122,6 +110,24 @@ class Enforcer:
         with self.lock:
             self._used[call_id] += 1
             return call_id if self._used[call_id] == 1 else f"{call_id} ({self._used[call_id]})"
+
+    def told(self, role: str, text: str) -> str:
+        """Tell what was said, if anything was; why the session cannot be told, empty where it is."""
+        try:
+            if text:
+                self.session.say(role, text)
+        except Exception as error:
+            return f"what was said cannot be told to the session: {said(error)}"
+        return ""
+
+    @contextmanager
+    def made(self, tool: object, call_id: str, function: object = None) -> Iterator[None]:
+        """Around an allowed call: what it raises is told, and raised."""
+        try:
+            yield
+        except BaseException as error:
+            self.failed(tool, error, call_id, function)
+            raise
 
     def ask(self, tool: object, arguments: object, call_id: str | None = None, step: int | None = None) -> Answer:
         """The answer to a call that the agent asks for; a result is told of it if it has an id."""
@@ -279,9 +285,9 @@ def _name(tool: object) -> str:
 
 def _complying(session: Session, tool: str, violated: tuple[str, ...]) -> tuple[str, ...]:
     """What would comply, as far as the guard can say; nothing of it may stand in the way of a refusal."""
-    from wb.guards import compliance  # at the first refusal, so that guards are there sooner
+    from wb.guards import examples  # at the first refusal, so that guards are there sooner
 
     try:
-        return compliance.required(session.judge, tool, violated)
+        return examples.required(session.judge, tool, violated)
     except Exception:
         return ()

@@ -63,11 +63,8 @@ def guard[**P, R](session: Current, *, tool: str | None = None) -> Callable[[Cal
             answer = enforcer.ask(name, given, call_id)
             if not answer.runs:
                 raise NotAllowed(answer)
-            try:
+            with enforcer.made(name, call_id, function):
                 value = function(**given)
-            except BaseException as error:
-                enforcer.failed(name, error, call_id, function)
-                raise
             if inspect.isawaitable(value):  # it has not run yet
                 return _finished(enforcer, name, function, call_id, value)
             enforcer.done(plain(value), call_id)
@@ -91,11 +88,8 @@ def plain(value: object) -> object:
 
 async def _finished(enforcer: Enforcer, tool: str, function: object, call_id: str, running: Awaitable[Any]) -> Any:
     """What comes of an allowed call, told to the session; a cancelled one stays awaited."""
-    try:
+    with enforcer.made(tool, call_id, function):
         value = await running
-    except BaseException as error:
-        enforcer.failed(tool, error, call_id, function)
-        raise
     enforcer.done(plain(value), call_id)
     return value
 

@@ -91,11 +91,8 @@ def _hear(enforcer: Enforcer, history: Sequence[ChatMessage]) -> str:
         if not spoken or message.id in enforcer.heard:
             continue
         text = words(message.content)
-        try:
-            if text:
-                enforcer.session.say(message.role, text)
-        except Exception as error:
-            return f"what was said cannot be told to the session: {enforcement.said(error)}"
+        if problem := enforcer.told(message.role, text):
+            return problem
         enforcer.heard[message.id] = text
     return ""
 

@@ -15,7 +15,8 @@ be plain JSON and say the same; LangChain repairs what a stream left half, and t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wb.adapters import enforcement
@@ -64,13 +65,9 @@ class Guarded:
         decided = self._decide(enforcer, request)
         if not decided.answer.runs:
             return _refused(request, decided.answer)
-        try:
+        with _made(enforcer, decided):
             result = execute(request)
-        except BaseException as error:
-            _raised(enforcer, decided.name, error, decided.known)
-            raise
-        _told(enforcer, decided.name, result, decided.known)
-        return result
+        return _told(enforcer, decided, result)
 
     async def awrap(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """The same for a graph that runs asynchronously."""
@@ -79,13 +76,9 @@ class Guarded:
         decided = await asyncio.to_thread(self._decide, enforcer, request) if waits else self._decide(enforcer, request)
         if not decided.answer.runs:
             return _refused(request, decided.answer)
-        try:
+        with _made(enforcer, decided):
             result = await execute(request)
-        except BaseException as error:
-            _raised(enforcer, decided.name, error, decided.known)
-            raise
-        _told(enforcer, decided.name, result, decided.known)
-        return result
+        return _told(enforcer, decided, result)
 
     def _decide(self, enforcer: Enforcer, request: ToolCallRequest) -> _Decided:
         """What was decided of the call, with those of its message."""
@@ -175,11 +168,8 @@ def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:
         if known is not None and known != text:
             return f"message {schema.named(name)} is not as the session was told of it"
         if known is None:
-            try:
-                if text:
-                    enforcer.session.say(role, text)
-            except Exception as error:
-                return f"what was said cannot be told to the session: {enforcement.said(error)}"
+            if problem := enforcer.told(role, text):
+                return problem
             enforcer.heard[name] = text
     return ""
 
@@ -210,25 +200,30 @@ def _refused(request: ToolCallRequest, answer: Answer) -> Any:
     return ToolMessage(answer.refusal, name=call["name"], tool_call_id=call["id"], status="error")
 
 
-def _raised(enforcer: Enforcer, tool: object, error: BaseException, known: str) -> None:
-    """A call that raised was not done, as far as that can be known; one that an interrupt left may have been."""
+@contextmanager
+def _made(enforcer: Enforcer, decided: _Decided) -> Iterator[None]:
+    """Around an allowed call: one that raised was not done, as far as that can be known; one that an interrupt left may
+    have been."""
     from langgraph.errors import GraphBubbleUp
 
-    if not isinstance(error, GraphBubbleUp):
-        enforcer.failed(tool, error, known)
+    try:
+        yield
+    except GraphBubbleUp:
+        raise
+    except BaseException as error:
+        enforcer.failed(decided.name, error, decided.known)
+        raise
 
 
-def _told(enforcer: Enforcer, tool: object, result: Any, known: str) -> None:
-    """Tell what a call gave: the text of its message; null where there is none."""
+def _told(enforcer: Enforcer, decided: _Decided, result: Any) -> Any:
+    """The result of a call, once it is told: the text of its message; null where there is none."""
     told = [one for each in (result if isinstance(result, list) else [result]) for one in _messages(each)]
-    if len(told) != 1:
-        enforcer.done(None, known)
-        return
-    value = enforcement.content(words(told[0].content))
-    if told[0].status == "error":  # of which error it was made is not told
-        enforcer.refused(tool, value, known, False)
+    value = enforcement.content(words(told[0].content)) if len(told) == 1 else None
+    if len(told) == 1 and told[0].status == "error":  # of which error it was made is not told
+        enforcer.refused(decided.name, value, decided.known, False)
     else:
-        enforcer.done(value, known)
+        enforcer.done(value, decided.known)
+    return result
 
 
 def _messages(result: Any) -> list[Any]:

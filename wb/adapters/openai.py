@@ -138,13 +138,10 @@ def _hear(enforcer: Enforcer, messages: Sequence[Any]) -> str:
         before = enforcer.heard.setdefault("messages", [])
         if said[: len(before)] != before:
             return "the messages of before are not those that the session was told of: the list may only grow"
-        try:
-            for role, text in said[len(before) :]:
-                if text:
-                    enforcer.session.say(role, text)
-                before.append((role, text))
-        except Exception as error:
-            return f"what was said cannot be told to the session: {enforcement.said(error)}"
+        for role, text in said[len(before) :]:
+            if problem := enforcer.told(role, text):
+                return problem
+            before.append((role, text))
         return ""
 
 

@@ -25,7 +25,7 @@ from wb.domain.events import Event, Observation, Recognition
 from wb.domain.policy import Policy
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Guard
-from wb.guards import contract, synthesis, toolguard, veriguard
+from wb.guards import contract, runtime, synthesis, veriguard
 from wb.guards.nagini import Verifier
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Draft
@@ -166,13 +166,13 @@ def shortcut(policy: Policy, llm: LLM, read: Read, verifier: Verifier | None = N
     required = contract.contracts(found.toolbox, classed.ruleset)
     concerning = {c.tool: synthesis.concerning(c, classed.ruleset, found.clauses) for c in required}
     revise = synthesis.reviser(concerning, llm)
-    drafts = toolguard.candidates(synthesis.write(required, concerning, found.toolbox, llm), revise)
-    made = toolguard.tested_guard if verifier is None else veriguard.proved_guard
+    drafts = synthesis.synthesise(synthesis.write(required, concerning, found.toolbox, llm), revise)
     if verifier is not None:
         drafts = veriguard.prove(drafts, revise, verifier)
     guarded = [synthesis.guarded(draft) for draft in drafts]
     waiting = sentences.open_on(classed.accounts)
-    return Shortcut(classed.ruleset, drafts, made(classed.ruleset, guarded, found.toolbox, waiting))
+    name = "toolguard" if verifier is None else "veriguard"
+    return Shortcut(classed.ruleset, drafts, runtime.accepting(name, classed.ruleset, guarded, found.toolbox, waiting))
 
 
 def table(methods: Sequence[Measured], benchmark: Benchmark) -> list[dict[str, object]]:

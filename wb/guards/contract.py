@@ -51,7 +51,7 @@ RESERVED = frozenset(
 REFUSED = frozenset({"Assume", "ContractOnly", "Exsures", "Assert", "Fold", "Unfold", "Inhale", "Exhale", "Opaque"})
 
 
-class VacuousContract(ValueError):
+class VacuousContract(UnsafeSource):
     """A source whose contract would prove anything, or nothing; the message says why."""
 
 
@@ -342,11 +342,7 @@ class _Names:
 
     def _compared(self, left: Node, right: Node, predicate: Predicate) -> Type | None:
         """The type of parameters by which two values are compared; None where the proved code cannot."""
-        kinds = {self._kind(left, predicate), self._kind(right, predicate)}
-        known = kinds - {"any"}
-        if len(known) != 1 or Scalar(None) in (left, right):
-            return None
-        return COMPARED.get(known.pop())
+        return COMPARED.get(loops.alike(left, right, lambda side: self._kind(side, predicate)))
 
     def _kind(self, node: Node, predicate: Predicate) -> str:
         """What the declared types say of a node's value."""
@@ -394,8 +390,8 @@ class _Names:
         match node:
             case Scalar(value):
                 return repr(value)
-            case Function("timestamp" | "duration" as name, (Scalar(str(text)),)):
-                return str((times.timestamp if name == "timestamp" else times.duration)(text).nanoseconds)
+            case Function("timestamp" | "duration", (Scalar(str()),)):
+                return str(loops.nanoseconds(node))
             case Arithmetic("+" | "-" as op, left, right) if kind == "int" and self._whole(node, predicate):
                 return f"{self._value(left, kind, predicate)} {op} {self._value_right(right, kind, predicate)}"
             case _:
@@ -464,12 +460,17 @@ def _stored(node: Node) -> bool:
     return isinstance(node, Path | Part)
 
 
+def function(contract: Contract, expression: str) -> str:
+    """The source of a function that says whether the expression holds."""
+    return f"{contract.signature}\n    return ({expression}, '')\n"
+
+
 def assemble(guard: str, required: Contract) -> str:
     """The guard's function with the contract put in, and the loops that fill its parameters: what Nagini is asked to
     prove.
 
     Raises:
-        VacuousContract: the guard is not the one function that was asked for, or brings a contract of its own.
+        UnsafeSource: the guard is not the one function that was asked for, or brings a contract of its own.
     """
     return stated(guard, required) + "".join(f"\n\n{one}" for one in _lists(required))
 
@@ -482,12 +483,9 @@ def stated(guard: str, required: Contract) -> str:
             f"{required.function} without contract statements was required; got {function.name} "
             f"with {own_contract(function) or 'none'}"
         )
-    try:
-        said = sandbox.parse("\n".join(required.lines())).body
-        function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
-        return f"{HEADER}\n\n{sandbox.text(function)}"
-    except UnsafeSource as error:
-        raise VacuousContract(str(error)) from None
+    said = sandbox.parse("\n".join(required.lines())).body
+    function.body = [*said, *(function.body[1:] if ast.get_docstring(function) is not None else function.body)]
+    return f"{HEADER}\n\n{sandbox.text(function)}"
 
 
 def _lists(required: Contract) -> tuple[str, ...]:
@@ -533,8 +531,8 @@ def probe(assembled: str) -> str:
 
     The functions for lists are left out: what they require, lists of equal lengths or with an item, some lists have.
     """
-    function = _function(sandbox.text(sandbox.guard(_parsed(assembled))))
-    after = max(i for i, n in enumerate(function.body) if _called(n) in ("Requires", "Ensures")) + 1
+    function = _function(sandbox.text(sandbox.guard(sandbox.parse(assembled))))
+    after = max(i for i, n in enumerate(function.body) if sandbox.called(n) in ("Requires", "Ensures")) + 1
     function.name += "__probe"
     function.body[after:after] = ast.parse("Refute(False)").body
     return f"{HEADER}\n\n{ast.unparse(ast.fix_missing_locations(function))}\n"
@@ -546,27 +544,11 @@ def own_contract(function: ast.FunctionDef) -> list[str]:
     return sorted({n.id for n in ast.walk(function) if isinstance(n, ast.Name)} & words)
 
 
-def _parsed(source: str) -> ast.Module:
-    try:
-        return sandbox.parse(source)
-    except UnsafeSource as error:
-        raise VacuousContract(str(error)) from None
-
-
 def _function(source: str) -> ast.FunctionDef:
-    found = [n for n in _parsed(source).body if isinstance(n, ast.FunctionDef)]
-    match found:
-        case [function]:
-            return function
-    raise VacuousContract(f"exactly one function was required; got {[n.name for n in found]}")
-
-
-def _called(node: ast.stmt) -> str | None:
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
-            return name
-        case _:
-            return None
+    functions = [n for n in sandbox.parse(source).body if isinstance(n, ast.FunctionDef)]
+    if len(functions) != 1:
+        raise VacuousContract(f"exactly one function was required; got {[n.name for n in functions]}")
+    return functions[0]
 
 
 def bracketed(expression: str) -> str:

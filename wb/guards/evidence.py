@@ -15,7 +15,7 @@ from dataclasses import replace
 from wb import paths
 from wb.domain.trace import Quoted
 from wb.guards import nagini, parts, sandbox
-from wb.guards.contract import Contract, VacuousContract, assemble
+from wb.guards.contract import Contract, assemble
 from wb.guards.examples import examples, failures
 from wb.guards.parts import Part
 from wb.guards.runtime import Guarded, digest
@@ -120,5 +120,5 @@ def _states(source: str, contract: Contract) -> bool:
     """Whether the source carries exactly the contract's statements."""
     try:
         return assemble(sandbox.strip(source), contract) == source
-    except (VacuousContract, UnsafeSource):
+    except UnsafeSource:
         return False

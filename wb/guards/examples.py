@@ -3,20 +3,23 @@
 ToolGuard writes tests first, one an example (Sec. 3.2).  Its examples come from a model; these are
 computed from the contract's conditions, so they are right wherever the rules are: for each rule a
 case that breaks it alone, and around one allowed case every input moved to each value that the
-conditions tell apart.
+conditions tell apart.  By the same values it is known what a denied call would have to be (`required`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from wb.domain.judging import Judge
 from wb.guards import sandbox
-from wb.guards.contract import Contract
+from wb.guards.contract import Contract, function
+from wb.guards.runtime import CallGuard, condition
 from wb.guards.sandbox import Answered, Argument, Program, TooMany, UnsafeSource
 
 ExampleKind = Literal["compliance", "violation", "boundary"]
+LONGEST = 300  # characters of what a rule asks of a denied call; a longer text helps nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def examples(contract: Contract) -> tuple[Example, ...]:
 
 def _examples(contract: Contract, allows: Program) -> tuple[Example, ...]:
     calm = _found(contract, allows)
-    rows = [] if calm is None else [Example("compliance", "", _items(calm), True)]
+    rows = [] if calm is None else [Example("compliance", "", tuple(calm.items()), True)]
     for item in contract.items:
         alone = " and ".join(
             [f"not ({item.condition})", *(f"({c})" for c in contract.conditions if c != item.condition)]
@@ -51,12 +54,13 @@ def _examples(contract: Contract, allows: Program) -> tuple[Example, ...]:
             contract, program(contract, f"not ({item.condition})")
         )
         if case is not None:
-            rows.append(Example("violation", item.rule, _items(case), False))
+            rows.append(Example("violation", item.rule, tuple(case.items()), False))
     for name, points in allows.points.items() if calm is not None else ():
         for value in points:
             moved = {**calm, name: value}
-            rows.append(Example("boundary", "", _items(moved), bool(allows.run(**moved)[0])))
-    return _once(rows)
+            rows.append(Example("boundary", "", tuple(moved.items()), bool(allows.run(**moved)[0])))
+    first = {row.arguments: row for row in reversed(rows)}
+    return tuple(row for row in rows if first[row.arguments] is row)
 
 
 def allowed(contract: Contract) -> dict[str, Argument] | None:
@@ -69,7 +73,7 @@ def allowed(contract: Contract) -> dict[str, Argument] | None:
 
 def program(contract: Contract, expression: str) -> Program:
     """A condition over the contract's parameters as a program; its points are those of all conditions."""
-    loaded = sandbox.load(function(contract, expression))
+    loaded = condition(contract, expression)
     met = points(contract, *(function(contract, c) for c in (*contract.conditions, expression)))
     return Program(loaded.name, loaded.types, loaded.run, met, loaded.exact)
 
@@ -134,17 +138,27 @@ def _found(contract: Contract, wanted: Program) -> dict[str, Argument] | None:
     return None
 
 
-def function(contract: Contract, expression: str) -> str:
-    """The source of a function that says whether the expression holds."""
-    return f"{contract.signature}\n    return ({expression}, '')\n"
+def required(judge: Judge, tool: str, violated: Collection[str]) -> tuple[str, ...]:
+    """What each of the broken rules asks of a call of the tool, in their order, each text once, none of over `LONGEST`.
 
+    A guard allows a call only where what each of its rules asks holds, so what the broken ones ask is what is missing:
+    data for the agent, not a promise.  It is said in English from the formula and its tests, never from the sentence.
+    Empty where the judge has no contract that says it (a shield), where a rule allows no call of the tool at all, or
+    where no call was found that the guard's code allows.
+    """
+    from wb.rules import understood  # at the first refusal, so that guards are there sooner
 
-def _items(arguments: Mapping[str, Argument]) -> tuple[tuple[str, Argument], ...]:
-    return tuple(arguments.items())
-
-
-def _once(rows: Sequence[Example]) -> tuple[Example, ...]:
-    kept: dict[tuple[tuple[str, Argument], ...], Example] = {}
-    for row in rows:
-        kept.setdefault(row.arguments, row)
-    return tuple(kept.values())
+    entry = judge.loaded.get(tool) if isinstance(judge, CallGuard) else None
+    if entry is None or entry.program is None:
+        return ()
+    contract = entry.entry.contract
+    items = {item.rule: item for item in contract.items}
+    if not items.keys() >= set(violated) or any(items[rule].condition == "False" for rule in violated):
+        return ()
+    values = allowed(contract)
+    answered = "" if values is None else sandbox.tried(entry.program, {name: values[name] for name in entry.names})
+    if isinstance(answered, str) or not answered[0]:
+        return ()
+    where = f" in the call of {tool}"
+    texts = (understood.asked(items[rule].residual, judge.ruleset).removesuffix(where) for rule in violated)
+    return tuple([text for text in dict.fromkeys(texts) if len(text) <= LONGEST])

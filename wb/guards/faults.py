@@ -23,15 +23,12 @@ from wb.guards.nagini import Verifier
 
 
 def refuse(assembled: str) -> None:
-    """Raise `VacuousContract` for a source whose proof would say nothing.
+    """Raise `UnsafeSource` for a source whose proof would say nothing.
 
     Refused: words that assume instead of show, loops, no `Ensures`, an `Ensures` that holds whatever
     the guard answers, and `Requires` that no caller can meet.
     """
-    try:
-        tree = sandbox.parse(assembled)
-    except sandbox.UnsafeSource as error:
-        raise VacuousContract(str(error)) from None
+    tree = sandbox.parse(assembled)
     words = sorted({n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & REFUSED)
     if words or any(isinstance(n, ast.While) for n in ast.walk(tree)):
         raise VacuousContract(f"a contract that is shown, not assumed, was required; got {words or 'a loop'}")
@@ -43,7 +40,7 @@ def verdict(assembled: str) -> str:
     """`accepted`, or why the source is refused."""
     try:
         refuse(assembled)
-    except VacuousContract as error:
+    except sandbox.UnsafeSource as error:
         return f"refused: {error}"
     return "accepted"
 
@@ -65,15 +62,7 @@ def _refuse(function: ast.FunctionDef) -> None:
 
 
 def _stated(function: ast.FunctionDef, word: str) -> list[ast.expr]:
-    return [
-        n.value.args[0]
-        for n in function.body
-        if isinstance(n, ast.Expr)
-        and isinstance(n.value, ast.Call)
-        and isinstance(n.value.func, ast.Name)
-        and n.value.func.id == word
-        and n.value.args
-    ]
+    return [n.value.args[0] for n in function.body if sandbox.called(n) == word and n.value.args]
 
 
 def _truths(function: ast.FunctionDef, condition: ast.expr) -> set[bool]:

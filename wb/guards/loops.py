@@ -212,32 +212,21 @@ def reading(of: Computed, otherwise: Read, declared: evaluation.Enumerations) ->
     return read
 
 
-def given(one: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
+def given(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
     """The function of `state` and `call` that gives an input; None where loops are not to be asked."""
-    return _many(one, within, declared) if one.many else _one(one, within, declared)
-
-
-def _one(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
-    read, wanted, largest = evaluation.reading(of.node, declared), _CLASS[of.kind], _largest(of, within)
+    read, wanted, keys, most = evaluation.reading(of.node, declared), _CLASS[of.kind], of.keys, within.most
+    largest = LARGE if of.kind == "int" and within.added else None  # the largest number that it may be, if any
+    timed = of.kind in ("timestamp", "duration")
 
     def one(state: object, call: object) -> Argument | None:
         value = read(state, call)
-        if type(value) is not wanted:
+        if type(value) is not wanted or (largest is not None and not -largest <= value <= largest):
             return None
-        if wanted is int:
-            return value if largest is None or -largest <= value <= largest else None
-        return value if wanted is bool or wanted is str else value.nanoseconds
-
-    return one
-
-
-def _many(of: Input, within: Computed, declared: evaluation.Enumerations) -> Callable[[object, object], object]:
-    read, wanted, largest = evaluation.reading(of.node, declared), _CLASS[of.kind], _largest(of, within)
-    most, timed = within.most, of.kind in ("timestamp", "duration")
+        return value.nanoseconds if timed else value
 
     def items(state: object, call: object) -> Sequence | None:
         value = read(state, call)
-        if of.keys:
+        if keys:
             value = tuple(value) if type(value) is dict and len(value) <= most else None
         if (type(value) is not list and type(value) is not tuple) or len(value) > most:
             return None
@@ -246,12 +235,7 @@ def _many(of: Input, within: Computed, declared: evaluation.Enumerations) -> Cal
                 return None
         return [one.nanoseconds for one in value] if timed else value
 
-    return items
-
-
-def _largest(of: Input, within: Computed) -> int | None:
-    """The largest number that an input may be; None where any may be."""
-    return LARGE if of.kind == "int" and within.added else None
+    return items if of.many else one
 
 
 # ---- writing loops ------------------------------------------------------------------------------
@@ -388,11 +372,7 @@ class _Writer:
 
     def _compared(self, left: Node, right: Node, frames: list[_Frame]) -> str | None:
         """What two values are that loops compare, of `COMPARED`; None where loops cannot."""
-        known = {self._type(side, frames).name for side in (left, right)} - {"any"}
-        if len(known) != 1 or Scalar(None) in (left, right):
-            return None
-        (kind,) = known
-        return kind if kind in COMPARED else None
+        return alike(left, right, lambda side: self._type(side, frames).name)
 
     # -- numbers
 
@@ -419,8 +399,8 @@ class _Writer:
             case Scalar(value):
                 size = abs(value) if kind == "int" else 0
                 return _Number(_Text(repr(value), repr(value)), size)
-            case Function("timestamp" | "duration" as name, (Scalar(str(text)),)):
-                value = (times.timestamp if name == "timestamp" else times.duration)(text).nanoseconds
+            case Function("timestamp" | "duration", (Scalar(str()),)):
+                value = nanoseconds(node)
                 return _Number(_Text(str(value), str(value)), abs(value))
             case Arithmetic("+" | "-" as op, left, right) if kind == "int" and self._whole(left, right, frames):
                 self.added = True
@@ -666,6 +646,19 @@ class _Writer:
         name = f"names_of_{named(node)}" if keys else named(node)
         names = (name, *(f"{name}_{i}" for i in range(2, 1000)))
         return next(n for n in names if n not in taken and not _LOCAL.fullmatch(n))
+
+
+def alike(left: Node, right: Node, kind: Callable[[Node], str]) -> str | None:
+    """What two values are that proved code compares, of `COMPARED`, by the types of them; None where it cannot."""
+    known = {kind(left), kind(right)} - {"any"}
+    compared = known.pop() if len(known) == 1 and Scalar(None) not in (left, right) else ""
+    return compared if compared in COMPARED else None
+
+
+def nanoseconds(node: Function) -> int:
+    """A time or a duration that is written in a test."""
+    (text,) = node.arguments
+    return (times.timestamp if node.name == "timestamp" else times.duration)(text.value).nanoseconds
 
 
 def named(node: Node) -> str:

@@ -23,8 +23,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
+
+import pydantic
 
 from wb import paths
 from wb.guards import sandbox
@@ -76,6 +77,9 @@ class Proof:
         return self.status == "proved"
 
 
+PROOF = pydantic.TypeAdapter(Proof)
+
+
 class WorkerLost(RuntimeError):
     """The worker ended or overran its time; `status` says which."""
 
@@ -84,7 +88,7 @@ class WorkerLost(RuntimeError):
         self.status: Status = status
 
 
-class Verifier:
+class Verifier(contextlib.AbstractContextManager):
     """A worker started at the first question and kept; use it in a `with` block.
 
     `cache` is a folder of results by source hash (None keeps none), each with a seal: one without it, or what is no
@@ -109,12 +113,7 @@ class Verifier:
         self._worker: _Worker | None = None
         self._silent: set[str] = set()
 
-    def __enter__(self) -> Verifier:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -189,17 +188,8 @@ class Verifier:
             row = json.loads(path.read_text(encoding="utf-8"))
             if row.pop("seal") != paths.seal(row):
                 return None
-            findings = tuple(
-                Objection(
-                    f["code"],
-                    f["message"],
-                    f["line"],
-                    tuple((n, v) for n, v in f["counterexample"]),
-                    tuple(f["branch"]),
-                )
-                for f in row["findings"]
-            )
-            return Proof(row["status"], findings, row["digest"]) if row["digest"] == digest(source) else None
+            proof = PROOF.validate_python(row)
+            return proof if proof.digest == digest(source) else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError):
             return None  # a torn, edited or foreign file is no proof: ask again
 
@@ -211,12 +201,6 @@ class Verifier:
         if not path.is_file():
             paths.discard(path)
         paths.write_whole(path, json.dumps({**row, "seal": paths.seal(row)}))
-
-
-def verify(sources: Sequence[str], timeout_s: float = 240.0, *, cache: Path | None = None) -> tuple[Proof, ...]:
-    """One proof a source, in order, by a worker that lives for this call alone."""
-    with Verifier(cache=cache, timeout_s=timeout_s) as verifier:
-        return verifier.verify(sources)
 
 
 def over(timeout_s: float, waited: float, worked: float) -> bool:
@@ -273,10 +257,7 @@ def _function(source: str) -> str | None:
         return None
     names = [node.name if isinstance(node, ast.FunctionDef) else "" for node in body]
     own = [name for name in names if not name.startswith(GENERATED)]
-    match own:
-        case [name]:
-            return name or None
-    return None
+    return own[0] or None if len(own) == 1 else None
 
 
 def _merge(batch: Sequence[str]) -> tuple[str, list[int]]:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from wb.domain import judging, validation
 from wb.domain.session import Session
@@ -22,7 +22,7 @@ from wb.domain.tools import DeclaredValues, Toolbox, enumerations
 from wb.domain.trace import Call, Grade, Quoted, Step, Trace, Verdict
 from wb.domain.validation import Validator
 from wb.guards import loops, parts, sandbox
-from wb.guards.contract import Contract, Parameter
+from wb.guards.contract import Contract, Parameter, function
 from wb.guards.parts import Part
 from wb.guards.sandbox import Program, TooMany, UnsafeSource
 from wb.logic import cel, evaluation, facts
@@ -54,6 +54,10 @@ UNSETTLED = "a person has to decide:"  # how the reason of a guard begins agains
 KINDS = ("proved", "proved in part", "tested", "tested in part", "error", "no rule", "free")
 TOLD_BY, NOW = "state.now", evaluation.typed(facts.NOW, int)  # what tells the time of a step
 BACKWARDS = "time has run backwards, and from then on windows tell of the present step alone"
+ACCEPTED: dict[str, frozenset[Grade]] = {
+    "veriguard": frozenset({"proved"}),
+    "toolguard": frozenset({"tested", "proved"}),
+}
 PYTHON = {"int": int, "bool": bool, "str": str}
 Own = Callable[[object, object], sandbox.Argument | None]  # of the state and the arguments of the call that is judged
 Other = Callable[[Step, Call], sandbox.Argument | None]
@@ -134,21 +138,18 @@ class CallGuard:
             reason = _refused(entry, self.accepted)
             waiting = len(self.open.get(entry.contract.tool, ()))
             loaded[entry.contract.tool] = Loaded(entry, reason, self.ruleset, values, waiting)
-        object.__setattr__(self, "loaded", loaded)
-        object.__setattr__(self, "programs", {tool: one.program for tool, one in loaded.items() if one.program})
-        object.__setattr__(self, "tools", frozenset(known))
-        object.__setattr__(self, "validator", Validator(box))
         parameters = {tool: one.entry.contract.parameters for tool, one in loaded.items()}
-        always = {
-            name
-            for listed in parameters.values()
-            for p in listed
-            if p.past is not None
-            for name in _read(p, self.ruleset)
-        }
+        back = (p for listed in parameters.values() for p in listed if p.past is not None)
+        always = {name for p in back for name in _read(p, self.ruleset)}
         reads = {tool: always.union(fields(one.entry.contract, self.ruleset)) for tool, one in loaded.items()}
-        object.__setattr__(self, "_reads", {tool: frozenset(names) for tool, names in {**reads, "": always}.items()})
-        object.__setattr__(self, "_minded", heeded(self.ruleset.predicates))
+        vars(self).update(  # as `object.__setattr__` would
+            loaded=loaded,
+            programs={tool: one.program for tool, one in loaded.items() if one.program},
+            tools=frozenset(known),
+            validator=Validator(box),
+            _reads={tool: frozenset(names) for tool, names in {**reads, "": always}.items()},
+            _minded=heeded(self.ruleset.predicates),
+        )
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""
@@ -191,6 +192,18 @@ class CallGuard:
         return {tool: one.grade for tool, one in self.loaded.items()}
 
 
+def accepting(
+    name: Literal["veriguard", "toolguard"],
+    ruleset: RuleSet,
+    guards: Sequence[Guarded],
+    toolbox: Toolbox | None = None,
+    open: Mapping[str, Sequence[Quoted]] | None = None,
+) -> CallGuard:
+    """The guard of that name: *veriguard* runs proved code alone, *toolguard* also tested candidates, and both deny the
+    rest; `toolbox` and `open` as in `CallGuard`."""
+    return CallGuard(name, ruleset, tuple(guards), ACCEPTED[name], toolbox, open or {})
+
+
 class CallWatch:
     """What a guard remembers of one conversation: the truths of the past subformulas of its contracts."""
 
@@ -203,9 +216,7 @@ class CallWatch:
         self._slices: dict[Formula, Slices] = {}
         self._sliced: dict[str, list[tuple[Slices, Named]]] = {}
         self._counted: dict[Formula, frozenset[str]] = {}
-        self._ordered: dict[
-            int, Any
-        ] = {}  # what has read the calls of each step one after the other, where that differs
+        self._ordered: dict[int, Any] = {}  # what has read a step's calls one after the other, where that differs
         self._ahead: dict[int, tuple[tuple[Step, ...], Any]] = {}
         self._sides = frozenset([names for one in guard.loaded.values() for names in one.sides])
         for tool, one in guard.loaded.items():
@@ -405,9 +416,7 @@ class Loaded:
         self.about: dict[str, Reader | AmongReader] = {}  # and those that speak of objects
         self.past: Past | None = None
         self.slices: tuple[tuple[Slices, Named], ...] = ()  # its formulas about objects, and what names these
-        self.counted: dict[
-            Formula, frozenset[str]
-        ] = {}  # of each, the tools whose calls of a step it counts one by one
+        self.counted: dict[Formula, frozenset[str]] = {}  # the tools whose calls of a step each counts one by one
         self.sides: tuple[Sides, ...] = ()  # what has no order within a step
         self.said = {p.name: _fact(p, ruleset) for p in contract.parameters}
         self.loose = frozenset(p.name for p in contract.parameters if p.loose)
@@ -544,7 +553,7 @@ def _objects(named: Named, step: Step) -> dict[str, Any]:
 
 def condition(contract: Contract, expression: str) -> Program:
     """A condition of the contract as a program over the same parameters."""
-    return sandbox.load(f"{contract.signature}\n    return ({expression}, '')\n")
+    return sandbox.load(function(contract, expression))
 
 
 def digest(source: str) -> str:

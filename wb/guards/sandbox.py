@@ -312,14 +312,19 @@ def _stripped(source: str) -> ast.Module:
     return tree
 
 
+def called(node: ast.stmt) -> str | None:
+    """The name of what a statement calls; None where it is no call of a name."""
+    match node:
+        case ast.Expr(ast.Call(ast.Name(name))):
+            return name
+    return None
+
+
 def _is_contract(node: ast.stmt) -> bool:
     match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
-            return name in CONTRACT
-        case ast.Expr(value=ast.Constant(value=str())):
+        case ast.Expr(ast.Constant(str())):
             return True
-        case _:
-            return False
+    return called(node) in CONTRACT
 
 
 def _parameters(function: ast.FunctionDef) -> dict[str, str]:

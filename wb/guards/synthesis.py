@@ -7,9 +7,10 @@ together, so that a prover is asked once a round.  A complaint is a value, never
 The guard's author: sentences of the policy in, a tool's function out, and its corrections.
 
 The author sees the tool, the signature and the sentences; never the contract, which comes from the
-formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.  What a
-person's own rules demand is no reading: its code is written from the rules (`decided`), and the author is
-asked about the other sentences only.
+formulas (`contract`).  So a proof compares two readings of the policy, not a text with itself.  A rule of
+`decisions.yaml` is no reading that could be compared with another one: the person has said what the sentence
+demands.  So its code, one early return on each condition, is written from the rule itself, and the author is
+asked about the other sentences only; tests and proof treat the whole as any guard.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pydantic
 
@@ -25,8 +27,8 @@ from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
 from wb.domain.trace import Grade
 from wb.guards import contract as contracts
-from wb.guards import decided, examples, faults, parts, sandbox, trial
-from wb.guards.contract import Contract, Parameter, VacuousContract
+from wb.guards import examples, faults, parts, sandbox, trial
+from wb.guards.contract import Contract, Item, Parameter, bracketed
 from wb.guards.examples import Example
 from wb.guards.parts import Part
 from wb.guards.runtime import UNSETTLED, Guarded
@@ -35,6 +37,7 @@ from wb.guards.trial import TrialFailed
 from wb.logic import cel
 from wb.logic.syntax import render
 from wb.models.client import LLM, Unanswered
+from wb.rules import decisions
 from wb.rules.rule import Rule, RuleSet
 
 
@@ -101,18 +104,21 @@ SILENT = "the prover gave no answer; no values that break the rules were found b
 DISPUTED, UNABLE = "its author disputes what is asked:", "cannot express"
 Check = tuple[str, Callable[[Sequence[Draft]], Sequence[tuple[Complaint, ...]]]]
 Revise = Callable[[Sequence[Draft]], Sequence[Attempt | None]]
+Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]
 
 
 def synthesise(
-    drafts: Sequence[Draft], checks: Sequence[Check], revise: Revise, *, max_rounds: int = 3
+    drafts: Sequence[Draft], revise: Revise, *, checks: Sequence[Check] | None = None, max_rounds: int = 3
 ) -> tuple[Draft, ...]:
-    """Each draft after at most `max_rounds` repairs; a draft without complaints passed every check.
+    """Each draft after at most `max_rounds` repairs; one without complaints passed every check, those of `TESTED` if
+    none are given.
 
     `revise` gives a new attempt for each draft that has complaints, or None where it has no idea.  One with a source
     that was tried before is no new one; what its author says against the tests is kept.
     """
     if max_rounds < 0:
         raise ValueError(f"max_rounds must be 0 or more; got {max_rounds}")
+    checks = TESTED if checks is None else checks
     rows = list(checked(drafts, checks))
     for _ in range(max_rounds):
         wrong = [i for i, draft in enumerate(rows) if draft.complaints]
@@ -129,6 +135,11 @@ def synthesise(
         for i, draft in zip(revised, checked(fresh, checks), strict=True):
             rows[i] = draft
     return tuple(rows)
+
+
+def settling(loop: Callable[..., Sequence[Draft]] = synthesise, **options: Any) -> Settle:
+    """A loop of drafts and their author alone, with its options."""
+    return partial(loop, **options)
 
 
 def checked(drafts: Sequence[Draft], checks: Sequence[Check]) -> tuple[Draft, ...]:
@@ -195,7 +206,7 @@ def guarded(draft: Draft) -> Guarded:
     )
     try:
         source = contracts.assemble(draft.source, draft.contract)
-    except VacuousContract:
+    except UnsafeSource:
         source = draft.source
     return Guarded(draft.contract, source, grade, reason, parts.under(draft.parts, grade, reason))
 
@@ -207,6 +218,33 @@ def unanswered(drafts: Iterable[Draft]) -> int:
 
 RUNNERS = ("types", "tests")  # the checks that a process of their own makes
 TESTED: tuple[Check, ...] = (("language", language), ("tests", tests))
+TYPE_ERRORS = 3  # errors of type in one source that its author is told
+
+
+def types(command: Sequence[str] = trial.CHECKER, seconds: float = trial.WAIT_S) -> Check:
+    """The type checker's check of a round's drafts; a source is looked at once, however often it comes again.
+
+    Whatever goes wrong with the checker is a complaint, never a pass.
+    """
+    known: dict[str, tuple[Complaint, ...]] = {}
+
+    def check(drafts: Sequence[Draft]) -> list[tuple[Complaint, ...]]:
+        asked = list(dict.fromkeys(draft.source for draft in drafts if draft.source not in known))
+        errors = trial.typed(asked, command, seconds) if asked else {}
+        if isinstance(errors, str):
+            failed = Complaint("types", "the type checker's word was required; it gave none", said=errors)
+            return [known.get(draft.source, (failed,)) for draft in drafts]
+        wanted = "code without errors of type was required; got"
+        for source in asked:
+            known[source] = tuple(Complaint("types", f"{wanted} {error}") for error in errors[source][:TYPE_ERRORS])
+        return [known[draft.source] for draft in drafts]
+
+    return "types", check
+
+
+def checks() -> tuple[Check, ...]:
+    """What a candidate has to pass, in order: the language of guards, the type checker, the tests."""
+    return ("language", language), types(), ("tests", tests)
 
 
 def _language(draft: Draft) -> tuple[Complaint, ...]:
@@ -216,7 +254,7 @@ def _language(draft: Draft) -> tuple[Complaint, ...]:
         if got != wanted:
             return (Complaint("language", f"the signature {wanted!r} was required; got {got!r}"),)
         faults.refuse(contracts.stated(draft.source, draft.contract))
-    except (UnsafeSource, VacuousContract) as error:
+    except UnsafeSource as error:
         return (Complaint("language", str(error)),)
     return ()
 
@@ -249,21 +287,21 @@ def write(
     Nobody is asked where no read sentence demands anything.  An unanswered request gives a draft that every check
     refuses, so that the tool ends denied; so do rules none of whose sentences is known, of which nobody is asked.
     """
-    unsaid = {c.tool: Attempt(UNSAID) for c in required if decided.authored(c) and not sentences.get(c.tool)}
-    asked = [c for c in required if decided.authored(c) and c.tool not in unsaid]
+    unsaid = {c.tool: Attempt(UNSAID) for c in required if authored(c) and not sentences.get(c.tool)}
+    asked = [c for c in required if authored(c) and c.tool not in unsaid]
     batch = [{**_told(c, sentences), "tool": _tool(toolbox, c.tool)} for c in asked]
     replies = llm.ask_all("write_guard", GuardCode, batch)
     written = unsaid | {c.tool: _attempt(reply, c) for c, reply in zip(asked, replies, strict=True)}
-    return tuple(Draft(c, (written.get(c.tool) or Attempt(decided.alone(c)),)) for c in required)
+    return tuple(Draft(c, (written.get(c.tool) or Attempt(alone(c)),)) for c in required)
 
 
 def reviser(sentences: Mapping[str, Sequence[Clause]], llm: LLM) -> Callable[[Sequence[Draft]], list[Attempt | None]]:
     """The author asked again: a corrected attempt for each draft, None where there is no answer."""
 
     def revise(drafts: Sequence[Draft]) -> list[Attempt | None]:
-        asked = [i for i, d in enumerate(drafts) if decided.authored(d.contract) and d.source != UNSAID]
+        asked = [i for i, d in enumerate(drafts) if authored(d.contract) and d.source != UNSAID]
         replies = llm.ask_all("repair_guard", GuardCode, [_mistaken(drafts[i], sentences) for i in asked])
-        found = [None if decided.authored(d.contract) else Attempt(decided.alone(d.contract)) for d in drafts]
+        found = [None if authored(d.contract) else Attempt(alone(d.contract)) for d in drafts]
         for i, reply in zip(asked, replies, strict=True):
             said = [one for one in drafts[i].dissent if not one.startswith(UNABLE)]  # taken back in words only
             found[i] = None if isinstance(reply, Unanswered) else _attempt(reply, drafts[i].contract, said)
@@ -281,7 +319,7 @@ def concerning(
     """
     ancestors = {rule.id: rule for rule in (*(before.rules if before else ()), *ruleset.rules)}
     wanted: set[str] = set()
-    for item in decided.rest(contract).items:
+    for item in rest(contract).items:
         wanted |= _sources(ancestors[item.rule], ancestors, frozenset())
     return tuple(clause for clause in clauses if clause.id in wanted)
 
@@ -322,10 +360,10 @@ def _told(contract: Contract, sentences: Mapping[str, Sequence[Clause]]) -> dict
 
 def _mistaken(draft: Draft, sentences: Mapping[str, Sequence[Clause]]) -> dict[str, object]:
     """What an author is told of a draft: its own part of the code, and what that part must do."""
-    cases = examples.examples(decided.rest(draft.contract))
+    cases = examples.examples(rest(draft.contract))
     return {
         **_told(draft.contract, sentences),
-        "code": decided.without(draft.source, draft.contract),
+        "code": without(draft.source, draft.contract),
         "complaints": [_row(c.check, c.message, c.arguments, c.allowed) for c in draft.complaints],
         "examples": [_row(e.kind, e.rule, e.arguments, e.allowed) for e in cases],
     }
@@ -361,6 +399,85 @@ def _attempt(reply: GuardCode | Unanswered, contract: Contract, disputed: Iterab
     """The source of a reply with a person's part, and what its author says against it; without a reply, a text that is
     no function. Why there is none is in the ledger: it is what happened once, and no later request may depend on it."""
     if isinstance(reply, Unanswered):
-        return Attempt(decided.joined(UNANSWERED, contract))
+        return Attempt(joined(UNANSWERED, contract))
     dissent = (*(f"{UNABLE} {one}" for one in reply.uncovered), *disputed, *reply.disputed)
-    return Attempt(decided.joined(reply.code, contract), dissent=tuple(dict.fromkeys(dissent)))
+    return Attempt(joined(reply.code, contract), dissent=tuple(dict.fromkeys(dissent)))
+
+
+# ---- a person's rules -----------------------------------------------------------------------------------------------
+
+
+def rest(contract: Contract) -> Contract:
+    """The contract without what a person decided: what an author is asked for."""
+    own = _own(contract)
+    return replace(contract, items=tuple(item for item in contract.items if item not in own))
+
+
+def authored(contract: Contract) -> bool:
+    """Whether a guard needs an author: a read sentence demands something, and no person forbids the tool outright."""
+    return bool(rest(contract).items) and not any(item.condition == "False" for item in _own(contract))
+
+
+def alone(contract: Contract) -> str:
+    """The guard that needs no author."""
+    allowed = f"{contract.signature}\n    return (True, 'allowed')\n"
+    return joined(allowed, contract)
+
+
+def joined(source: str, contract: Contract) -> str:
+    """An author's source with a person's part at its head; as it is where it is no function, which a check tells."""
+    own = {item.condition: item.clause for item in reversed(_own(contract))}
+    if not own:
+        return source
+    if "False" in own:
+        return f"{contract.signature}\n    return (False, {own['False']!r})\n"
+    tree, function = _one_function(source)
+    if function is None:
+        return source
+    returns = [f"if not {bracketed(c)}:\n    return (False, {clause!r})" for c, clause in reversed(own.items())]
+    first = 1 if ast.get_docstring(function) is not None else 0
+    try:
+        function.body[first:first] = sandbox.parse("\n".join(returns)).body
+    except sandbox.UnsafeSource:
+        return source
+    return _text(tree, source)
+
+
+def without(source: str, contract: Contract) -> str:
+    """The author's part of what `joined` gave, whatever became of the person's part."""
+    tree, function = _one_function(source) if _own(contract) else (None, None)
+    if function is None:
+        return source
+    function.body = [statement for statement in function.body if not _decided(statement)] or [ast.Pass()]
+    return _text(tree, source)
+
+
+def _own(contract: Contract) -> tuple[Item, ...]:
+    """The items that a person decided."""
+    return tuple(item for item in contract.items if decisions.decided(item.clause))
+
+
+def _one_function(source: str) -> tuple[ast.Module, ast.FunctionDef | None]:
+    """The one function of a source, with the module that it stands in; None where there is not exactly one."""
+    try:
+        tree = sandbox.parse(source)
+    except sandbox.UnsafeSource:
+        return ast.Module([], []), None
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return tree, functions[0] if len(functions) == 1 else None
+
+
+def _text(tree: ast.Module, source: str) -> str:
+    """The changed tree as source; the source as it was where the tree cannot be written, which a check tells too."""
+    try:
+        return sandbox.text(tree)
+    except sandbox.UnsafeSource:
+        return source
+
+
+def _decided(statement: ast.stmt) -> bool:
+    """Whether a statement is an early return that names a person's rules as its reason."""
+    match statement:
+        case ast.If(body=[ast.Return(value=ast.Tuple(elts=[_, ast.Constant(value=str(reason))]))], orelse=[]):
+            return decisions.decided(reason)
+    return False

@@ -9,38 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from wb.domain.policy import Clause
 from wb.domain.tools import Toolbox
-from wb.domain.trace import Quoted
 from wb.guards import evidence, parts
 from wb.guards.contract import Contract
 from wb.guards.evidence import Open
 from wb.guards.examples import Example, examples
 from wb.guards.parts import Part
-from wb.guards.runtime import CallGuard, Guarded
 from wb.guards.sandbox import UnsafeSource
-from wb.guards.synthesis import SILENT, TESTED, Attempt, Check, Draft, Revise, guarded, reviser, synthesise, write
+from wb.guards.synthesis import SILENT, Attempt, Draft, Settle, guarded, reviser, write
 from wb.models.client import LLM
 from wb.rules.items import Item
 from wb.rules.rule import RuleSet
 from wb.rules.sentences import Account
 
-Settle = Callable[[Sequence[Draft], Revise], Sequence[Draft]]
 Concerning = Callable[[Contract], Sequence[Clause]]
-
-
-def candidates(
-    drafts: Sequence[Draft], revise: Revise, *, max_rounds: int = 3, checks: Sequence[Check] = TESTED
-) -> tuple[Draft, ...]:
-    """The drafts after language checks, tests and at most `max_rounds` repairs."""
-    return synthesise(drafts, checks, revise, max_rounds=max_rounds)
-
-
-def settling(*, max_rounds: int = 3, checks: Sequence[Check] = TESTED) -> Settle:
-    """`candidates`, of drafts and their author alone."""
-    return partial(candidates, max_rounds=max_rounds, checks=checks)
 
 
 def divided(drafts: Sequence[Draft], mapped: Sequence[Item], readings: Sequence[Account]) -> tuple[Draft, ...]:
@@ -100,16 +84,6 @@ def _apart(draft: Draft, concerning: Concerning, toolbox: Toolbox, llm: LLM, set
     again = replace(draft, attempts=(*draft.attempts, Attempt(source, dissent=dissent)), passed=())
     (whole,) = settle([again], lambda rows: [None] * len(rows))
     return draft if whole.complaints else whole
-
-
-def tested_guard(
-    ruleset: RuleSet,
-    guards: Sequence[Guarded],
-    toolbox: Toolbox | None = None,
-    open: Mapping[str, Sequence[Quoted]] | None = None,
-) -> CallGuard:
-    """The guard that runs tested candidates, and denies where there is none; `toolbox` and `open` as in `CallGuard`."""
-    return CallGuard("toolguard", ruleset, tuple(guards), frozenset({"tested", "proved"}), toolbox, open or {})
 
 
 def drafts(rows: Sequence[Mapping[str, object]], required: Sequence[Contract]) -> tuple[Draft, ...]:

@@ -1,4 +1,4 @@
-"""Trying generated code that nobody has accepted yet: in a process of its own, with limits.
+"""Trying generated code that nobody has accepted yet, and having its types checked: each in a process of its own.
 
 The language of guards (`sandbox`) is the first wall and needs no process; this is the second one, for the tests that
 come before a guard is accepted.  The process holds itself to limits that only root could take back, before it reads
@@ -10,6 +10,12 @@ no file, pipe or socket, and hence no connection.  No file that it holds can gro
 What this is not: a wall against code that already runs as it likes.  Without root nothing here hides the file system
 or the network, and what could raise its own limits would be free again.  Any end of the process but a complete answer
 is a reason not to accept what it ran.
+
+The type checker's word (`typed`): ToolGuard repairs guards by what pyright says of syntax and types (Sec. 3.2).  The
+language of guards lets pass what it cannot be wrong about at run time; a type checker also sees a way through a
+function that ends without an answer, and a comparison that can never be true.  basedpyright and no other, because it is
+pyright, as the paper has it, and brings its own runtime as a package.  It executes nothing of what it reads; all
+sources of a round are read in one run.
 """
 
 from __future__ import annotations
@@ -22,7 +28,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from wb.guards import sandbox
 from wb.guards.sandbox import Answered, Argument
@@ -40,6 +48,17 @@ LIMITS = (
     (resource.RLIMIT_NPROC, 0),
     (resource.RLIMIT_NOFILE, 3),
 )
+
+
+CHECKER = (sys.executable, "-m", "basedpyright", "--outputjson", "--project")
+HEAD = "from typing import Tuple\n"  # what the signature of a guard names
+SETTINGS = {
+    "typeCheckingMode": "standard",
+    "reportUnnecessaryComparison": "error",
+    "pythonVersion": "3.12",
+    "include": ["*.py"],
+}
+Typed = Mapping[str, tuple[str, ...]]  # what the type checker says, by source
 
 
 class TrialFailed(RuntimeError):
@@ -88,25 +107,74 @@ def difference(source: str, wanted: str, points: Mapping[str, Sequence[Argument]
 
 def _run(rows: Sequence[Mapping[str, object]]) -> tuple[list[list], str]:
     """What the process answered, a row each, and why it ended before the last one; empty where it did not."""
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
     with tempfile.TemporaryDirectory(prefix="trial-") as folder:
-        process = subprocess.Popen(
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            env={"PYTHONPATH": str(ROOT)},
-            start_new_session=True,
-        )
+        output, code = _output(COMMAND, folder, {"PYTHONPATH": str(ROOT)}, WAIT_S, text.encode())
+    lines = output.split(b"\n")[:-1]  # a line without an end is no answer
+    ended = f"did not end within {WAIT_S} s" if code is None else f"ended with code {code}"
+    return [json.loads(line) for line in lines[: len(rows)]], "" if len(lines) == len(
+        rows
+    ) else f"the process that tried it {ended}"
+
+
+def _output(
+    command: Sequence[str], folder: str | Path, environment: Mapping[str, str], seconds: float, text: bytes = b""
+) -> tuple[bytes, int | None]:
+    """What a process wrote, and its exit code, None where it did not end in time; nothing that it started goes on.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,  # what it starts, such as node, has to end with it
+    ) as process:
         try:
-            told, _ = process.communicate("".join(f"{json.dumps(row)}\n" for row in rows).encode(), timeout=WAIT_S)
-            ended = f"the process that tried it ended with code {process.returncode}"
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            told, _ = process.communicate()
-            ended = f"the process that tried it did not end within {WAIT_S} s"
-    lines = told.split(b"\n")[:-1]  # a line without an end is no answer
-    return [json.loads(line) for line in lines[: len(rows)]], "" if len(lines) == len(rows) else ended
+            return process.communicate(text, timeout=seconds)[0], process.returncode
+        except subprocess.TimeoutExpired as late:
+            return late.output or b"", None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def typed(sources: Sequence[str], command: Sequence[str] = CHECKER, seconds: float = WAIT_S) -> Typed | str:
+    """What the type checker says against each source, with the line; why it said nothing, where it did not."""
+    with tempfile.TemporaryDirectory(prefix="types-") as place:
+        folder = Path(place).resolve()
+        (folder / "pyrightconfig.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
+        for i, source in enumerate(sources):
+            (folder / f"guard_{i}.py").write_bytes((HEAD + source).encode(errors="surrogatepass"))
+        environment = {"PATH": "", "HOME": str(folder), "NODE_OPTIONS": "--max-old-space-size=1024"}
+        try:
+            report, code = _output((*command, str(folder)), folder, environment, seconds)
+        except OSError as error:
+            return f"it could not be started: {error}"
+    if code is None:
+        return f"it did not end within {seconds:g} s"
+    try:
+        return _reported(json.loads(report), sources)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        return f"it ended with code {code} and no report: {type(error).__name__}"
+
+
+def _reported(report: Mapping, sources: Sequence[str]) -> Typed:
+    """The errors of a report, by source."""
+    if report["summary"]["filesAnalyzed"] != len(sources):
+        raise ValueError(f"{len(sources)} files were to be read; got {report['summary']['filesAnalyzed']}")
+    errors: dict[str, list[str]] = {source: [] for source in sources}
+    for row in sorted(report["generalDiagnostics"], key=lambda row: "rule" in row):  # what cannot be read comes first
+        if row["severity"] == "error":
+            number = int(Path(row["file"]).stem.removeprefix("guard_"))
+            line = row["range"]["start"]["line"] + 1 - HEAD.count("\n")
+            message = " ".join(row["message"].split())
+            errors[sources[number]].append(f"line {line}: {message} ({row.get('rule', 'syntax')})")
+    return {source: tuple(rows) for source, rows in errors.items()}
 
 
 def confine(limits: Sequence[tuple[int, int]] = LIMITS) -> None:

@@ -10,17 +10,15 @@ broken is denied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
-from wb.domain.tools import Toolbox
-from wb.domain.trace import Grade, Quoted
+from wb.domain.trace import Grade
 from wb.guards import contract as contracts
 from wb.guards import examples, parts, sandbox, trial
 from wb.guards.contract import Contract
 from wb.guards.nagini import Proof, Verifier
-from wb.guards.runtime import UNSETTLED, CallGuard, Guarded
+from wb.guards.runtime import UNSETTLED, Guarded
 from wb.guards.synthesis import (
     DISPUTED,
     PROOF,
@@ -34,7 +32,6 @@ from wb.guards.synthesis import (
     checked,
     synthesise,
 )
-from wb.rules.rule import RuleSet
 
 
 def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_rounds: int = 3) -> tuple[Draft, ...]:
@@ -48,12 +45,7 @@ def prove(drafts: Sequence[Draft], revise: Revise, verifier: Verifier, *, max_ro
         found = dict(zip(told, revise([rows[i] for i in told]) if told else (), strict=True))
         return [found.get(i) for i in range(len(rows))]
 
-    return synthesise(drafts, (*TESTED, proof(verifier)), ask, max_rounds=max_rounds)
-
-
-def settling(verifier: Verifier, *, max_rounds: int = 3) -> Callable[[Sequence[Draft], Revise], tuple[Draft, ...]]:
-    """`prove`, of drafts and their author alone."""
-    return partial(prove, verifier=verifier, max_rounds=max_rounds)
+    return synthesise(drafts, ask, checks=(*TESTED, proof(verifier)), max_rounds=max_rounds)
 
 
 def proof(verifier: Verifier) -> Check:
@@ -89,16 +81,6 @@ def _graded(entry: Guarded, draft: Draft | None) -> Guarded:
     grade: Grade = "tested" if draft.complaints else "proved"
     items = parts.under(parts.at_most(entry.parts, "tested", said), grade, said)
     return replace(entry, grade=grade, reason=said, parts=items)
-
-
-def proved_guard(
-    ruleset: RuleSet,
-    guards: Sequence[Guarded],
-    toolbox: Toolbox | None = None,
-    open: Mapping[str, Sequence[Quoted]] | None = None,
-) -> CallGuard:
-    """The final guard: runs proved code alone, denies the rest; `toolbox` and `open` as in `CallGuard`."""
-    return CallGuard("veriguard", ruleset, tuple(guards), frozenset({"proved"}), toolbox, open or {})
 
 
 def _complaints(draft: Draft, proof_: Proof, probe: Proof) -> tuple[Complaint, ...]:

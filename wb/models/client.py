@@ -1,9 +1,9 @@
 """One door to models: a prompt and its inputs in, a reply of a declared type out.
 
-Two kinds of engine answer the same requests: `Endpoint`, any OpenAI-compatible service, and the
-deterministic offline engine, which is handed in as a value.  A malformed reply is asked for once
-more with what was wrong, then raised; it is never patched.  A recorded exchange that ends so does not
-count as recorded: it is asked again from its start.
+Engines of four kinds answer the same requests: `Endpoint`, any OpenAI-compatible service; `Pasted`, a person with a
+chat window and no key; `Forecast`, which counts what an endpoint would be asked; and the deterministic offline engine,
+which is handed in as a value.  A malformed reply is asked for once more with what was wrong, then raised; it is never
+patched.  A recorded exchange that ends so does not count as recorded: it is asked again from its start.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from typing import Protocol, TypeVar
 import pydantic
 
 from wb.models import prompt as prompts
-from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply
-from wb.models.ledger import Budget, Ledger, ModelError, Price, Unanswered
-from wb.models.pasted import PREFIX, Pasted
+from wb.models.endpoint import Endpoint, MalformedReply, Replies, Reply, asked, read
+from wb.models.ledger import Budget, Ledger, ModelError, Price, Unanswered, Usage
 from wb.models.prompt import Prompt
+from wb.paths import write_whole
 
 Form = TypeVar("Form", bound=pydantic.BaseModel)
 OnProgress = Callable[[str, int, int], None]
+BYTES = 4  # of English, for one token of today's models
+PREFIX = "paste:"  # of the name of a model whose replies are pasted: `paste:NAME`
 
 
 class Engine(Protocol):
@@ -156,6 +158,77 @@ class LLM:
 
     def _failed(self, prompt: Prompt, error: ModelError) -> None:
         self._note(prompt, error, f"failed: {error}", failed=True)
+
+
+class NotPasted(ModelError):
+    """The reply to a question was not pasted yet; the message says where the question stands."""
+
+
+class Pasted:
+    """One person who carries questions to a model of their own.
+
+    Each question is written into `folder` as `PROMPT.DIGEST.md`, and waits until its answer stands beside it, as
+    `PROMPT.DIGEST.reply.json`.  What was pasted is checked and recorded as an endpoint's reply would be.
+    """
+
+    def __init__(self, name: str, folder: Path, replies: Replies) -> None:
+        self.name, self.folder, self.replies = name, folder, replies
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict, *, anew: bool = False) -> Reply:
+        """The pasted reply, from its recording where there is one.
+
+        Raises:
+            NotPasted: there is none yet; the question was written.
+            MalformedReply: what was pasted is no JSON object.
+        """
+        request = asked(prompt, inputs, schema, self.name, {"temperature": 0.0})
+        recorded = self.replies.find(request)
+        if recorded is not None:
+            return read(request, recorded["text"], Usage(replayed=1))
+        stem = self.replies.path(request).name.removesuffix(".json")
+        place = self.folder / f"{stem}.reply.json"
+        if not place.is_file():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            question = "\n\n".join(message["content"] for message in request["messages"])
+            write_whole(self.folder / f"{stem}.md", question + "\n")
+            raise NotPasted(f"paste the reply to {self.folder / stem}.md into {place.name} beside it, then run again")
+        text = place.read_text("utf-8")
+        reply = read(request, text, Usage(calls=1))
+        self.replies.keep(request, {"text": text})
+        return reply
+
+
+class Forecast:
+    """An engine that counts what an endpoint would be asked, and answers as another engine does (`answers`, which may
+    be replaced by one that knows more).
+
+    Calls and tokens are an estimate: later questions depend on what a model answers to earlier ones, and four bytes are
+    taken for a token.  What is recorded already is not counted.
+    """
+
+    def __init__(self, endpoint: Endpoint, answers: object) -> None:
+        self.name, self._endpoint, self.answers = endpoint.name, endpoint, answers
+        self.ledger = Ledger()
+
+    def answer(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> Reply:
+        """The other engine's reply; the question is counted unless a reply to it is recorded."""
+        request = self._endpoint.request(prompt, inputs, schema)
+        reply = self.answers.answer(prompt, inputs, schema)
+        sent = sum(_tokens(message["content"]) for message in request["messages"])
+        got = _tokens(json.dumps(dict(reply.value), ensure_ascii=False))
+        recorded = self._endpoint.replies.path(request).exists() and self._endpoint.replies.mode != "record"
+        asked = Usage(replayed=1) if recorded else Usage(1, sent, got, self.price.of(sent, got))
+        self.ledger.add(prompt.name, asked)
+        return reply
+
+    @property
+    def price(self) -> Price:
+        """Money per million tokens; 0 where none is known."""
+        return self._endpoint.price
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode("utf-8")) // BYTES)
 
 
 def connect(

@@ -260,6 +260,20 @@ def asked(
     }
 
 
+def read(request: Mapping, text: str, usage: Usage, events: tuple[str, ...] = (), renewable: bool = False) -> Reply:
+    """What a model's text answers to a request.
+
+    Raises:
+        MalformedReply: it is no JSON object, or not exactly one.
+    """
+    key, question = digest(request), "\n".join(m["content"] for m in request["messages"] if m["role"] != "assistant")
+    try:
+        value = reading.answer(text, request["schema"], question)
+    except reading.NotRead as error:
+        raise MalformedReply(request["prompt"], text, str(error), usage, events, key, renewable) from None
+    return Reply(value, usage, key, request["model"], events, renewable)
+
+
 class Endpoint:
     """One model of an OpenAI-compatible service. Without `base_url`, the `openai` client's default.
 
@@ -312,13 +326,12 @@ class Endpoint:
         again = anew and self.replies.mode != "replay"
         reply, course = None if again else self.replies.find(request), _Course()
         if reply is not None:
-            course.usages.append(Usage(replayed=1))
-            return self._answer(request, reply, course, self.replies.mode == "auto")
+            return read(request, reply["text"], Usage(replayed=1), renewable=self.replies.mode == "auto")
         if self.replies.mode == "auto" and not again and self.replies.path(request).exists():
             course.events.append("its recording is damaged; asked anew")
         reply = self._ask(request, course)
         self.replies.keep(request, reply)
-        return self._answer(request, reply, course, False)
+        return read(request, reply["text"], course.usage, tuple(course.events))
 
     def request(self, prompt: Prompt, inputs: Mapping[str, object], schema: dict) -> dict:
         """Everything that decides the reply, as JSON values: what a recording is keyed by.
@@ -326,16 +339,6 @@ class Endpoint:
         `max_tokens` is no part of it: a reply that it cut is never recorded.
         """
         return asked(prompt, inputs, schema, self.name, self.settings)
-
-    def _answer(self, request: dict, reply: Mapping, course: _Course, renewable: bool) -> Reply:
-        text, key = reply["text"], digest(request)
-        try:
-            question = "\n".join(m["content"] for m in request["messages"] if m["role"] != "assistant")
-            value = reading.answer(text, request["schema"], question)
-        except reading.NotRead as error:
-            spent = course.usage, tuple(course.events)
-            raise MalformedReply(request["prompt"], text, str(error), *spent, key, renewable) from None
-        return Reply(value, course.usage, key, self.name, tuple(course.events), renewable)
 
     def _ask(self, request: dict, course: _Course) -> dict:
         """The reply from the network, with retries; `course` records each attempt."""

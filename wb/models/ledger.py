@@ -221,10 +221,15 @@ class Ledger:
             self._events.extend(f"{prompt}: {event}" for event in events)
 
     @property
+    def rows(self) -> dict[str, Usage]:
+        """What was asked, by prompt, in the order of the first question of each."""
+        with self._lock:
+            return dict(self._rows)
+
+    @property
     def total(self) -> Usage:
         """The sum over all prompts."""
-        with self._lock:
-            return sum(self._rows.values(), Usage())
+        return sum(self.rows.values(), Usage())
 
     @property
     def events(self) -> tuple[str, ...]:

@@ -163,20 +163,13 @@ def spectral(graph: Graph, names: Sequence[str], k: int, *, seed: int = 0) -> tu
 
 def close(groups: Sequence[Sequence[str]], pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
     """The groups joined by union-find until no pair is parted, in order of first appearance."""
-    home = {name: name for name in (n for group in groups for n in group)}
+    from networkx.utils import UnionFind
 
-    def root(name: str) -> str:
-        while home[name] != name:
-            home[name] = home[home[name]]
-            name = home[name]
-        return name
-
-    for group in groups:
-        for name in group[1:]:
-            home[root(name)] = root(group[0])
-    for a, b in pairs:
-        home[root(b)] = root(a)
-    return _groups(list(home), [root(name) for name in home])
+    names = [name for group in groups for name in group]
+    home = UnionFind(names)
+    for together in (*groups, *pairs):
+        home.union(*together)
+    return _groups(names, [home[name] for name in names])
 
 
 def _groups(names: Sequence[str], labels: Sequence[object]) -> tuple[tuple[str, ...], ...]:

@@ -80,28 +80,26 @@ class Shield:
         if not -1 <= self.epsilon <= 1:
             raise ValueError(f"epsilon bounds a difference of probabilities and must be in -1..1; got {self.epsilon}")
         rules = {rule.id: rule for c in self.circuits.values() for rule in c.rules}
-        if self.machines is None:
-            object.__setattr__(self, "machines", circuit.automata(rules.values()))
         box, spoken = self.toolbox, {tool for p in self.predicates if p.kind == "action" for tool in p.tools}
-        object.__setattr__(self, "rules", rules)
-        object.__setattr__(self, "validator", Validator(box))
-        object.__setattr__(self, "_minded", heeded(self.predicates))
-        object.__setattr__(self, "readers", {p.name: reader(p) for p in self.predicates})
-        about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
         followed = {i: circuit.Followed(r.formula) for i, r in rules.items() if circuit.objects(r.formula)}
         used = {name for i in followed for name in rules[i].predicates}
+        about = {p.name: among(p) if p.objects else reader(p) for p in self.predicates}
         made = {t: tuple([p for p in self.predicates if _made(p, t)]) for t in spoken}
-        object.__setattr__(self, "made", {tool: those for tool, those in made.items() if len(those) > 1})
-        object.__setattr__(self, "about", {name: read for name, read in about.items() if name in used})
-        object.__setattr__(self, "followed", followed)
         known = {p.name: p for p in self.predicates}
-        object.__setattr__(self, "_reads", self._needed(known, spoken))
-        for name, found in (("counted", counting), ("sides", sides)):
-            minded = {i: what for i, r in rules.items() if (what := found(r.formula, known))}
-            object.__setattr__(self, name, minded)
-        object.__setattr__(
-            self, "tools", frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken)
+        vars(self).update(  # as `object.__setattr__` would
+            machines=circuit.automata(rules.values()) if self.machines is None else self.machines,
+            rules=rules,
+            validator=Validator(box),
+            readers={p.name: reader(p) for p in self.predicates},
+            about={name: read for name, read in about.items() if name in used},
+            followed=followed,
+            made={tool: acts for tool, acts in made.items() if len(acts) > 1},
+            counted={i: tools for i, r in rules.items() if (tools := counting(r.formula, known))},
+            sides={i: names for i, r in rules.items() if (names := sides(r.formula, known))},
+            tools=frozenset(t.name for t in box.tools) if box is not None else frozenset(spoken),
+            _minded=heeded(self.predicates),
         )
+        vars(self)["_reads"] = self._needed(known, spoken)
 
     def decide(self, trace: Trace) -> Verdict:
         """The verdict on the last step: deny if any call is denied, allow if all are allowed."""

@@ -33,6 +33,7 @@ from wb.shield.circuit import Circuit, Kept, Monitor
 if TYPE_CHECKING:
     from torch import Tensor
 
+Source = Literal["real", "simulated"]
 PRIOR = 1.0  # the weight of a rule before anything is learned
 
 
@@ -43,7 +44,7 @@ class Examples:
 
     differences: np.ndarray
     labels: np.ndarray
-    source: Literal["real", "simulated"]
+    source: Source
     undecided: int = 0
 
     def __post_init__(self) -> None:
@@ -53,6 +54,13 @@ class Examples:
             )
         if not np.isin(self.labels, (-1, 1)).all():
             raise ValueError(f"labels must be +1 (safe) or -1 (unsafe); got {sorted(set(self.labels.tolist()))}")
+
+
+def _examples(
+    of: Circuit, rows: Sequence[Sequence[int]], labels: Sequence[int], source: Source, undecided: int = 0
+) -> Examples:
+    table = np.array(rows, dtype=int).reshape(len(labels), len(of.rules))
+    return Examples(table, np.array(labels, dtype=int), source, undecided)
 
 
 def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trace]) -> Examples:
@@ -73,9 +81,7 @@ def observed(of: Circuit, predicates: Sequence[Predicate], traces: Iterable[Trac
             continue
         rows.append(row)
         labels.append(-1 if trace.denied else 1)
-    return Examples(
-        np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "real", undecided
-    )
+    return _examples(of, rows, labels, "real", undecided)
 
 
 def differences(
@@ -109,16 +115,6 @@ def hinge(weights: Tensor, differences: Tensor, labels: Tensor, *, epsilon: floa
     relative = (differences @ weights / 2).tanh()
     labels = labels.reshape(-1, *[1] * (relative.ndim - 1))
     return (margin - labels * (relative - epsilon)).clamp(min=0)
-
-
-def learn(examples: Examples, *, seed: int = 0, **options: float) -> Fit:
-    """Weights of one circuit from one random start; options as in `learn_all`."""
-    return restarts(examples, (seed,), **options)[0]
-
-
-def restarts(examples: Examples, seeds: Sequence[int], **options: float) -> tuple[Fit, ...]:
-    """One fit of one circuit a seed; options as in `learn_all`."""
-    return learn_all({"": examples}, seeds, **options)[""]
 
 
 def learn_all(
@@ -266,7 +262,7 @@ def simulated(of: Circuit, known: Sequence[Rule], rng: np.random.Generator, *, p
     laws = [rule for rule in known if set(rule.predicates) <= set(names)]
     machines = circuit.automata((*of.rules, *laws))
     if not focus or any(machine is None for machine in machines.values()):
-        return Examples(np.zeros((0, len(of.rules)), dtype=int), np.zeros(0, dtype=int), "simulated")
+        return _examples(of, (), (), "simulated")
     rows, labels = [], []
     for i in range(pairs):
         start = tuple({name: bool(rng.integers(2)) for name in names} for _ in range(LENGTH))
@@ -277,9 +273,7 @@ def simulated(of: Circuit, known: Sequence[Rule], rng: np.random.Generator, *, p
             if steps:
                 rows.append(differences(of, machines, steps))
                 labels.append(label)
-    return Examples(
-        np.array(rows, dtype=int).reshape(len(labels), len(of.rules)), np.array(labels, dtype=int), "simulated"
-    )
+    return _examples(of, rows, labels, "simulated")
 
 
 def _walk(steps: Steps, wrong: Callable[[Steps], list[Rule]], action: str, rng: np.random.Generator) -> Steps | None:
