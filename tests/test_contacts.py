@@ -47,8 +47,15 @@ def test_one_reader_that_is_wrong_puts_nothing_in_force_and_judges_see_most_shar
     assert wrong_readers.judged(one, made, changed) == {"wrong doubted": 22, "right passed": 21}
 
 
-def test_the_airline_is_read_without_a_rule_by_hand() -> None:
+@pytest.mark.parametrize(
+    ("trust", "calls"),
+    [("agreed", (21, 1, 1, 20, 25, 2)), ("assumed", (21, 1, 1, 45, 0, 2)), ("person", (0, 23, 0, 0, 47, 0))],
+)
+def test_the_airline_is_read_without_a_rule_by_hand(trust: str, calls: tuple) -> None:
     shared("data")
-    judge, accounts = airline_readings.guard(airline_readings.extracted(airline_readings.Mode("", 3)))
-    assert airline_readings.counted(tuple(airline_readings.judged(judge))) == {"compliant allow": 0}
-    assert Counter(one.cls for one in accounts)["open"] == 3
+    judge, accounts = airline_readings.guard(airline_readings.extracted(airline_readings.Mode("", 3, trust)))
+    found = airline_readings.counted(tuple(airline_readings.judged(judge)))
+    keys = ("violating deny", "violating undecided", "violating allow")
+    keys += ("compliant allow", "compliant undecided", "compliant deny")
+    assert tuple(found.get(key, 0) for key in keys) == calls
+    assert trust == "person" or Counter(one.cls for one in accounts)["open"] == 1
