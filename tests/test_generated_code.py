@@ -94,8 +94,8 @@ def test_a_harmless_source_passes_every_door() -> None:
             denying(" or ".join(f"age == {i}" for i in range(1500))),
         ),
         (denying(f"age == {2**63}"), denying(f"age == {2**63 + 1}")),
-        (of("# " + "x" * 99_000), of("# " + "x" * 100_000)),
-        (of(f"Requires(age in ({', '.join(['1'] * 9_000)}))"), of(f"Requires(age in ({', '.join(['1'] * 30_000)}))")),
+        (of("# " + "x" * 299_000), of("# " + "x" * 300_000)),
+        (of(f"Requires(age in ({', '.join(['1'] * 9_000)}))"), of(f"Requires(age in ({', '.join(['1'] * 90_000)}))")),
     ],
     ids=["depth", "size", "number", "length", "contract"],
 )
