@@ -10,11 +10,12 @@ from wb.domain import policy as documents
 from wb.domain import tools
 from wb.domain.tools import schemas
 from wb.logic import cel, decide, worlds
+from wb.logic import formula as f
 from wb.logic.syntax import parse
 from wb.models.client import LLM
 from wb.models.endpoint import Reply
 from wb.models.ledger import ModelError
-from wb.rules import extract, readers, sentences, vocabulary
+from wb.rules import agreement, extract, readers, sentences, vocabulary
 from wb.rules.readers import Reader
 from wb.rules.rule import Predicate, toolbox
 from wb.rules.vocabulary import Entry, of_entries
@@ -128,6 +129,17 @@ def test_each_form_is_executed_into_the_formula_that_it_means(form: str, answer:
     assert not found.problem
     (made,) = found.formulas
     assert decide.equivalent(made, parse(formula))
+
+
+def test_what_is_asked_of_a_call_and_what_must_follow_are_told_apart() -> None:
+    both = "ALWAYS ((rent AND member) IMPLIES adult) AND ALWAYS (rent IMPLIES (adult AND EVENTUALLY check))"
+    found = read("formulas", s2={"rules": [both]})[ADULTS]
+    assert [agreement.guarding([one], WORDS) != () for one in found.formulas] == [True, True, False]
+    right = read("formulas", s2={"rules": ["ALWAYS (rent IMPLIES adult)"]})[ADULTS]
+    settled = agreement.settle([found, right], WORDS)
+    assert settled.outcome == "agreed"
+    kept = f.conjunction(agreement.guarding(settled.formulas, WORDS))
+    assert decide.equivalent(kept, parse("ALWAYS (rent IMPLIES adult)"))
 
 
 def test_what_must_follow_forbids_nothing() -> None:
@@ -295,7 +307,8 @@ def test_an_act_is_done_by_the_tools_that_two_of_three_writers_name() -> None:
         return {**ENTRIES, "acts": [{**ENTRIES["acts"][0], "tools": named.pop(0)}, *ENTRIES["acts"][1:]]}
 
     models = [scripted(write_vocabulary=bind, bind_vocabulary=bind) for _ in range(3)]
-    models[2].engine.name = "another"
+    for model, name in zip(models, ("one", "another", "a third"), strict=True):
+        model.engine.name = name
     words = extract.asked(SOURCE, models).words
     assert words.entry("rent").predicate.tools == ("rent",) and words.entry("rent").by == "agreed 2 of 3"
 
@@ -314,6 +327,68 @@ def test_where_three_bindings_differ_a_call_is_decided_on_which_all_say_the_same
     session = airline.guarded("boats", toolbox(found.toolbox, ruleset), ruleset).session()
     session.state({"age": age, "member": True})
     assert session.call("rent", {"days": 1}).decision == decision
+
+
+@pytest.mark.parametrize(
+    ("tests", "third", "usable"),
+    [
+        (("state.age >= 3", "state.age >= 18", "state.age >= 3"), "scripted", True),  # the first model twice
+        (("state.tall", "state.age >= 3", "state.age >= 3"), "another", False),  # one model alone can be used
+    ],
+)
+def test_a_model_that_binds_twice_is_one_voice_beside_another(tests: tuple, third: str, usable: bool) -> None:
+    model = bound(*tests)
+    other = LLM(copy.copy(model.engine))
+    other.engine.name = "another"
+    writers = [model, other, model if third == "scripted" else other]
+    found = extract.asked(SOURCE, extract.Panel(writers, [model], []))
+    entry = found.words.entry("adult")
+    assert entry.by != "agreed 2 of 3" and entry.usable is usable
+    if usable:
+        accounts, ruleset = sentences.classify(SOURCE, found)
+        session = airline.guarded("boats", toolbox(found.toolbox, ruleset), ruleset).session()
+        session.state({"age": 5, "member": True})
+        assert session.call("rent", {"days": 1}).decision == "undecided"
+
+
+@pytest.mark.parametrize(
+    "needle",
+    [
+        "call.days / 7 > 1000",
+        "call.days * call.days == 1024",
+        "string(call.days) == '9'",
+        "state.age == 17 && call.days == 9",
+    ],
+)
+def test_where_tests_that_were_the_same_on_all_values_tried_differ_nothing_is_known(needle: str) -> None:
+    """A second writer's test lets a value through that nobody tries."""
+    again = f"call.days > 7 && !({needle})"
+
+    def bind(inputs):
+        facts = [dict(row) for row in ENTRIES["facts"]]
+        facts[1]["test"] = again
+        return {**ENTRIES, "facts": facts}
+
+    for first, second in ((ENTRIES, bind), (bind, ENTRIES)):
+        found = extract.asked(SOURCE, [scripted(write_vocabulary=first, bind_vocabulary=second)], count=3)
+        accounts, ruleset = sentences.classify(SOURCE, found)
+        judge = airline.guarded("boats", toolbox(found.toolbox, ruleset), ruleset)
+        for days in (8, 9, 32, 8000):
+            session = judge.session()
+            session.state({"age": 17 if "17" in needle else 30, "member": False})
+            assert session.call("rent", {"days": days}).decision != "allow", days
+
+
+def test_a_question_is_asked_as_both_writers_put_it() -> None:
+    asked = iter(["Has the user said anything?", "Is the user of age?"])
+
+    def bind(inputs):
+        told = {"test": None, "question": next(asked), "of": ["user"]}
+        return {**ENTRIES, "facts": [{**ENTRIES["facts"][0], **told}, *ENTRIES["facts"][1:]]}
+
+    words = extract.asked(SOURCE, [scripted(write_vocabulary=bind, bind_vocabulary=bind)]).words
+    question = words.entry("adult").predicate.question
+    assert "said anything?" in question and "of age?" in question
 
 
 def test_a_persons_entry_settles_what_bindings_differ_on() -> None:

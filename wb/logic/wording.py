@@ -90,6 +90,8 @@ def _said(fact: Fact, positive: bool) -> str:
             return f"{_noun(of)} is {'' if positive else 'not '}given"
         case F.Negation(body):
             return _said(body, not positive)
+        case F.Choice(F.Comparison("==", one), then, F.Comparison(">", F.Arithmetic("/"))) if one == then:
+            return _said(then, positive)  # two bindings of one fact that have to say the same (`rules.binding.both`)
         case F.Choice(test, then, otherwise):
             sides = f"{_said(then, positive)}, otherwise {_said(otherwise, positive)}"
             return f"(if {_said(test, True)}, then {sides})"

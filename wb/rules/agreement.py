@@ -214,7 +214,7 @@ def _idle(formulas: Sequence[Formula], vocabulary: Vocabulary) -> bool:
 
 def _given(vocabulary: Vocabulary, *formulas: Formula) -> Formula:
     names = {name for one in formulas for name in f.predicates(one)}
-    firm = [e.predicate for e in vocabulary.entries if e.name in names and not e.others]  # what all bindings say
+    firm = [e.predicate for e in vocabulary.entries if e.name in names and not e.disputed]  # what all bindings say
     return background(firm, vocabulary.toolbox, *formulas)
 
 

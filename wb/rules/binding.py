@@ -72,6 +72,16 @@ def state(bare: Predicate, text: str, names: Sequence[str], toolbox: Toolbox) ->
     return replace(bare, tools=owners, test=test)
 
 
+UNKNOWN = cel.parse("1 / 0 > 0")  # what a division by zero says is unknown, whatever is told
+
+
+def both(tests: Sequence[Fact]) -> Fact:
+    """What all of these tests say where they say the same, and unknown elsewhere."""
+    first, *others = tests
+    same = [Comparison("==", first, other) for other in others]
+    return facts.Choice(same[0] if len(same) == 1 else Conjunction(tuple(same)), first, UNKNOWN)
+
+
 def tool_row(tool: Tool) -> dict[str, object]:
     """A tool as a model sees it."""
     row = {"name": tool.name, "description": tool.description}

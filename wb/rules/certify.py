@@ -34,7 +34,7 @@ from wb.logic.formula import (
     substitute,
     variables,
 )
-from wb.rules import physical
+from wb.rules import physical, residual
 from wb.rules.rule import Predicate, Rule, RuleSet, rename
 
 NEGATIVE = re.compile(
@@ -89,6 +89,9 @@ def split(
         replace(rule, id=i, text=text or rule.text, formula=formula, parents=parents)
         for i, (text, _), formula in zip(ids, parts, formulas, strict=True)
     )
+    problem = _held_to_less([rule], made, ruleset, background)
+    if problem:
+        return Gated(ruleset, replace(record, certificate=problem))
     place = ruleset.rules.index(rule)
     rules = (*ruleset.rules[:place], *made, *ruleset.rules[place + 1 :])
     certificate = (
@@ -173,7 +176,7 @@ def prune(ruleset: RuleSet, rule: Rule, because: Sequence[Rule], known: Sequence
     problem = _unproved(decide.implies, conjunction(tuple(r.formula for r in others)), rule.formula, background)
     if problem:
         return Gated(ruleset, replace(record, certificate=f"not implied: {problem}"))
-    problem = _fires_never(rule, others, ruleset, background)
+    problem = _fires_never(rule, others, ruleset, background) or _held_to_less([rule], others, ruleset, background)
     if problem:
         return Gated(ruleset, replace(record, certificate=problem))
     heir = replace(others[0], parents=tuple(dict.fromkeys((*others[0].parents, rule.id, *rule.parents))))
@@ -211,6 +214,25 @@ def _fires_never(rule: Rule, others: Sequence[Rule], ruleset: RuleSet, backgroun
         return f"too large to decide whether it can still fire ({error})"
     names = ", ".join(r.id for r in others)
     return f"a conflict: {rule.id} can never fire while {names} {'is' if len(others) == 1 else 'are'} kept"
+
+
+def _held_to_less(before: Sequence[Rule], after: Sequence[Rule], ruleset: RuleSet, background: Formula) -> str:
+    """Which tool's calls guards would be held to less by the rules after than by those before; empty for none.
+
+    A guard keeps what a rule asks of a call and nothing of what it asks for later, so that rules of the same meaning
+    may be kept otherwise.  Rules without a later part are kept as they are.
+    """
+    if all(residual.each_step(rule.formula) is not None for rule in after):
+        return ""
+    for tool in sorted({tool for p in ruleset.predicates for tool in p.tools}):
+        asked = [
+            tuple(part for rule in rules if (part := residual.bearing(rule, tool, ruleset)) is not None)
+            for rules in (before, after)
+        ]
+        old, new = (Always(conjunction(parts)) for parts in asked)
+        if asked[0] and (problem := _unproved(decide.implies, new, old, background)):
+            return f"calls of {tool} would be held to less: {problem}"
+    return ""
 
 
 def exchange(ruleset: RuleSet, by: dict[str, Predicate]) -> RuleSet:

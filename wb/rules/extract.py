@@ -203,8 +203,7 @@ def settled(
             made = replace(made, formulas=whole, grade=ASSUMED if whole else "", tools=held)
             extra += [meant] if whole else []
         extracts.append(made)
-    several = tuple(one for one in words.bindings if one not in words.predicates)  # of entries whose bindings differ
-    predicates = (*words.predicates, *several, *extra)
+    predicates = (*words.enforced, *extra)
     box = toolbox(words.toolbox, RuleSet(predicates))
     return Extracted(tuple(extracts), predicates, box, every, words, by, found)
 

@@ -20,6 +20,7 @@ from wb.logic import formula as f
 from wb.logic import syntax
 from wb.logic.formula import Formula
 from wb.models.ledger import Unanswered
+from wb.rules import residual
 from wb.rules.rule import Rule, RuleSet
 from wb.rules.vocabulary import Missing, Vocabulary
 
@@ -221,9 +222,11 @@ def _reading[R: Answer](
     if answer.unclear:
         return Reading((), about, f"not understood: {answer.unclear}")
     try:
-        made = tuple(dict.fromkeys(_of_the_call(one, vocabulary) for one in executed(answer, vocabulary)))
+        whole = [_of_the_call(one, vocabulary) for one in executed(answer, vocabulary)]
+        made = tuple(dict.fromkeys(part for one in whole for part in _parts(one)))
         for formula in made:
             declared(formula, vocabulary)
+            _unmixed(formula, vocabulary)
     except ValueError as error:
         return Reading((), about, f"the reply cannot be used: {error}", refused=True)
     return Reading(made, about)
@@ -245,6 +248,29 @@ def declared(formula: Formula, vocabulary: Vocabulary) -> None:
         raise _Unusable("a rule without windows in time was required")
     used = tuple(known[name] for name in f.predicates(formula))
     RuleSet(used, (Rule("r", "", formula, "oblige"),))  # its objects are those that its predicates have
+
+
+def _parts(formula: Formula) -> tuple[Formula, ...]:
+    """The formula; what it asks of a call and what it asks for later apart, where they stand side by side."""
+    if residual.each_step(formula) is not None:
+        return (formula,)
+    match formula:
+        case f.And(left, right):
+            return (*_parts(left), *_parts(right))
+        case f.Always(f.Implies(left, f.And(one, other))):
+            return tuple(part for side in (one, other) for part in _parts(f.Always(f.Implies(left, side))))
+    return (formula,)
+
+
+def _unmixed(formula: Formula, vocabulary: Vocabulary) -> None:
+    """Refuse a formula that a call can break and that asks for what comes later as well: a guard keeps the first part
+    alone, so that what readers are compared by would not be what is kept."""
+    if residual.each_step(formula) is not None:
+        return
+    used = tuple(p for p in vocabulary.predicates if p.name in f.predicates(formula))
+    rule = Rule("r", "", formula, "oblige")
+    if any(residual.bearing(rule, tool.name, RuleSet(used, (rule,))) is not None for tool in vocabulary.toolbox.tools):
+        raise _Unusable("a rule of what holds at a call, or one of what must follow, was required; got both in one")
 
 
 def parsed(text: str) -> Formula:

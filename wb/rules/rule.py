@@ -212,6 +212,8 @@ def toolbox(given: Toolbox, ruleset: RuleSet) -> Toolbox:
     known = {field.name for field in kept}
     read = {path.names[1] for p in ruleset.predicates if p.test is not None for path in facts.paths(p.test)}
     helping = helpful(rule.formula for rule in ruleset.rules)
+    elsewhere = {path.names[1] for p in ruleset.predicates if p.test and not p.question for path in facts.paths(p.test)}
+    helping = {name: signs for name, signs in helping.items() if name not in elsewhere}  # other tests may turn it round
     rows = [question(p, helping.get(name, ())) for name, p in own.items() if name not in known]
     rows += [row for row in SESSION if row["name"] in read - known]
     return with_questions(replace(given, state=kept), rows)

@@ -109,8 +109,9 @@ class Entry:
 
     `by` is "agreed", "agreed 2 of 3", with " (bounded)" where not all values could be tried, "bindings differ",
     "person" or "one writer".  `disputed` says how the bindings differ; empty where they agree or a person wrote it.
-    Where two or three of them can be used, `others` are those beside `predicate`: the fact is then known of a call on
-    which all say the same, and unknown of any other (`Vocabulary.meant`).  Without them no sentence may rest on it.
+    `others` are bindings beside `predicate` that are not the same to the letter: the fact is known of a call on which
+    all of them say the same, and unknown of any other (`Vocabulary.enforced`, `Vocabulary.meant`).  No sentence may
+    rest on a disputed entry without them.
     """
 
     predicate: Predicate
@@ -142,11 +143,19 @@ class Vocabulary(NamedTuple):
         return tuple(entry.predicate for entry in self.entries)
 
     @property
-    def bindings(self) -> tuple[Predicate, ...]:
-        """The predicates that rules in force are made of: for an entry whose bindings differ, each of them."""
-        return tuple(
-            p for entry in self.entries for p in (_alternatives(entry) if entry.others else (entry.predicate,))
-        )
+    def enforced(self) -> tuple[Predicate, ...]:
+        """The predicates that rules in force are made of.
+
+        Two tests that agree on all values worth trying may differ on others: where they are not the same to the
+        letter, both have to say the same.  Of an entry whose bindings differ each has a name of its own (`meant`).
+        """
+        made: list[Predicate] = []
+        for entry in self.entries:
+            one = entry.predicate
+            if entry.others and not entry.disputed and one.test is not None:
+                one = replace(one, test=binding.both([one.test, *(p.test for p in entry.others if p.test is not None)]))
+            made += [one, *(_alternatives(entry) if entry.others and entry.disputed else ())]
+        return tuple(made)
 
     @property
     def disputed(self) -> dict[str, str]:
@@ -154,11 +163,11 @@ class Vocabulary(NamedTuple):
         return {entry.name: entry.disputed for entry in self.entries if not entry.usable}
 
     def meant(self, formula: Formula) -> Formula:
-        """The formula over `bindings`: what differing bindings all say of a step is so, and the rest unknown.
+        """The formula over `enforced`: what differing bindings all say of a step is so, and the rest unknown.
 
         A fact becomes (all of them) OR (first AND (any of them)), where nothing ever tells `first`.
         """
-        differing = {entry.name: entry for entry in self.entries if entry.others}
+        differing = {entry.name: entry for entry in self.entries if entry.others and entry.disputed}
         replaced: dict[Formula, Formula] = {}
         for atom in map(f.Atom, f.atoms(formula)):
             if atom.predicate in differing:
@@ -234,7 +243,8 @@ def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vo
     """The vocabulary with new entries, after a second binding of each, and a third where two differ; names that are
     taken are left out."""
     taken = {entry.name for entry in vocabulary.entries}
-    rows: dict[str, Row] = {row.name: row for row in (*entries.facts, *entries.acts) if row.name not in taken}
+    given = [row for row in (*entries.facts, *entries.acts) if row.name not in taken and "__" not in row.name]
+    rows: dict[str, Row] = {row.name: row for row in given}  # two underscores are `_alternatives`
     if not rows:
         return vocabulary
     box, first = vocabulary.toolbox, _corrected(rows, rows, vocabulary.toolbox, writers[0])
@@ -242,8 +252,8 @@ def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vo
     found = {name: _entry(row, [first[name], second.get(name)], box) for name, row in rows.items()}
     if apart := {name: rows[name] for name in reversed(rows) if found[name].disputed}:
         third = _bound_again(apart, box, writers[2 % len(writers)])
-        twins = writers[1 % len(writers)].name == writers[2 % len(writers)].name
-        found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box, twins) for k, row in apart.items()}
+        voices = [writers[k % len(writers)].name for k in range(3)]
+        found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box, voices) for k, row in apart.items()}
     return of_entries((*vocabulary.entries, *found.values()), box)
 
 
@@ -301,6 +311,8 @@ def _bound(row: Row | None, entry: Row, toolbox: Toolbox) -> _Bound:
             return _Bound(replace(bare, tools=tools, objects=objects), "tools" if tools else _idle(row.does))
         if not row.test and not row.question:
             return _Bound(bare, problem="no test and no question tells it")
+        if not row.test and entry.name in {field.name for field in toolbox.state}:
+            return _Bound(bare, problem="a question tells it, and its name is that of a field of the state")
         return _Bound(_tested(row, bare, toolbox))
     except ValueError as error:
         return _Bound(bare, problem=f"its {'test' if kind == 'state' else 'tools'} cannot be used: {error}")
@@ -310,42 +322,51 @@ def _idle(does: Does) -> Does:
     return "nothing" if does == "tools" else does
 
 
-def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, twins: bool = False) -> Entry:
-    """What an entry's two bindings come to, or three of which two must be alike; `twins` says that the second and third
-    are one model's, asked alike, so that the two of them are one voice."""
+def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, voices: Sequence[str] = ()) -> Entry:
+    """What an entry's two bindings come to, or three of which two must be alike; `voices` are the models that wrote
+    them.  Two bindings of one model are one voice beside another model's; where one model wrote all, the first, which
+    saw the document, is a voice and the blind ones together another."""
     every = [_bound(row, entry, toolbox) for row in rows]
-    usable = [one for one in every if not one.problem]
+    usable = [k for k, one in enumerate(every) if not one.problem]
+    pairs = [pair for pair in combinations(usable, 2) if _apart(pair, voices)]
     grade = "agreed" if len(rows) == 2 else f"agreed 2 of {len(rows)}"
-    if len(usable) < 2:
-        why = next(one.problem for one in every if one.problem)
+    if not pairs:
+        why = next((one.problem for one in every if one.problem), "all bindings that can be used are of one model")
         return Entry(every[0].predicate, every[0].does, "one writer", why)
     if isinstance(entry, NamedAct):
-        return _act(usable, len(rows), grade, twins)
+        return _act(every, pairs, grade, len(set(voices)) == len(rows))
     why = ""
-    for one, other in combinations(usable, 2):
-        if twins and every[0] not in (one, other):
-            continue
+    for one, other in ((every[a], every[b]) for a, b in pairs):
         found = _compared(one.predicate, other.predicate, toolbox)
         if found.test is None:
             why = why or found.why
             continue
-        tools = _tools([b.predicate for b in usable], len(rows)) if found.test.reads_call else ()
+        tools = _tools([every[k].predicate for k in usable], len(rows)) if found.test.reads_call else ()
         if found.test.reads_call and not tools:
             why = why or "no two writers read calls of the same tool"
             continue
-        return Entry(replace(found.test, tools=tools), by=grade + " (bounded)" * found.bounded)
-    if len(rows) == 2:
-        return Entry(usable[0].predicate, by="bindings differ", disputed=why)
-    return Entry(usable[0].predicate, "tools", "bindings differ", why, tuple(one.predicate for one in usable[1:]))
+        other = other.predicate if found.test.test == one.predicate.test else one.predicate
+        letter = other.question or worlds.canonical(other.test) == worlds.canonical(found.test.test)
+        by = grade + " (bounded)" * found.bounded
+        return Entry(replace(found.test, tools=tools), by=by, others=() if letter else (replace(other, tools=tools),))
+    first, *others = (every[k].predicate for k in usable)
+    return Entry(first, "tools", "bindings differ", why, () if len(rows) == 2 else tuple(others))
 
 
-def _act(usable: Sequence[_Bound], count: int, grade: str, twins: bool) -> Entry:
-    """An act is done by the tools that most writers name."""
-    first, *others = usable
-    alike = [one for one in others if {*one.predicate.tools} == {*first.predicate.tools}]
-    if len(alike) == count - 1 or (twins and alike):
-        return Entry(first.predicate, first.does, grade)
-    if count == 2 or twins:
+def _apart(pair: tuple[int, int], voices: Sequence[str]) -> bool:
+    """Whether two bindings are of two voices."""
+    one, other = pair
+    return not voices or voices[one] != voices[other] or (len(set(voices)) == 1 and one == 0)
+
+
+def _act(every: Sequence[_Bound], pairs: Sequence[tuple[int, int]], grade: str, all_apart: bool) -> Entry:
+    """An act is done by the tools that two voices name alike, or each by most of three."""
+    usable, count = [one for one in every if not one.problem], len(every)
+    first = usable[0]
+    for one, other in ((every[a], every[b]) for a, b in pairs):
+        if {*one.predicate.tools} == {*other.predicate.tools}:
+            return Entry(one.predicate, one.does, grade)
+    if count == 2 or not all_apart:
         both = " and ".join(str(list(one.predicate.tools)) for one in usable)
         return Entry(first.predicate, first.does, "bindings differ", f"writers have it done by {both}")
     tools = _tools([one.predicate for one in usable], count)
@@ -374,8 +395,9 @@ def _compared(one: Predicate, other: Predicate, toolbox: Toolbox) -> _Same:
         return _Same(None, why="one writer tells it by a test, the other by a question")
     if one.question:
         both = tuple(speaker for speaker in one.speakers if speaker in other.speakers)
-        if both:
-            return _Same(replace(one, speakers=both))
+        if both:  # an answer is yes where both writers' questions are answered so
+            twice = "" if one.question == other.question else f" And, as another puts it: {other.question}"
+            return _Same(replace(one, speakers=both, question=one.question + twice))
         return _Same(None, why=f"one writer asks what {one.speakers} said, the other what {other.speakers} said")
     if one.reads_call != other.reads_call:
         return _Same(None, why="one writer reads the call, the other the state alone")
