@@ -301,3 +301,26 @@ def test_physical_rules_of_the_document_are_left_alone():
     )
     assert fixed.id in {r.id for r in rounds[-1].ruleset.rules}
     assert physical.rules(PREDICATES, TOOLBOX)
+
+
+@pytest.mark.parametrize(
+    ("second", "kind"),
+    [
+        ("ALWAYS (pay IMPLIES (agreed AND EVENTUALLY post))", "prune"),
+        ("ALWAYS (pay IMPLIES (agreed AND EVENTUALLY pay))", "split"),
+    ],
+)
+def test_no_change_holds_a_call_to_less(second: str, kind: str) -> None:
+    """A guard keeps nothing of a rule that asks for something later as well, whatever the rule means as a whole."""
+    acts = [Predicate(name, "action", name, tools=(name,)) for name in ("pay", "post")]
+    fact = Predicate("agreed", "state", "agreed", test=cel.parse("state.agreed"))
+    first = Rule("r1", "", syntax.parse("ALWAYS (pay IMPLIES agreed)"), "oblige")
+    other = Rule("r2", "", syntax.parse(second), "oblige")
+    if kind == "prune":
+        rules = RuleSet((*acts, fact), (first, other))
+        gated = certify.prune(rules, first, [other], ())
+    else:
+        rules = RuleSet((*acts, fact), (first,))
+        gated = certify.split(rules, first, [("", second)], ())
+    assert not gated.change.accepted and gated.ruleset == rules
+    assert kind == "prune" and "held to less" in gated.change.certificate or kind == "split"

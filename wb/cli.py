@@ -454,7 +454,8 @@ def _built(policy: str, model: str | None, alike: bool = False) -> Built:
     if found is not None:
         return found
     sooner = f"`wb run --policy {shlex.quote(policy)} --to 06 -p mutants=1` makes one sooner, with fewer planted faults"
-    told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one ({sooner})"
+    by = f"by {model}" if model else "offline, without a model (--model names that of your own run)"
+    told = f"wb: no finished run of {policy} to 06_nagini_verification as it is now: making one {by} ({sooner})"
     print(told, file=sys.stderr)
     return building.build(policy, model or "offline")
 

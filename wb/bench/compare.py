@@ -29,11 +29,11 @@ from wb.guards import contract, runtime, synthesis, veriguard
 from wb.guards.nagini import Verifier
 from wb.guards.runtime import CallGuard
 from wb.guards.synthesis import Draft
-from wb.models.client import LLM
+from wb.models.client import LLM, PREFIX
 from wb.rules import sentences
 from wb.rules.rule import RuleSet
 
-NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline')"
+NO_MODEL = "it asks a model about every turn, and none was given (model = 'offline'), or not all has a reply"
 ASKING = ("direct", "rule_traverse", "guardagent")  # the methods that ask a model about every turn
 NO_RUNS = "this policy has no labelled runs, so nothing can be counted"
 
@@ -103,15 +103,21 @@ def keywords(policy: Policy, benchmark: Benchmark) -> Measured:
 
 
 def asked(policy: Policy, ruleset: RuleSet, benchmark: Benchmark, llm: LLM) -> tuple[Measured, ...]:
-    """The baselines that ask a model about every turn; none with the offline engine or without turns."""
-    if not is_model(llm) or not benchmark.cases:
+    """The baselines that ask a model about every turn; none with the offline engine, a model whose replies a person
+    pastes, or without turns.  One of which a question has no reply was not measured."""
+    if not is_model(llm) or llm.name.startswith(PREFIX) or not benchmark.cases:
         return ()
     methods = (
         baselines.Direct(policy, llm),
         baselines.RuleTraverse(ruleset, llm, policy.toolbox),
         baselines.GuardAgent(policy, llm),
     )
-    return tuple(_compared(method, benchmark, llm) for method in methods)
+    found = []
+    for method in methods:
+        failed = llm.ledger.failed
+        one = _compared(method, benchmark, llm)
+        found += [one] if llm.ledger.failed == failed else []
+    return tuple(found)
 
 
 def _compared(method: Baseline, benchmark: Benchmark, llm: LLM | None = None) -> Measured:

@@ -12,7 +12,7 @@ import dataclasses
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import NamedTuple
 
@@ -110,6 +110,22 @@ def canonical(node: Node, names: Mapping[str, F.Variable] | None = None, depth: 
     return dataclasses.replace(node, **changed) if changed else node
 
 
+def plain(fact: Node) -> bool:
+    """Whether a fact compares single values with literals and nothing else: between two literals nothing changes, so
+    that facts of which *all* worlds were tried are the same on every value."""
+    match fact:
+        case F.Path():
+            return True
+        case F.Comparison(op):
+            told = fact.limit
+            return told is not None and isinstance(told[0], F.Path) and (told[2].type != "string" or op in ("==", "!="))
+        case F.OneOf(item):
+            return isinstance(item, F.Path)
+        case F.Negation() | F.Conjunction() | F.Disjunction():
+            return all(map(plain, F.children(fact)))
+    return False
+
+
 def _nodes(node: Node) -> Iterator[Node]:
     yield node
     for child in F.children(node):
@@ -183,7 +199,8 @@ class _Values:
 
     def _numbers(self, whole: bool) -> list[object]:
         near = {n + step for n in self.numbers for step in (-1, 0, 1)} or {0, 1, 2}
-        kept = {int(n) for n in near} if whole else {*near, *(n + 0.5 for n in self.numbers)}
+        between = {(a + b) / 2 for a, b in pairwise(self.numbers)}
+        kept = {int(n) for n in near} if whole else {*near, *between, *(n + 0.5 for n in self.numbers)}
         return sorted(kept)
 
     def _texts(self) -> list[object]:

@@ -198,6 +198,13 @@ class Pasted:
         return reply
 
 
+def waiting(replies_dir: Path, models: str) -> list[Path]:
+    """The questions that wait for a pasted reply, of such models among several ("A,B")."""
+    names = [re.sub(r"[^\w.-]", "_", one.removeprefix(PREFIX)) for one in models.split(",") if one.startswith(PREFIX)]
+    files = [path for name in names for path in sorted((Path(replies_dir).parent / "questions" / name).glob("*.md"))]
+    return [path for path in files if not path.with_suffix(".reply.json").exists()]
+
+
 class Forecast:
     """An engine that counts what an endpoint would be asked, and answers as another engine does (`answers`, which may
     be replaced by one that knows more).

@@ -146,8 +146,9 @@ class Vocabulary(NamedTuple):
     def enforced(self) -> tuple[Predicate, ...]:
         """The predicates that rules in force are made of.
 
-        Two tests that agree on all values worth trying may differ on others: where they are not the same to the
-        letter, both have to say the same.  Of an entry whose bindings differ each has a name of its own (`meant`).
+        Two tests that agree on all values tried may differ on others: where they are not the same to the letter, and
+        compare more than single values with literals (`worlds.plain`), both have to say the same.  Of an entry whose
+        bindings differ each has a name of its own (`meant`).
         """
         made: list[Predicate] = []
         for entry in self.entries:
@@ -346,7 +347,9 @@ def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, voices: Seq
             why = why or "no two writers read calls of the same tool"
             continue
         other = other.predicate if found.test.test == one.predicate.test else one.predicate
-        letter = other.question or worlds.canonical(other.test) == worlds.canonical(found.test.test)
+        tests = other.test, found.test.test
+        exact = not found.bounded and all(map(worlds.plain, tests))  # then no value tells them apart
+        letter = other.question or exact or worlds.canonical(tests[0]) == worlds.canonical(tests[1])
         by = grade + " (bounded)" * found.bounded
         return Entry(replace(found.test, tools=tools), by=by, others=() if letter else (replace(other, tools=tools),))
     first, *others = (every[k].predicate for k in usable)

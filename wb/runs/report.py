@@ -21,6 +21,7 @@ from wb import paths
 from wb.bench import summary
 from wb.guards import runtime
 from wb.logic import cel
+from wb.models import client
 from wb.paths import Project
 from wb.rules import rulefile
 from wb.rules.rule import RuleSet
@@ -209,6 +210,8 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
         offered = int(draft.manifest["summary"].get("offered", 0))
         rows += [("open sentences", f"of {offered} there are readings to choose from")] * bool(offered)
         rows += [("to decide", f"{draft.folder / DRAFT} ({BESIDE})")]
+    if wait := client.waiting(done[-1].folder.parents[1] / "replies", str(done[-1].manifest["model"])):
+        rows.append(("questions", f"{len(wait)} wait in {wait[0].parent}: paste the replies beside them and run again"))
     rows.append(("results", results.folder / RESULTS) if results else ("last stage", done[-1].folder))
     return ("", *(f"{head:17}{text}" for head, text in rows))
 
