@@ -110,20 +110,28 @@ def canonical(node: Node, names: Mapping[str, F.Variable] | None = None, depth: 
     return dataclasses.replace(node, **changed) if changed else node
 
 
-def plain(fact: Node) -> bool:
-    """Whether a fact compares single values with literals and nothing else: between two literals nothing changes, so
-    that facts of which *all* worlds were tried are the same on every value."""
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def normal(fact: Node) -> Node:
+    """The fact in a form in which some that mean the same, whatever is told, are the same to the letter: variables by
+    their depth, literals behind what they are compared with, negations taken into comparisons and connectives."""
+    return _turned(canonical(fact), positive=True)
+
+
+def _turned(fact: Node, positive: bool) -> Node:
     match fact:
-        case F.Path():
-            return True
-        case F.Comparison(op):
-            told = fact.limit
-            return told is not None and isinstance(told[0], F.Path) and (told[2].type != "string" or op in ("==", "!="))
-        case F.OneOf(item):
-            return isinstance(item, F.Path)
-        case F.Negation() | F.Conjunction() | F.Disjunction():
-            return all(map(plain, F.children(fact)))
-    return False
+        case F.Negation(body):
+            return _turned(body, not positive)
+        case F.Conjunction(parts) | F.Disjunction(parts):
+            made = sorted({_turned(part, positive) for part in parts}, key=repr)
+            kind = F.Conjunction if isinstance(fact, F.Conjunction) is positive else F.Disjunction
+            return made[0] if len(made) == 1 else kind(tuple(made))
+        case F.Comparison(op, left, right):
+            if isinstance(left, F.Scalar) and not isinstance(right, F.Scalar):
+                op, left, right = F.MIRRORED[op], right, left
+            return F.Comparison(op if positive else _NEGATED[op], left, right)
+    return fact if positive else F.Negation(fact)
 
 
 def _nodes(node: Node) -> Iterator[Node]:

@@ -146,9 +146,9 @@ class Vocabulary(NamedTuple):
     def enforced(self) -> tuple[Predicate, ...]:
         """The predicates that rules in force are made of.
 
-        Two tests that agree on all values tried may differ on others: where they are not the same to the letter, and
-        compare more than single values with literals (`worlds.plain`), both have to say the same.  Of an entry whose
-        bindings differ each has a name of its own (`meant`).
+        Two tests that agree on all values tried may differ on others: where they are not the same to the letter
+        (`worlds.normal`), both have to say the same.  Of an entry whose bindings differ each has a name of its own
+        (`meant`).
         """
         made: list[Predicate] = []
         for entry in self.entries:
@@ -249,11 +249,11 @@ def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vo
     if not rows:
         return vocabulary
     box, first = vocabulary.toolbox, _corrected(rows, rows, vocabulary.toolbox, writers[0])
+    voices = [writers[k % len(writers)].name for k in range(3)]
     second = _bound_again(rows, box, writers[1 % len(writers)])
-    found = {name: _entry(row, [first[name], second.get(name)], box) for name, row in rows.items()}
+    found = {name: _entry(row, [first[name], second.get(name)], box, voices) for name, row in rows.items()}
     if apart := {name: rows[name] for name in reversed(rows) if found[name].disputed}:
         third = _bound_again(apart, box, writers[2 % len(writers)])
-        voices = [writers[k % len(writers)].name for k in range(3)]
         found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box, voices) for k, row in apart.items()}
     return of_entries((*vocabulary.entries, *found.values()), box)
 
@@ -342,14 +342,14 @@ def _entry(entry: Row, rows: Sequence[Row | None], toolbox: Toolbox, voices: Seq
         if found.test is None:
             why = why or found.why
             continue
-        tools = _tools([every[k].predicate for k in usable], len(rows)) if found.test.reads_call else ()
+        most = _tools([every[k].predicate for k in usable], len(rows)) if found.test.reads_call else ()
+        shared = {*one.predicate.tools} & {*other.predicate.tools}  # on whose calls the two were compared
+        tools = tuple(tool for tool in most if tool in shared)
         if found.test.reads_call and not tools:
             why = why or "no two writers read calls of the same tool"
             continue
         other = other.predicate if found.test.test == one.predicate.test else one.predicate
-        tests = other.test, found.test.test
-        exact = not found.bounded and all(map(worlds.plain, tests))  # then no value tells them apart
-        letter = other.question or exact or worlds.canonical(tests[0]) == worlds.canonical(tests[1])
+        letter = other.question or worlds.normal(other.test) == worlds.normal(found.test.test)
         by = grade + " (bounded)" * found.bounded
         return Entry(replace(found.test, tools=tools), by=by, others=() if letter else (replace(other, tools=tools),))
     first, *others = (every[k].predicate for k in usable)
