@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wb import paths
 from wb.runs import plots
 from wb.runs.figure import Figure
 
@@ -199,3 +200,13 @@ def test_no_name_of_the_graph_lies_on_another(sizes, edges, long) -> None:
     for i, (left, right, top, bottom) in enumerate(shown):
         for other in shown[:i]:
             assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
+
+
+def test_what_more_readers_buy_is_counted_from_the_csv_beside_the_notebook() -> None:
+    runs = plots.of_csv(paths.project().notebooks / "readers.csv")
+    figure = plots.readers(runs)
+    assert figure.panels[0] == "gold rules in force" and len(figure.series) == 4 * len(runs)
+    (first,) = [one for one in figure.series if one.panel == 0 and one.name == "five texts at first contact"]
+    shares = dict(zip(first.y, first.x, strict=True))
+    assert shares["3 readers and judges"] == 129 / 143 and shares["2 readers"] == 92 / 143
+    assert all(low <= share <= high for share, (low, high) in zip(first.x, first.intervals, strict=True))
