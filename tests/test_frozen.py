@@ -12,9 +12,8 @@ from conftest import ROOT
 # what keeps a state while one run, one call or one question goes on
 CHANGING = {
     "Conversation",
-    "_Same",
+    "_Echo",
     "_Frame",
-    "_Ideal",
     "Calls",
     "_Seen",
     "_Deed",

@@ -96,6 +96,12 @@ class Version:
             )
         return path
 
+    def touch(self) -> None:
+        """Make it the version used last.  The clock is read here: the file system's own may tick only every few ms,
+        in which two versions would be used at once."""
+        now = time.time_ns()
+        os.utime(self.folder / MANIFEST, ns=(now, now))
+
 
 def versions(here: Project, stage: str) -> tuple[Version, ...]:
     """Every finished version of a stage, newest (made or used last) first; unreadable ones are left out."""
@@ -353,7 +359,7 @@ def _place(folder: Path, target: Path, manifest: dict) -> Version:
     made, there = Version(target, manifest), Version(target, present or {})
     if present is not None and there.ours and (there.final or not made.final) and not there.damaged():
         shutil.rmtree(folder)
-        os.utime(target / MANIFEST)
+        there.touch()
         return there
     if target.exists():
         set_aside(target)

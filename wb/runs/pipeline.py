@@ -196,7 +196,7 @@ def _made_or_kept(here: Project, step: Planned, upstream: Mapping[str, Version],
             if found is None:
                 return _made(here, step, inputs, upstream, tell)
     with suppress(OSError):  # read-only, and then no other version is made either
-        os.utime(found.folder / artifact.MANIFEST)  # the version used last is the newest
+        found.touch()
     tell(Notice(step.stage, "kept", note=found.key))
     return found
 
