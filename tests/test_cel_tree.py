@@ -7,8 +7,8 @@ import random
 import pytest
 from oracles import cel_grammar
 
-from wb.logic import cel_tree
-from wb.logic.cel_tree import NoCel, Token, Tree
+from wb.logic import cel
+from wb.logic.cel import NoCel, Token, Tree
 
 WORDS = [
     *("a", "b", "x.y", "1", "2.5", ".5", "1e3", "0x1F", "7u", "'s'", '"t"', "r'q'", "b'z'", '"""m"""', "'\\''", "'\\"),
@@ -18,7 +18,7 @@ WORDS = [
 VALUES = ["a", "1", "'s'", "x.y", "true", "2.5", "null", "[]", "{}", "f()", "M{}", ".g", "b'z'", "7u"]
 FORMS = [
     *("({})", "!{}", "-{}", "{}?{}:{}", "{}.n", "{}[{}]", "{}.m({}, {})", "f({})", "[{},{},]", "{{{}:{}, {}:{}}}"),
-    *("{}{{k:{},j:{}}}", ".f({})", "{{{}:{},}}", *(f"{{}} {sign} {{}}" for sign in cel_tree.BINARY)),
+    *("{}{{k:{},j:{}}}", ".f({})", "{{{}:{},}}", *(f"{{}} {sign} {{}}" for sign in cel.BINARY)),
 ]
 
 
@@ -32,7 +32,7 @@ def shape(node: Tree | Token) -> tuple:
 def read(text: str) -> tuple | int | None:
     """The tree of a text, or the place where it is none."""
     try:
-        return shape(cel_tree.tree(text))
+        return shape(cel.tree(text))
     except NoCel as error:
         return error.at
 
@@ -106,11 +106,11 @@ def test_operators_hold_as_strongly_as_the_language_says() -> None:
     def said(node: Tree | Token) -> str:
         return node.text if isinstance(node, Token) else f"{node.data}({' '.join(map(said, node.children))})"
 
-    assert {text: said(cel_tree.tree(text)) for text in told} == told
+    assert {text: said(cel.tree(text)) for text in told} == told
 
 
 def test_a_part_begins_at_its_first_word_and_what_it_stands_in_at_the_bracket_around_it() -> None:
-    whole = cel_tree.tree("  (a + b) * c")
+    whole = cel.tree("  (a + b) * c")
     assert (whole.start, whole.children[0].start, whole.children[0].outer) == (2, 3, 2)
 
 
@@ -118,4 +118,4 @@ def test_a_part_begins_at_its_first_word_and_what_it_stands_in_at_the_bracket_ar
     "text", ["(" * 9000 + "a" + ")" * 9000, "[" * 9000 + "]" * 9000, "-" * 9000 + "a", "a?b:" * 9000 + "c"]
 )
 def test_no_text_is_too_deep_to_be_read(text: str) -> None:
-    assert isinstance(cel_tree.tree(text), Tree)
+    assert isinstance(cel.tree(text), Tree)

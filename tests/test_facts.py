@@ -15,8 +15,8 @@ from wb.logic import facts as F
 from wb.logic.cel import HINTS, MAX_LENGTH, parse, render
 from wb.logic.evaluation import compiled, holds
 from wb.logic.facts import FactError, Path, Scalar, Size, paths, terms
-from wb.logic.samples import assigned, samples
 from wb.logic.wording import words
+from wb.logic.worlds import assigned, samples
 
 AGE, GUESTS, ROLE, FLAG = (Path(tuple(p.split("."))) for p in "state.age call.guests state.role state.flag".split())
 
@@ -742,7 +742,7 @@ def test_no_samples_of_sizes_beyond_reason():
 
 
 def test_reading_no_text_loads_no_parser():
-    code = "import sys, wb.logic.samples, wb.logic.cel, wb.logic.wording; print({'lark', 'regex'} & set(sys.modules))"
+    code = "import sys, wb.logic.worlds, wb.logic.cel, wb.logic.wording; print({'lark', 'regex'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

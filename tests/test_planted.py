@@ -154,7 +154,7 @@ DEFECTS = (
     ),
     Defect(
         "a trace without times shows what windows hold",
-        "wb/logic/windows",
+        "wb/logic/decide",
         "    return None\n\n\ndef _without",
         "    return trace\n\n\ndef _without",
         "test_windows.py::test_what_is_not_decided_says_so",
@@ -353,7 +353,7 @@ DEFECTS = (
     ),
     Defect(
         "the neighbour of an integer limit is missed",
-        "wb/logic/samples",
+        "wb/logic/worlds",
         "for step in (-1, 0, 1))",
         "for step in (0,))",
         "test_physical.py::test_a_relation_of_numbers_allows_exactly_the_pairs_that_occur",

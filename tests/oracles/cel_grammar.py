@@ -1,4 +1,4 @@
-"""The syntax of CEL as a grammar (cel-spec, language definition, "Syntax"), read by Lark: what `cel_tree` must agree
+"""The syntax of CEL as a grammar (cel-spec, language definition, "Syntax"), read by Lark: what `cel.tree` must agree
 with."""
 
 from __future__ import annotations

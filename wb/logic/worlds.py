@@ -3,17 +3,18 @@
 Between two neighbouring literals of a term no comparison changes its truth, so the literals of both facts, what lies
 right beside them and what is declared (enumerations, truths, what an object holds) are the values that tell facts
 apart.  Lists have up to `ITEMS` items.  Beyond `MOST` worlds a fixed random part of them is tried: what is found to
-differ differs, and what is not is the same *as far as tried*.
+differ differs, and what is not is the same *as far as tried*.  For facts about one term alone, `samples` are enough
+values to meet every combination of their truths.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
-from math import prod
 from typing import NamedTuple
 
 from wb.logic import facts as F
@@ -26,11 +27,13 @@ MOST = 20_000  # worlds that are tried
 WIDE = 40  # values of one field that are tried
 ITEMS = 2  # of a list; longer ones hold one item over and over
 LONGEST = 50  # items of a list, for a size that is compared with a literal
+LONGEST_LIST = 10_000  # items of a list among `samples`
 OTHER = "another text"
 BASE = datetime(2024, 5, 15, 15, tzinfo=UTC)  # any moment does: facts compare times with each other or a literal
 
 Schemas = Mapping[str, Schema]
 World = dict[str, dict[str, object]]
+Sample = bool | int | float | str | tuple
 
 
 class Compared(NamedTuple):
@@ -74,7 +77,7 @@ def worlds(tests: Sequence[Fact], state: Schemas, call: Schemas) -> tuple[Iterat
     fields = dict.fromkeys(node.names[:2] for node in nodes if isinstance(node, F.Path))
     schemas = {"state": state, "call": call}
     choices = [[values.MISSING, *values.of(schemas[root].get(name, {}))] for root, name in fields]
-    total = prod(map(len, choices))
+    total = math.prod(map(len, choices))
 
     def world(chosen: Iterable[object]) -> World:
         found: World = {"state": {}, "call": {}}
@@ -224,7 +227,7 @@ class _Values:
 
     def _some(self, choices: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
         """Every choice of one value each, or as many of them as are tried."""
-        if prod(map(len, choices)) <= WIDE:
+        if math.prod(map(len, choices)) <= WIDE:
             return list(product(*choices))
         self.whole = False
         return [tuple(self._draw.choice(some) for some in choices) for _ in range(WIDE)]
@@ -234,3 +237,98 @@ def _duration(text: str) -> float | None:
     """The seconds of a duration such as `36h`; None for another text."""
     length = times.duration(text)
     return None if length is None else length.nanoseconds / times.SECOND
+
+
+# ---- of one term ---------------------------------------------------------------------------------
+
+
+def samples(
+    term: F.Path | F.Size, *facts: Fact, whole: bool = False, among: tuple[Sample, ...] = ()
+) -> tuple[Sample, ...]:
+    """Values of the term that meet every combination of truths that the facts can have.
+
+    Args:
+        term: what every fact measures; for a size the samples are lists of that many items.
+        whole: whether the term's numbers are integers, so that `x > 17` and `x >= 18` are the same.
+        among: the values of its enumeration, which has no others.
+
+    Returns:
+        An empty tuple where trying cannot tell: a fact reads another term, or compares the term with itself, or with
+        sizes beyond `LONGEST_LIST`.
+    """
+    found: list[F.Scalar] = []
+    for fact in facts:
+        limits = _limits(term, fact)
+        if limits is None:
+            return ()
+        found += limits
+    if isinstance(term, F.Size):
+        return _lists([limit.value for limit in found])
+    if among:
+        return among
+    by_kind: dict[str, set] = {}
+    for limit in found:
+        by_kind.setdefault(limit.type.replace("int", "double"), set()).add(limit.value)
+    return (
+        *((False, True) if "bool" in by_kind else ()),
+        *_numbers(by_kind.get("double", ()), whole=whole),
+        *_texts(by_kind.get("string", ())),
+    )
+
+
+def assigned(term: F.Path | F.Size, value: Sample) -> dict[str, object]:
+    """The values for `holds` in which the term has this sample and nothing else is known."""
+    for name in reversed((term.of if isinstance(term, F.Size) else term).names):
+        value = {name: value}
+    return value
+
+
+def _limits(term: F.Path | F.Size, fact: Fact) -> list[F.Scalar] | None:
+    """The literals that the term is compared with; None where something else is compared."""
+    match fact:
+        case F.Path():
+            return [F.Scalar(True)] if fact == term else None
+        case F.Scalar():
+            return []
+        case F.Comparison(_, left, right):
+            read = [side for side in (left, right) if not isinstance(side, F.Scalar)]
+            if read:
+                limits = [side for side in (left, right) if side != term]
+                return limits if read == [term] and F.Scalar(None) not in limits else None
+            return []
+        case F.OneOf(item, options):
+            return list(options) if item == term else [] if isinstance(item, F.Scalar) else None
+        case F.Negation() | F.Conjunction() | F.Disjunction():
+            pass
+        case _:
+            return None
+    found: list[F.Scalar] = []
+    for child in F.children(fact):
+        limits = _limits(term, child)
+        if limits is None:
+            return None
+        found += limits
+    return found
+
+
+def _lists(limits: list) -> tuple[Sample, ...]:
+    if any(limit > LONGEST_LIST for limit in limits):
+        return ()
+    near = {math.floor(limit) + step for limit in limits for step in (0, 1)}
+    return tuple((None,) * count for count in sorted({n for n in near if n > 0} | {0}))
+
+
+def _numbers(limits: Iterable[float], *, whole: bool) -> Iterator[float]:
+    """Integers at and around each limit, and the limit with the double that follows it unless all are whole."""
+    for limit in sorted(limits):
+        yield from (math.floor(limit) + step for step in (-1, 0, 1))
+        if not whole:
+            yield from filter(math.isfinite, (limit, math.nextafter(float(limit), math.inf)))
+
+
+def _texts(limits: Iterable[str]) -> Iterator[str]:
+    """The least text, and each limit with the text that follows it directly in the order of code points."""
+    if limits:
+        yield ""
+    for limit in sorted(limits):
+        yield from (limit, f"{limit}\0")

@@ -29,7 +29,7 @@ from wb.logic.formula import (
     disjunction,
     substitute,
 )
-from wb.logic.samples import assigned, samples
+from wb.logic.worlds import assigned, samples
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.truths import source
 
