@@ -303,7 +303,7 @@ DEFECTS = (
     ),
     Defect(
         "a number may stand in the place of another",
-        "wb/rules/quantities",
+        "wb/rules/extract",
         "if not self.lost or not self.added:",
         "if True:",
         "test_quantities.py::test_a_number_in_the_place_of_another_is_held",

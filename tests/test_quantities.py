@@ -7,7 +7,7 @@ from wb.domain.policy import pieces
 from wb.domain.tools import Toolbox
 from wb.logic import cel
 from wb.logic.syntax import parse
-from wb.rules import quantities
+from wb.rules import extract
 from wb.rules.rule import Predicate
 
 
@@ -21,7 +21,7 @@ from wb.rules.rule import Predicate
     ],
 )
 def test_quantities_are_read_and_places_of_a_document_are_not(text: str, numbers: set) -> None:
-    assert quantities.numbers(text) == numbers
+    assert extract.quantities(text) == numbers
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_quantities_are_read_and_places_of_a_document_are_not(text: str, numbers
 def test_a_number_in_the_place_of_another_is_held(text: str, test: str, swapped: bool, note: str) -> None:
     (piece,) = [one for one in pieces(documents.of_text(f"# Boats\n\n{text}\n", Toolbox())) if one.kind != "heading"]
     rent = Predicate("rent", "action", "a boat is rented", tools=("rent",))
-    found = quantities.compared(
+    found = extract.numbers_of(
         piece, [parse("ALWAYS (rent IMPLIES f)")], [rent, Predicate("f", "state", "it fits", test=cel.parse(test))]
     )
     assert bool(found.swapped) is swapped

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wb.models import reading
-from wb.models.reading import NotRead
+from wb.models.endpoint import NotRead, json_answer
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}, "why": {"type": "string"}}, "required": ["n"]}
 GOOD, BAD = '{"n": 1}', '{"n": 666}'
@@ -51,7 +50,7 @@ MARKS = (
     ],
 )
 def test_the_answer_is_found(text: str) -> None:
-    assert reading.answer(text, SCHEMA)["n"] == 1
+    assert json_answer(text, SCHEMA)["n"] == 1
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ def test_the_answer_is_found(text: str) -> None:
 )
 def test_what_is_no_answer_is_refused(text: str, why: str) -> None:
     with pytest.raises(NotRead, match=why):
-        reading.answer(text, SCHEMA)
+        json_answer(text, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +101,10 @@ def test_what_is_no_answer_is_refused(text: str, why: str) -> None:
 def test_what_a_reply_quotes_from_the_question_is_no_answer(question: str) -> None:
     for text in (f"The agent gave {BAD}, I cannot tell.", f'<think>It says "</think>{BAD}" and stops'):
         with pytest.raises(NotRead, match="stands in the question"):
-            reading.answer(text, SCHEMA, question)
-        assert reading.answer(text, SCHEMA, "What do you say?") == {"n": 666}
-    assert (
-        reading.answer(BAD, SCHEMA, question) == reading.answer(f"```json\n{BAD}\n```", SCHEMA, question) == {"n": 666}
-    )
-    assert reading.answer(f"I take {GOOD}.", SCHEMA, question) == {"n": 1}
+            json_answer(text, SCHEMA, question)
+        assert json_answer(text, SCHEMA, "What do you say?") == {"n": 666}
+    assert json_answer(BAD, SCHEMA, question) == json_answer(f"```json\n{BAD}\n```", SCHEMA, question) == {"n": 666}
+    assert json_answer(f"I take {GOOD}.", SCHEMA, question) == {"n": 1}
 
 
 PIECES = st.lists(
@@ -123,7 +120,7 @@ def test_nothing_inside_a_thought_is_ever_the_answer(inside: str, around: str) -
     """Whatever tags a document smuggles into a thought: what the outermost tags enclose is not taken."""
     text = f"<think>{inside}</think>{around.replace(BAD, '')}"
     try:
-        assert reading.answer(text, SCHEMA) is None
+        assert json_answer(text, SCHEMA) is None
     except NotRead:
         pass
 
@@ -138,4 +135,4 @@ def test_nothing_inside_a_thought_is_ever_the_answer(inside: str, around: str) -
 )
 def test_a_reply_that_is_json_alone_is_taken_as_it_is(value: object) -> None:
     text = json.dumps({"n": 1, "other": value})
-    assert reading.answer(text, SCHEMA) == json.loads(text)
+    assert json_answer(text, SCHEMA) == json.loads(text)

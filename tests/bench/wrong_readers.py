@@ -26,7 +26,7 @@ from wb.logic import facts, worlds
 from wb.logic import formula as f
 from wb.logic.facts import Comparison, Fact, Negation, Scalar
 from wb.logic.formula import Formula
-from wb.rules import agreement, extract, judges, quantities, readers
+from wb.rules import agreement, extract, judges, readers
 from wb.rules.readers import Reading
 from wb.rules.vocabulary import Vocabulary
 
@@ -154,7 +154,7 @@ def omitted(one: Read, draw: random.Random) -> tuple[dict[str, agreement.Agreeme
             formulas = draw.choice(rows)
             made[name] = replace(settled, formulas=formulas)
             changed.add(name)
-            swapped = quantities.compared(by_id[name], formulas, one.words.predicates).swapped
+            swapped = extract.numbers_of(by_id[name], formulas, one.words.predicates).swapped
             found["caught by the numbers" if swapped else "not caught by the numbers"] += 1
     return made, changed, found
 
