@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wb.offline import answers
+from wb.offline import engine
 
 ASKED = "Shall I cancel ride R1?"
 CANCEL = {"id": "R1"}
@@ -12,7 +12,7 @@ CANCEL = {"id": "R1"}
 
 def read(answer: str, question: str = ASKED, later: str = "", act: str = "cancel ride", about: object = None) -> str:
     about = CANCEL if about is None else about
-    return answers.read({"question": question, "answer": answer, "later": later, "act": act, "about": about})["agrees"]
+    return engine.agrees({"question": question, "answer": answer, "later": later, "act": act, "about": about})["agrees"]
 
 
 @pytest.mark.parametrize(

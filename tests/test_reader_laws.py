@@ -12,7 +12,7 @@ from wb.domain import policy
 from wb.domain.policy import Policy, pieces
 from wb.logic import cel
 from wb.logic.syntax import render
-from wb.offline import binding, force, grammar, lexicon, reader
+from wb.offline import binding, grammar, lexicon, reader
 
 HANDBOOK = policy.load("web_tasks")
 NEGATING = "not never no without unless nobody hardly except".split()
@@ -103,9 +103,9 @@ def test_nothing_that_is_written_crashes_the_reader(words: list[str]) -> None:
 @given(st.sampled_from(sorted(lexicon.words("doubtful"))), st.integers(0, 6))
 def test_a_doubtful_word_in_a_statement_leaves_it_open(word: str, at: int) -> None:
     words = "The trips are listed in local time".split()
-    assert force.harmless(" ".join(words), HANDBOOK.toolbox)
+    assert reader.harmless(" ".join(words), HANDBOOK.toolbox)
     said = [*words[: at + 1], *word.split("-"), *words[at + 1 :]]
-    assert not force.harmless(" ".join(said), HANDBOOK.toolbox)
+    assert not reader.harmless(" ".join(said), HANDBOOK.toolbox)
 
 
 def test_a_sentence_of_too_many_readings_is_open_in_little_time() -> None:

@@ -2,13 +2,16 @@
 
 A sentence is read if the parse consumes every token and the toolbox takes up every word of its things (`binding`), and
 all parses that are so bound say the same.  An item is read as one sentence with the opening of its list, a cell with
-the act that its row is about.  That a sentence demands nothing is recognised, never inferred (`force`).
+the act that its row is about.  That a sentence demands nothing (a heading, a definition, a statement) is
+recognised, never inferred: a statement says who or what does, is or has something, and has none of the words of force,
+limit, exception, negation or advice that `lexicon.yaml` lists; it names no tool's act, and stands under no opening that
+has such words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,7 @@ from wb.domain.document import Sentence
 from wb.domain.policy import Policy, identities, pieces
 from wb.domain.tools import Toolbox
 from wb.domain.visible import HIDDEN
-from wb.offline import binding, force, lexicon, vocabulary
+from wb.offline import binding, lexicon, vocabulary
 from wb.offline.binding import Reading
 from wb.offline.grammar import Leaf, Unread
 from wb.rules import extract
@@ -78,7 +81,7 @@ def readings(piece: Sentence, toolbox: Toolbox) -> tuple[str, tuple[Reading, ...
         except Unread as error:
             why = why or str(error)
             continue
-        if doubt := force.reverses([*piece.headings, *beside]) or _narrowed([*piece.headings, *beside], toolbox):
+        if doubt := reverses([*piece.headings, *beside]) or _narrowed([*piece.headings, *beside], toolbox):
             raise Unread(f"it stands under {doubt!r}, which may say the opposite, or of whom it is true")
         return found
     raise Unread(why)
@@ -119,7 +122,7 @@ def sentence(piece: Sentence, id: str, toolbox: Toolbox) -> Parse:
     if piece.kind == "gap":
         return _gap(piece)
     if piece.kind == "heading" or _BOLD.fullmatch(piece.text):
-        doubt = force.title(piece.said)
+        doubt = demands(piece.said)
         return Parse("open", f"a heading that may forbid: {doubt!r}") if doubt else _none("a heading")
     try:
         kind, found = readings(piece, toolbox)
@@ -134,11 +137,11 @@ def sentence(piece: Sentence, id: str, toolbox: Toolbox) -> Parse:
 def _unread(piece: Sentence, toolbox: Toolbox, why: str) -> Parse:
     """What no rule was read of: no constraint, where that can be seen, else open."""
     above = [*piece.headings, *([piece.column] if piece.column else []), *_titles(piece)]
-    if not piece.stems and not force.forbids(above):
-        if force.explains(piece.text, piece.headings):
+    if not piece.stems and not forbids(above):
+        if explains(piece.text, piece.headings):
             return _none("a definition")
         named = "names a thing, says nothing of it" if piece.kind == "cell" else ""
-        reasons = [force.harmless(p, toolbox) or (named if force.thing(p) else "") for p in piece.said.split("; ")]
+        reasons = [harmless(p, toolbox) or (named if thing(p) else "") for p in piece.said.split("; ")]
         if all(reasons):
             return _none(reasons[0])
     return Parse("open", why, tools=vocabulary.about(" ".join((whole(piece), *_titles(piece))), toolbox))
@@ -158,7 +161,7 @@ def _gap(piece: Sentence) -> Parse:
         return _none(f"{piece.label}: no reader of the document sees it")
     if piece.label == "image" and not piece.text:
         return _none("an image: what it shows is not read")
-    if piece.label in ("label", "column title") and not force.forbids([piece.text]):
+    if piece.label in ("label", "column title") and not forbids([piece.text]):
         return _none(f"the {piece.label}, read with what stands there")
     return Parse("open", f"{piece.label or 'no sentence'}: what the reader of documents skipped is not read")
 
@@ -200,3 +203,106 @@ def _opening(k: int, every: Sequence[Sentence], read: Sequence[Parse]) -> Parse:
 
 def _flat(text: str) -> str:
     return " ".join(text.split()).rstrip(":")
+
+
+# ---- whether a sentence demands nothing ----------------------------------------------------------
+
+_DOUBTFUL = lexicon.words("doubtful")
+_SINGLE = frozenset(word for word in _DOUBTFUL if "-" not in word)
+_SEVERAL = tuple(word.replace("-", " ") for word in _DOUBTFUL if "-" in word)
+_FORBIDDING, _TITULAR, _ORDERS = lexicon.words("forbidding"), lexicon.words("titular"), lexicon.words("orders")
+_REVERSING, _GLOSSARY = lexicon.words("reversing"), lexicon.words("glossary")
+_COPULAS, _OPENING = lexicon.words("copulas"), lexicon.words("opening")
+_UNLIKE = re.compile(lexicon.entry("unlike"))
+_FORCE = frozenset(
+    "MUST MAY CAN NEED NOT NEVER NO NOBODY ONLY FORBIDDEN REQUIRES ONLYIF ONLYAFTER UNLESS UNTIL".split()
+)
+_MEANS = "|".join(sorted(lexicon.entry("defining"), key=len, reverse=True))
+_QUOTED = re.compile(rf"(?:(?:an?|the)\s+)?[\"“”«][^\"“”»]+[\"”»]\s+(?:{_MEANS})\s", re.I)
+_COUNTS = re.compile(r"(?:in this [a-z]+,\s+)?[a-z]+ing\b[^,;]*\bcounts as\b[^,;]*", re.I)
+_NO_SUCH = re.compile(r"an? [\w-]+ is not an? [\w-]+|[a-z]+ing\b[\w ,-]* is not [a-z]+ing", re.I)
+_SIGNS = re.compile(r"[?!$€£%❌✗✘🚫⛔🛑✔✓☐☑:;]|\d\s*\+")
+
+
+def forbids(openings: Iterable[str]) -> str:
+    """A word of the openings (titles, stems, labels, cells) that may forbid, limit or ask for what stands there."""
+    return _first(openings, _FORBIDDING | _TITULAR, _FORCE)
+
+
+def demands(text: str) -> str:
+    """A word of a title that demands something by itself, "No smoking"; empty for one that only says what follows."""
+    return _first([text], _FORBIDDING, _FORCE)
+
+
+def reverses(openings: Iterable[str]) -> str:
+    """A word of the openings that may make an exception, or the opposite, of a sentence that stands there."""
+    return _first(openings, _REVERSING, frozenset("IF NOT NEVER NO ONLYIF ONLY".split()))
+
+
+def _first(openings: Iterable[str], words: frozenset[str], types: frozenset[str]) -> str:
+    tokens = (token for text in openings for token in lexicon.tokenize(text))
+    return next((str(token) for token in tokens if token.type in types or words & {*token.split()}), "")
+
+
+def thing(text: str) -> bool:
+    """Whether words only name a thing, as in a cell: no verb of an order, no number, nothing doubtful."""
+    words = re.findall(r"[a-z][a-z'-]*", text.lower())
+    return (
+        bool(words) and len(words) < 6 and words[0] not in _ORDERS and not _doubt(text) and not re.search(r"\d", text)
+    )
+
+
+def explains(text: str, headings: Iterable[str]) -> bool:
+    """Whether words say what a term in bold means, in a glossary."""
+    listed = any({*lexicon.tokens(heading)} & _GLOSSARY for heading in headings)
+    told = re.fullmatch(r"\*\*[^*]+\*\*:?(?P<rest>[^;:]+)", text.strip())
+    return listed and told is not None and not _doubt(told["rest"])
+
+
+def _doubt(text: str) -> bool:
+    """Whether words may forbid, limit, except or ask for something."""
+    words = re.findall(r"[a-z][a-z'-]*", text.lower().replace("’", "'"))
+    said = f" {' '.join(words)} "
+    several = any(f" {phrase} " in said for phrase in _SEVERAL)
+    force = any(token.type in _FORCE for token in lexicon.tokenize(text))
+    return bool({*words} & _SINGLE) or several or force or bool(_SIGNS.search(text) or _UNLIKE.search(said))
+
+
+def harmless(text: str, toolbox: Toolbox) -> str:
+    """Why a sentence demands nothing, "a definition" or "a statement …"; empty where that is doubtful."""
+    plain = re.sub(r"[*_`]", "", " ".join(text.split())).rstrip(" .")
+    types = {token.type for token in lexicon.tokenize(plain)}
+    if _QUOTED.match(plain) or _COUNTS.fullmatch(plain):
+        return "" if types & _FORCE else "a definition"
+    if _NO_SUCH.fullmatch(plain) and not types & (_FORCE - {"NOT"}):
+        return "a definition"
+    words = re.findall(r"[a-z][a-z'-]*", plain.lower())
+    if not words or _doubt(plain) or not _indicative(words, toolbox) or _named(plain, toolbox):
+        return ""
+    return "a statement without force, exception or limit"
+
+
+def _indicative(words: list[str], toolbox: Toolbox) -> bool:
+    """Whether words say who or what does something: nobody is told to do it."""
+    first = words[0]
+    called = {lexicon.root(lexicon.tokens(tool.name)[0]) for tool in toolbox.tools if lexicon.tokens(tool.name)}
+    finite = any(word in _COPULAS for word in words[1:]) or any(
+        re.fullmatch(r"[a-z]{2,}(?:s|ed)", w) for w in words[1:]
+    )
+    if first in _OPENING:
+        return finite
+    if first.endswith("s") and not first.endswith(("ss", "us", "is")) and first not in _ORDERS:
+        return len(words) > 2  # "refunds take": what is told to be done has no ending
+    return first not in _ORDERS and lexicon.root(first) not in called and any(w in _COPULAS for w in words[1:6])
+
+
+def _named(plain: str, toolbox: Toolbox) -> bool:
+    """Whether a sentence may speak of what a tool does: it has its verb and a thing of its name."""
+    said = {*map(lexicon.root, lexicon.tokens(plain))}
+    for tool in toolbox.tools:
+        known = vocabulary.tool_words(tool)
+        verb = lexicon.root(lexicon.tokens(tool.name)[0])
+        alike = lexicon.synonyms().get(verb, frozenset()) | {verb}
+        if alike & said and (known.name - {verb}) & said - alike:
+            return True
+    return False
