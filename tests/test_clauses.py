@@ -1,4 +1,4 @@
-"""Sections, quotations and ids of sentences on documents small enough to be read by hand."""
+"""Quotations and ids of sentences on documents small enough to be read by hand."""
 
 from __future__ import annotations
 
@@ -15,24 +15,6 @@ TEXT = "# House\n\nDo not run.\n\n## Pool\n\nYou must:\n\n- swim;\n- sing.\n\nDo
 
 def house(text: str = TEXT) -> policy.Policy:
     return policy.of_text(text, Toolbox())
-
-
-def test_sections_cover_the_text_and_are_joined_while_they_are_short(monkeypatch) -> None:
-    one = house()
-    whole = one.seen.text
-    assert policy.sections(one) == ((0, len(whole)),)
-    monkeypatch.setattr(policy, "SECTION", 10)
-    found = policy.sections(one)
-    assert found[0][0] == 0 and found[-1][1] == len(whole) and len(found) == 2
-    assert all(end == start for (_, end), (start, _) in zip(found, found[1:], strict=False))
-    assert [whole[start:end].startswith(title) for (start, end), title in zip(found, ("# H", "## P"), strict=True)] == [
-        True,
-        True,
-    ]
-    monkeypatch.setattr(policy, "SECTION", len(whole))
-    assert len(policy.sections(one)) == 1
-    monkeypatch.setattr(policy, "SECTION", len(whole) - 1)
-    assert len(policy.sections(one)) == 2
 
 
 def test_a_quotation_is_found_wherever_it_stands() -> None:

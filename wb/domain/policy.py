@@ -1,9 +1,8 @@
 """A policy: one document, the toolbox that stands beside it, and the clauses read from it.
 
 A `Clause` is ShieldAgent's policy block (Sec. 3.2.2, App. C.2.1): the verbatim description with its
-place in the document (the reference), the definitions and the scope it is read with.  Parts of a document are read on
-their own: sections by a model, clauses with what they are read with.  What must be accounted for are its `pieces`:
-every sentence, and what the reader of documents skipped.
+place in the document (the reference), the definitions and the scope it is read with.  What must be accounted for are
+its `pieces`: every sentence, and what the reader of documents skipped.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ _TOKEN = re.compile(
 _DIGIT = re.compile(r"\s*\d")
 _BACK = re.compile(r"\A\W*that\b|\b(?:it|this|these|those|they|them|otherwise|such|instead|however)\b", re.I)
 _MARK = re.compile(r"[\"“”„«»*_`-]")
-SECTION = 6_000  # characters, about 1,500 tokens: a section fits any model's context many times over
 
 
 class PolicyError(ValueError):
@@ -224,24 +222,6 @@ def clause_of(sentence: document.Sentence, id: str = "") -> Clause:
     """A sentence of the document as a clause, with the stems, the label and the row it is read with."""
     context = (*sentence.stems, *([sentence.label] if sentence.label else ()), *(cell for _, cell in sentence.row))
     return Clause(id, sentence.text, sentence.start, sentence.end, sentence.headings, context, said=sentence.said)
-
-
-def sections(policy: Policy) -> tuple[tuple[int, int], ...]:
-    """(start, end) of the sections of the text as it is seen: cut at headings, joined up to `SECTION` characters."""
-    text, cuts = policy.seen.text, [0]
-    for start in (s.start for s in policy.sentences if s.kind == "heading"):
-        at, _ = policy.seen.within(start, start)
-        while at and text[at - 1] in "# ":
-            at -= 1
-        cuts.append(at)
-    cuts = sorted(set(cuts))
-    parts: list[tuple[int, int]] = []
-    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
-        if parts and end - parts[-1][0] <= SECTION:
-            parts[-1] = (parts[-1][0], end)
-        elif end > start:
-            parts.append((start, end))
-    return tuple(parts)
 
 
 def occurrences(quote: str, text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:

@@ -288,11 +288,6 @@ def substitute(formula: Formula, by: Mapping[Formula, Formula]) -> Formula:
     return values[formula]
 
 
-def depth(formula: Formula) -> int:
-    """The number of operators on the longest way from the root to a leaf."""
-    return int(fold(formula, lambda node, below: 1 + max(below) if below else 0))
-
-
 def windows(formula: Formula) -> tuple[Recently, ...]:
     """The parts of a formula that count within a time, inner ones first."""
     return tuple([node for node in subformulas(formula) if isinstance(node, Recently)])
@@ -303,11 +298,6 @@ def bodies(formula: Formula) -> tuple[Formula, ...]:
     found = [counted(node) for node in subformulas(formula)]
     within = [node.body for node in windows(formula) if node.times > 1]
     return tuple(dict.fromkeys([*(one[1] for one in found if one is not None and one[0] > 1), *within]))
-
-
-def propositional(formula: Formula) -> bool:
-    """Whether the formula speaks of one step only."""
-    return not any(isinstance(node, PAST + FUTURE) for node in subformulas(formula))
 
 
 def atoms(formula: Formula) -> tuple[str, ...]:

@@ -37,7 +37,6 @@ _SAID = {
     "timestamp": "a time",
     "duration": "a duration",
 }
-_LEVELS = 50  # of a schema that are read; what lies deeper is open
 
 
 @dataclass(frozen=True, slots=True)

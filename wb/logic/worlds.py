@@ -242,15 +242,12 @@ def _duration(text: str) -> float | None:
 # ---- of one term ---------------------------------------------------------------------------------
 
 
-def samples(
-    term: F.Path | F.Size, *facts: Fact, whole: bool = False, among: tuple[Sample, ...] = ()
-) -> tuple[Sample, ...]:
+def samples(term: F.Path | F.Size, *facts: Fact, whole: bool = False) -> tuple[Sample, ...]:
     """Values of the term that meet every combination of truths that the facts can have.
 
     Args:
         term: what every fact measures; for a size the samples are lists of that many items.
         whole: whether the term's numbers are integers, so that `x > 17` and `x >= 18` are the same.
-        among: the values of its enumeration, which has no others.
 
     Returns:
         An empty tuple where trying cannot tell: a fact reads another term, or compares the term with itself, or with
@@ -264,8 +261,6 @@ def samples(
         found += limits
     if isinstance(term, F.Size):
         return _lists([limit.value for limit in found])
-    if among:
-        return among
     by_kind: dict[str, set] = {}
     for limit in found:
         by_kind.setdefault(limit.type.replace("int", "double"), set()).add(limit.value)

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from text_to_num import alpha2digit
+
 from wb.logic import decide
 from wb.logic import formula as F
 from wb.logic.automaton import AutomatonError
@@ -34,13 +36,6 @@ AFFIRMED = tuple(  # how words begin that are no denial of what follows
     "dispos distrib disast discip diseas dissert dissol disturb disk".split()
 )
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-NUMBERS = {
-    word: float(i)
-    for i, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty twenty-one".split()
-    )
-}
 WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 FUNCTION_WORDS = frozenset(
     "that this these those with without from into onto upon over under than then them they their there where when "
@@ -281,10 +276,7 @@ def _value(ruleset: RuleSet, name: str) -> float | None:
 
 
 def _numbers(rule: Rule) -> set[float]:
-    sentence = _sentence(rule).lower()
-    return {float(found) for found in NUMBER.findall(sentence)} | {
-        NUMBERS[word] for word in WORD.findall(sentence) if word in NUMBERS
-    }
+    return {float(found) for found in NUMBER.findall(alpha2digit(_sentence(rule).lower(), "en", 0))}
 
 
 def _by_words(ruleset: RuleSet, name: str, rules: Sequence[Rule]) -> list[tuple[Rule, Rule]]:

@@ -14,8 +14,9 @@ index runs from m to n; it is read as the k largest, the predicate itself left o
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pydantic
@@ -168,27 +169,17 @@ class Round:
     def row(self) -> dict[str, object]:
         """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
         of_each = list(of_rules(self.ruleset, self.vagueness).values())
-        return {
+        row = {
             "round": self.number,
             "rules": len(self.ruleset.rules),
             "predicates": len(self.ruleset.predicates),
             "vagueness": float(np.mean(of_each)) if of_each else 0.0,
             "vagueness_max": max(of_each, default=0.0),
             "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
-            "conflicts": [{"rule": c.rule, "by": list(c.by), "sentences": list(c.sentences)} for c in self.conflicts],
-            "changes": [
-                {
-                    "kind": c.kind,
-                    "before": list(c.before),
-                    "after": list(c.after),
-                    "accepted": c.accepted,
-                    "certificate": c.certificate,
-                    "reason": c.reason,
-                    "loss": c.loss,
-                }
-                for c in self.changes
-            ],
+            "conflicts": [asdict(blame) for blame in self.conflicts],
+            "changes": [asdict(change) for change in self.changes],
         }
+        return json.loads(json.dumps(row))  # with lists for tuples
 
 
 @dataclass(frozen=True, slots=True)
