@@ -134,6 +134,12 @@ UNASKED = "~“So?” has no answer, and nobody can be asked"
 GONE = '~what get gave may have changed since for id="a", and nothing can be asked'
 UNSEEN = '~no result of get was seen for id="a", and nothing can be asked'
 BEFORE = '~get(id="a"), which was asked: it was recorded before {}, which may have changed it'
+TOGETHER = (
+    "~the result of get (call h): a call under way together with it gave another value (the result of get (call g))"
+)
+ANY_GONE = "~what any gave may have changed since for id=1, and nothing can be asked"
+ANY_BEFORE = BEFORE.replace('get(id="a")', "any(id=1)")
+TWICE = '~get(id="a"), which was asked: it was recorded twice, with different answers'
 CASES = [  # what happened, the field, the call, what it is
     ("", "order", "pay:a", UNSEEN),
     ("get:a =1", "order", "pay:a", "1"),
@@ -166,22 +172,10 @@ CASES = [  # what happened, the field, the call, what it is
     ("get:a =1 drop:a!", "loose", "pay:a", "1"),
     ("get:a =1 who =x", "loose", "pay:a", "1"),
     ("get:a =1 touch:a =x turn", "still", "pay:a", "1"),
-    (
-        "get:a#g get:a#h g=1 h=2",
-        "still",
-        "pay:a",
-        "~the result of get (call h): a call under way together with it gave "
-        "another value (the result of get (call g))",
-    ),
+    ("get:a#g get:a#h g=1 h=2", "still", "pay:a", TOGETHER),
     ("get:a#g get:a#h g=1 h=1", "still", "pay:a", "1"),
     ("get:a#g get:a#h h=1 g=1", "still", "pay:a", "1"),
-    (
-        "get:a#g get:a#h h=2 g=1",
-        "still",
-        "pay:a",
-        "~the result of get (call h): a call under way together with it gave "
-        "another value (the result of get (call g))",
-    ),
+    ("get:a#g get:a#h h=2 g=1", "still", "pay:a", TOGETHER),
     ("get:a#g get:a#h g=1 h=2 get:a =3", "still", "pay:a", "3"),
     ("get:a#g get:b#h g=1 h=2", "still", "pay:a", "1"),
     ("get:a#g | g=1", "still", "pay:a", "1"),
@@ -194,30 +188,15 @@ CASES = [  # what happened, the field, the call, what it is
     ("get:a =0 own:a#o touch:a#t o=1 t=x", "order", "pay:a", GONE),
     ("get:a =0 own:a#o touch:b#t o=1 t=x", "order", "pay:a", "1"),
     ("own:a =1 get:a =2", "order", "pay:a", "2"),
-    (
-        "own:a =1 touch:a =x",
-        "order",
-        "pay:a",
-        '~what get gave may have changed since for id="a", and nothing can be asked',
-    ),
+    ("own:a =1 touch:a =x", "order", "pay:a", GONE),
     ("own:a#o! o=1", "order", "pay:a", "1"),
     ("own:a#o | o=1", "order", "pay:a", "1"),
     # objects with names of any type
     ("any:=1 =1", "item", "mark:=1", "1"),
     ("any:=1 =1", "item", "mark:1", '~no result of any was seen for id="1", and nothing can be asked'),
     ("any:=1 =1 mark:=2 =x", "item", "mark:=1", "1"),
-    (
-        "any:=1 =1 mark:1 =x",
-        "item",
-        "mark:=1",
-        "~what any gave may have changed since for id=1, and nothing can be asked",
-    ),
-    (
-        "any:=1 =1 mark:=true =x",
-        "item",
-        "mark:=1",
-        "~what any gave may have changed since for id=1, and nothing can be asked",
-    ),
+    ("any:=1 =1 mark:1 =x", "item", "mark:=1", ANY_GONE),
+    ("any:=1 =1 mark:=true =x", "item", "mark:=1", ANY_GONE),
     ("any:=true =1 mark:=false =x", "item", "mark:=true", "1"),
     ("any:a =1 mark:b =x", "item", "mark:a", "1"),
     ("any:a =1 mark:b", "item", "mark:a", "1"),
@@ -240,8 +219,7 @@ CASES = [  # what happened, the field, the call, what it is
         "who#w who#v w=1 v=2",
         "card",
         "pay:a",
-        "~the result of who (call v): a call under way together with it gave another "
-        "value (the result of who (call w))",
+        TOGETHER.replace("of get", "of who").replace("call h", "call v").replace("call g", "call w"),
     ),
     ("who =1 touch:a =x", "card", "pay:a", "~it may have changed since the result of who (call 1)"),
     ("who =1 touch:b", "card", "pay:a", "~touch, which may change it, has no result yet"),
@@ -353,32 +331,17 @@ CASES = [  # what happened, the field, the call, what it is
     ("?get:b=1", "order", "pay:a", UNSEEN),
     ("get:a =0 ?get:a=1", "order", "pay:a", "1"),
     ("?get:a=1 ?get:a=1", "order", "pay:a", "1"),
-    (
-        "?get:a=1 ?get:a=2",
-        "order",
-        "pay:a",
-        '~get(id="a"), which was asked: it was recorded twice, with different answers',
-    ),
+    ("?get:a=1 ?get:a=2", "order", "pay:a", TWICE),
     ("get:b =0 ?get:a=1 ?get:a=2", "order", "pay:b", GONE.replace('"a"', '"b"')),
     ("who =0 ?get:a=1 ?get:a=2", "card", "pay:b", "0"),
     ("touch:a#t ?get:a=1 t=x", "order", "pay:a", BEFORE.format("the result of touch")),
     ("touch:b#t ?get:a=1 t=x", "order", "pay:a", BEFORE.format("the result of touch")),  # another field reads it
     ("touch:a#t ?any:=1=v", "item", "mark:=1", "v"),
-    (
-        "touch:a#t ?any:=1=v t=x",
-        "item",
-        "mark:=1",
-        BEFORE.format("the result of touch").replace('get(id="a")', "any(id=1)"),
-    ),
+    ("touch:a#t ?any:=1=v t=x", "item", "mark:=1", ANY_BEFORE.format("the result of touch")),
     ("any:=1 =v", "seen", "pay:a", "v"),
     ("?any:=1=v", "seen", "pay:a", "v"),
     ("mark:=2#t ?any:=1=v t=x", "item", "mark:=1", "v"),
-    (
-        "mark:=1#t ?any:=1=v t=x",
-        "item",
-        "mark:=1",
-        BEFORE.format("the result of mark").replace('get(id="a")', "any(id=1)"),
-    ),
+    ("mark:=1#t ?any:=1=v t=x", "item", "mark:=1", ANY_BEFORE.format("the result of mark")),
     ("set:a,x#t ?get:a=1 t=x", "still", "pay:a", BEFORE.format("the result of set")),
     ("touch:b#t ?get:b=1 ?get:a=2 t=x", "order", "pay:b", BEFORE.format("the result of touch").replace('"a"', '"b"')),
     ("?get:a=1 turn", "still", "pay:a", BEFORE.format("a turn in free text")),
