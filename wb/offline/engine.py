@@ -376,29 +376,28 @@ def _redundant(rules: list[Mapping[str, str]], given: Formula) -> Iterable[dict[
 # ---- the steps of the mapper ---------------------------------------------------------------------
 
 
-def sort(inputs: Row, toolbox: Toolbox) -> dict[str, object]:
+def sort_tools(inputs: Row, toolbox: Toolbox) -> dict[str, object]:
     """The reply to `sort_tools`: a tool changes something unless all of its acts are those of looking something up."""
     changing = vocabulary.changing(toolbox)
     return {"tools": [{"tool": row["name"], "changes": row["name"] in changing} for row in inputs["tools"]]}
 
 
-def create(inputs: Row, read: Sequence[Item]) -> dict[str, object]:
+def create_items(inputs: Row, read: Sequence[Item]) -> dict[str, object]:
     """The reply to `create_items`: the items that were read for the tool."""
-    mine = [one for one in read if one.tool == _tool(inputs)]
-    return {
-        "tool": _tool(inputs),
-        "items": [
-            {"name": one.name, "description": one.description, "references": [r.text for r in one.references]}
-            for one in mine
-        ],
-    }
+    rows = [
+        {"name": item.name, "description": item.description, "references": [r.text for r in item.references]}
+        for item in read
+        if item.tool == _tool(inputs)
+    ]
+    return {"tool": _tool(inputs), "items": rows}
 
 
-def review(inputs: Row, read: Sequence[Item]) -> dict[str, object]:
+def review_items(inputs: Row, read: Sequence[Item]) -> dict[str, object]:
     """The reply to `review_items`: what the grammar archives."""
-    why = {(one.name, one.description): one.archived for one in read if one.tool == _tool(inputs) and one.archived}
-    rows = [(row["id"], why.get((row["name"], row["description"]))) for row in inputs["items"]]
-    return {"tool": _tool(inputs), "archive": [{"item": id, "why": said} for id, said in rows if said]}
+    own = [item for item in read if item.tool == _tool(inputs) and item.archived]
+    reasons = {(item.name, item.description): item.archived for item in own}
+    rows = [(row["id"], reasons.get((row["name"], row["description"]))) for row in inputs["items"]]
+    return {"tool": _tool(inputs), "archive": [{"item": id, "why": reason} for id, reason in rows if reason]}
 
 
 def _tool(inputs: Row) -> str:
@@ -429,7 +428,7 @@ WORD = re.compile(r"[\w@#/:+.-]*\w")
 ACT = re.compile(r"has the \w+ (?:agreed|consented|said yes) (?:to|that the \w+ may) (.+?) ?\?", re.IGNORECASE)
 
 
-def answer(inputs: Row) -> dict[str, object]:
+def answer_question(inputs: Row) -> dict[str, object]:
     """The reply to the prompt `answer_question`: only whether somebody agreed to an act, as in `ACT`, is read."""
     asked = ACT.fullmatch(" ".join(str(inputs["question"]).split()))
     if asked is None or inputs["type"] != "boolean":
@@ -540,20 +539,20 @@ class Offline:
         """What answers each prompt, by the prompt's name."""
         return {
             "extract_action": self._extract_action,
-            "answer_question": answer,
+            "answer_question": answer_question,
             "refine_predicates": lambda inputs: {
                 "answers": [{"id": rule["id"], **refine(_of_rule(rule, inputs))} for rule in inputs["rules"]]
             },
             "merge_predicates": merge,
             "write_guard": lambda inputs: write(inputs, self.toolbox),
             "repair_guard": repair,
-            "sort_tools": lambda inputs: sort(inputs, self.toolbox),
-            "create_items": lambda inputs: create(inputs, self.items),
+            "sort_tools": lambda inputs: sort_tools(inputs, self.toolbox),
+            "create_items": lambda inputs: create_items(inputs, self.items),
             "add_items": lambda inputs: {"tool": _tool(inputs), "items": []},
             "correct_references": lambda inputs: {"tool": _tool(inputs), "references": []},
             "split_items": lambda inputs: {"tool": _tool(inputs), "splits": []},
             "merge_items": lambda inputs: {"tool": _tool(inputs), "merges": []},
-            "review_items": lambda inputs: review(inputs, self.items),
+            "review_items": lambda inputs: review_items(inputs, self.items),
             **dict.fromkeys(("write_examples", "add_examples"), lambda inputs: {"examples": []}),
         }
 
