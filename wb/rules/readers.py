@@ -308,32 +308,11 @@ def _cases(answer: CasesAnswer, vocabulary: Vocabulary) -> Iterable[Formula]:
         allowed: Formula = f.TRUE
         for when, denies in reversed(rows):
             if denies:
-                allowed = _and(_not(when), allowed)
+                allowed = residual.both(residual.negated(when), allowed)
             elif allowed != f.TRUE:
-                allowed = _or(when, allowed)
+                allowed = residual.either(when, allowed)
         if allowed != f.TRUE:
             yield f.Always(f.Not(act) if allowed == f.FALSE else f.Implies(act, allowed))
-
-
-def _not(one: Formula) -> Formula:
-    match one:
-        case f.Constant(value):
-            return f.Constant(not value)
-        case f.Not(body):
-            return body
-    return f.Not(one)
-
-
-def _and(one: Formula, other: Formula) -> Formula:
-    if f.FALSE in (one, other):
-        return f.FALSE
-    return one if other == f.TRUE else other if one == f.TRUE else f.And(one, other)
-
-
-def _or(one: Formula, other: Formula) -> Formula:
-    if f.TRUE in (one, other):
-        return f.TRUE
-    return one if other == f.FALSE else other if one == f.FALSE else f.Or(one, other)
 
 
 def _conditions(answer: ConditionsAnswer, vocabulary: Vocabulary) -> Iterable[Formula]:

@@ -52,7 +52,7 @@ def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
     bodies = [whole] if whole is not None else list(filter(None, map(each_step, _parts(rule.formula))))
     residual: Formula = f.TRUE
     for body in bodies if rule.type == "action" else ():
-        residual = _and(residual, _residual(body, tool, ruleset))
+        residual = both(residual, _residual(body, tool, ruleset))
     return None if residual == f.TRUE else residual
 
 
@@ -72,7 +72,7 @@ def _residual(body: Formula, tool: str, ruleset: RuleSet) -> Formula:
     residual: Formula = f.TRUE
     for objects in least:
         meant = f.instance(body, objects)
-        residual = _and(residual, _fold(meant, _made(meant, mine)))
+        residual = both(residual, _fold(meant, _made(meant, mine)))
     return residual
 
 
@@ -170,8 +170,8 @@ def each_step(formula: Formula) -> Formula | None:
             same = not isinstance(formula, f.Or) or formula.right == f.Always(f.Not(first))
             return f.Implies(first, f.Once(second)) if same else None
         case f.And(left, right):
-            both = (each_step(left), each_step(right))
-            return None if None in both else f.And(*both)
+            sides = (each_step(left), each_step(right))
+            return None if None in sides else f.And(*sides)
         case _:
             return None
 
@@ -212,22 +212,23 @@ def _fold(formula: Formula, true: frozenset[str], false: frozenset[str] = frozen
         case f.Atom(name):
             return f.TRUE if name in true else f.FALSE if name in false else formula
         case f.Not(body):
-            return _not(fold(body))
+            return negated(fold(body))
         case f.And(left, right):
-            return _and(fold(left), fold(right))
+            return both(fold(left), fold(right))
         case f.Or(left, right):
-            return _or(fold(left), fold(right))
+            return either(fold(left), fold(right))
         case f.Implies(left, right):
-            return _or(_not(fold(left)), fold(right))
+            return either(negated(fold(left)), fold(right))
         case f.Iff(left, right):
             return _iff(fold(left), fold(right))
         case f.Xor(left, right):
-            return _not(_iff(fold(left), fold(right)))
+            return negated(_iff(fold(left), fold(right)))
         case _:
             return formula  # a constant, or a past subformula: its value comes from the trace
 
 
-def _not(body: Formula) -> Formula:
+def negated(body: Formula) -> Formula:
+    """The opposite of a formula, constants folded away."""
     match body:
         case f.Constant(value):
             return f.Constant(not value)
@@ -237,13 +238,15 @@ def _not(body: Formula) -> Formula:
             return f.Not(body)
 
 
-def _and(left: Formula, right: Formula) -> Formula:
+def both(left: Formula, right: Formula) -> Formula:
+    """The conjunction of two formulas, constants folded away."""
     if f.FALSE in (left, right):
         return f.FALSE
     return right if left == f.TRUE else left if right in (f.TRUE, left) else f.And(left, right)
 
 
-def _or(left: Formula, right: Formula) -> Formula:
+def either(left: Formula, right: Formula) -> Formula:
+    """The disjunction of two formulas, constants folded away."""
     if f.TRUE in (left, right):
         return f.TRUE
     return right if left == f.FALSE else left if right in (f.FALSE, left) else f.Or(left, right)
@@ -252,7 +255,7 @@ def _or(left: Formula, right: Formula) -> Formula:
 def _iff(left: Formula, right: Formula) -> Formula:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, f.Constant):
-            return other if one.value else _not(other)
+            return other if one.value else negated(other)
     return f.TRUE if left == right else f.Iff(left, right)
 
 
