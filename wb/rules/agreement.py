@@ -220,15 +220,7 @@ def _given(vocabulary: Vocabulary, *formulas: Formula) -> Formula:
 
 def guarding(formulas: Sequence[Formula], vocabulary: Vocabulary) -> tuple[Formula, ...]:
     """The formulas that a call of some tool can break: what words alone do, or what must follow, guards nothing."""
-    known = {p.name: p for p in vocabulary.predicates}
-    found = []
-    for one in formulas:
-        used = tuple(known[name] for name in f.predicates(one))
-        rule = Rule("r", "", one, "oblige")
-        ruleset = RuleSet(used, (rule,))
-        if any(residual.bearing(rule, tool.name, ruleset) is not None for tool in vocabulary.toolbox.tools):
-            found.append(one)
-    return tuple(found)
+    return tuple(one for one in formulas if residual.guards(one, vocabulary.predicates, vocabulary.toolbox))
 
 
 def background(used: Sequence[Predicate], toolbox: Toolbox, *formulas: Formula) -> Formula:

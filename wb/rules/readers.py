@@ -267,9 +267,7 @@ def _unmixed(formula: Formula, vocabulary: Vocabulary) -> None:
     alone, so that what readers are compared by would not be what is kept."""
     if residual.each_step(formula) is not None:
         return
-    used = tuple(p for p in vocabulary.predicates if p.name in f.predicates(formula))
-    rule = Rule("r", "", formula, "oblige")
-    if any(residual.bearing(rule, tool.name, RuleSet(used, (rule,))) is not None for tool in vocabulary.toolbox.tools):
+    if residual.guards(formula, vocabulary.predicates, vocabulary.toolbox):
         raise _Unusable("a rule of what holds at a call, or one of what must follow, was required; got both in one")
 
 

@@ -9,7 +9,7 @@ and means all objects.  A rule about later steps has no such form: it is monitor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from wb.domain.tools import Toolbox
@@ -54,6 +54,13 @@ def bearing(rule: Rule, tool: str, ruleset: RuleSet) -> Formula | None:
     for body in bodies if rule.type == "action" else ():
         residual = both(residual, _residual(body, tool, ruleset))
     return None if residual == f.TRUE else residual
+
+
+def guards(formula: Formula, predicates: Iterable[Predicate], toolbox: Toolbox) -> bool:
+    """Whether a call of some tool can break the formula over these predicates."""
+    names, rule = f.predicates(formula), Rule("r", "", formula, "oblige")
+    ruleset = RuleSet(tuple(p for p in predicates if p.name in names), (rule,))
+    return any(bearing(rule, tool.name, ruleset) is not None for tool in toolbox.tools)
 
 
 def _residual(body: Formula, tool: str, ruleset: RuleSet) -> Formula:
