@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from operator import eq, ge, gt, le, lt, ne
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wb.domain.tools import Field, Toolbox
-from wb.logic import cel
-from wb.logic.formula import Always, And, Atom, Iff, Implies, Not, Or
+from wb.domain.tools import Field, Tool, Toolbox
+from wb.logic import cel, evaluation
+from wb.logic.formula import Always, And, Atom, Constant, Iff, Implies, Not, Or
+from wb.logic.semantics import holds
 from wb.rules import physical
 from wb.rules.rule import Predicate, Rule, RuleSet
 
@@ -162,3 +164,20 @@ def test_what_one_fact_says_of_another_for_one_object_is_no_more_than_that():
     both = Predicate("any", "action", "", tools=("pay", "lend"))
     assert physical._of_one(pay, both) == Implies(Atom("pay"), Atom("any")) and physical._of_one(both, pay) is None
     assert physical._of_one(pay, few) is None
+
+
+def test_an_argument_may_be_left_out_or_null_whatever_is_declared():
+    """Of a field of the state that is left out nothing is known, so that nothing has to be told of it."""
+    schema = {"enum": ["illness", "weather", None], "type": ["string", "null"]}
+    box = Toolbox(tools=(Tool("t", "", (Field("x", "string", values=("illness", "weather"), schema=schema),)),))
+    tests = {"g": "has(call.x)", "i": "call.x == 'illness'", "s": "call.x != null"}
+    rows = [Predicate(name, "state", "", tools=("t",), test=cel.parse(test)) for name, test in tests.items()]
+    background = And(physical.given(physical.rules(rows, box)), And(*physical.enumerated(rows, box), Constant(True)))
+    for arguments in ({}, {"x": None}, {"x": "illness"}, {"x": "weather"}):
+        known = [evaluation.holds(one.test, {"call": arguments}) for one in rows]
+        for truths in product(*[(False, True) if truth is None else (truth,) for truth in known]):
+            step = frozenset(one.name for one, truth in zip(rows, truths, strict=True) if truth)
+            assert holds(background, [step]), (arguments, step)
+    both = [rows[1], replace(rows[1], name="w", test=cel.parse("call.x == 'weather'"))]
+    assert not holds(physical.enumerated(both, box)[0], [frozenset()]), "one of the declared values where it is known"
+    assert physical.constant(rows[0], box) is None

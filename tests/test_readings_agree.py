@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wb.domain import tools
+from wb.domain.trace import Call, Step
 from wb.logic import cel, decide
 from wb.logic import formula as f
 from wb.logic.formula import Formula
 from wb.logic.semantics import holds
 from wb.logic.syntax import parse, render
-from wb.rules import agreement
+from wb.rules import agreement, truths
 from wb.rules.readers import Reading
 from wb.rules.rule import Predicate
 from wb.rules.vocabulary import Entry, of_entries
@@ -86,6 +87,33 @@ def settled(*readings: Reading) -> agreement.Agreement:
         (["ALWAYS (rent IMPLIES ONCE check)"], ["ALWAYS (check IMPLIES ONCE rent)"], "differ"),
         (["ALWAYS (rent_it(o) IMPLIES ONCE check_it(o))"], ["ALWAYS (rent IMPLIES ONCE check)"], "differ"),
         (["ALWAYS (rent IMPLIES COUNT[<= 3] rent)"], ["ALWAYS (rent IMPLIES COUNT[<= 2] rent)"], "differ"),
+        # a step of several calls adds more than one to a count, so that counts and steps are no substitutes
+        (
+            ["ALWAYS (rent IMPLIES PREVIOUSLY ONCE check)"],
+            ["ALWAYS (rent IMPLIES COUNT[>= 2] (ONCE check AND (check OR NOT check)))"],
+            "differ",
+        ),
+        (
+            ["ALWAYS (rent IMPLIES COUNT[<= 1] rent)"],
+            ["ALWAYS (rent IMPLIES (COUNT[<= 5] rent AND NOT PREVIOUSLY ONCE rent))"],
+            "differ",
+        ),
+        (
+            ["ALWAYS (rent_it(o) IMPLIES COUNT[<= 1] rent_it(o))", "ALWAYS (rent_it IMPLIES COUNT[<= 2] rent_it)"],
+            ["ALWAYS (rent_it(o) IMPLIES COUNT[<= 1] rent_it(o))"],
+            "differ",
+        ),
+        (["ALWAYS (rent IMPLIES COUNT[<= 2] rent)"], ["ALWAYS NOT (rent AND COUNT[>= 3] rent)"], "agreed"),
+        (
+            ["ALWAYS (rent IMPLIES COUNT[<= 2] rent)", "ALWAYS (rent IMPLIES COUNT[<= 3] rent)"],
+            ["ALWAYS (rent IMPLIES COUNT[<= 2] rent)"],
+            "agreed",
+        ),
+        (
+            ["ALWAYS (rent IMPLIES COUNT[<= 2, 24h] rent)", "ALWAYS (rent IMPLIES COUNT[<= 3, 1h] rent)"],
+            ["ALWAYS (rent IMPLIES COUNT[<= 2, 24h] rent)"],
+            "agreed",
+        ),
         (
             ["ALWAYS ((rent AND adult AND NOT teen) IMPLIES calm)"],
             ["ALWAYS ((rent AND adult AND NOT teen) IMPLIES member)"],
@@ -188,3 +216,72 @@ def test_what_is_agreed_of_a_tool_is_in_force_for_it_and_the_rest_is_held() -> N
     of_objects = ["ALWAYS (rent_it(o) IMPLIES ONCE check_it(o))", "ALWAYS (sell IMPLIES adult)"]
     found = agreement.by_tool([reading(*of_objects), reading(*of_objects[1:])], WORDS)
     assert "rent" in found.tools and len(found.formulas) == 1, "nothing about objects is put in force for one tool"
+
+
+def test_an_act_that_is_disputed_opens_all_that_change_something_and_no_constant_is_an_entry() -> None:
+    from wb.rules import extract
+
+    disputed = Entry(act("rent", "check"), by="bindings differ", disputed="writers have it done by two tools")
+    words = of_entries([disputed, *(Entry(p) for p in ENTRIES[1:])], BOX)
+    one = reading("ALWAYS (rent IMPLIES adult)")
+    found = agreement.settle([one, one], words)
+    readings = {"A": one, "B": one}
+    made = extract._extract(next(iter(_pieces("Only adults may rent."))), readings, found, words, "agreed")
+    assert (made.cls, made.tools) == ("open", None), "nobody knows which tool it is about"
+    firm = extract._extract(next(iter(_pieces("Only adults may rent."))), readings, settled(one, one), WORDS, "agreed")
+    assert firm.cls == "rule"
+    for name in ("true", "false"):
+        with pytest.raises(ValueError, match="no constant"):
+            Predicate(name, "state", "at least 18 years old")
+
+
+def test_a_part_that_may_say_another_number_holds_its_tool_as_well() -> None:
+    from wb.rules import extract
+
+    words = of_entries([*(Entry(p) for p in ENTRIES), Entry(fact("rich", "state.age >= 45"))], BOX)
+    one = reading("ALWAYS (rent IMPLIES rich)", "ALWAYS (sell IMPLIES member)")
+    other = reading("ALWAYS (rent IMPLIES rich)", "ALWAYS (sell IMPLIES calm)")
+    piece = next(iter(_pieces("Boats are rented for up to 7 days and sold to members.")))
+    found = agreement.settle([one, other], words)
+    made = extract._extract(piece, {"A": one, "B": other}, found, words, "agreed")
+    assert (made.cls, made.formulas, set(made.tools or ())) == ("open", (), {"rent", "sell"})
+    plain = next(iter(_pieces("Boats are rented to the rich and sold to members.")))
+    made = extract._extract(plain, {"A": one, "B": other}, found, words, "agreed")
+    assert made.tools == ("sell",) and len(made.formulas) == 1, "of renting they agree, and no number is lost"
+
+
+def test_nothing_tells_which_binding_or_reading_is_meant() -> None:
+    other = fact("adult", "state.age >= 16")
+    words = of_entries(
+        [Entry(ENTRIES[0]), Entry(ENTRIES[6], by="bindings differ", disputed="x", others=(other, other))], BOX
+    )
+    meant = next(p for p in words.enforced if p.name.endswith("__first"))
+    _, reading_meant = agreement.assumed([[parse("ALWAYS (rent IMPLIES calm)")], []], "s1__first")
+    for one in (meant, reading_meant):
+        step = Step((Call("rent", {}),), {one.name: True, "age": 20})
+        assert truths.reader(one)(step, step.calls[0]) is None
+        assert truths.told_by(one) == ()
+
+
+def _pieces(text: str):
+    from wb.domain import policy as documents
+
+    return documents.pieces(documents.of_text(text, BOX))
+
+
+@pytest.mark.parametrize(
+    ("calls", "judged", "truth"),
+    [
+        ([("rent", 1)], 0, False),
+        ([("rent", 9), ("rent", 1)], 1, False),
+        ([("rent", 1), ("lease", 50)], 1, None),  # a rule may mean the lease, of which the fact tells nothing
+        ([("rent", 1), ("rent", 2)], None, False),
+        ([("rent", 1), ("rent", 9)], None, None),
+        ([("rent", 1), ("lease", 50)], None, None),
+        ([], None, None),
+    ],
+)
+def test_a_fact_of_calls_is_told_by_the_call_in_question_else_by_all_of_the_step(calls, judged, truth) -> None:
+    step = Step(tuple(Call(tool, {"days": days}) for tool, days in calls))
+    call = step.calls[judged] if judged is not None else None
+    assert truths.reader(WORDS.entry("long").predicate)(step, call) is truth

@@ -324,3 +324,17 @@ def test_no_change_holds_a_call_to_less(second: str, kind: str) -> None:
         gated = certify.split(rules, first, [("", second)], ())
     assert not gated.change.accepted and gated.ruleset == rules
     assert kind == "prune" and "held to less" in gated.change.certificate or kind == "split"
+
+
+def test_a_predicate_that_its_name_binds_keeps_its_name_and_a_count_of_calls_is_no_count_of_steps():
+    rule = Rule("r", "r", syntax.parse("ALWAYS (pay IMPLIES (asked AND PREVIOUSLY ONCE post))"), "permit_only_if")
+    ruleset = RuleSet(PREDICATES, (rule,))
+    assert not certify.clarify(ruleset, "asked", "newsletter", "the user was asked for it and said yes").change.accepted
+    assert certify.clarify(
+        ruleset, "asked", "asked", "the user was asked for it and said yes to it in so many words, once"
+    ).change.accepted
+    text = "ALWAYS (pay IMPLIES (asked AND COUNT[>= 2] (ONCE post AND (post OR NOT post))))"
+    assert not certify.split(ruleset, rule, [("", text)], ()).change.accepted
+    assert certify.split(
+        ruleset, rule, [("", "ALWAYS (pay IMPLIES (PREVIOUSLY ONCE post AND asked))")], ()
+    ).change.accepted

@@ -11,7 +11,7 @@ Each witness is checked again by `semantics.holds`, which shares no code with au
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -73,6 +73,49 @@ def equivalent(first: Formula, second: Formula, given: Formula = F.TRUE) -> Answ
     apart = [answer.witness for answer in (there, back) if answer.witness is not None]
     core = tuple(dict.fromkeys(there.core + back.core))
     return Answer("equivalent", not apart, min(apart, key=len), ()) if apart else Answer("equivalent", True, None, core)
+
+
+def counting_calls(
+    question: Callable[[Formula, Formula, Formula], Answer], first: Formula, second: Formula, given: Formula = F.TRUE
+) -> Answer:
+    """What `implies` or `equivalent` answers of formulas whose `COUNT`s count calls: a step may add any number to one.
+
+    A yes that rests on a step adding one at most is a no without a witness.  Counts of one body are ordered, never
+    fall and are reached by what has been; nothing else is taken to follow from what is counted.
+    """
+    answer = question(first, second, given)
+    counts = dict.fromkeys(node for part in (first, second) for node in F.subformulas(part) if _counts(node))
+    if not answer or not counts:
+        return answer
+    taken = {name for part in (first, second, given) for name in F.atoms(part)}
+    names = {node: F.Atom(_fresh(f"count_{k}", taken)) for k, node in enumerate(counts, 1)}
+    laws = []
+    for node, name in names.items():
+        times, body, within = _counts(node)
+        laws.append(F.Implies(name, F.Once(body)))
+        laws += [F.Implies(F.Previously(name), name)] if within is None else []
+        for other, fewer in names.items():
+            less, same, longer = _counts(other)
+            reached = longer is None or (within is not None and within <= longer)
+            laws += [F.Implies(name, fewer)] if other != node and same == body and less <= times and reached else []
+    free = [F.substitute(part, names) for part in (first, second, F.conjunction(tuple(map(F.Always, laws))))]
+    answer = question(free[0], free[1], F.And(given, free[2]))
+    return answer if answer else Answer(answer.question, False)
+
+
+def _counts(node: Formula) -> tuple[int, Formula, int | None] | None:
+    """How often something is to have held at the least, twice or more, what, and within which time (None: ever)."""
+    if isinstance(node, F.Recently):
+        return (node.times, node.body, node.within) if node.times > 1 else None
+    found = F.counted(node)
+    return (*found, None) if found is not None and found[0] > 1 else None
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def contradictory(first: Formula, second: Formula, given: Formula = F.TRUE) -> Answer:

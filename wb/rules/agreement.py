@@ -23,7 +23,7 @@ from wb.logic.automaton import AutomatonError
 from wb.logic.decide import Word
 from wb.logic.formula import Formula
 from wb.logic.syntax import render
-from wb.rules import physical, residual
+from wb.rules import binding, physical, residual
 from wb.rules.readers import Reading
 from wb.rules.rule import Predicate, Rule, RuleSet
 from wb.rules.vocabulary import Vocabulary
@@ -132,6 +132,8 @@ def compare(one: Reading, other: Reading, vocabulary: Vocabulary) -> Agreement:
         return Agreement("differ", reason=f"whether the readings agree is too large to decide: {error}")
     if found:
         return Agreement("agreed", mine, (0, 1), 2)
+    if found.witness is None:
+        return Agreement("differ", reason="they count otherwise, and may part where one step has several calls")
     return Agreement("differ", apart=found.witness, reason="the readings part on a run")
 
 
@@ -203,7 +205,7 @@ def _same(one: Sequence[Formula], other: Sequence[Formula], vocabulary: Vocabula
     """Whether two lists of formulas, each all together, hold on the same runs of the vocabulary."""
     left, right = f.conjunction(tuple(one)), f.conjunction(tuple(other))
     given = _given(vocabulary, left, right)
-    return decide.equivalent(f.conjunction(copies(left)), f.conjunction(copies(right)), given)
+    return decide.counting_calls(decide.equivalent, f.conjunction(copies(left)), f.conjunction(copies(right)), given)
 
 
 def _idle(formulas: Sequence[Formula], vocabulary: Vocabulary) -> bool:
@@ -249,7 +251,7 @@ def assumed(readings: Sequence[Sequence[Formula]], name: str) -> tuple[tuple[For
     unknown this is true, false or unknown just so.  A reading without formulas asks for nothing.  Readings of other
     forms have no such joint, and no rule.
     """
-    meant = Predicate(name, "state", "the first of the readings is meant")
+    meant = Predicate(name, "state", "the first of the readings is meant", test=binding.UNKNOWN)
     asked = [[residual.each_step(one) for one in reading] for reading in readings]
     if any(None in steps for steps in asked):
         return (), meant

@@ -72,7 +72,7 @@ def state(bare: Predicate, text: str, names: Sequence[str], toolbox: Toolbox) ->
     return replace(bare, tools=owners, test=test)
 
 
-UNKNOWN = cel.parse("1 / 0 > 0")  # what a division by zero says is unknown, whatever is told
+UNKNOWN = cel.parse("1 / 0 > 0")  # what a division by zero says is unknown, whatever the state holds
 
 
 def both(tests: Sequence[Fact]) -> Fact:

@@ -122,6 +122,9 @@ def clarify(ruleset: RuleSet, name: str, new_name: str, description: str, reason
     old = ruleset.predicate(name)
     new = replace(old, name=new_name, description=description.strip())
     bound = bool(old.tools) if old.kind == "action" else old.test is not None
+    if not bound and old.kind == "state" and new_name != name:
+        problem = f"{name!r} is told by the field of its name: another name would bind it to something else"
+        return Gated(ruleset, replace(record, certificate=problem))
     kept = bound or old.description.rstrip(".") in new.description
     if not bound and negations(old.description) % 2 != negations(new.description) % 2:
         return Gated(
@@ -285,7 +288,7 @@ def _unfit(ruleset: RuleSet, rule: Rule, formulas: Sequence[Formula], ids: Seque
 def _unproved(question: Callable[..., decide.Answer], *formulas: Formula) -> str:
     """Why the answer is not yes: the steps' true predicates in a shortest witness; empty where it is yes."""
     try:
-        answer = question(*formulas)
+        answer = decide.counting_calls(question, *formulas)
     except AutomatonError as error:
         return f"too large to decide ({error})"
     if answer:

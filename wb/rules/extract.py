@@ -202,9 +202,10 @@ def settled(
         readings = {who: reading[clause.id] for who, reading in by.items() if clause.id in reading}
         made = _extract(piece, readings, found[clause.id], words, trust)
         made = replace(made, formulas=tuple(map(words.meant, made.formulas)))
+        made = replace(made, reason="; ".join((made.reason, *_first_bindings(made.choices, words))))
         if made.grade == ASSUMED:
             each = [[words.meant(one) for one in reading.formulas] for reading in _usable(readings, words).values()]
-            whole, meant = agreement.assumed(each, f"first_reading_of_{clause.id}")
+            whole, meant = agreement.assumed(each, f"{clause.id}__first")
             held = () if whole else made.tools  # a rule that is unknown where the readings part holds by itself
             made = replace(made, formulas=whole, grade=ASSUMED if whole else "", tools=held)
             extra += [meant] if whole else []
@@ -219,11 +220,9 @@ def _extract(
 ) -> Extract:
     usable = _usable(readings, words)
     choices = _distinct(usable)
-    about = (
-        tuple(agreement.mentioned(list(readings.values()), words))
-        if all(one.acts for one in readings.values())
-        else None
-    )
+    strange = {e.name for e in words.entries if e.predicate.kind == "action" and not e.usable}  # done by no known tool
+    known = all(one.acts and not strange & set(one.acts) for one in readings.values())
+    about = tuple(agreement.mentioned(list(readings.values()), words)) if known else None
     if trust == "read":
         first = next(iter(readings.values()))
         why = agreement.problem(first, words)
@@ -236,13 +235,24 @@ def _extract(
         return _in_force(found.formulas, found.grade, "; ".join(filter(None, (found.grade, numbers.note))), words)
     if trust in ("agreed", "assumed") and found.outcome == "differ" and len(usable) == len(readings):
         partly = agreement.by_tool(list(usable.values()), words)
-        if partly.formulas and not numbers_of(piece, partly.formulas, words.predicates).swapped:
+        swapped = numbers_of(piece, partly.formulas, words.predicates).swapped
+        if partly.formulas and not swapped:
             reason = f"{found.reason}; of {', '.join(_tools_of(partly.formulas, words))} they agree"
             return Extract("open", reason, PARTLY, partly.formulas, choices, partly.tools, found.apart)
-        about = partly.tools if about is not None else None
+        about = partly.tools if about is not None and not swapped else about
     if trust == "assumed" and found.outcome == "differ" and len(usable) > 1:
         return Extract("open", f"readings differ: {found.reason}", ASSUMED, (), choices, about, found.apart)
     return Extract("open", found.reason, "", (), choices, about, found.apart)
+
+
+def _first_bindings(choices: Iterable[Choice], words: Vocabulary) -> list[str]:
+    """What a person's choice takes of facts whose bindings differ: the first one, which the reading does not show."""
+    names = dict.fromkeys(name for one in choices for formula in one.formulas for name in f.predicates(formula))
+    differing = [e.predicate for e in words.entries if e.name in names and e.others and e.disputed]
+    return [
+        f"writers tell {p.name} differently, and a choice takes it as {cel.render(p.test) if p.test else p.question}"
+        for p in differing
+    ]
 
 
 def _usable(readings: Mapping[str, Reading], words: Vocabulary) -> dict[str, Reading]:

@@ -69,14 +69,24 @@ def enumerated(predicates: Iterable[Predicate], toolbox: Toolbox) -> tuple[Formu
         values = fields[0].schema.get("enum") or fields[0].values if fields else _within(rows[0], toolbox)
         if len(rows) < 2 or not values or any(one.schema.get("enum") != fields[0].schema.get("enum") for one in fields):
             continue
-        each = [[holds(one.test, assigned(term, value)) for one in rows] for value in values if value is not None]
-        states = {tuple(truths) for truths in each if None not in truths}
+        worlds = [*_without(term), *(assigned(term, value) for value in values if value is not None)]
+        states = {tuple(holds(one.test, world) for one in rows) for world in worlds} - {(None,) * len(rows)}
         options = [
-            conjunction(tuple(_signed(p, t) for p, t in zip(rows, truths, strict=True))) for truths in sorted(states)
+            conjunction(tuple(_signed(p, t) for p, t in zip(rows, truths, strict=True) if t is not None))
+            for truths in sorted(states, key=str)
         ]
         if options and len(states) < 2 ** len(rows):
             found.append(Always(disjunction(tuple(options))))
     return tuple(found)
+
+
+def _without(term: Path | Size) -> list[dict[str, object]]:
+    """The values in which what the term measures is left out, or null: `has` and comparisons with null know these."""
+    path = term.of if isinstance(term, Size) else term
+    around: dict[str, object] = {}
+    for name in reversed(path.names[:-1]):
+        around = {name: around}
+    return [around, assigned(path, None)]
 
 
 def _signed(predicate: Predicate, truth: bool) -> Formula:
@@ -164,8 +174,10 @@ def between(left: Predicate, right: Predicate, toolbox: Toolbox | None = None) -
     if left.term is None or (left.term, frozenset(left.tools)) != (right.term, frozenset(right.tools)):
         return None
     values = _tried(left, toolbox, right)
-    seen = {(holds(left.test, known), holds(right.test, known)) for known in values}
-    return _relation(a, b, {pair for pair in seen if None not in pair})
+    worlds = [*values, *_without(left.term)] if values else []
+    seen = {(holds(left.test, known), holds(right.test, known)) for known in worlds}
+    each = [[(True, False) if truth is None else (truth,) for truth in pair] for pair in seen - {(None, None)}]
+    return _relation(a, b, {pair for one, other in each for pair in product(one, other)})  # unknown may be either
 
 
 def constant(predicate: Predicate, toolbox: Toolbox | None = None) -> bool | None:
@@ -176,6 +188,7 @@ def constant(predicate: Predicate, toolbox: Toolbox | None = None) -> bool | Non
     measured = terms(predicate.test)
     values = [{}] if not measured else _tried(predicate, toolbox) if len(measured) == 1 else []
     seen = {holds(predicate.test, known) for known in values}
+    seen |= {holds(predicate.test, known) for known in _without(measured[0])} - {None} if values and measured else set()
     return seen.pop() if len(seen) == 1 else None
 
 

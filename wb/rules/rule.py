@@ -22,6 +22,7 @@ from wb.domain.tools import AGENT, NAME, SESSION, Toolbox, with_questions
 from wb.logic import facts, formula, objects
 from wb.logic.facts import Fact, Path, Size
 from wb.logic.formula import Atom, Formula, atoms, predicates, substitute, variables
+from wb.logic.syntax import CONSTANTS
 
 if TYPE_CHECKING:
     from wb.domain.policy import Policy
@@ -51,8 +52,9 @@ class Predicate:
     speakers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not formula.NAME.match(self.name):
-            raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*; got {self.name!r}")
+        if not formula.NAME.match(self.name) or self.name in CONSTANTS:
+            wanted = " and be no constant of formulas" if self.name in CONSTANTS else ""
+            raise ValueError(f"a predicate name must match [a-z][a-z0-9_]*{wanted}; got {self.name!r}")
         if self.kind not in ("action", "state"):
             raise ValueError(f"kind must be 'action' or 'state'; got {self.kind!r}")
         if self.question:

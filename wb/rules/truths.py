@@ -29,8 +29,8 @@ def reader(predicate: Predicate, enumerations: DeclaredValues = MappingProxyType
     """The predicate as a function of a step and the call that is asked about (None where none is): `truth`, compiled.
 
     An action predicate is closed-world over the step's calls: what was not called was not done; without a tool it is
-    unknown, for nobody can see it done.  A test of arguments reads the call that is asked about where that is a call
-    of its tools, else the step's calls of them: where they differ, it is unknown.  `enumerations` names the values
+    unknown, for nobody can see it done.  A test of arguments reads the call that is asked about, else all calls of the
+    step: where one is of no tool of its own, or they differ, it is unknown (`asked`).  `enumerations` names the values
     that a field may have, by owner and name: the test of any other value is unknown.
     """
     if predicate.kind == "action":
@@ -191,13 +191,12 @@ def asked[Told](
 ) -> Callable[[Step, Call | None], Told | None]:
     """What is read of those paths, as a function of a step and the call that is asked about (None where none is).
 
-    Arguments are those of the call that is asked about where its tool is one of `tools` (with none: any tool), else of
-    the step's calls of them (with none: of those that have the arguments), which must tell the same.  `compiled` gives
-    the function of `state` and `call` for the enumerations of one tool.
+    Arguments are those of the call that is asked about, else of all calls of the step, which must tell the same; one of
+    another tool than `tools` (with none: of any) tells nothing, for a rule may mean what it does.  `compiled` gives the
+    function of `state` and `call` for the enumerations of one tool.
     """
-    names = [path.names[1] for path in paths if path.names[0] == "call"]
     other = compiled(declared(paths, enumerations, ""))
-    if not names:
+    if not any(path.names[0] == "call" for path in paths):
         return lambda step, call: other(step.state, None)
     owners = tools or dict.fromkeys(owner for owner, _ in enumerations)
     by_tool = {tool: compiled(declared(paths, enumerations, tool)) for tool in owners}
@@ -206,12 +205,9 @@ def asked[Told](
         return by_tool.get(call.tool, other)(step.state, call.arguments)
 
     def argument(step: Step, call: Call | None) -> Told | None:
-        if call is not None and (not tools or call.tool in tools):
-            return told(step, call)
-        mine = [
-            c for c in step.calls if (c.tool in tools if tools else all(name in (c.arguments or ()) for name in names))
-        ]
-        found = [told(step, one) for one in mine]
+        if call is not None:
+            return told(step, call) if not tools or call.tool in tools else None
+        found = [told(step, one) if not tools or one.tool in tools else None for one in step.calls]
         return found[0] if found and found.count(found[0]) == len(found) else None
 
     return argument

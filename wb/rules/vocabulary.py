@@ -31,6 +31,7 @@ from wb.domain.tools import SESSION, Toolbox, arguments_of, schemas, with_questi
 from wb.logic import formula as f
 from wb.logic import worlds
 from wb.logic.formula import Formula
+from wb.logic.syntax import CONSTANTS
 from wb.models.ledger import Unanswered
 from wb.rules import binding, rule, rulefile
 from wb.rules.rule import Predicate, RuleSet
@@ -242,10 +243,10 @@ def in_session(toolbox: Toolbox) -> Toolbox:
 
 def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vocabulary:
     """The vocabulary with new entries, after a second binding of each, and a third where two differ; names that are
-    taken are left out."""
+    taken, or not free, are left out."""
     taken = {entry.name for entry in vocabulary.entries}
-    given = [row for row in (*entries.facts, *entries.acts) if row.name not in taken and "__" not in row.name]
-    rows: dict[str, Row] = {row.name: row for row in given}  # two underscores are `_alternatives`
+    given = [row for row in (*entries.facts, *entries.acts) if row.name not in taken and _free(row.name)]
+    rows: dict[str, Row] = {row.name: row for row in given}
     if not rows:
         return vocabulary
     box, first = vocabulary.toolbox, _corrected(rows, rows, vocabulary.toolbox, writers[0])
@@ -256,6 +257,12 @@ def join(vocabulary: Vocabulary, entries: Entries, writers: Sequence[LLM]) -> Vo
         third = _bound_again(apart, box, writers[2 % len(writers)])
         found |= {k: _entry(row, [first[k], second.get(k), third.get(k)], box, voices) for k, row in apart.items()}
     return of_entries((*vocabulary.entries, *found.values()), box)
+
+
+def _free(name: str) -> bool:
+    """Whether an entry may have the name: `_alternatives` have two underscores, and a session fields of its own."""
+    reserved = {*CONSTANTS, *(row["name"] for row in SESSION)}
+    return bool(f.NAME.match(name)) and "__" not in name and name not in reserved
 
 
 def _bound_again(rows: Mapping[str, Row], toolbox: Toolbox, writer: LLM) -> dict[str, Row]:
@@ -429,7 +436,8 @@ def _alternatives(entry: Entry) -> tuple[Predicate, ...]:
         )
         for k, one in enumerate((entry.predicate, *entry.others), 1)
     ]
-    return (*each, Predicate(f"{entry.name}__first", "state", f"the first binding of {entry.name} is meant"))
+    meant = f"the first binding of {entry.name} is meant"
+    return (*each, Predicate(f"{entry.name}__first", "state", meant, test=binding.UNKNOWN))
 
 
 def _tested(fact: FactForm, bare: Predicate, toolbox: Toolbox) -> Predicate:
