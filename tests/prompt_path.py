@@ -43,7 +43,7 @@ from wb.models.endpoint import (
     Replies,  # noqa: E402
 )
 from wb.models.ledger import Ledger  # noqa: E402
-from wb.rules import extract, items, mapper, refine, sentences
+from wb.rules import extract, items, mapper, refine, sentences, vagueness
 from wb.rules.agreement import Agreement
 from wb.rules.mapper import Map
 from wb.rules.refine import Round  # noqa: E402
@@ -83,6 +83,7 @@ class Walk:
     talk: tuple[str, str]
     agreed: bool
     mapped: Map
+    judgements: dict[str, float]
 
 
 def walk(llm: LLM, vectors: Path) -> Walk:
@@ -114,6 +115,7 @@ def walk(llm: LLM, vectors: Path) -> Walk:
         talk(source, llm),
         answers.about(llm)(AGREED).value is True,
         mapper.mapped(source, accounts, llm, rounds=2),
+        vagueness.judged(rounds, llm),
     )
 
 
@@ -149,6 +151,8 @@ def scripted(request: dict):
     elif name in ("judge_rules", "judge_runs"):
         key = "statements" if name == "judge_rules" else "runs"
         rows = json.loads(blocks[key])
+    elif name == "judge_vagueness":
+        key, rows = "rules", json.loads(blocks["rules"])
     elif name == "refine_predicates":
         key, known = "answers", {p["name"]: p for p in json.loads(blocks["predicates"])}
         rows = [

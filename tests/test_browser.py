@@ -174,17 +174,17 @@ def test_notebook_02_runs_in_jupyterlab_sorts_its_tables_and_shows_its_curve(tmp
         page.goto(f"{address}/lab/tree/notebooks/{NOTEBOOK}.ipynb?token={TOKEN}")
         run_all_cells(page)
         assert not page.locator(ERROR).all_text_contents()
-        table = page.locator(".wb table", has=page.get_by_text("The vaguest predicates")).first
+        table = page.locator(".wb table", has=page.get_by_text("The predicates that are nearest")).first
         table.scroll_into_view_if_needed()
         columns = []
         for _ in range(2):
-            table.locator("th", has_text="vagueness").click()
+            table.locator("th", has_text="nearness").click()
             columns.append([float(text) for text in table.locator("td:nth-child(2)").all_inner_texts()])
-        still = page.locator(".jp-RenderedPlotly img").last
+        still = page.locator(".jp-RenderedPlotly img:visible").last
         still.scroll_into_view_if_needed()
         fits = still.evaluate("image => image.naturalWidth > 0 && image.clientWidth <= image.parentElement.clientWidth")
         still.dispatch_event("mouseenter")  # pointed at, the still picture becomes the figure that plotly draws
-        curve = page.locator(".js-plotly-plot", has=page.locator(".gtitle", has_text="agueness")).first
+        curve = page.locator(".js-plotly-plot", has=page.locator(".gtitle", has_text="How near")).first
         curve.wait_for(state="attached", timeout=30_000)
         curve.scroll_into_view_if_needed()
         page.wait_for_timeout(500)  # let plotly finish drawing

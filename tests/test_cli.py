@@ -15,6 +15,7 @@ import tiny
 from conftest import ROOT
 
 from wb import cli
+from wb.runs import artifact
 from wb.runs.key import Inputs
 
 INPUTS = Inputs("02_count", "batch", {"policy": "rules", "model": "offline", "factor": 2}, "p", ("c",), {}, {})
@@ -174,8 +175,18 @@ def test_a_report_lands_where_it_is_wanted(here, tmp_path):
     assert "<!doctype html>" in (tmp_path / "deep" / "r.html").read_text("utf-8")
 
 
+def test_figures_of_runs_land_where_they_are_wanted_or_among_the_exports(here, tmp_path):
+    one, other = (version.key for version in artifact.versions(here, "02_count"))
+    done = tiny.wb(here, "export", one, other, "--out", str(tmp_path / "deep" / "f"))
+    assert done.returncode == 0 and done.stdout.strip() == str(tmp_path / "deep" / "f" / "index.html"), done.stderr
+    index = (tmp_path / "deep" / "f" / "index.html").read_text("utf-8")
+    assert all(text in index for text in (one, other, "factor = 2", "factor = 3"))
+    assert tiny.wb(here, "export", one).stdout.startswith(str(here.artifacts / "exports"))
+    wrong = tiny.wb(here, "export", "zz")
+    assert wrong.returncode == 2 and "got 'zz', which fits 0" in wrong.stderr
+
+
 def test_a_run_ends_with_the_table_and_the_report(here, tmp_path, capsys):
-    from wb.runs import artifact
 
     cli._conclude(here, {"04_join": artifact.newest(here, "04_join")})
     told = capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from dataclasses import replace
@@ -28,7 +29,7 @@ def canvas(monkeypatch):
     monkeypatch.setattr(Canvas, "savefig", lambda self, *a, **k: (saved.append(self), draw(self, *a, **k)))
 
     def drawn(figure: Figure) -> Canvas:
-        figure.png()
+        figure.picture()
         return saved[-1]
 
     return drawn
@@ -42,7 +43,7 @@ def rgb(png: bytes) -> np.ndarray:
 def test_a_notebook_gets_plotly_and_the_picture_and_of_an_empty_figure_a_sentence() -> None:
     bundle = Figure("Title", (LINE,))._repr_mimebundle_()
     assert rgb(bundle["image/png"]).shape[:2] == (400, 860), "point by point it fits the output of a notebook"
-    assert rgb(Figure("T", (LINE,), height=200).png()).shape[:2] == (200, 860)
+    assert rgb(Figure("T", (LINE,), height=200).picture()).shape[:2] == (200, 860)
     assert json.loads(json.dumps(bundle["application/vnd.plotly.v1+json"]))["data"][0]["x"] == [1, 2, 4]
     assert bundle["text/plain"] == "figure: Title"
     none = Figure("<T>", (replace(LINE, y=[None] * 3),))
@@ -147,8 +148,55 @@ def test_no_text_becomes_markup_or_mathematics(canvas) -> None:
 
 def test_the_curve_stands_where_its_points_are() -> None:
     falling = Figure("", (Series(Look(BLUE), [0, 1, 2, 3], [9, 5, 4, 1], "a"),))
-    pixels = rgb(falling.png())
+    pixels = rgb(falling.picture())
     blue = np.argwhere(np.abs(pixels - np.array([0, 0x72, 0xB2])).sum(axis=2) < 30)
     curve = blue[blue[:, 0] < 0.8 * len(pixels)]  # the legend is below
     left, right = curve[curve[:, 1].argmin()], curve[curve[:, 1].argmax()]
     assert left[0] < right[0] and right[1] - left[1] > pixels.shape[1] / 2, "it falls from the left to the right"
+
+
+def points(figure: Figure) -> list[tuple]:
+    """What plotly is given, point by point."""
+    return [
+        (trace.name.split(":")[0], str(x), str(y))
+        for trace in figure.plotly().data
+        for x, y in zip(trace.x, trace.y, strict=True)
+        if x is not None and y is not None
+    ]
+
+
+def test_the_csv_has_the_points_that_are_drawn_in_full_and_no_other() -> None:
+    series = replace(POINTS, y=[1 / 3, None, 5], hover=["x", "y, z", "w"], intervals=[(0.75, 1.5), None, None])
+    figure = Figure("T", (LINE, series), Axis("round (0: first)"), Axis("rules"))
+    rows = list(csv.DictReader(io.StringIO(figure.csv())))
+    assert [(row["series"].replace("<", "&lt;").replace(">", "&gt;"), row["round"], row["rules"]) for row in rows] == (
+        points(figure)
+    )
+    assert (
+        rows[2]["rules"] == repr(1 / 3) and rows[2]["point"] == "x" and (rows[2]["low"], rows[3]["low"]) == ("0.75", "")
+    )
+    laid = replace(POINTS, data=[{"predicate": "a"}, {"predicate": "b", "cluster": 2}])
+    assert Figure("T", (laid,), panels=("P", "Q")).csv() == "series,panel,predicate,cluster\np,P,a,\np,P,b,2\n"
+    assert Figure("T", ()).csv().strip() == ""
+
+
+def test_a_note_stands_in_both_renderings_under_the_title_and_behind_the_name_in_the_legend(canvas) -> None:
+    figure = Figure("Title", (replace(LINE, note="9 to 7"),), note=f"{'long words ' * 30}<b>do not compare")
+    drawn = canvas(figure)
+    (note,) = [text.get_text() for text in drawn.texts if "compare" in text.get_text()]
+    assert "<b>do not compare" in note.replace("\n", " ") and len(note.splitlines()) == 3
+    assert drawn.legends[0].get_texts()[0].get_text() == "a <b>b</b>: 9 to 7"
+    made = figure.plotly()
+    assert made.data[0].name == "a &lt;b&gt;b&lt;/b&gt;: 9 to 7" and "&lt;b&gt;do not" in made.layout.title.text
+    assert made.layout.height == 445 and made.layout.margin.t == 115, "three lines of 15 pixels more"
+    many = tuple(replace(LINE, name=f"{'a long name ' * 8}{number}") for number in range(5))
+    assert Figure("T", many).plotly().layout.height == 460, "a legend of five rows takes nothing from the panel"
+    names = [text.get_window_extent() for text in canvas(Figure("T", many)).legends[0].get_texts()]
+    assert max(box.x1 for box in names) < 860
+
+
+def test_a_picture_is_of_the_same_bytes_for_the_same_points() -> None:
+    figure = Figure("Title", (LINE,), note="a note")
+    for form, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        assert figure.picture(form) == figure.picture(form) and figure.picture(form).startswith(start)
+    assert figure.picture("svg") != Figure("Title", (POINTS,), note="a note").picture("svg")

@@ -74,6 +74,12 @@ class TestShape:
         lone = r"SeeAct|inspect_ev|\b(six|\d+) (rules|tasks|of these cases|cases)\b|on the handbook|fraction of a s"
         assert not re.findall(lone, re.sub(r"for the web handbook these are .*?\.", "", said))
 
+    def test_the_points_of_every_figure_are_kept_beside_it(self, path):
+        used = re.findall(r"(\S*)plots\.([a-z_]+)", "\n".join(code(path)))
+        drawn = [name for before, name in used if before == "stage.draw("]
+        others = {name for _, name in used} - {*drawn, "of_csv", "clusters"}
+        assert not others and len(set(drawn)) == len(drawn), "stage.draw keeps them, once each"
+
     def test_it_defines_nothing(self, path):
         found = [
             node

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,7 +52,7 @@ FIGURES = [
 def test_runs_are_overlaid_and_none_at_all_is_an_empty_figure(draw, value) -> None:
     one, two = draw({"first": value}), draw({"first": value, "second": value})
     assert len(two.series) == 2 * len(one.series) > 0 and one.title and not one.empty
-    assert draw({}).empty and draw({}).png().startswith(b"\x89PNG") and not draw({}).plotly().data
+    assert draw({}).empty and draw({}).picture().startswith(b"\x89PNG") and not draw({}).plotly().data
     assert "http" not in one.plotly().to_json()
 
 
@@ -86,12 +89,81 @@ def test_counts_have_whole_numbers_on_the_axis_and_at_most_nine_of_them(values, 
     assert plots.rule_count({"a": [{"round": i, "rules": v} for i, v in enumerate(values)]}).y.step == step
 
 
+@pytest.mark.parametrize(
+    ("values", "least", "most", "broken"),
+    [([86, 84], 0.05, 0.1, True), ([60, 10], 0.7, 0.8, False), ([62, 52], 0.3, 0.6, True), ([5, 5], 0, 0, True)],
+)
+def test_a_small_change_is_seen_and_no_scale_makes_it_a_collapse(values, least, most, broken) -> None:
+    figure = plots.predicate_count({"a": [{"round": i, "predicates": v} for i, v in enumerate(values)]})
+    low, high = figure.y.span
+    assert low < min(values) and max(values) < high and least <= (values[0] - values[-1]) / (high - low) <= most
+    assert ("not at 0" in figure.note) == broken == (low > 0)
+    assert figure.series[0].note == {86: "86 to 84 (-2, -2.3%)", 60: "60 to 10 (-50, -83.3%)"}.get(
+        values[0], figure.series[0].note
+    )
+
+
+HALVES = [
+    {**ROUNDS[0], "refined": None},
+    {**ROUNDS[1], "refined": {**ROUNDS[1], "rules": 91, "vagueness": 0.59}},
+    {**ROUNDS[2], "refined": {**ROUNDS[2], "rules": 86}},
+]
+
+
+def test_each_round_has_a_hollow_point_after_refinement_and_a_filled_one_after_pruning() -> None:
+    (curve,) = plots.rule_count({"a": HALVES}).series
+    assert (curve.x, curve.y) == ([0, 0.5, 1, 1.5, 2], [90, 91, 85, 86, 80])
+    assert curve.hollow == [False, True, False, True, False]
+    assert curve.hover == ["as extracted", *["after refinement", "after pruning"] * 2]
+
+
+def judged(name: str, measure: str = "e, k = 5") -> list[dict]:
+    scores = zip(HALVES, (0.5, 0.4, None), strict=True)
+    return [{**row, "measure": measure, "judge": name, "judged": score} for row, score in scores]
+
+
+def test_nearness_says_that_it_is_no_judgement_and_a_judge_has_a_panel_of_its_own() -> None:
+    alone = plots.vagueness({"a": HALVES})
+    assert alone.panels == ("",) and "No model was asked to judge." in alone.note and "Fig. 6" in alone.note
+    assert "cosine" in alone.y.title and "agueness" not in alone.title
+    both = plots.vagueness({"a": HALVES, "b": judged("m")})
+    (scores,) = [series for series in both.series if series.panel == 1]
+    assert (scores.name, scores.y[0], scores.y[2], scores.y[4]) == ("b, judged", 0.5, 0.4, None)
+    assert "cosine" in both.panels[0] and "judges" in both.panels[1] and "Judged by m." in both.note
+
+
+def test_what_was_measured_or_judged_otherwise_does_not_compare() -> None:
+    same = plots.vagueness({"a": judged("m"), "b": judged("m")})
+    assert "values do not compare" not in same.note
+    for other, words in (
+        (judged("n"), "Of m and n values"),
+        (judged("m", "e, k = 2"), "Of e, k = 2 and e, k = 5 values"),
+    ):
+        assert f"{words} do not compare" in plots.vagueness({"a": judged("m"), "b": other}).note
+
+
+def test_the_csv_of_the_graph_has_its_ties_and_clusters_not_the_places_of_its_layout() -> None:
+    rows = list(csv.DictReader(io.StringIO(plots.predicate_graph({"first": GRAPH}).csv())))
+    ties = [(row["series"], row["a"], row["b"], row["cosine"]) for row in rows if row["a"]]
+    assert ties == [("in one rule", "a", "b", "0.3"), ("similar", "d", "e", "0.9")]
+    clusters = {row["predicate"]: row["cluster"] for row in rows if row["predicate"]}
+    assert clusters == {"a": "1", "b": "1", "c": "2", "d": "3", "e": "3", "f": "4"}
+
+
 @given(st.integers(0, 1000))
 def test_curves_are_thinned_and_keep_their_ends(length: int) -> None:
     at, values = plots._curve([1 / (i + 1) for i in range(length)])
     assert values == [1 / (i + 1) for i in at] and len(at) <= 162 and at == sorted(set(at))
     assert not length or (at[0], at[-1]) == (0, length - 1)
     assert length > 159 or at == list(range(length)), "short curves are whole"
+
+
+def test_the_csv_of_long_losses_has_the_points_of_the_thinned_curves() -> None:
+    long = [{**one, "losses": [1 / (i + 1) for i in range(1000)]} for one in CIRCUITS]
+    figure = plots.loss({"first": long})
+    rows = list(csv.DictReader(io.StringIO(figure.csv())))
+    assert len(rows) == sum(len(series.x) for series in figure.series) < 3 * 163
+    assert {row["point"] for row in rows} == {"pay", "post", "look"} and rows[0]["loss"] == "1.0"
 
 
 def test_losses_of_simulated_circuits_are_grey_and_listed_once() -> None:

@@ -114,6 +114,20 @@ def test_refinement_leaves_the_same_behaviour_with_fewer_rules_and_less_vaguenes
     assert rows[-1]["vagueness"] < rows[0]["vagueness"]
 
 
+def test_each_round_is_measured_after_refinement_and_after_pruning():
+    rounds = run()
+    assert rounds[0].refined is None and rounds[0].row()["refined"] is None
+    for before, after in itertools.pairwise(rounds):
+        middle, kinds = after.refined, {c.kind for c in after.changes if c.accepted}
+        assert meaning(middle.ruleset) == meaning(RULES) and middle.number == after.number
+        assert middle.vagueness == refine.of_predicates(middle.ruleset.predicates, Words())
+        row = after.row()
+        assert row["refined"]["rules"] == len(middle.ruleset.rules) >= row["rules"], "pruning adds no rule"
+        assert (middle.ruleset == before.ruleset) == (not kinds & {"split", "clarify"})
+        assert (middle.ruleset == after.ruleset) == (not kinds & {"merge", "prune"})
+    assert any(one.refined.measures() != one.measures() for one in rounds[1:])
+
+
 def test_every_accepted_change_has_a_certificate_and_no_loss():
     changes = [c for r in run() for c in r.changes]
     assert {c.kind for c in changes if c.accepted} == {"split", "clarify", "merge", "prune"}

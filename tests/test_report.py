@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ from wb.logic import cel, syntax
 from wb.paths import Project
 from wb.rules import rulefile
 from wb.rules.rule import Predicate, Rule, RuleSet
-from wb.runs import artifact, report
+from wb.runs import artifact, export, report
 from wb.runs.artifact import ArtifactError
 from wb.runs.key import Inputs
 
@@ -107,6 +108,7 @@ FILES = {
         "results.json": {
             "methods": METHODS,
             "bare": [{"method": "keywords", "split": "all", "n": 7, "accuracy": 0.5}, METHODS[1]],
+            "live": {"pass_k": {"toolguards, m (n = 2)": [{"k": 1, "pass": 0.6}, {"k": 2, "pass": 0.4}]}},
         }
     },
 }
@@ -203,10 +205,59 @@ def test_what_a_run_lacks_is_said(here, stage, files, words, drawn):
 
 def test_runs_are_named_by_what_differs_between_them(here):
     runs = [artifact.followed(here, run(here, k)) for k in (1, 2)]
-    assert report.names_of(runs) == ("k=1", "k=2")
+    assert report.names_of(runs) == ("k = 1", "k = 2")
     assert report.names_of(runs[:1]) == ("rules, offline",) and report.names_of([]) == ()
     same = report.names_of([runs[0], runs[0]])
     assert same[0] == same[1] == f"({runs[0]['07_evaluation'].key[:6]})"
+
+
+def test_a_figure_names_the_policy_and_what_does_not_compare(here):
+    one = artifact.followed(here, run(here))
+    count = report.DRAWINGS[0]
+    assert report.about({"rules, offline": one}) == "" and report.about({"k = 1": one}) == "rules."
+    assert report.drawn(count, {"k = 1": one})[0].note.startswith("rules. Hollow")
+    for name, digest in (("rules", "q"), ("others", "p2")):
+        inputs = Inputs("02_vagueness_scoring", "batch", {}, digest, (), {}, {})
+        other = tiny.version(here, inputs, {"rounds.json": json.dumps(ROUNDS)}, policy=name)
+        two = report.drawn(count, {"a": one, "b": {other.stage: other}})[0]
+        names = "rules" if name == "rules" else "others and rules"
+        assert f"different policies or texts ({names}) only shapes compare" in two.note
+        assert "only shapes compare" in two.plotly().layout.title.text, "in the figure, not beside it"
+
+
+def test_all_figures_of_runs_are_exported_with_their_data_and_an_index(here, tmp_path):
+    files = FILES | {
+        "01_policy_extraction": FILES["01_policy_extraction"] | {"figures/readers.csv": "", "figures/x.csv": ""}
+    }
+    one, other = run(here, 1, files), run(here, 2, files)
+    index = export.write(report.named(here, [one, other]), tmp_path / "out").read_text("utf-8")
+    for drawing in report.DRAWINGS:
+        name = drawing.draw.__name__
+        figure, *_ = report.drawn(drawing, report.named(here, [one, other]))
+        place = tmp_path / "out" / name
+        assert place.with_suffix(".csv").read_text("utf-8") == figure.csv() and f'src="{name}.svg"' in index
+        assert f'<a href="{name}.csv">' in index and b"<svg" in place.with_suffix(".svg").read_bytes()
+        assert place.with_suffix(".png").read_bytes() == figure.picture()
+    for text in ("k = 1", "k = 2", "rules", "offline", one.key, other.key):
+        assert text in index
+    assert "http" not in re.sub(r'xmlns="[^"]*"', "", index)
+    rows = list(csv.DictReader((tmp_path / "out" / "rule_count.csv").open()))
+    assert [row["rules"] for row in rows] == ["9", "8", "7"] * 2 and {row["series"] for row in rows} == {
+        "k = 1",
+        "k = 2",
+    }
+    first = next(v for v in artifact.followed(here, one).values() if v.stage.startswith("01"))
+    assert (tmp_path / "out" / f"x-{first.key}.csv").is_file(), "what a notebook alone drew"
+    (first.folder / "figures" / "x.csv").write_text("forged", "utf-8")
+    with pytest.raises(ArtifactError, match=r"x.csv must have the digest"):
+        export.write(report.named(here, [one]), tmp_path / "out")
+
+
+def test_of_a_run_without_figures_the_index_says_so(here, tmp_path):
+    made = run(here, 1, {"01_policy_extraction": FILES["01_policy_extraction"]})
+    index = export.write(report.named(here, [made]), tmp_path / "out")
+    assert "no rounds.json of stage 02" in index.read_text("utf-8")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["index.html"]
 
 
 def test_nothing_outside_is_asked_for(here):
@@ -217,7 +268,9 @@ def test_nothing_outside_is_asked_for(here):
 def test_runs_are_laid_over_one_another(here):
     one, other = run(here, 1), run(here, 2)
     drawn = re.search(r'Plotly\.newPlot\(\s*"rule_count",\s*(\[.*?\]),\s*\{', text(here, one, other), re.DOTALL)
-    assert [curve["name"] for curve in json.loads(drawn.group(1))] == [f"run 0 {one.key}", f"run 1 {other.key}"]
+    assert [curve["name"] for curve in json.loads(drawn.group(1))] == [
+        f"run {number} {made.key}: 9 to 7 (-2, -22.2%)" for number, made in enumerate((one, other))
+    ]
 
 
 def test_a_page_is_whole_as_it_was_sealed(tmp_path):

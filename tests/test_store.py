@@ -13,6 +13,7 @@ import tiny
 from wb import paths
 from wb.runs import artifact, pipeline, store
 from wb.runs.artifact import ArtifactError
+from wb.runs.figure import Figure, Look, Series
 
 
 @pytest.fixture
@@ -198,3 +199,66 @@ def test_a_stage_has_a_folder_for_what_may_be_deleted_and_one_for_replies(here):
     made = stage.cache("deep/proofs")
     assert made.is_dir() and made == here.artifacts / "cache" / "deep" / "proofs" == stage.cache("deep/proofs")
     assert stage.replies == here.replies
+
+
+def drawing(runs, **options):
+    """A figure of one point a run."""
+    return Figure("T", tuple(Series(Look("#000000"), [1], [value], name) for name, value in runs.items()), note="n")
+
+
+def test_a_figure_is_kept_as_a_sealed_csv_of_what_is_drawn(here):
+    stage = store.open("01_a", parameters={"policy": "web_tasks", "model": "m"})
+    figure = stage.draw(drawing, {"a": 2.5})
+    stage.finish()
+    (made,) = artifact.versions(here, "01_a")
+    assert made.read("figures/drawing.csv") == figure.csv() and "2.5" in figure.csv() and made.ours
+    (made.folder / "figures" / "drawing.csv").write_text(figure.csv().replace("2.5", "9"), "utf-8")
+    assert made.damaged() == ["figures/drawing.csv"]
+    with pytest.raises(ArtifactError, match="must have the digest"):
+        made.read("figures/drawing.csv")
+
+
+def kept(value, stage="01_a", **parameters):
+    opened = store.open(stage, parameters={"policy": "web_tasks", "model": "offline", "k": 1, "n": 1} | parameters)
+    opened.write("a.json", value)
+    opened.finish()
+    return opened
+
+
+def test_kept_runs_that_differ_in_one_parameter_are_laid_over_this_one_by_it(here):
+    alone = kept(1).alike(drawing, "a.json", 1)
+    assert [s.name for s in alone.series] == ["web_tasks"] and "no other kept run differs" in alone.note
+    kept(10, k=10)
+    kept(2, k=2)
+    kept(3, k=3, n=3)
+    kept(4, policy="airline", k=4)
+    kept(5, stage="02_b", k=5)
+    figure = kept(1).alike(drawing, "a.json", 1)
+    assert [(s.name, s.y) for s in figure.series] == [("k = 1", [1]), ("k = 2", [2]), ("k = 10", [10])]
+    assert figure.note == "web_tasks: runs that differ in k. n"
+    kept(6, n=6)
+    names = [s.name for s in kept(1).alike(drawing, "a.json", 1).series]
+    assert names == ["k = 1, n = 1", "k = 2", "k = 10", "n = 6"]
+
+
+def test_a_run_of_other_code_or_text_or_a_damaged_or_forged_one_is_not_laid_over(here, monkeypatch):
+    kept(2, k=2)
+    stage = kept(1)
+
+    def names():
+        return [s.name for s in stage.alike(drawing, "a.json", 1).series]
+
+    (made,) = [v for v in artifact.versions(here, "01_a") if v.manifest["parameters"]["k"] == 2]
+    assert names() == ["k = 1", "k = 2"]
+    assert [s.name for s in stage.alike(drawing, "b.json", 1).series] == ["web_tasks"], "it has no such file"
+    with monkeypatch.context() as patch:
+        patch.setattr(store.key, "digests", lambda names, package: {"other": "code"})
+        assert names() == ["web_tasks"]
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "described", lambda source: {"name": "web_tasks", "digest": "another text"})
+        assert names() == ["web_tasks"]
+    with monkeypatch.context() as patch:
+        patch.setattr(artifact.Version, "ours", False)
+        assert names() == ["web_tasks"]
+    (made.folder / "a.json").write_text("3", "utf-8")
+    assert names() == ["web_tasks"]

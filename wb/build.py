@@ -239,7 +239,7 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     from wb.models import client, embeddings
     from wb.models.client import Forecast
     from wb.offline import engine, reader
-    from wb.rules import edits, extract, items, mapper, refine
+    from wb.rules import edits, extract, items, mapper, refine, vagueness
 
     here, given = paths.project(), {step.stage[:2]: step.parameters for step in steps}
     model = str(given["01"]["model"])
@@ -265,7 +265,9 @@ def forecast(steps: Sequence[Planned]) -> Forecast:
     if "02" in given:
         wanted = given["02"]
         options = {name: wanted[name] for name in ("max_rounds", "budget", "similarity")}
-        ruleset = refine.refine(first, llm, encoder, toolbox=box, k=wanted["neighbours"], **options)[-1].ruleset
+        rounds = refine.refine(first, llm, encoder, toolbox=box, k=wanted["neighbours"], **options)
+        ruleset = rounds[-1].ruleset
+        vagueness.judged(rounds, llm if wanted["judge_vagueness"] else None)
     if "05" in given:
         if rounds := int(given["05"]["map_rounds"]):
             asked.answers = engine.Offline(box, encoder, items=items.items(source, classed.accounts))
@@ -295,6 +297,8 @@ class _Estimates:
             return Reply({**rows, "facts": [{**row, "question": "?"} for row in rows["facts"]]})
         if prompt.name.startswith("read_") and "statements" in inputs:
             return Reply({"statements": [{"id": row["id"]} for row in inputs["statements"]]})
+        if prompt.name == "judge_vagueness":
+            return Reply({"rules": [{"id": row["id"], "score": 1, "reason": "?"} for row in inputs["rules"]]})
         return self.offline.answer(prompt, inputs, schema)
 
 

@@ -1,4 +1,5 @@
-"""The command line: `wb run`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`, `check`.
+"""The command line: `wb run`, `judge`, `live`, `proxy`, `diff`, `tools`, `verify`, `show`, `report`, `export`,
+`check`.
 
 Only typer is imported at the start; each command imports what it needs, so that `wb --help` is quick.
 Results go to standard output, progress and messages to standard error.
@@ -332,6 +333,23 @@ def report(
     here = paths.project()
     versions = [reports.find(here, name) for name in runs or [None]]
     print(_report(here, versions, out))
+
+
+@app.command()
+def export(
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Keys or folders of versions; the newest if none.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write them.")] = None,
+) -> None:
+    """Write every figure of a run, or of several laid over one another, as SVG, PNG and CSV, with an index."""
+    from wb.runs import export as exports
+    from wb.runs import report as reports
+
+    here = paths.project()
+    versions = [reports.find(here, name) for name in runs or [None]]
+    place = out or here.artifacts / "exports" / paths.digest([version.key for version in versions])[:12]
+    print(exports.write(reports.named(here, versions), place))
 
 
 @app.command()

@@ -157,7 +157,8 @@ class Merged(pydantic.BaseModel):
 class Round:
     """The rule set after one round (0: as extracted), the vagueness of its predicates by name, and what was tried.
 
-    `conflicts` are the rules that can never fire while the others are kept; both sides stay rules.
+    `conflicts` are the rules that can never fire while the others are kept; both sides stay rules.  `refined` is the
+    round's middle: the rule set after refinement, before pruning.
     """
 
     number: int
@@ -165,21 +166,24 @@ class Round:
     vagueness: Mapping[str, float]
     changes: tuple[Change, ...] = ()
     conflicts: tuple[Blame, ...] = ()
+    refined: Round | None = None
 
-    def row(self) -> dict[str, object]:
-        """The round as JSON: counts, mean and largest V_r, mean V_p, and the changes with their certificates."""
+    def measures(self) -> dict[str, object]:
+        """The point of a curve: counts, mean and largest V_r, mean V_p."""
         of_each = list(of_rules(self.ruleset, self.vagueness).values())
-        row = {
-            "round": self.number,
+        return {
             "rules": len(self.ruleset.rules),
             "predicates": len(self.ruleset.predicates),
             "vagueness": float(np.mean(of_each)) if of_each else 0.0,
             "vagueness_max": max(of_each, default=0.0),
             "vagueness_predicates": float(np.mean(list(self.vagueness.values()))) if self.vagueness else 0.0,
-            "conflicts": [asdict(blame) for blame in self.conflicts],
-            "changes": [asdict(change) for change in self.changes],
         }
-        return json.loads(json.dumps(row))  # with lists for tuples
+
+    def row(self) -> dict[str, object]:
+        """The round as JSON: its measures after refinement and at its end, the changes with their certificates."""
+        tried = {name: [asdict(each) for each in getattr(self, name)] for name in ("conflicts", "changes")}
+        middle = self.refined and self.refined.measures()
+        return json.loads(json.dumps({"round": self.number, **self.measures(), "refined": middle, **tried}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +231,8 @@ def refine(
         pruned, more = prune(replace(before, ruleset=verified), words, seen, refused)
         changes = tuple(c for c in (*tried, *more) if c.accepted or _key(c) not in refused)
         refused |= {_key(c) for c in changes if not c.accepted}
-        rounds.append(replace(_measured(number, pruned.without_unused(), words), changes=changes))
+        middle = Round(number, kept := verified.without_unused(), _vagueness(kept, words))
+        rounds.append(replace(_measured(number, pruned.without_unused(), words), changes=changes, refined=middle))
         waiting = (waiting - asked) | _touched(before.ruleset, rounds[-1].ruleset)
         waiting &= {rule.id for rule in rounds[-1].ruleset.rules if rule.type == "action"}
         if not (waiting and asked) and not any(c.accepted for c in changes):
@@ -387,7 +392,11 @@ def _cosines(predicates: Sequence[Predicate], words: Setting) -> np.ndarray:
 
 def _measured(number: int, ruleset: RuleSet, words: Setting) -> Round:
     found = conflicts(ruleset, physical.rules(ruleset.predicates, words.toolbox))
-    return Round(number, ruleset, of_predicates(ruleset.predicates, words.encoder, words.k), conflicts=found)
+    return Round(number, ruleset, _vagueness(ruleset, words), conflicts=found)
+
+
+def _vagueness(ruleset: RuleSet, words: Setting) -> dict[str, float]:
+    return of_predicates(ruleset.predicates, words.encoder, words.k)
 
 
 def _key(change: Change) -> tuple:

@@ -1,19 +1,22 @@
-"""A figure as data, and its two renderings: plotly for a viewer that runs scripts, a PNG for one that does not.
+"""A figure as data, its two renderings (plotly for a viewer that runs scripts, a picture for one that does not), and
+its points as CSV.
 
 nbconvert's HTML, a code host's view of a notebook and a printed page draw no plotly.  So a figure is handed to the
-notebook twice, both made from the same series.  matplotlib draws the PNG: plotly's own way, kaleido, takes three
-seconds a figure and a browser on the machine.
+notebook twice, both made from the same series, as the CSV is.  matplotlib draws the picture: plotly's own way,
+kaleido, takes three seconds a figure and a browser on the machine.
 """
 
 from __future__ import annotations
 
+import csv
 import html
 import io
 import json
+import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from wb.runs.cards import Note
 
@@ -22,10 +25,13 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Plotly
 
 PIXELS = 100  # to an inch: plotly's JupyterLab extension shows the picture point by point until it is pointed at
+NOTE, LINE = 130, 15  # letters in a line of a note, and its height in pixels
+LETTER, ROW = 6.5, 20  # pixels of the legend's letters and rows
 WIDTH = 860  # pixels: an output of a notebook is about so wide
 DASHES = {"solid": "-", "dot": ":", "dash": "--", "dashdot": "-.", "longdash": (0, (8, 3))}
 SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P"}
 GREY = "#999999"
+TOP = {"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 14}}
 Interval = tuple[float, float]
 
 
@@ -56,7 +62,8 @@ class Series:
     """Points of one panel; a point without y breaks the line.
 
     `listed` says whether the legend names it.  `hover`, `hollow`, `colours`, `texts` and `intervals` (low and high
-    along x) have an entry a point, or none; `links` turn texts into links to places of the page.
+    along x) have an entry a point, or none; `links` turn texts into links to places of the page.  `note` stands behind
+    the name in the legend.  `data` are the rows that points stand for whose places say nothing: those of a layout.
     """
 
     look: Look
@@ -72,6 +79,13 @@ class Series:
     texts: Sequence[str] = ()
     links: Sequence[str] = ()
     intervals: Sequence[Interval | None] = ()
+    note: str = ""
+    data: Sequence[Mapping[str, object]] = ()
+
+    @property
+    def label(self) -> str:
+        """What the legend says."""
+        return f"{self.name}: {self.note}" if self.note else self.name
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,6 +99,7 @@ class Figure:
     panels: tuple[str, ...] = ("",)
     height: int = 400
     level: float | None = None  # y of a dotted line over all
+    note: str = ""  # what a reader must know to read it right; it stands under the title
 
     @property
     def empty(self) -> bool:
@@ -98,7 +113,24 @@ class Figure:
         if self.empty:
             return {"text/html": Note(repr(self)).html(), "text/plain": repr(self)}
         shown = json.loads(self.plotly().to_json()) | {"config": {"displaylogo": False}}
-        return {"application/vnd.plotly.v1+json": shown, "image/png": self.png(), "text/plain": repr(self)}
+        return {"application/vnd.plotly.v1+json": shown, "image/png": self.picture(), "text/plain": repr(self)}
+
+    def csv(self) -> str:
+        """The points that are drawn, a row each, numbers in full; of a layout the rows that it stands for."""
+        x, y = (axis.title.partition(" (")[0] or name for axis, name in ((self.x, "x"), (self.y, "y")))
+        rows: list[dict[str, object]] = []
+        for series in self.series:
+            low, high = ([each and each[end] for each in series.intervals] for end in (0, 1))
+            more = {"point": series.hover, "hollow": series.hollow, "low": low, "high": high}
+            columns = {x: series.x, y: series.y} | {name: values for name, values in more.items() if values}
+            points = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            which = {"series": series.name} | ({"panel": self.panels[series.panel]} if self.panels[1:] else {})
+            rows += [which | row for row in series.data or points if series.data or None not in (row[x], row[y])]
+        file = io.StringIO()
+        table = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        return file.getvalue()
 
     def plotly(self) -> Plotly:
         """The figure for plotly, which takes texts for HTML: they are escaped."""
@@ -118,7 +150,7 @@ class Figure:
                 x=[_escaped(x) for x in series.x],
                 y=[_escaped(y) for y in series.y],
                 mode=series.mode,
-                name=_escaped(series.name),
+                name=_escaped(series.label),
                 legendgroup=_escaped(series.name),
                 showlegend=series.listed,
                 line={"color": look.colour, "dash": look.dash, "width": look.width},
@@ -144,20 +176,43 @@ class Figure:
         made.update_yaxes(title=self.y.title, col=1)
         if self.level is not None and self.series:
             made.add_hline(y=self.level, line={"color": GREY, "dash": "dot"})
-        made.update_layout(title=_escaped(self.title), template="plotly_white", height=self.height, showlegend=True)
+        lines = "".join(f"<br><span style='font-size:11px'>{_escaped(line)}</span>" for line in self._notes)
+        made.update_layout(
+            title={"text": f"{_escaped(self.title)}{lines}", **TOP},
+            template="plotly_white",
+            height=self._height,
+            showlegend=True,
+        )
         top = 1 + 24 / max(self.height - 130, 1) if self.x.slanted else None  # slanted labels leave no room below
-        legend = {"orientation": "h", "y": top or -60 / (self.height - 130)}
-        made.update_layout(margin={"l": 70, "r": 20, "t": 70, "b": 60}, legend=legend)
+        legend = {"orientation": "h", "y": top or -64 / (self.height - 130)}
+        made.update_layout(margin={"l": 70, "r": 20, "t": 70 + LINE * len(self._notes), "b": 60}, legend=legend)
         return made
 
-    def png(self) -> bytes:
-        """The figure as a picture."""
+    @property
+    def _notes(self) -> list[str]:
+        return textwrap.wrap(self.note, NOTE, break_on_hyphens=False)
+
+    @property
+    def _legend(self) -> tuple[int, int]:
+        """Columns, as many as the longest name leaves room for, and rows."""
+        names = {series.label for series in self.series if series.listed} or {""}
+        columns = min(max(int(WIDTH / (45 + LETTER * max(map(len, names)))), 1), 4)
+        return columns, -(-len(names) // columns)
+
+    @property
+    def _height(self) -> int:
+        """In pixels: notes, and a legend of more than two rows, take nothing from the panels."""
+        return self.height + LINE * len(self._notes) + ROW * max(self._legend[1] - 2, 0)
+
+    def picture(self, form: Literal["png", "svg"] = "png") -> bytes:
+        """The figure as a picture, of the same bytes for the same points."""
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
-        size = (WIDTH / PIXELS, self.height / PIXELS)
-        with matplotlib.rc_context({"text.parse_math": False, "font.size": 9}), warnings.catch_warnings():
+        size = (WIDTH / PIXELS, self._height / PIXELS)
+        style = {"text.parse_math": False, "font.size": 9, "svg.hashsalt": self.title}
+        with matplotlib.rc_context(style), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph .* missing")  # a letter without a shape is a box
             canvas = Canvas(figsize=size, dpi=PIXELS, layout="constrained", facecolor="white")
             FigureCanvasAgg(canvas)
@@ -175,18 +230,20 @@ class Figure:
                 if self.level is not None and self.series:
                     axes.axhline(self.level, color=GREY, linestyle=":", linewidth=1)
             panels[0].set_ylabel(self.y.title)
-            canvas.suptitle(self.title, x=0.01, ha="left", fontsize=11)
+            canvas.suptitle(self.title + "\n" * len(self._notes), x=0.01, ha="left", fontsize=11)  # keeps room
+            canvas.text(0.01, 1 - 28 / self._height, "\n".join(self._notes), va="top", fontsize=8, color="#555555")
             entries = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in panels]
             if handles := {label: handle for panel in entries for handle, label in panel}:
-                place = {"loc": "outside lower left", "ncols": min(len(handles), 4)}
+                place = {"loc": "outside lower left", "ncols": min(len(handles), self._legend[0])}
                 canvas.legend(handles.values(), handles, frameon=False, fontsize=8, **place)
             file = io.BytesIO()
-            canvas.savefig(file, format="png", metadata={"Software": None})
+            stamp = {"Software": None} if form == "png" else {"Date": None, "Creator": None}
+            canvas.savefig(file, format=form, metadata=stamp)
         return file.getvalue()
 
 
 def _draw(axes: Axes, series: Series) -> None:
-    look, label = series.look, series.name if series.listed else None
+    look, label = series.look, series.label if series.listed else None
     points = [i for i, (x, y) in enumerate(zip(series.x, series.y, strict=True)) if x is not None and y is not None]
     if "lines" in series.mode:
         gaps = [[float("nan") if value is None else value for value in values] for values in (series.x, series.y)]

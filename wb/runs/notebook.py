@@ -31,7 +31,7 @@ from typing import IO
 from wb import paths
 from wb.runs import progress
 
-SAFE_USES = ("write", "finish", "path", "replies", "cache")
+SAFE_USES = ("write", "draw", "alike", "finish", "path", "replies", "cache")
 
 
 class NotebookError(ValueError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from wb.bench.evaluate import wilson
@@ -22,30 +23,43 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES, SYMBOLS = ("solid", "dash", "dashdot", "longdash"), ("circle", "square", "diamond", "cross")
 COLUMN, LETTER, LINE = 330, 6.3, 18  # pixels: a column of the graph, a letter of its labels, a line
 NAMED = 24  # lines of three predicates that are listed at a point of the graph
+SCALE = 1 / 3  # of the largest value: as much as a scale of rounds shows at least
+POINTS = "Hollow: after refinement; filled: after pruning."
+NEAR = "How near predicates are to others (V_r of Eq. 3) per round"
+COSINE, JUDGED = "mean cosine to the nearest others", "as a model judges (0 clear, 1 vague)"
+NO_JUDGE = (
+    "Nearness is no judgement: limits on one number sound alike and are clear. The paper's Fig. 6 is the score of a "
+    "judging model and does not compare with it."
+)
 PERCENT = Axis(span=(-0.03, 1.03), percent=True)
 Runs = Mapping[str, Sequence[Mapping[str, object]]]
 Place = Mapping[str, tuple[float, float]]
 
 
 def rule_count(runs: Runs) -> Figure:
-    """Rules after each refinement round; round 0 is the extracted rule set. Values: lists of rounds."""
+    """Rules after each half of a refinement round; round 0 is the extracted rule set. Values: lists of rounds."""
     return _per_round("Rules per refinement round", "rules", _rounds(runs, "rules"))
 
 
 def predicate_count(runs: Runs) -> Figure:
-    """Predicates after each refinement round, as `rule_count`."""
+    """Predicates after each half of a refinement round, as `rule_count`."""
     return _per_round("Predicates per refinement round", "predicates", _rounds(runs, "predicates"))
 
 
 def vagueness(runs: Runs) -> Figure:
-    """Mean vagueness V_r of the rules after each round (solid), and the largest (dotted)."""
-    largest = []
-    for look, name, rows in _looks(runs):
-        dotted = Look(look.colour, "dot", look.symbol, max(look.width - 1, 1), look.size - 2)
-        values = _column(rows, "round"), _column(rows, "vagueness_max")
-        largest.append(Series(dotted, *values, f"{name}, largest"))
-    series = (*_rounds(runs, "vagueness"), *largest)
-    return _per_round("Vagueness of the rules per refinement round", "mean of V_r (cosine)", series)
+    """Mean vagueness V_r of the rules after each half of a round (solid), and the largest (dotted); where a model was
+    asked, in a second panel what it says of the same rules."""
+    asked = {name: rows for name, rows in runs.items() if "judge" in rows[0]}
+    dotted = [
+        replace(each, look=Look(look.colour, "dot", look.symbol, max(look.width - 1, 1), look.size - 2))
+        for each, (look, *_) in zip(_rounds(runs, "vagueness_max", ", largest"), _looks(runs), strict=True)
+    ]
+    judged = [replace(each, panel=1, name=f"{each.name}, judged") for each in _rounds(asked, "judged")]
+    made = _per_round(NEAR, "score" if asked else COSINE, (*_rounds(runs, "vagueness"), *dotted, *judged))
+    measures, judges = ({rows[0].get(by, "") for rows in runs.values()} - {""} for by in ("measure", "judge"))
+    words = [f"Of {' and '.join(sorted(many))} values do not compare." for many in (measures, judges) if len(many) > 1]
+    words += [f"Judged by {', '.join(sorted(judges))}." if asked else "No model was asked to judge.", NO_JUDGE]
+    return replace(made, panels=(COSINE, JUDGED) if asked else ("",), note=" ".join((*words, made.note)))
 
 
 def loss(runs: Runs) -> Figure:
@@ -59,7 +73,8 @@ def loss(runs: Runs) -> Figure:
         real = [c for c in circuits if c["source"] == "real"]
         simulated = [c for c in circuits if c["source"] != "real"]
         for i, circuit in enumerate(simulated):
-            line, hover = _curve(circuit["losses"]), [circuit["action"]] * len(circuit["losses"])
+            line = _curve(circuit["losses"])
+            hover = [circuit["action"]] * len(line[0])
             thin = Look("#BBBBBB", look.dash, width=1)
             series.append(Series(thin, *line, f"{prefix}simulated", "lines", listed=i == 0, hover=hover))
         for colour, circuit in zip(_colours(), real, strict=False):
@@ -171,9 +186,9 @@ def predicate_graph(runs: Mapping[str, Mapping[str, object]], *, links: bool = F
         bottom = 1 - min((y for _, y in place.values()), default=0)
         depth = max(depth, bottom + 1)
         for together, dash, what in ((True, "solid", "in one rule"), (False, "dot", "similar")):
-            ends = [(e["a"], e["b"]) for e in run["edges"] if bool(e["together"]) is together]
-            lines = Look("#888888", dash, width=1)
-            series.append(Series(lines, *_arcs(ends, place), what, "lines", panel, listed=panel == 0))
+            tied = [e for e in run["edges"] if bool(e["together"]) is together]
+            lines, arcs = Look("#888888", dash, width=1), _arcs([(e["a"], e["b"]) for e in tied], place)
+            series.append(Series(lines, *arcs, what, "lines", panel, listed=panel == 0, data=tied))
         series += [_nodes(run["groups"], place, panel, links), *_isolated(run, -float(bottom), panel)]
         titles.append(f"{name} ({sum(map(len, run['groups']))} predicates, {len(run['groups'])} clusters)")
     scales = Axis(span=(-0.3, columns), visible=False), Axis(span=(-depth - 0.5, 1), visible=False)
@@ -191,15 +206,42 @@ def clusters(run: Mapping[str, object]) -> list[dict[str, object]]:
     return [{"predicate": name, "cluster": number, "tied to": ", ".join(sorted(tied[name]))} for number, name in rows]
 
 
-def _rounds(runs: Runs, key: str) -> tuple[Series, ...]:
-    return tuple(Series(look, _column(rows, "round"), _column(rows, key), name) for look, name, rows in _looks(runs))
+def _rounds(runs: Runs, key: str, suffix: str = "") -> tuple[Series, ...]:
+    """A curve a run, with a hollow point after refinement, at half a round, and a filled one after pruning; what came
+    of it all stands in the legend, where it is read whatever the scale."""
+    made = []
+    for look, name, rows in _looks(runs):
+        middles = [(row["round"] - 0.5, row["refined"], "after refinement") for row in rows if row.get("refined")]
+        ends = [(row["round"], row, "after pruning" if row["round"] else "as extracted") for row in rows]
+        points = sorted(middles + ends, key=lambda point: point[0])
+        x, y = [at for at, *_ in points], [row.get(key) for _, row, _ in points]
+        shape = {"hover": [what for *_, what in points], "hollow": [at % 1 > 0 for at in x], "note": _change(y)}
+        made.append(Series(look, x, y, f"{name}{suffix}", **shape))
+    return tuple(made)
+
+
+def _change(values: Sequence[float | None]) -> str:
+    """From a curve's first value to its last."""
+    if len(values) < 2 or None in (values[0], values[-1]):
+        return ""
+    first, last, form = values[0], values[-1], "d" if isinstance(values[0], int) else ".3f"
+    part = f" ({last - first:+{form}}, {(last - first) / first:+.1%})" if first and last != first else ""
+    return f"{first:{form}} to {last:{form}}{part}"
 
 
 def _per_round(title: str, unit: str, series: tuple[Series, ...]) -> Figure:
-    values = [value for each in series for value in each.y]
+    """Curves by round on a scale of at least a third of the largest value: a change of 2 in 86 is seen, and seen to
+    be small. Difference axes would hide how many there are, an axis from 0 that anything changed; the break is said."""
+    values = [value for each in series for value in each.y if value is not None]
+    low, high = min(values, default=0), max(values, default=0)
+    middle, room = (low + high) / 2, max(1.2 * (high - low), SCALE * abs(high))
+    start, end = middle - room / 2, middle + room / 2
+    start = -0.03 * high if 0 <= low and start < high / 4 else start
     whole = values and all(isinstance(value, int) for value in values)  # no half rules on the axis
-    step = max(math.ceil((max(values) - min(values)) / 8), 1) if whole else None
-    return Figure(title, series, Axis("refinement round (0: as extracted)", step=1), Axis(unit, step))
+    step = max(math.ceil(int(end - start) / 9), 1) if whole else None
+    scale = Axis(unit, step, (start, end) if start < end else None)
+    note = f"{POINTS} The scale starts at {start:.2g}, not at 0." if start > 0 else POINTS
+    return Figure(title, series, Axis("refinement round (0: as extracted)", step=1), scale, note=note)
 
 
 def _column(rows: Iterable[Mapping[str, object]], key: str) -> list:
@@ -265,6 +307,7 @@ def _nodes(groups: Sequence[Sequence[str]], place: Place, panel: int, links: boo
     names, colours = [name for name, *_ in rows], [colour for _, colour, _ in rows]
     texts = [cards.shortened(name, int(0.75 * COLUMN / LETTER)) for name in names]
     shape = {"colours": colours, "texts": texts, "hover": [f"{name} (cluster {i})" for name, _, i in rows]}
+    shape["data"] = [{"predicate": name, "cluster": i} for name, _, i in rows]
     shape["links"] = [f"predicate-{cards.anchor(name)}" for name in names] if links else ()
     x, y = ([place[name][at] for name in names] for at in (0, 1))
     return Series(Look(COLOURS[0], size=10), x, y, mode="markers+text", panel=panel, listed=False, **shape)
@@ -279,4 +322,5 @@ def _isolated(run: Mapping[str, object], line: float, panel: int) -> Iterator[Se
         lines = [", ".join(alone[i : i + 3]) for i in range(0, len(alone), 3)]
         names = "\n".join(lines[:NAMED] + ["…"] * (len(lines) > NAMED))
         shape = {"mode": "markers+text", "panel": panel, "listed": False, "texts": [text], "hover": [names]}
+        shape["data"] = [{"predicate": name, "cluster": run["groups"].index([name]) + 1} for name in alone]
         yield Series(Look(GREY, symbol="square", size=10), [0.0], [line], **shape)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,12 +36,11 @@ if TYPE_CHECKING:
 CLASSES = ("rule", "open", "duty", "waived", "not a constraint")
 FATES = ("guarded", "blocked", "free")
 RESULTS, DRAFT, CANDIDATES = "results.json", "decisions.draft.yaml", "candidates.json"
+TRAITS = ("policy", "model")  # what names a run before its parameters do, without saying what it is
 UNPROVED = "none is proved before 06_nagini_verification, which `wb judge` and `wb.build` run where it is missing"
 BESIDE = (
     "copy it beside the policy as decisions.yaml, beside a single document as NAME.decisions.yaml; decide, run again"
 )
-TRAITS = ("policy", "model")  # what names a run before its parameters do, without saying what it is
-
 Versions = Mapping[str, Version]
 Row = Mapping[str, object]
 Line = tuple[str, object]
@@ -286,6 +285,7 @@ DRAWINGS = (
     Drawing(plots.loss, "04", "weights.json", "tools"),
     Drawing(plots.weights, "04", "weights.json", "rules"),
     Drawing(plots.confusion, "07", "results.json", "results", "methods"),
+    Drawing(plots.pass_k, "07", "results.json", "results", "live.pass_k"),
 )
 
 
@@ -319,9 +319,9 @@ def named(here: Project, versions: Sequence[Version]) -> dict[str, Versions]:
 
 
 def names_of(runs: Sequence[Versions]) -> tuple[str, ...]:
-    """A short name for each run, no two alike, such as `max_rounds=1`.
+    """A short name for each run, no two alike, such as `max_rounds = 1`.
 
-    Named is what differs: policies and models by their names, parameters as `name=value`, with the stage's number
+    Named is what differs: policies and models by their names, parameters as `name = value`, with the stage's number
     only where a run has two values of it, and a module that differs alone by its file and the first digits of its
     digest.  Where that leaves two runs alike, the first six digits of the key are added.
     """
@@ -331,7 +331,7 @@ def names_of(runs: Sequence[Versions]) -> tuple[str, ...]:
     plain = differing - {*modules} if len(runs) != 1 else {*TRAITS}
     picked = sorted(plain, key=lambda name: (name != "policy", name != "model", name))
     picked += modules if len(modules) == 1 or (not plain and len(modules) <= 2) else []
-    names = [", ".join(t[n] if n in TRAITS else f"{n}={t[n]}" for n in picked if n in t) for t in traits]
+    names = [", ".join(t[n] if n in TRAITS else f"{n} = {t[n]}" for n in picked if n in t) for t in traits]
     keys = [list(run.values())[-1].key[:6] for run in runs]
     pairs = zip(names, keys, strict=True)
     return tuple(name if name and names.count(name) == 1 else f"{name} ({key})".strip() for name, key in pairs)
@@ -352,6 +352,17 @@ def _traits(run: Versions) -> dict[str, str]:
         traits |= {"policy": policy["name"] or traits.get("policy", ""), "policy text": policy["digest"][:4]}
         traits |= {f"wb/{name.replace('.', '/')}.py": digest[:4] for name, digest in modules.items()}
     return traits
+
+
+def about(runs: Mapping[str, Versions]) -> str:
+    """Of which policy runs are, where their names do not say it; of several, that only shapes compare."""
+    policies = [v.manifest["policy"] for run in runs.values() for v in run.values() if v.manifest["policy"]["name"]]
+    names = " and ".join(sorted({row["name"] for row in policies}))
+    if len({row["digest"] for row in policies}) > 1:
+        return (
+            f"Of different policies or texts ({names}) only shapes compare: counts and levels depend on the document."
+        )
+    return "" if all(names in name for name in runs) else f"{names}."
 
 
 def page(runs: Mapping[str, Versions]) -> str:
@@ -387,26 +398,37 @@ def whole(path: Path) -> bool:
     return bool(page) and last == f"{paths.seal(page)} -->\n"
 
 
-def _figure(drawing: Drawing, runs: Mapping[str, Versions]) -> dict[str, object]:
-    """One figure over all runs that have its data, with a way to what it shows, or a line that says who has none."""
-    from markupsafe import Markup
-
+def drawn(drawing: Drawing, runs: Mapping[str, Versions], **options: object) -> tuple[Figure, str, str]:
+    """One figure over all runs that have its data, with what of them does not compare; where they are from, and which
+    runs have none."""
     values, keys = {}, []
     for name, run in runs.items():
         version = next((v for stage, v in run.items() if stage.startswith(drawing.number)), None)
         if version and drawing.file in version.digests:
             value = version.read(drawing.file)
-            values[name] = value[drawing.part] if drawing.part else value
-            keys.append(version.key)
-    missing, place = [name for name in runs if name not in values], f"{drawing.file} of stage {drawing.number}"
+            for part in drawing.part.split(".") if drawing.part else ():
+                value = value.get(part, {})
+            values |= {f"{name}: {k}": v for k, v in value.items()} if drawing.draw is plots.pass_k else {name: value}
+            keys.append((name, version.key))
+    missing, place = [name for name in runs if name not in dict(keys)], f"{drawing.file} of stage {drawing.number}"
+    figure = drawing.draw(values, **options)
+    figure = replace(figure, note=" ".join(filter(None, (about(runs), figure.note))))
     lacking = f"{drawing.name}: no {place} in {', '.join(missing)}." if missing else ""
-    made = drawing.draw(values, **({"links": True} if drawing.draw is plots.predicate_graph else {}))
+    if figure.empty:
+        lacking = lacking or f"{drawing.name}: not drawn, {place} holds nothing to draw."
+    return figure, f"From {place}, {', '.join(key for _, key in keys)}.", lacking
+
+
+def _figure(drawing: Drawing, runs: Mapping[str, Versions]) -> dict[str, object]:
+    """One figure with a way to what it shows, or a line that says who has none."""
+    from markupsafe import Markup
+
+    made, source, lacking = drawn(drawing, runs, **({"links": True} if drawing.draw is plots.predicate_graph else {}))
     if made.empty:
-        return {"drawn": "", "lacking": lacking or f"{drawing.name}: not drawn, {place} holds nothing to draw."}
+        return {"drawn": "", "lacking": lacking}
     shown = {"displaylogo": False, "plotlyServerURL": "", "responsive": True}
-    drawn = made.plotly().to_html(full_html=False, include_plotlyjs=False, div_id=drawing.draw.__name__, config=shown)
-    source = f"From {place}, {', '.join(keys)}."
-    return {"drawn": Markup(drawn), "source": source, "more": drawing.more, "lacking": lacking}
+    page = made.plotly().to_html(full_html=False, include_plotlyjs=False, div_id=drawing.draw.__name__, config=shown)
+    return {"drawn": Markup(page), "source": source, "more": drawing.more, "lacking": lacking}
 
 
 def _versions(run: Versions) -> Table:

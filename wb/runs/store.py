@@ -18,16 +18,20 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wb import paths
 from wb.paths import Project, write_whole
 from wb.runs import artifact, key
 from wb.runs.artifact import ArtifactError, Version, Workplace
 from wb.runs.key import Inputs
+
+if TYPE_CHECKING:
+    from wb.runs.figure import Figure
 
 HANDOVER, FINISH = ".handover.json", ".finish.json"
 FILES = ("runs", "live")  # parameters that name files: recorded runs, and results of live ones
@@ -97,6 +101,28 @@ class Stage:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
+    def draw[V](self, draw: Callable[..., Figure], runs: Mapping[str, V], **options: object) -> Figure:
+        """The figure of these runs, its points kept beside the stage's files as `figures/NAME.csv`."""
+        figure = draw(runs, **options)
+        self.write(f"figures/{draw.__name__}.csv", figure.csv())
+        return figure
+
+    def alike(self, draw: Callable[..., Figure], name: str, value: object) -> Figure:
+        """A figure of this run's `value` and the file `name` of kept versions of the same policy, code and input that
+        differ from it in one parameter, the newest of each, named by that parameter, as in `max_rounds = 1`."""
+        source, found = policy_of(self.project, self.parameters), {}
+        mine = keyed(self.parameters, source)
+        for version in artifact.versions(self.project, self.name):
+            given = version.manifest["parameters"]
+            apart = [p for p in mine.keys() | given.keys() if given.get(p) != mine.get(p)]
+            if len(apart) == 1 and name in version.digests and self._made_alike(version, source):
+                found.setdefault((apart[0], str(given.get(apart[0])).rjust(9)), version.read(name))
+        varied = sorted({p for p, _ in found})
+        runs = {", ".join(f"{p} = {mine[p]}" for p in varied) or described(source)["name"]: value}
+        made = draw(runs | {f"{p} = {text.strip()}": found[p, text] for p, text in sorted(found)})
+        what = f"runs that differ in {' or '.join(varied)}" if varied else "no other kept run differs in one parameter"
+        return replace(made, note=f"{described(source)['name']}: {what}. {made.note}")
+
     @property
     def replies(self) -> Path:
         """The folder of recorded replies, shared by all stages."""
@@ -123,6 +149,16 @@ class Stage:
             return self.name
         version = _finish_interactive(self, done)
         return f"{version.stage}/{version.key}"
+
+    def _made_alike(self, version: Version, source: key.Source | None) -> bool:
+        """Whether a version is whole, and of the policy, the code and the input of this stage."""
+        manifest, mine = version.manifest, {name: made.digests.items() for name, made in self.upstream.items()}
+        return (
+            (version.ours and version.final and not version.damaged())
+            and manifest["policy"] == described(source)
+            and manifest["modules"] == key.digests(manifest["modules"], self.project.package)
+            and all(row["files"].items() <= mine.get(name, ()) for name, row in manifest["upstream"].items())
+        )
 
     def _version(self, stage: str) -> Version:
         if stage not in self.upstream:
