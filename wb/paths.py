@@ -192,3 +192,8 @@ def items(policy: Path) -> Path:
 def vocabulary(policy: Path) -> Path:
     """Where a person's entries of a policy's vocabulary stand: in its folder, or beside its single document."""
     return policy / "vocabulary.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.vocabulary.yaml")
+
+
+def labelled(policy: Path) -> Path:
+    """Where a policy's own recorded runs with labels stand: in its folder, or beside its single document."""
+    return policy / "labelled.jsonl" if policy.is_dir() else policy.with_name(f"{policy.stem}.labelled.jsonl")

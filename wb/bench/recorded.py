@@ -24,10 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from wb import paths
 from wb.bench import mind2web
 from wb.bench.evaluate import Scored
 from wb.bench.mind2web import Benchmark, Case, Labelled
 from wb.domain import events
+from wb.domain import policy as documents
 from wb.domain.answers import Answering
 from wb.domain.events import Answer, Asked, Event, Label, Lookup, Observation, Recognition, Result, Run, Say, State
 from wb.domain.judging import Judge
@@ -210,11 +212,13 @@ def read(files: str) -> tuple[Run, ...]:
 
 
 def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: int = 0) -> Benchmark:
-    """What a policy is measured on: the labelled calls of recorded runs (files as in `read`), else its own benchmark.
+    """What a policy is measured on: the labelled calls of recorded runs (files as in `read`), else its own runs, else
+    its benchmark.
 
     Raises:
         RunsError: the split is none of the file's: all, learning, held out.
     """
+    runs = runs or own(policy)
     if not runs:
         return mind2web.of_policy(policy, split)
     if split not in ("all", *SPLITS):
@@ -227,9 +231,26 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
 
 def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
     """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark."""
+    return _side("learning", policy, toolbox, llm, runs, seed)
+
+
+def held_out(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
+    """What weights did not learn from: the held-out part of recorded runs, else the other cases of the benchmark."""
+    return _side("held out", policy, toolbox, llm, runs, seed)
+
+
+def _side(side: Split, policy: str | Path, toolbox: Toolbox, llm: LLM, runs: str, seed: int) -> Labelled:
+    runs = runs or own(policy)
     if not runs:
-        return mind2web.of_cases(mind2web.of_policy(policy, "tuned").cases, toolbox, llm)
-    return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == "learning"))
+        split = "tuned" if side == "learning" else "other"
+        return mind2web.of_cases(mind2web.of_policy(policy, split).cases, toolbox, llm)
+    return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == side))
+
+
+def own(policy: str | Path) -> str:
+    """The file of the labelled runs that stand beside a policy (`paths.labelled`); "" where there is none."""
+    path = paths.labelled(documents.place(policy))
+    return str(path) if path.is_file() else ""
 
 
 def part(run: str, seed: int = 0) -> Split:

@@ -115,9 +115,9 @@ def _planned(here: Project, book: Notebook, values: Mapping[str, str], runs: boo
         named = source.path.name if known else str(source.path)
         given = given if named == parameters["policy"] else {**given, "policy": named}
     for name in store.FILES:
-        if parameters.get(name):
-            place = source.path if source else here.policies
-            given = {**given, name: _files(name, str(parameters[name]), place)}
+        if named := store.files(name, parameters, source):
+            found = _files(name, named, source.path if source else here.policies)
+            given = {**given, name: found} if parameters[name] else given
     return Planned(book, {**parameters, **given}, given, runs)
 
 

@@ -196,14 +196,20 @@ def policy_of(here: Project, parameters: Mapping[str, object]) -> key.Source | N
 
 
 def keyed(parameters: Mapping[str, object], source: key.Source | None) -> dict[str, object]:
-    """Parameters as a key covers them: the policy by its name, not by where it lies; runs, recorded and live, by what
-    their files hold."""
+    """Parameters as a key covers them: the policy by its name, not by where it lies; runs, recorded (the policy's own
+    where none are given) and live, by what their files hold."""
     named = {"policy": source.name} if source else {}
     for name in FILES:
-        if parameters.get(name):
-            files = [Path(one) for one in str(parameters[name]).split(",")]
-            named[name] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in files)
+        if names := files(name, parameters, source):
+            files_named = [Path(one) for one in names.split(",")]
+            named[name] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in files_named)
     return {**parameters, **named}
+
+
+def files(name: str, parameters: Mapping[str, object], source: key.Source | None) -> str:
+    """The files that a parameter of `FILES` names, comma separated; of `runs` that names none, the policy's own."""
+    own = paths.labelled(source.path) if source and "runs" == name in parameters else None
+    return str(parameters.get(name) or (own if own and own.is_file() else ""))
 
 
 def inputs(
