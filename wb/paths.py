@@ -194,6 +194,7 @@ def vocabulary(policy: Path) -> Path:
     return policy / "vocabulary.yaml" if policy.is_dir() else policy.with_name(f"{policy.stem}.vocabulary.yaml")
 
 
-def labelled(policy: Path) -> Path:
-    """Where a policy's own recorded runs with labels stand: in its folder, or beside its single document."""
-    return policy / "labelled.jsonl" if policy.is_dir() else policy.with_name(f"{policy.stem}.labelled.jsonl")
+def labelled(policy: Path) -> str:
+    """The file of a policy's own recorded runs with labels, in its folder or beside its document; "" without one."""
+    path = policy / "labelled.jsonl" if policy.is_dir() else policy.with_name(f"{policy.stem}.labelled.jsonl")
+    return str(path) if path.is_file() else ""

@@ -14,7 +14,7 @@ import random
 import sys
 from dataclasses import dataclass
 
-SEED = 20260301
+SEED = 20260302
 RUNS = 400
 SLIPS = 0.05  # of all labels, in either part, the other one was written down
 UNTOLD = 0.03  # of all facts, the recording does not tell
@@ -40,24 +40,26 @@ def intent(tool: str, call: Facts, state: Facts, checked: bool) -> bool:
     """Whether the head of the office wants the call denied; `checked` is whether an identity was checked before."""
     match tool:
         case "pay_invoice":
-            no_order = not state["purchase_order"] and not state["late_fee_due"]
-            unapproved = call["amount"] > 5000 and not state["head_approved"]
-            return not state["delivery_confirmed"] or state["bank_details_changed"] or unapproved or no_order
+            undelivered = not (state["delivery_confirmed"] or state["prepayment_agreed"])
+            unordered = not (state["purchase_order"] or state["late_fee_due"])
+            diverted = state["bank_details_changed"] and not state["called_back"]
+            return undelivered or unordered or diverted or (call["amount"] > 5000 and not state["head_approved"])
         case "place_order":
-            no_offers = call["amount"] > 1000 and not state["three_offers"] and not state["framework_contract"]
-            unapproved = call["amount"] > 1000 and not state["head_approved"]
-            return state["budget_used_up"] or state["supplier_blocked"] or unapproved or no_offers
+            large = call["amount"] > 1000
+            unpaid = (state["budget_used_up"] or large) and not state["head_approved"]
+            unweighed = large and not (state["three_offers"] or state["framework_contract"])
+            return unpaid or unweighed or state["supplier_blocked"]
         case "book_trip":
-            advice = (call["days_ahead"] < 14) + (call["fare"] > 800) + call["first_class"]
-            return not state["line_manager_agrees"] or state["travel_warning"] or advice >= 2
+            risky = (state["travel_warning"] or call["fare"] > 2000) and not state["line_manager_agrees"]
+            return risky or (call["days_ahead"] < 14) + (call["fare"] > 800) + call["first_class"] >= 2
         case "send_document":
-            advice = (call["recipients"] > 20) + state["weekend"] + (call["megabytes"] > 10)
-            exposed = state["names_a_person"] and not state["person_consented"]
-            return (state["confidential"] and call["outside"]) or exposed or advice >= 2
+            named = state["names_a_person"] and not state["person_consented"]
+            exposed = call["outside"] and (state["confidential"] or named)
+            return exposed or (call["recipients"] > 20) + state["weekend"] + (call["megabytes"] > 10) >= 2
         case "hand_out_key":
-            return not checked or not state["room_free"] or state["overdue_key"]
+            return not checked or ((state["overdue_key"] or not state["room_free"]) and not state["caretaker_agrees"])
         case "accept_gift":
-            return call["value"] > 50 or state["bidder"]
+            return (call["value"] > 50 and not state["head_approved"]) or state["bidder"]
     return False
 
 
@@ -76,10 +78,12 @@ def requests(draw: random.Random) -> list[Request]:
                 amount = draw.choice([120, 340, 480, 650, 900, 1800, 4200, 5600, 8000])
                 call = {"supplier": name, "amount": amount}
                 state = {
-                    "delivery_confirmed": often(0.9),
+                    "delivery_confirmed": (delivered := often(0.8)),
+                    "prepayment_agreed": often(0.1 if delivered else 0.5),
                     "purchase_order": (ordered := often(0.75)),
                     "late_fee_due": often(0.15 if ordered else 0.6),
-                    "bank_details_changed": often(0.08),
+                    "bank_details_changed": (changed := often(0.15)),
+                    "called_back": changed and often(0.4),
                     "head_approved": often(0.7 if amount > 5000 else 0.2),
                     "two_signatures": often(0.3),
                 }
@@ -88,7 +92,7 @@ def requests(draw: random.Random) -> list[Request]:
                 amount = draw.choice([60, 250, 700, 1200, 2400, 3800])
                 call = {"article": draw.choice(["desk", "chairs", "paper", "laptop", "lamp"]), "amount": amount}
                 state = {
-                    "budget_used_up": often(0.1),
+                    "budget_used_up": often(0.15),
                     "head_approved": often(0.8 if amount > 1000 else 0.2),
                     "three_offers": often(0.6),
                     "framework_contract": often(0.3),
@@ -99,12 +103,12 @@ def requests(draw: random.Random) -> list[Request]:
                 call = {
                     "destination": draw.choice(["Bern", "Lyon", "Oslo", "Turin", "Graz"]),
                     "days_ahead": draw.choice([2, 5, 9, 14, 20, 28, 35, 50, 60]),
-                    "fare": draw.choice([180, 320, 450, 600, 780, 950, 1300]),
+                    "fare": draw.choice([180, 320, 450, 600, 780, 950, 1300, 2400]),
                     "first_class": often(0.3),
                 }
                 state = {
-                    "line_manager_agrees": often(0.9),
-                    "travel_warning": often(0.08),
+                    "travel_warning": often(0.2),
+                    "line_manager_agrees": often(0.5),
                     "travel_form": often(0.4),
                 }
                 words = f"Book me a trip to {call['destination']} in {call['days_ahead']} days, ${call['fare']}."
@@ -118,7 +122,7 @@ def requests(draw: random.Random) -> list[Request]:
                 state = {
                     "confidential": often(0.25),
                     "names_a_person": (names := often(0.35)),
-                    "person_consented": often(0.65 if names else 0.1),
+                    "person_consented": names and often(0.4),
                     "weekend": often(0.3),
                 }
                 words = f"Send the {call['title']} to {call['recipients']} people."
@@ -126,11 +130,16 @@ def requests(draw: random.Random) -> list[Request]:
                 checked = often(0.85)
                 found = [Request("check_identity", f"This is {name}.", {"person": name}, {}, False)] * checked
                 call = {"person": name, "room": draw.choice(["1.04", "2.11", "archive", "lab"])}
-                state = {"room_free": often(0.9), "overdue_key": often(0.12), "deposit_paid": often(0.35)}
+                state = {
+                    "room_free": often(0.85),
+                    "overdue_key": often(0.15),
+                    "caretaker_agrees": often(0.3),
+                    "deposit_paid": often(0.35),
+                }
                 words = f"{name} wants the key of room {call['room']}."
             case _:
                 call = {"giver": name, "value": draw.choice([5, 15, 30, 45, 50, 60, 120])}
-                state = {"bidder": often(0.2)}
+                state = {"head_approved": often(0.4), "bidder": often(0.2)}
                 words = f"{name} has brought a gift worth ${call['value']}."
         deny = bool(intent(tool, call, state, checked))
         slip, untold = often(SLIPS), tuple(fact for fact in state if often(UNTOLD))

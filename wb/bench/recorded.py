@@ -218,7 +218,7 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
     Raises:
         RunsError: the split is none of the file's: all, learning, held out.
     """
-    runs = runs or own(policy)
+    runs = runs or paths.labelled(documents.place(policy))
     if not runs:
         return mind2web.of_policy(policy, split)
     if split not in ("all", *SPLITS):
@@ -229,28 +229,16 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
     return Benchmark(tuple(case for _, case in cases), learned, kept, SPLITS)
 
 
-def learning(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
-    """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark."""
-    return _side("learning", policy, toolbox, llm, runs, seed)
-
-
-def held_out(policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0) -> Labelled:
-    """What weights did not learn from: the held-out part of recorded runs, else the other cases of the benchmark."""
-    return _side("held out", policy, toolbox, llm, runs, seed)
-
-
-def _side(side: Split, policy: str | Path, toolbox: Toolbox, llm: LLM, runs: str, seed: int) -> Labelled:
-    runs = runs or own(policy)
+def learning(
+    policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0, side: Split = "learning"
+) -> Labelled:
+    """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark; on
+    the other side what they are measured on: the held-out part, else the other cases."""
+    runs = runs or paths.labelled(documents.place(policy))
     if not runs:
         split = "tuned" if side == "learning" else "other"
         return mind2web.of_cases(mind2web.of_policy(policy, split).cases, toolbox, llm)
     return Labelled(labelled(run for run in read(runs) if part(run.id, seed) == side))
-
-
-def own(policy: str | Path) -> str:
-    """The file of the labelled runs that stand beside a policy (`paths.labelled`); "" where there is none."""
-    path = paths.labelled(documents.place(policy))
-    return str(path) if path.is_file() else ""
 
 
 def part(run: str, seed: int = 0) -> Split:

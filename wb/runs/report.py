@@ -56,6 +56,7 @@ class Outcome:
     guards: Mapping[str, Row] | None = None
     groups: Sequence[Sequence[str]] = ()
     findings: tuple[str, ...] = ()
+    showed: tuple[tuple[str, str], ...] = ()  # by stage
     results: Row = MappingProxyType({})
     rule_counts: tuple[int, ...] = ()
 
@@ -153,6 +154,7 @@ def read(run: Versions) -> Outcome:
         {row["tool"]: row for row in newest("guards.json", "06") or ()},
         graph["groups"] if graph else (),
         tuple(f"{stage}: {text}" for stage, text in findings if text),
+        tuple((s, text) for s, v in run.items() if "findings.json" in v.digests for text in v.read("findings.json")),
         results if isinstance(results, Mapping) else {},
         tuple(len(each["rules"]) for each in reversed(rules)),
     )
@@ -205,6 +207,7 @@ def lines(done: Sequence[Version]) -> tuple[str, ...]:
     rows += [("in force by", run.grades)] * bool(run.grades)
     rows += [*_unmeasured(run.results.get("methods", ())), *_beside(run.results)]
     rows += [("finding", finding) for finding in run.findings]
+    rows += [(f"showed {stage[:2]}", text) for stage, text in run.showed]
     if draft and run.counts.get("open"):
         offered = int(draft.manifest["summary"].get("offered", 0))
         rows += [("open sentences", f"of {offered} there are readings to choose from")] * bool(offered)

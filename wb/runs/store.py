@@ -200,16 +200,15 @@ def keyed(parameters: Mapping[str, object], source: key.Source | None) -> dict[s
     where none are given) and live, by what their files hold."""
     named = {"policy": source.name} if source else {}
     for name in FILES:
-        if names := files(name, parameters, source):
-            files_named = [Path(one) for one in names.split(",")]
-            named[name] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in files_named)
+        if found := files(name, parameters, source):
+            named[name] = ",".join(f"{path.name}:{key.file_digest(path)[:16]}" for path in map(Path, found.split(",")))
     return {**parameters, **named}
 
 
 def files(name: str, parameters: Mapping[str, object], source: key.Source | None) -> str:
     """The files that a parameter of `FILES` names, comma separated; of `runs` that names none, the policy's own."""
-    own = paths.labelled(source.path) if source and "runs" == name in parameters else None
-    return str(parameters.get(name) or (own if own and own.is_file() else ""))
+    own = paths.labelled(source.path) if source and "runs" == name in parameters else ""
+    return str(parameters.get(name) or own)
 
 
 def inputs(

@@ -198,3 +198,22 @@ def by_action(ruleset: RuleSet, groups: Sequence[Sequence[str]]) -> Mapping[str,
             whole = own.union(*(bundle for bundle in bundles if bundle & own))
             found[action] = tuple(rule.id for rule in ruleset.rules if rule.id in whole)
     return found
+
+
+def findings(
+    ruleset: RuleSet, found: Clusters, circuits: Mapping[str, Sequence[str]], survey: Sequence[Mapping[str, object]]
+) -> tuple[str, ...]:
+    """What clustering did for this policy, in sentences: which predicates it groups, how many of the rules are left to
+    an action, and how far theta and k decide that (`survey`)."""
+    sizes = [len(group) for group in found.groups if len(group) > 1]
+    named = {rule.id: rule.predicates for rule in ruleset.rules}
+    places = [action in named[rule] for action, ids in circuits.items() for rule in ids]
+    spans = [sorted(row[name] for row in survey) for name in ("clusters", "largest_circuit")]
+    (few, many), (least, most) = [(span[0], span[-1]) for span in spans]
+    return (
+        f"{sum(sizes)} of {sum(map(len, found.groups))} state predicates share a cluster with another one, in "
+        f"{len(sizes)} clusters of up to {max(sizes, default=0)}; the others stand alone",
+        f"a circuit holds {len(places) / max(len(circuits), 1):.1f} of {len(ruleset.rules)} rules on average; "
+        f"{places.count(False)} of all {len(places)} places go to rules that do not mention the action",
+        f"other theta and k make {few} to {many} clusters, and {least} to {most} rules in the largest circuit",
+    )

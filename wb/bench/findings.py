@@ -1,0 +1,73 @@
+"""What one policy showed of learning and of methods, in sentences made from its numbers; intervals are 95 %."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
+
+from wb.bench import evaluate
+from wb.bench.evaluate import Scored
+from wb.domain.trace import permitted
+from wb.rules.rule import RuleSet
+
+MOST = 3  # sentences of the policy that are named as reasons
+
+
+def learning(
+    before: Sequence[Scored], after: Sequence[Scored], rows: Iterable[Mapping], ruleset: RuleSet, lightest: float
+) -> tuple[str, ...]:
+    """What learning changed on the same calls, none of them learned from: `before` with all weights 1, `after` with
+    those of the circuits' `rows` (`weights.row`), of which one up to `lightest` denies nothing alone."""
+    real = [row for row in rows if row["source"] == "real"]
+    weighed = sorted((w, rule) for row in real for rule, w in zip(row["rules"], row["weights"], strict=True))
+    quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
+    light = "; ".join(f"“{quotes[rule]}” ({weight:.2f})" for weight, rule in weighed if weight <= lightest) or "none"
+    some = f"{sum(weight <= lightest for weight, _ in weighed)} of {len(weighed)}"
+    test = evaluate.mcnemar(after, before)
+    return (
+        f"{some} weights with labels let their rule be broken alone: {light}",
+        f"{sum(row['undecided'] for row in real)} labelled calls taught nothing, as a fact of their rules was not told",
+        f"learning made {test.only_first} of {len(before)} held-out calls right and {test.only_second} wrong "
+        f"(McNemar p = {test.p:.2g})",
+        f"held out, all weights 1: {rates(before)}",
+        f"held out, learned weights: {rates(after)}",
+    )
+
+
+def methods(outcomes: Mapping[str, Sequence[Scored]], learned: Collection[str]) -> tuple[str, ...]:
+    """How guards, by name, differ on the same calls: those that were not `learned` from, where there are any."""
+    held = {name: [one for one in some if one.case not in learned] for name, some in outcomes.items()}
+    kept = held if any(held.values()) else outcomes
+    return (*(f"{name}: {rates(some)}" for name, some in kept.items()), *_apart(kept))
+
+
+def _apart(kept: Mapping[str, Sequence[Scored]]) -> Iterable[str]:
+    """For each pair of guards, what one stops and the other lets run."""
+    for first, second in permutations(kept, 2):
+        pairs = list(zip(kept[first], kept[second], strict=True))
+        apart = [one for one, other in pairs if permitted(other.verdict) and not permitted(one.verdict)]
+        for right in (True, False):
+            if some := [one for one in apart if one.denied is right]:
+                kind = "rightly" if right else "wrongly"
+                yield f"{first} {kind} stops {len(some)} that {second} lets run, most often by {_reasons(some)}"
+        if first < second and all(permitted(one.verdict) == permitted(other.verdict) for one, other in pairs):
+            yield f"{first} and {second} decide all {len(pairs)} calls alike: this policy does not tell them apart"
+
+
+def _reasons(some: Iterable[Scored]) -> str:
+    """The sentences by which calls were stopped, without one the reason up to its details, the most frequent first."""
+    verdicts = [one.verdict for one in some]
+    stops = Counter(why for v in verdicts for why in [f"“{q}”" for q in v.quotes] or [v.reason.partition(" (")[0]])
+    return "; ".join(f"{why} ({n})" for why, n in stops.most_common(MOST))
+
+
+def rates(some: Sequence[Scored]) -> str:
+    """How many calls are right, and both kinds of mistake."""
+    if not some:
+        return "no labelled call was judged"
+    n, (right, low, high) = evaluate.confusion(some), evaluate.rates(evaluate.confusion(some))["accuracy"]
+    return (
+        f"{100 * right:.1f} % of {n.n} right [{100 * low:.0f}, {100 * high:.0f}], {n.fn} of {n.fn + n.tp} to deny let "
+        f"run, {n.fp} of {n.fp + n.tn} to allow stopped; {n.undecided} undecided"
+    )
