@@ -369,3 +369,26 @@ def test_without_recorded_runs_a_policy_is_measured_on_its_own_benchmark(tmp_pat
     assert recorded.learning(tmp_path, box, LLM(Offline(box))) == mind2web.Labelled(())
     tuned = recorded.benchmark("web_tasks", "tuned")
     assert tuned == mind2web.of_policy("web_tasks", "tuned") and {case.id for case in tuned.cases} == tuned.tuned
+
+
+def test_the_labelled_runs_beside_a_policy_are_its_own_and_others_that_are_given_win(tmp_path: Path) -> None:
+    (tmp_path / "policy.md").write_text("Ask first.", "utf-8")
+    given = files(tmp_path)
+    (tmp_path / "labelled.jsonl").write_text(text(*(call("pay", f"own{n}", label="deny") for n in range(12))), "utf-8")
+    own = recorded.benchmark(tmp_path)
+    assert len(own.cases) == 12 and len(recorded.benchmark(tmp_path, runs=given).cases) == 40
+    box = Toolbox((Tool("pay"),))
+    sides = [recorded.learning(tmp_path, box, None, side=side).traces for side in recorded.SPLITS]
+    assert {trace.id for trace in sides[0]} == own.tuned and all(sides)
+    assert {trace.id for side in sides for trace in side} == {case.id for case in own.cases}
+    (tmp_path / "labelled.jsonl").write_text(text(call("pay", "r1")), "utf-8")
+    with pytest.raises(RunsError, match="at least one call with a label was required"):
+        recorded.benchmark(tmp_path)
+
+
+def test_the_labelled_runs_of_a_single_document_bear_its_name(tmp_path: Path) -> None:
+    (tmp_path / "desk.md").write_text("Ask first.", "utf-8")
+    (tmp_path / "labelled.jsonl").write_text(text(call("pay", "r1", label="deny")), "utf-8")
+    assert not recorded.benchmark(tmp_path / "desk.md").cases
+    (tmp_path / "labelled.jsonl").rename(tmp_path / "desk.labelled.jsonl")
+    assert len(recorded.benchmark(tmp_path / "desk.md").cases) == 1

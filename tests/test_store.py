@@ -262,3 +262,19 @@ def test_a_run_of_other_code_or_text_or_a_damaged_or_forged_one_is_not_laid_over
         assert names() == ["web_tasks"]
     (made.folder / "a.json").write_text("3", "utf-8")
     assert names() == ["web_tasks"]
+
+
+def test_a_key_covers_the_labelled_runs_beside_a_policy_where_a_stage_reads_runs_and_is_given_none(here, tmp_path):
+    from wb.runs import key
+
+    source, own = key.Source("bank", "d", tmp_path), tmp_path / "labelled.jsonl"
+    assert store.keyed({"runs": ""}, source)["runs"] == ""
+    own.write_text("1", "utf-8")
+    found = store.keyed({"runs": ""}, source)["runs"]
+    assert found == f"labelled.jsonl:{key.file_digest(own)[:16]}" and "runs" not in store.keyed({"k": 3}, source)
+    own.write_text("2", "utf-8")
+    assert store.keyed({"runs": ""}, source)["runs"] not in (found, "")
+    (tmp_path / "a.jsonl").write_text("1", "utf-8")
+    assert store.keyed({"runs": f"{tmp_path}/a.jsonl"}, source)["runs"].startswith("a.jsonl:"), (
+        "those that are given win"
+    )
