@@ -1,6 +1,6 @@
 """The second policy of the tour: its recorded runs against the office's own intent, and what a run of it shows.
 
-The ranges were measured on the held-out part; they leave room for another embedding or optimiser, not for another finding.
+The ranges were measured on the held-out part; they leave room for another optimiser, not for another finding.
 """
 
 from __future__ import annotations
