@@ -2,7 +2,7 @@
 """Set everything up, then run it. Needs a Python 3.9 or later and nothing else: no root, conda, Java, key or GPU.
 
     python3 go.py run  [options of `wb run`]     the seven notebooks, the result table, the report; without options
-                                                 on web_tasks and then on office, where the guards differ
+                                                 of two policies (`wb tour`)
     python3 go.py test [options of pytest]       the whole test suite
     python3 go.py lab  [options of jupyter lab]  JupyterLab on the notebooks
     python3 go.py wb   ...                       any other command of `wb`, such as `wb show`
@@ -211,7 +211,7 @@ def work(command, rest, root=ROOT):
     if command == "lab":
         return [PYTHON, "-m", "jupyterlab", "--ServerApp.root_dir=%s" % root,
                 "--LabApp.default_url=/lab/tree/notebooks", *rest]
-    return [BIN / "wb", *(["run"] if command == "run" else []), *rest]
+    return [BIN / "wb", *([] if command == "wb" else ["run"] if rest else ["tour"]), *rest]
 
 
 def main(arguments):
@@ -221,11 +221,6 @@ def main(arguments):
         sys.exit(0 if command in ("help", "-h", "--help") else "go.py: commands are run, test, lab, wb; got %r" % command)
     ready()
     line = [str(part) for part in work(command, rest)]
-    if line[1:] == ["run"]:  # the tour: the second policy without planted faults, which the first has shown
-        code = subprocess.call(line, env=environment())
-        if code:
-            sys.exit(code)
-        line += ["--policy", "office", "-p", "mutants=1"]
     sys.stdout.flush()
     if WINDOWS:
         sys.exit(subprocess.call(line, env=environment()))

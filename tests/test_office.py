@@ -6,6 +6,7 @@ The ranges were measured on the held-out part; they leave room for another optim
 from __future__ import annotations
 
 import ast
+import importlib.util
 import itertools
 import json
 import re
@@ -16,6 +17,7 @@ from conftest import ROOT, wb
 from oracles import office
 from test_run import newest
 
+from wb import cli
 from wb.bench import recorded
 from wb.domain import events, policy
 from wb.paths import Project
@@ -190,3 +192,28 @@ def test_labelled_runs_with_a_mistake_are_told_before_anything_runs(tmp_path):
         file.write('{"run": "office-001", "call": 3}\n')
     with pytest.raises(events.EventError, match="labelled.jsonl"):
         pipeline.plan(here, {"policy": place})
+
+
+def test_the_tour_runs_both_policies_and_go_run_is_the_tour_where_nothing_is_asked_for(monkeypatch):
+    made = []
+    monkeypatch.setattr(cli, "run", lambda **options: made.append(options))
+    cli.tour()
+    assert made == [{}, {"policy": "office", "parameter": ["mutants=1"]}]
+    spec = importlib.util.spec_from_file_location("go_of_the_tour", ROOT / "go.py")
+    go = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(go)
+    lines = [["run"], ["run", "--policy", "airline"], ["wb"], ["wb", "run"]]
+    assert [go.work(line[0], line[1:])[1:] for line in lines] == [["tour"], lines[1], [], ["run"]]
+
+
+def test_the_tour_ends_where_its_first_run_fails(monkeypatch):
+    made = []
+
+    def failing(**options: object) -> None:
+        made.append(options)
+        raise ValueError("no kernel")
+
+    monkeypatch.setattr(cli, "run", failing)
+    with pytest.raises(ValueError, match="no kernel"):
+        cli.tour()
+    assert made == [{}]

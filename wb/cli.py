@@ -84,6 +84,13 @@ def run(
 
 
 @app.command()
+def tour() -> None:
+    """Run the notebooks on web_tasks, then on office, where clusters, weights and guards are told apart."""
+    run()
+    run(policy="office", parameter=["mutants=1"])  # the first shows what becomes of planted faults
+
+
+@app.command()
 def judge(
     policy: Policy,
     runs: Annotated[Path, typer.Argument(metavar="RUNS.jsonl", help="Recorded runs, one event a line.")],

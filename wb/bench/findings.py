@@ -39,6 +39,8 @@ def methods(outcomes: Mapping[str, Sequence[Scored]], learned: Collection[str]) 
     """How guards, by name, differ on the same calls: those that were not `learned` from, where there are any."""
     held = {name: [one for one in some if one.case not in learned] for name, some in outcomes.items()}
     kept = held if any(held.values()) else outcomes
+    if not any(kept.values()):
+        return ("no labelled call was judged, so nothing tells the guards apart",)
     return (*(f"{name}: {rates(some)}" for name, some in kept.items()), *_apart(kept))
 
 
