@@ -64,21 +64,21 @@ def test_what_was_learned_from_is_left_out_where_anything_else_is_there():
 
 
 def row(source: str = "real", undecided: int = 2, *, light: float = 0.5) -> dict[str, object]:
-    return {"source": source, "undecided": undecided, "rules": ["a", "b"], "weights": [light, 1.5]}
+    return {"action": "pay", "source": source, "undecided": undecided, "rules": ["a", "b"], "weights": [light, 0.1]}
 
 
 def test_learning_says_what_it_tolerates_and_what_it_changed():
     before, after = scored(STOP, STOP, ALLOW, denied="aad"), scored(ALLOW, STOP, ALLOW, denied="aad")
     said = findings.learning(before, after, [row(), row("simulated", 9)], RULES, 0.8)
     assert said[:3] == (
-        "1 of 2 weights with labels let their rule be broken alone: “Ask first.” (0.50)",
+        "1 of 1 weights with labels let their rule be broken alone: “Ask first.” (0.50)",
         "2 labelled calls taught nothing, as a fact of their rules was not told",
         "learning made 1 of 3 held-out calls right and 0 wrong (McNemar p = 1)",
     )
     assert "all weights 1: 0.0 % of 3" in said[3] and "learned weights: 33.3 % of 3" in said[4]
     worse = findings.learning(after, before, [row(light=1)], RULES, 0.8)
     assert (
-        worse[0].startswith("0 of 2") and worse[0].endswith("none") and "0 of 3 held-out calls right and 1" in worse[2]
+        worse[0].startswith("0 of 1") and worse[0].endswith("none") and "0 of 3 held-out calls right and 1" in worse[2]
     )
     assert findings.learning((), (), [], RULES, 0.8)[3] == "held out, all weights 1: no labelled call was judged"
 

@@ -20,13 +20,13 @@ def learning(
     """What learning changed on the same calls, none of them learned from: `before` with all weights 1, `after` with
     those of the circuits' `rows` (`weights.row`), of which one up to `lightest` denies nothing alone."""
     real = [row for row in rows if row["source"] == "real"]
-    weighed = sorted((w, rule) for row in real for rule, w in zip(row["rules"], row["weights"], strict=True))
-    quotes = {rule.id: rule.quote or rule.text for rule in ruleset.rules}
-    light = "; ".join(f"“{quotes[rule]}” ({weight:.2f})" for weight, rule in weighed if weight <= lightest) or "none"
-    some = f"{sum(weight <= lightest for weight, _ in weighed)} of {len(weighed)}"
-    test = evaluate.mcnemar(after, before)
+    pairs = [(row["action"], *pair) for row in real for pair in zip(row["weights"], row["rules"], strict=True)]
+    rules = {rule.id: rule for rule in ruleset.rules}
+    weighed = [(w, rules[name]) for action, w, name in sorted(pairs) if action in rules[name].predicates]
+    light = [f"“{rule.quote or rule.text}” ({weight:.2f})" for weight, rule in weighed if weight <= lightest]
+    test, named = evaluate.mcnemar(after, before), "; ".join(light) or "none"
     return (
-        f"{some} weights with labels let their rule be broken alone: {light}",
+        f"{len(light)} of {len(weighed)} weights with labels let their rule be broken alone: {named}",
         f"{sum(row['undecided'] for row in real)} labelled calls taught nothing, as a fact of their rules was not told",
         f"learning made {test.only_first} of {len(before)} held-out calls right and {test.only_second} wrong "
         f"(McNemar p = {test.p:.2g})",
