@@ -137,14 +137,14 @@ def shown(tmp_path_factory):
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     stages = ("03_spectral_clustering", "04_weight_learning", "07_evaluation")
     found = {stage[:2]: newest(artifacts, stage, "findings.json") for stage in stages}
-    rows = {row["method"]: row for row in newest(artifacts, stages[2], "results.json")["methods"]}
-    held = {name: row for name, row in rows.items() if row["split"] == "held out"}
+    rows = newest(artifacts, stages[2], "results.json")["methods"]
+    held = {row["method"]: row for row in rows if row["split"] == "held out"}
     return found, held, done.stdout
 
 
 def numbers(line: str) -> list[float]:
-    """The numbers of a sentence in their order."""
-    return [float(one) for one in re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", line)]
+    """The numbers of a sentence in their order, after its head."""
+    return [float(one) for one in re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", line.rpartition(": ")[2])]
 
 
 def test_most_predicates_share_a_cluster_and_an_action_looks_at_a_part_of_the_rules(shown):
