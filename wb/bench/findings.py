@@ -11,8 +11,6 @@ from wb.bench.evaluate import Scored
 from wb.domain.trace import permitted
 from wb.rules.rule import RuleSet
 
-MOST = 3  # sentences of the policy that are named as reasons
-
 
 def learning(
     before: Sequence[Scored], after: Sequence[Scored], rows: Iterable[Mapping], ruleset: RuleSet, lightest: float
@@ -49,19 +47,18 @@ def _apart(kept: Mapping[str, Sequence[Scored]]) -> Iterable[str]:
     for first, second in permutations(kept, 2):
         pairs = list(zip(kept[first], kept[second], strict=True))
         apart = [one for one, other in pairs if permitted(other.verdict) and not permitted(one.verdict)]
-        for right in (True, False):
+        for kind, right in (("rightly", True), ("wrongly", False)):
             if some := [one for one in apart if one.denied is right]:
-                kind = "rightly" if right else "wrongly"
                 yield f"{first} {kind} stops {len(some)} that {second} lets run, most often by {_reasons(some)}"
         if first < second and all(permitted(one.verdict) == permitted(other.verdict) for one, other in pairs):
             yield f"{first} and {second} decide all {len(pairs)} calls alike: this policy does not tell them apart"
 
 
 def _reasons(some: Iterable[Scored]) -> str:
-    """The sentences by which calls were stopped, without one the reason up to its details, the most frequent first."""
+    """The sentences by which calls were stopped, without one the reason up to its details: the three most frequent."""
     verdicts = [one.verdict for one in some]
     stops = Counter(why for v in verdicts for why in [f"“{q}”" for q in v.quotes] or [v.reason.partition(" (")[0]])
-    return "; ".join(f"{why} ({n})" for why, n in stops.most_common(MOST))
+    return "; ".join(f"{why} ({n})" for why, n in stops.most_common(3))
 
 
 def rates(some: Sequence[Scored]) -> str:

@@ -212,8 +212,7 @@ def read(files: str) -> tuple[Run, ...]:
 
 
 def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: int = 0) -> Benchmark:
-    """What a policy is measured on: the labelled calls of recorded runs (files as in `read`), else its own runs, else
-    its benchmark.
+    """What a policy is measured on: labelled calls of recorded runs (as in `read`, else its own), else its benchmark.
 
     Raises:
         RunsError: the split is none of the file's: all, learning, held out.
@@ -232,8 +231,7 @@ def benchmark(policy: str | Path, split: str = "all", *, runs: str = "", seed: i
 def learning(
     policy: str | Path, toolbox: Toolbox, llm: LLM, *, runs: str = "", seed: int = 0, side: Split = "learning"
 ) -> Labelled:
-    """What weights may be learned from: the learning part of recorded runs, else the tuned cases of the benchmark; on
-    the other side what they are measured on: the held-out part, else the other cases."""
+    """What weights may be learned from: that part of recorded runs, else the tuned cases; held out: all the others."""
     runs = runs or paths.labelled(documents.place(policy))
     if not runs:
         split = "tuned" if side == "learning" else "other"

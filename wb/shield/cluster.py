@@ -208,8 +208,8 @@ def findings(
     sizes = [len(group) for group in found.groups if len(group) > 1]
     named = {rule.id: rule.predicates for rule in ruleset.rules}
     places = [action in named[rule] for action, ids in circuits.items() for rule in ids]
-    spans = [sorted(row[name] for row in survey) for name in ("clusters", "largest_circuit")]
-    (few, many), (least, most) = [(span[0], span[-1]) for span in spans]
+    few, *_, many = sorted(row["clusters"] for row in survey)
+    least, *_, most = sorted(row["largest_circuit"] for row in survey)
     return (
         f"{sum(sizes)} of {sum(map(len, found.groups))} state predicates share a cluster with another one, in "
         f"{len(sizes)} clusters of up to {max(sizes, default=0)}; the others stand alone",
