@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, wb
@@ -177,7 +178,9 @@ def test_the_three_guards_have_rows_of_their_own_on_held_out_calls(shown):
     assert "alike" not in said
 
 
-def test_the_end_of_a_run_says_what_its_policy_showed(shown):
+def test_the_end_of_a_run_and_its_report_say_what_its_policy_showed(shown):
+    page = Path(shown[2].split("\nreport ", 1)[1].split()[0]).read_text("utf-8")
+    assert page.count("<b>Showed (0") == sum(map(len, shown[0].values())) and "<b>Showed (04_weight" in page
     for stage, lines in shown[0].items():
         assert [f"showed {stage}        {line}" for line in lines] == [
             line for line in shown[2].splitlines() if line.startswith(f"showed {stage} ")
